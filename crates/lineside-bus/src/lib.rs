@@ -1,0 +1,1 @@
+//! The running system: channels, dispatch, sessions, observers, mailboxes, signals, drain.

@@ -1,0 +1,126 @@
+//! Nested budgets: a hook has the smaller of its own time and what remains of the event's.
+//!
+//! Times are offsets from the moment the event was published, so nothing here reads a clock.
+
+use std::time::Duration;
+
+/// The time of one event for all its hooks together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budget {
+    event: Option<Duration>,
+}
+
+/// The time of one hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allowance {
+    /// It may take this long from now.
+    Granted {
+        /// The time.
+        time: Duration,
+        /// Which of the two bounds it is.
+        bound: Bound,
+    },
+    /// The event's time is used up; the hook is not started.
+    Exhausted,
+}
+
+/// Which bound a hook's time comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// Its own timeout.
+    Hook,
+    /// The rest of the event's.
+    Event,
+}
+
+impl Budget {
+    /// No bound beside the hooks' own: every hook is bounded, so the chain is too.
+    #[must_use]
+    pub const fn unbounded() -> Self {
+        Self { event: None }
+    }
+
+    /// This much time for all hooks of the event.
+    #[must_use]
+    pub const fn of(event: Duration) -> Self {
+        Self { event: Some(event) }
+    }
+
+    /// The smaller of the two.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        Self {
+            event: match (self.event, other.event) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            },
+        }
+    }
+
+    /// What a hook with a timeout of `own` gets when `elapsed` has passed since the event was published.
+    #[must_use]
+    pub fn allow(self, own: Duration, elapsed: Duration) -> Allowance {
+        let Some(event) = self.event else {
+            return Allowance::Granted {
+                time: own,
+                bound: Bound::Hook,
+            };
+        };
+        match event.checked_sub(elapsed) {
+            None | Some(Duration::ZERO) => Allowance::Exhausted,
+            Some(rest) if rest < own => Allowance::Granted {
+                time: rest,
+                bound: Bound::Event,
+            },
+            Some(_) => Allowance::Granted {
+                time: own,
+                bound: Bound::Hook,
+            },
+        }
+    }
+
+    /// The bound of the event, if there is one.
+    #[must_use]
+    pub fn event(self) -> Option<Duration> {
+        self.event
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Allowance, Bound, Budget};
+    use std::time::Duration;
+
+    const fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn the_smaller_bound_counts() {
+        let budget = Budget::of(ms(100));
+        assert_eq!(
+            budget.allow(ms(30), ms(0)),
+            Allowance::Granted {
+                time: ms(30),
+                bound: Bound::Hook
+            }
+        );
+        assert_eq!(
+            budget.allow(ms(30), ms(90)),
+            Allowance::Granted {
+                time: ms(10),
+                bound: Bound::Event
+            }
+        );
+        assert_eq!(budget.allow(ms(30), ms(100)), Allowance::Exhausted);
+        assert_eq!(budget.allow(ms(30), ms(500)), Allowance::Exhausted);
+        assert_eq!(budget.within(Budget::of(ms(20))).event(), Some(ms(20)));
+        assert_eq!(
+            Budget::unbounded().allow(ms(30), Duration::MAX),
+            Allowance::Granted {
+                time: ms(30),
+                bound: Bound::Hook
+            }
+        );
+    }
+}

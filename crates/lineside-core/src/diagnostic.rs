@@ -1,0 +1,94 @@
+//! What was found wrong when hooks were loaded: severity, place, text.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// A file and a line, counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Origin {
+    /// The file.
+    pub file: Arc<PathBuf>,
+    /// The line.
+    pub line: u32,
+}
+
+impl Origin {
+    /// A place.
+    pub fn new(file: impl Into<PathBuf>, line: u32) -> Self {
+        Self {
+            file: Arc::new(file.into()),
+            line,
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file.display(), self.line)
+    }
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Something is accepted but will not do what its author may expect.
+    Warning,
+    /// Something is not loaded.
+    Error,
+}
+
+impl Severity {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where; absent when the place is part of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// What, and what would be right.
+    pub text: String,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(origin: Origin, text: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            origin: Some(origin),
+            text: text.into(),
+        }
+    }
+
+    /// A warning at a place.
+    pub fn warning(origin: Origin, text: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            origin: Some(origin),
+            text: text.into(),
+        }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.origin {
+            Some(origin) => write!(f, "{origin}: {}", self.text),
+            None => f.write_str(&self.text),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The envelope of an event: which event, when, and of whom.
+//!
+//! Ids and times are given by the caller; nothing here reads a clock.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// The id of an event: a UUID of version 7, so that ids sort by time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EventId(pub Uuid);
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The id of a session, as its host names it. Any text; never used as a path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SessionId(Arc<str>);
+
+impl SessionId {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<Arc<str>>> From<T> for SessionId {
+    fn from(text: T) -> Self {
+        Self(text.into())
+    }
+}
+
+impl std::borrow::Borrow<str> for SessionId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether an agent was started by a person or by another agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentKind {
+    /// The agent that a person talks to.
+    #[default]
+    Main,
+    /// An agent that another agent started.
+    Subagent,
+}
+
+impl AgentKind {
+    /// `main` or `subagent`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Subagent => "subagent",
+        }
+    }
+}
+
+/// Whose life an event belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Agent {
+    /// Its id, unique in its session.
+    pub id: Arc<str>,
+    /// Main agent or subagent.
+    pub kind: AgentKind,
+    /// Its type, e.g. `reviewer`.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Arc<str>>,
+}
+
+impl Agent {
+    /// The agent that a person talks to.
+    pub fn main(id: impl Into<Arc<str>>) -> Self {
+        Self {
+            id: id.into(),
+            kind: AgentKind::Main,
+            role: None,
+        }
+    }
+
+    /// A subagent whose id is also its type.
+    pub fn subagent(role: impl Into<Arc<str>>) -> Self {
+        let role = role.into();
+        Self {
+            id: role.clone(),
+            kind: AgentKind::Subagent,
+            role: Some(role),
+        }
+    }
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self::main("main")
+    }
+}
+
+/// The model that was asked for and the one that answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Model {
+    /// The one that was selected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected: Option<Arc<str>>,
+    /// The one that is running.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<Arc<str>>,
+}
+
+/// What all events of a session share unless an event says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The session.
+    pub session: SessionId,
+    /// The session at the root of its tree; itself for a root.
+    pub root_session: SessionId,
+    /// The session that started it.
+    pub parent_session: Option<SessionId>,
+    /// Its distance from the root, 0 for a root.
+    pub depth: u32,
+    /// The agent.
+    pub agent: Agent,
+    /// The root of the project that the agent works on.
+    pub project_root: Option<Arc<str>>,
+    /// The agent's working directory.
+    pub cwd: Option<Arc<str>>,
+    /// The models.
+    pub model: Option<Model>,
+    /// The agent program that publishes.
+    pub host: Option<Arc<str>>,
+    /// The W3C trace context.
+    pub traceparent: Option<Arc<str>>,
+}
+
+impl Source {
+    /// The source of a root session of that name; everything else is absent or a default.
+    pub fn root(session: impl Into<SessionId>) -> Self {
+        let session = session.into();
+        Self {
+            root_session: session.clone(),
+            session,
+            parent_session: None,
+            depth: 0,
+            agent: Agent::default(),
+            project_root: None,
+            cwd: None,
+            model: None,
+            host: None,
+            traceparent: None,
+        }
+    }
+}
+
+/// The event that led to another one, and how long that line of events is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cause {
+    /// The event.
+    pub event: EventId,
+    /// How many events led here: 1 for an event that was published while the first was handled.
+    pub depth: u8,
+}
+
+/// Everything about an event but its payload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Envelope {
+    /// The event.
+    pub id: EventId,
+    /// When it was published, to the millisecond.
+    pub time: Timestamp,
+    /// Its number in its session: gap-free, from 1.
+    pub seq: u64,
+    /// Its session, agent and place.
+    pub source: Arc<Source>,
+    /// The event that led to it.
+    pub cause: Option<Cause>,
+    /// The turn of the agent.
+    pub turn: Option<u64>,
+    /// Fields of the host that have no canonical name, kept as they are and handed on.
+    pub extra: Option<Arc<Map<String, Value>>>,
+}
+
+impl Envelope {
+    /// The time as RFC 3339 in UTC with three digits of milliseconds and `Z`.
+    #[must_use]
+    pub fn time_text(&self) -> String {
+        format!("{:.3}", self.time)
+    }
+
+    /// The envelope in the order of the specification, without its payload.
+    #[must_use]
+    pub fn to_json(&self, point: &str) -> Map<String, Value> {
+        let source = &self.source;
+        let mut map = Map::new();
+        let mut put = |key: &str, value: Value| {
+            map.insert(key.to_owned(), value);
+        };
+        let text = |text: &str| Value::String(text.to_owned());
+        put("id", text(&self.id.to_string()));
+        put("point", text(point));
+        put("time", text(&self.time_text()));
+        put("seq", self.seq.into());
+        put("session", text(source.session.as_str()));
+        put("root_session", text(source.root_session.as_str()));
+        if let Some(parent) = &source.parent_session {
+            put("parent_session", text(parent.as_str()));
+        }
+        put("depth", source.depth.into());
+        if let Some(cause) = self.cause {
+            put("cause", text(&cause.event.to_string()));
+        }
+        put("agent", serde_json::to_value(&source.agent).unwrap_or_default());
+        if let Some(turn) = self.turn {
+            put("turn", turn.into());
+        }
+        for (key, value) in [("project_root", &source.project_root), ("cwd", &source.cwd)] {
+            if let Some(value) = value {
+                put(key, text(value));
+            }
+        }
+        if let Some(model) = &source.model {
+            put("model", serde_json::to_value(model).unwrap_or_default());
+        }
+        for (key, value) in [("host", &source.host), ("traceparent", &source.traceparent)] {
+            if let Some(value) = value {
+                put(key, text(value));
+            }
+        }
+        if let Some(extra) = &self.extra {
+            put("extra", Value::Object((**extra).clone()));
+        }
+        map
+    }
+}

@@ -1,0 +1,195 @@
+//! One occurrence of a point: an envelope and a payload, shared and immutable.
+//!
+//! An amendment makes a new event beside the old one; nobody who holds an event ever sees it change.
+
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use crate::envelope::Envelope;
+use crate::payload::{Payload, Point};
+use crate::point::PointInfo;
+
+/// An event whose point is known only at run time. Cloning it costs one reference count.
+#[derive(Clone)]
+pub struct AnyEvent(Arc<Inner>);
+
+struct Inner {
+    envelope: Envelope,
+    payload: Arc<dyn Payload>,
+    original: Option<Arc<dyn Payload>>,
+    version: u32,
+    json: OnceLock<Map<String, Value>>,
+}
+
+impl AnyEvent {
+    /// An event as it was published.
+    #[must_use]
+    pub fn new(envelope: Envelope, payload: Arc<dyn Payload>) -> Self {
+        Self(Arc::new(Inner {
+            envelope,
+            payload,
+            original: None,
+            version: 0,
+            json: OnceLock::new(),
+        }))
+    }
+
+    /// The same event with another payload; its version is one greater and its original stays that of the first.
+    #[must_use]
+    pub fn amended(&self, payload: Arc<dyn Payload>) -> Self {
+        Self(Arc::new(Inner {
+            envelope: self.0.envelope.clone(),
+            payload,
+            original: Some(Arc::clone(self.original())),
+            version: self.0.version + 1,
+            json: OnceLock::new(),
+        }))
+    }
+
+    /// The point.
+    #[must_use]
+    pub fn point(&self) -> &'static PointInfo {
+        self.0.payload.info()
+    }
+
+    /// The envelope.
+    #[must_use]
+    pub fn envelope(&self) -> &Envelope {
+        &self.0.envelope
+    }
+
+    /// The payload as the hooks so far have left it.
+    #[must_use]
+    pub fn payload(&self) -> &Arc<dyn Payload> {
+        &self.0.payload
+    }
+
+    /// The payload as it was published.
+    #[must_use]
+    pub fn original(&self) -> &Arc<dyn Payload> {
+        self.0.original.as_ref().unwrap_or(&self.0.payload)
+    }
+
+    /// How many amendments the payload has taken.
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        self.0.version
+    }
+
+    /// The payload as JSON; made at most once for each version, by whoever asks first.
+    #[must_use]
+    pub fn payload_json(&self) -> &Map<String, Value> {
+        self.0.json.get_or_init(|| self.0.payload.to_json())
+    }
+
+    /// Envelope and payload as one JSON object.
+    #[must_use]
+    pub fn to_json(&self) -> Map<String, Value> {
+        let mut map = self.0.envelope.to_json(self.point().name);
+        let extra = map.remove("extra");
+        map.insert("payload".to_owned(), Value::Object(self.payload_json().clone()));
+        if let Some(extra) = extra {
+            map.insert("extra".to_owned(), extra);
+        }
+        map
+    }
+
+    /// The SHA-256 of the payload's compact JSON, in hexadecimal.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        digest_of(self.payload_json())
+    }
+
+    /// The typed event, if its point is `P`.
+    #[must_use]
+    pub fn typed<P: Point>(&self) -> Option<Event<P>> {
+        let payload: &dyn Any = &*self.0.payload;
+        payload.is::<P>().then(|| Event {
+            any: self.clone(),
+            point: PhantomData,
+        })
+    }
+}
+
+impl fmt::Debug for AnyEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Event")
+            .field("envelope", &self.0.envelope)
+            .field("payload", &self.0.payload)
+            .field("version", &self.0.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The SHA-256 of a payload's compact JSON, in hexadecimal: what a decision is about.
+#[must_use]
+pub fn digest_of(payload: &Map<String, Value>) -> String {
+    let text = serde_json::to_vec(payload).unwrap_or_default();
+    Sha256::digest(&text)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// An event of the point `P`; its payload's fields are read through it.
+pub struct Event<P> {
+    any: AnyEvent,
+    point: PhantomData<fn() -> P>,
+}
+
+impl<P: Point> Event<P> {
+    /// The event without its type.
+    #[must_use]
+    pub fn any(&self) -> &AnyEvent {
+        &self.any
+    }
+
+    /// The envelope.
+    #[must_use]
+    pub fn envelope(&self) -> &Envelope {
+        self.any.envelope()
+    }
+
+    /// The payload as it was published, before any hook changed it.
+    #[must_use]
+    pub fn original(&self) -> &P {
+        downcast(&**self.any.original())
+    }
+}
+
+impl<P: Point> Deref for Event<P> {
+    type Target = P;
+
+    fn deref(&self) -> &P {
+        downcast(&**self.any.payload())
+    }
+}
+
+impl<P> Clone for Event<P> {
+    fn clone(&self) -> Self {
+        Self {
+            any: self.any.clone(),
+            point: PhantomData,
+        }
+    }
+}
+
+impl<P> fmt::Debug for Event<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.any.fmt(f)
+    }
+}
+
+fn downcast<P: Point>(payload: &dyn Payload) -> &P {
+    let any: &dyn Any = payload;
+    match any.downcast_ref() {
+        Some(typed) => typed,
+        None => unreachable!("a typed event is only made of a payload of its type"),
+    }
+}

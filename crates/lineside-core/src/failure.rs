@@ -1,0 +1,122 @@
+//! A hook that could not answer. Failing is not refusing: what a failure means is declared by the hook, not by the
+//! failure.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::Verdict;
+
+/// How a hook failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FailureKind {
+    /// Its process ended with a status that means failure.
+    Exit,
+    /// A signal ended its process.
+    Signal,
+    /// It had not answered when its time was over.
+    Timeout,
+    /// It could not be started.
+    Spawn,
+    /// It answered something that cannot be read.
+    Output,
+    /// It panicked.
+    Panic,
+    /// Its owner is gone, or the runtime ended before it did.
+    Closed,
+    /// It returned an error.
+    Error,
+}
+
+impl FailureKind {
+    /// The word for it, as in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exit => "exit",
+            Self::Signal => "signal",
+            Self::Timeout => "timeout",
+            Self::Spawn => "spawn",
+            Self::Output => "output",
+            Self::Panic => "panic",
+            Self::Closed => "closed",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{detail}")]
+pub struct Failure {
+    /// How it failed.
+    pub kind: FailureKind,
+    /// What a person needs to know, one line: `exit status 1`, `timed out after 0.3 s`.
+    pub detail: Cow<'static, str>,
+    /// Whether the hook had been started when it failed.
+    pub started: bool,
+    /// What a refusal because of this failure says, where it is not the usual `hook "…" failed: …`.
+    #[serde(skip)]
+    pub refusal: Option<Cow<'static, str>>,
+}
+
+impl Failure {
+    /// A failure of a hook that had been started.
+    pub fn new(kind: FailureKind, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            kind,
+            detail: detail.into(),
+            started: true,
+            refusal: None,
+        }
+    }
+
+    /// A failure of a hook that was never started.
+    pub fn not_started(kind: FailureKind, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            kind,
+            detail: detail.into(),
+            started: false,
+            refusal: None,
+        }
+    }
+}
+
+/// What a failure of a hook means for the event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnFailure {
+    /// The event is refused. The default of native gates, because a guard that vanishes when it breaks guards nothing.
+    Block,
+    /// The event goes on; the pass is recorded and counted.
+    Continue,
+}
+
+impl OnFailure {
+    /// What the hook is taken to have said.
+    #[must_use]
+    pub fn verdict(self, hook: &str, failure: &Failure) -> Verdict {
+        match self {
+            Self::Block => match &failure.refusal {
+                Some(refusal) => Verdict::block(refusal.clone()),
+                None => Verdict::block(format!("hook \"{hook}\" failed: {failure}")),
+            },
+            Self::Continue => Verdict::Continue,
+        }
+    }
+}
+
+/// A duration in seconds without trailing zeros, as in `timed out after 0.3 s`.
+#[must_use]
+pub fn seconds(duration: std::time::Duration) -> String {
+    let text = format!("{:.3}", duration.as_secs_f64());
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

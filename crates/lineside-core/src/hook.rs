@@ -1,0 +1,225 @@
+//! What is known of a hook apart from how it is run: its name, place in the order, part, and what it declares.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostic::Origin;
+use crate::event::AnyEvent;
+use crate::failure::OnFailure;
+use crate::receipt::SkipReason;
+
+/// Where a hook comes from. A lower layer adds restrictions and never lifts one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layer {
+    /// The machine's administrator.
+    Managed,
+    /// The user.
+    User,
+    /// The project.
+    Project,
+    /// The session, from the root down.
+    Session,
+}
+
+impl Layer {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Session => "session",
+        }
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Which sessions a hook that is registered on a session hears.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// The session and everything below it.
+    #[default]
+    Subtree,
+    /// The session alone.
+    #[serde(rename = "self")]
+    Itself,
+    /// What is below the session, but not itself.
+    Children,
+}
+
+impl Reach {
+    /// Whether a hook registered `levels` above a session hears that session's events.
+    #[must_use]
+    pub fn covers(self, levels: u32) -> bool {
+        match self {
+            Self::Subtree => true,
+            Self::Itself => levels == 0,
+            Self::Children => levels > 0,
+        }
+    }
+}
+
+/// What a hook takes part in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// Judges; runs together with the gates beside it that have the same priority.
+    Gate,
+    /// Judges, and waits for the one before it even if that has the same priority.
+    LoneGate,
+    /// May change the payload too; runs alone.
+    Amender,
+    /// Is started in its turn and not waited for; has no authority.
+    Detached,
+    /// Hears the event and its outcome.
+    Observer,
+}
+
+impl Part {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Gate | Self::LoneGate => "gate",
+            Self::Amender => "amender",
+            Self::Detached => "detached",
+            Self::Observer => "observer",
+        }
+    }
+
+    /// Whether it judges and therefore judges once more when the payload has changed since.
+    #[must_use]
+    pub fn is_gate(self) -> bool {
+        matches!(self, Self::Gate | Self::LoneGate)
+    }
+}
+
+/// Whether a hook still runs after an earlier one has blocked the event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum AfterBlock {
+    /// It is skipped.
+    #[default]
+    Skip,
+    /// It runs if the block came from a hook of its own dialect, whose page promises that all of them run.
+    RunWithinDialect,
+}
+
+/// Whether a hook can run at all.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Standby {
+    /// It runs when it is selected.
+    Ready,
+    /// It is switched off, or was never trusted; it is reported with this reason wherever it would have run.
+    Off(SkipReason),
+}
+
+/// Decides whether a hook runs for an event.
+pub trait Select: Send + Sync {
+    /// `None` when it runs, otherwise why not.
+    fn skip(&self, event: &AnyEvent) -> Option<SkipReason>;
+
+    /// The condition for people to read, e.g. `tool=Shell`.
+    fn describe(&self) -> String;
+}
+
+/// A hook, apart from how it is run.
+#[derive(Clone)]
+pub struct Hook {
+    /// Its name, as its file or its registration gives it.
+    pub name: Arc<str>,
+    /// Who registered it, for removal by source; empty for the program itself.
+    pub source: Arc<str>,
+    /// The format it was written for; `native` for hooks of the program.
+    pub dialect: &'static str,
+    /// The file and line that declare it.
+    pub origin: Option<Origin>,
+    /// Its layer.
+    pub layer: Layer,
+    /// The depth of the session that it was registered on; 0 for every layer but `session`.
+    pub depth: u32,
+    /// Its number among all registrations.
+    pub registration: u64,
+    /// Greater runs first.
+    pub priority: i32,
+    /// What it takes part in.
+    pub part: Part,
+    /// What its failure means.
+    pub on_failure: OnFailure,
+    /// Its own timeout, from before its start to its answer.
+    pub timeout: Duration,
+    /// Which sessions it hears.
+    pub reach: Reach,
+    /// Whether it runs after a block.
+    pub after_block: AfterBlock,
+    /// Whether it can run.
+    pub standby: Standby,
+    /// When it runs; always, when absent.
+    pub select: Option<Arc<dyn Select>>,
+}
+
+impl Hook {
+    /// A native hook with the defaults of its part: priority 0, 30 s, subtree; gates block on failure, the others
+    /// continue.
+    pub fn native(name: impl Into<Arc<str>>, part: Part) -> Self {
+        Self {
+            name: name.into(),
+            source: Arc::from(""),
+            dialect: "native",
+            origin: None,
+            layer: Layer::Session,
+            depth: 0,
+            registration: 0,
+            priority: 0,
+            part,
+            on_failure: if part.is_gate() {
+                OnFailure::Block
+            } else {
+                OnFailure::Continue
+            },
+            timeout: Duration::from_secs(30),
+            reach: Reach::Subtree,
+            after_block: AfterBlock::Skip,
+            standby: Standby::Ready,
+            select: None,
+        }
+    }
+
+    /// The declared order: priority (greater first), layer, session from the root down, registration.
+    #[must_use]
+    pub fn order(&self) -> (Reverse<i32>, Layer, u32, u64) {
+        (Reverse(self.priority), self.layer, self.depth, self.registration)
+    }
+
+    /// Why it does not run for this event; `None` when it does.
+    #[must_use]
+    pub fn skip(&self, event: &AnyEvent) -> Option<SkipReason> {
+        if let Standby::Off(why) = &self.standby {
+            return Some(*why);
+        }
+        self.select.as_ref().and_then(|select| select.skip(event))
+    }
+}
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hook")
+            .field("name", &self.name)
+            .field("dialect", &self.dialect)
+            .field("layer", &self.layer)
+            .field("priority", &self.priority)
+            .field("part", &self.part)
+            .finish_non_exhaustive()
+    }
+}

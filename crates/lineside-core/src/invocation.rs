@@ -1,0 +1,201 @@
+//! A command to be run for a hook, and how it ended: plain values.
+//!
+//! A dialect makes an [`Invocation`] and reads an [`Ended`]; the runner between them is another crate's business.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What to run for one hook and one event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// The program, in the order in which ways of starting it are tried.
+    pub program: Program,
+    /// Written to standard input, then the input is closed.
+    pub stdin: Vec<u8>,
+    /// The environment of the process.
+    pub environment: Environment,
+    /// The working directory; the runtime's own when absent.
+    pub working_directory: Option<PathBuf>,
+    /// Time and size bounds.
+    pub limits: Limits,
+}
+
+/// A program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The argument vector; the first element is the program. Looked up in the `PATH` of the *hook's* environment
+    /// when it has no `/`.
+    pub argv: Vec<OsString>,
+    /// An argument vector to use instead when the kernel refuses the first with `ENOEXEC` (a script without `#!`).
+    pub without_interpreter: Option<Vec<OsString>>,
+}
+
+impl Program {
+    /// A program with its arguments.
+    pub fn argv<I, S>(argv: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<OsString>,
+    {
+        Self {
+            argv: argv.into_iter().map(Into::into).collect(),
+            without_interpreter: None,
+        }
+    }
+
+    /// A shell line, run as `<shell> -c <line>`. Data of an event never belongs into the line.
+    pub fn shell(shell: &str, line: impl Into<OsString>) -> Self {
+        Self {
+            argv: vec![shell.into(), "-c".into(), line.into()],
+            without_interpreter: None,
+        }
+    }
+}
+
+/// The environment of a process: what it inherits, then what is taken away, then what is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// What is inherited from the runtime.
+    pub inherit: Inherit,
+    /// Names taken out of what was inherited.
+    pub remove: Vec<OsString>,
+    /// Names and values set last, in order; a later entry replaces an earlier one.
+    pub set: Vec<(OsString, OsString)>,
+}
+
+/// What a process inherits of an environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Inherit {
+    /// Everything.
+    #[default]
+    All,
+    /// These names, where they are set.
+    Only(Vec<OsString>),
+}
+
+/// Time and size bounds of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// From before the start to the last byte.
+    pub timeout: Duration,
+    /// How the process group ends at the timeout.
+    pub ending: Ending,
+    /// How long output is still taken after the process itself has exited.
+    pub leak_grace: Duration,
+    /// What becomes of processes that a run left behind although it ended in time.
+    pub leftovers: Leftovers,
+    /// Bytes kept of standard output; the rest is read and dropped, and counted.
+    pub stdout_bytes: usize,
+    /// Bytes kept of standard error.
+    pub stderr_bytes: usize,
+    /// How long a start is tried again while the program is open for writing elsewhere (`ETXTBSY`).
+    pub busy_retry: Duration,
+}
+
+impl Default for Limits {
+    /// The bounds of a native hook: 30 s, terminate with 500 ms of grace, 100 ms for leaked pipes, leftovers killed,
+    /// 1 MiB of each output.
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(30),
+            ending: Ending::Terminate {
+                grace: Duration::from_millis(500),
+            },
+            leak_grace: Duration::from_millis(100),
+            leftovers: Leftovers::Kill,
+            stdout_bytes: 1 << 20,
+            stderr_bytes: 1 << 20,
+            busy_retry: Duration::from_secs(1),
+        }
+    }
+}
+
+/// How a process group is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// `SIGTERM`, then `SIGKILL` for what is left after the grace.
+    Terminate {
+        /// Time between the two.
+        grace: Duration,
+    },
+    /// `SIGKILL` at once.
+    Kill,
+}
+
+/// What becomes of processes that outlive the hook's own process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leftovers {
+    /// They are killed after the leak grace.
+    Kill,
+    /// They stay; only their pipes are closed. Some foreign formats promise this.
+    Leave,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// The end itself.
+    pub exit: Exit,
+    /// Standard output.
+    pub stdout: Captured,
+    /// Standard error.
+    pub stderr: Captured,
+    /// From before the start to the end.
+    pub took: Duration,
+    /// Processes of the group that were still there when the hook's own process had exited.
+    pub leaked: Leaked,
+}
+
+/// The end of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exit {
+    /// It exited with a code.
+    Code(i32),
+    /// A signal that we did not send ended it.
+    Signal(i32),
+    /// It was ended at its deadline.
+    TimedOut {
+        /// The time it had.
+        after: Duration,
+    },
+    /// It was never started.
+    NotStarted {
+        /// The system's reason, e.g. `No such file or directory`, with the program's name.
+        why: String,
+    },
+}
+
+/// Whether something of the process group outlived the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaked {
+    /// Nothing did.
+    Nothing,
+    /// Something did and was killed.
+    Killed,
+    /// Something did and was left alone.
+    Left,
+}
+
+/// The kept part of an output stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The first bytes, up to the limit.
+    pub bytes: Vec<u8>,
+    /// How many bytes beyond them were read and dropped.
+    pub dropped: u64,
+}
+
+impl Captured {
+    /// Whether the stream was longer than its limit.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.dropped > 0
+    }
+
+    /// The text, each invalid UTF-8 sequence as U+FFFD, white space around it trimmed.
+    #[must_use]
+    pub fn trimmed_text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).trim().to_owned()
+    }
+}

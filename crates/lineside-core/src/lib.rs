@@ -1,0 +1,44 @@
+//! What an event, a verdict, an amendment, a matcher, a plan and a receipt *are*: pure values and total functions.
+//!
+//! This crate does not know tokio, kameo, a clock, the environment or a file.
+//! Everything in it can be called from any thread, never blocks, and never panics on any input.
+//!
+//! The modules stand in the order in which an event meets them: a point says what may happen, an envelope and a
+//! payload make an event, a matcher selects hooks, a plan orders them, a chain folds their answers into a verdict, and
+//! a receipt keeps what happened.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod amendment;
+pub mod answer;
+pub mod budget;
+pub mod chain;
+pub mod context;
+pub mod diagnostic;
+pub mod envelope;
+pub mod event;
+pub mod failure;
+pub mod hook;
+pub mod invocation;
+pub mod json;
+pub mod matcher;
+pub mod nearest;
+pub mod payload;
+pub mod plan;
+pub mod point;
+pub mod receipt;
+pub mod verdict;
+
+pub use amendment::{Amendment, Change};
+pub use answer::{Answer, Judgement, KeepWorking, Reply};
+pub use context::{Append, Notice, NoticeLevel, Role};
+pub use diagnostic::{Diagnostic, Origin, Severity};
+pub use envelope::{Agent, AgentKind, Envelope, EventId, Model, SessionId, Source};
+pub use event::{AnyEvent, Event};
+pub use failure::{Failure, FailureKind, OnFailure};
+pub use hook::{Hook, Layer, Part, Reach};
+pub use matcher::{Matcher, MatcherDraft};
+pub use payload::{Payload, Point};
+pub use plan::Plan;
+pub use point::{Phase, PointInfo};
+pub use receipt::{Outcome, Receipt, Run, SkipReason};
+pub use verdict::{Reason, Strength, Verdict};

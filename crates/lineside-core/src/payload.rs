@@ -1,0 +1,172 @@
+//! What every payload can do: name its point, show itself as JSON, take an amendment, and be looked into by matchers
+//! without being turned into JSON.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::point::PointInfo;
+
+/// The payload of an event, its type erased.
+pub trait Payload: Any + Send + Sync + Debug {
+    /// The point that it belongs to.
+    fn info(&self) -> &'static PointInfo;
+
+    /// Its fields in the order of the catalogue; an optional field without a value is left out.
+    fn to_json(&self) -> Map<String, Value>;
+
+    /// A copy in which the named fields have new values.
+    ///
+    /// # Errors
+    /// A field that the point does not have, or a value of the wrong type; nothing is changed then.
+    /// Whether a field *may* be amended is not asked here.
+    fn with_fields(&self, fields: &Map<String, Value>) -> Result<Arc<dyn Payload>, DecodePayloadError>;
+
+    /// The text of a field that is a string and has a value.
+    fn text(&self, field: &str) -> Option<&str>;
+
+    /// The value of a field that is free JSON and has a value.
+    fn value(&self, field: &str) -> Option<&Value>;
+
+    /// Calls `visit` for each path that the payload names: its `paths`, or those in its tool input, or its changed
+    /// files.
+    fn each_path(&self, visit: &mut dyn FnMut(&str));
+}
+
+/// A payload type that belongs to one point.
+pub trait Point: Payload + Clone {
+    /// The point.
+    const INFO: &'static PointInfo;
+}
+
+/// A point at which an interceptor has authority.
+pub trait Intercept: Point {}
+
+/// A point whose payload has fields that an amendment may change.
+pub trait Amend: Intercept {
+    /// The fields that may be changed, each with a setter.
+    type Amendment: Into<crate::Amendment> + Default + Send + 'static;
+}
+
+/// Why JSON is not the payload of a point.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecodePayloadError {
+    /// A required field is absent.
+    #[error("{point} needs the field `{field}`")]
+    Missing {
+        /// The point.
+        point: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+    /// A field has a value of another type.
+    #[error("field `{field}` of {point}: {detail}")]
+    WrongType {
+        /// The point.
+        point: &'static str,
+        /// The field.
+        field: &'static str,
+        /// What was found and what was expected.
+        detail: String,
+    },
+    /// The point has no such field.
+    #[error("{point} has no field `{field}`")]
+    Unknown {
+        /// The point.
+        point: &'static str,
+        /// The field.
+        field: String,
+    },
+}
+
+/// How matchers look into one field of a payload. Implemented for every type that a payload field may have.
+pub trait Probe {
+    /// The text, where the field is a string with a value.
+    fn text(&self) -> Option<&str> {
+        None
+    }
+    /// The JSON, where the field is free JSON with a value.
+    fn value(&self) -> Option<&Value> {
+        None
+    }
+    /// Calls `visit` for each path, where the field is a list of paths; returns whether there was one.
+    fn each_path(&self, _visit: &mut dyn FnMut(&str)) -> bool {
+        false
+    }
+}
+
+impl Probe for String {
+    fn text(&self) -> Option<&str> {
+        Some(self)
+    }
+}
+
+impl Probe for Value {
+    fn value(&self) -> Option<&Value> {
+        Some(self)
+    }
+}
+
+/// An item of a list field.
+pub trait Item {
+    /// The path that it stands for.
+    fn path(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Item for Value {}
+
+impl Item for String {
+    fn path(&self) -> Option<&str> {
+        Some(self)
+    }
+}
+
+impl<T: Item> Probe for Vec<T> {
+    fn each_path(&self, visit: &mut dyn FnMut(&str)) -> bool {
+        let mut named = false;
+        for path in self.iter().filter_map(T::path) {
+            visit(path);
+            named = true;
+        }
+        named
+    }
+}
+
+impl<T: Probe> Probe for Option<T> {
+    fn text(&self) -> Option<&str> {
+        self.as_ref().and_then(T::text)
+    }
+    fn value(&self) -> Option<&Value> {
+        self.as_ref().and_then(T::value)
+    }
+    fn each_path(&self, visit: &mut dyn FnMut(&str)) -> bool {
+        self.as_ref().is_some_and(|inner| inner.each_path(visit))
+    }
+}
+
+impl Probe for bool {}
+impl Probe for u64 {}
+impl Probe for u16 {}
+
+/// Calls `visit` for each path that a tool input names: the first non-empty string of `path`, `file_path` and
+/// `notebook_path`, else the non-empty strings of `paths`.
+pub fn each_input_path(tool_input: &Value, visit: &mut dyn FnMut(&str)) {
+    let text = |key: &str| {
+        tool_input
+            .get(key)
+            .and_then(Value::as_str)
+            .filter(|path| !path.is_empty())
+    };
+    if let Some(path) = ["path", "file_path", "notebook_path"].into_iter().find_map(text) {
+        visit(path);
+    } else if let Some(list) = tool_input.get("paths").and_then(Value::as_array) {
+        list.iter()
+            .filter_map(Value::as_str)
+            .filter(|path| !path.is_empty())
+            .for_each(visit);
+    }
+}

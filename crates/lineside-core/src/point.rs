@@ -1,0 +1,122 @@
+//! What a point is: its name, what may be done there, and the fields of its payload.
+//!
+//! The list of points is another crate's; this one only says what an entry of that list holds.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::payload::{DecodePayloadError, Payload};
+
+/// The moment of a point relative to what it is about, which fixes the authority of an interceptor there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// It has not happened yet: block, ask, allow, stop, amend, append context.
+    Before,
+    /// It has happened: withhold, stop, amend, append context.
+    After,
+    /// It is a fact: nobody but observers and automations may listen.
+    On,
+}
+
+impl Phase {
+    /// The phase that a name states, from its prefix or, for `x.<vendor>.<name>`, from that of its last part.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        let own = match name.strip_prefix("x.") {
+            Some(rest) => rest.split_once('.')?.1,
+            None => name,
+        };
+        [
+            (Self::Before, "before_"),
+            (Self::After, "after_"),
+            (Self::On, "on_"),
+        ]
+        .into_iter()
+        .find(|(_, prefix)| own.len() > prefix.len() && own.starts_with(prefix))
+        .map(|(phase, _)| phase)
+    }
+
+    /// Whether an interceptor has any authority at a point of this phase.
+    #[must_use]
+    pub fn may_intercept(self) -> bool {
+        self != Self::On
+    }
+}
+
+/// One field of a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// Its name in JSON.
+    pub name: &'static str,
+    /// Whether an event without it is refused.
+    pub required: bool,
+    /// Whether an amendment may change it.
+    pub amendable: bool,
+}
+
+/// Where a point stands in a plan table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Slot {
+    /// A point of the catalogue, by its position there.
+    Catalogue(u8),
+    /// A point that a vendor declared, found by its name.
+    Declared,
+}
+
+/// Reads the payload of a point from JSON.
+pub type Decode = fn(&'static PointInfo, Map<String, Value>) -> Result<Arc<dyn Payload>, DecodePayloadError>;
+
+/// Everything that is known about a point before an event of it occurs.
+#[derive(Debug)]
+pub struct PointInfo {
+    /// The only spelling of its name.
+    pub name: &'static str,
+    /// Its moment and so its authority.
+    pub phase: Phase,
+    /// Its place in plan tables.
+    pub slot: Slot,
+    /// The fields of its payload, in the order of the catalogue.
+    pub fields: &'static [Field],
+    /// Reads a payload from JSON.
+    pub decode: Decode,
+}
+
+impl PointInfo {
+    /// The field of that name.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// The names of the fields that may be amended.
+    pub fn amendable(&self) -> impl Iterator<Item = &'static str> + use<'_> {
+        self.fields
+            .iter()
+            .filter(|field| field.amendable)
+            .map(|field| field.name)
+    }
+}
+
+impl PartialEq for PointInfo {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for PointInfo {}
+
+#[cfg(test)]
+mod tests {
+    use super::Phase;
+
+    #[test]
+    fn a_name_states_its_phase() {
+        assert_eq!(Phase::of("before_tool"), Some(Phase::Before));
+        assert_eq!(Phase::of("x.acme.after_deploy"), Some(Phase::After));
+        assert_eq!(Phase::of("on_idle"), Some(Phase::On));
+        for not_a_point in ["", "before_", "tool", "x.acme", "x.before_tool", "x.acme.deploy"] {
+            assert_eq!(Phase::of(not_a_point), None, "{not_a_point}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What happened to one event: every hook considered, why it ran or not, what it said, how long it took, what changed.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::amendment::Change;
+use crate::context::{Append, Notice};
+use crate::event::AnyEvent;
+use crate::failure::Failure;
+use crate::hook::Hook;
+use crate::verdict::Verdict;
+
+/// Why a hook did not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SkipReason {
+    /// Its matcher left the event out.
+    Filter,
+    /// An earlier hook had blocked or stopped the event.
+    Blocked,
+    /// It is switched off.
+    Disabled,
+    /// Its project is not trusted.
+    Untrusted,
+    /// The event was held to be merged with later ones.
+    Debounced,
+    /// A later event took its place.
+    Superseded,
+}
+
+impl SkipReason {
+    /// The word for it, as in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Filter => "filter",
+            Self::Blocked => "blocked",
+            Self::Disabled => "disabled",
+            Self::Untrusted => "untrusted",
+            Self::Debounced => "debounced",
+            Self::Superseded => "superseded",
+        }
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What became of one hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It answered.
+    Answered(Verdict),
+    /// It could not answer, and this is what it is taken to have said.
+    Failed {
+        /// How it failed.
+        failure: Box<Failure>,
+        /// The verdict by its declared `on_failure`.
+        verdict: Verdict,
+    },
+    /// It did not run.
+    Skipped(SkipReason),
+    /// It was started and not waited for.
+    Detached,
+}
+
+impl Outcome {
+    /// What the hook said, or is taken to have said; `None` when it has no say.
+    #[must_use]
+    pub fn verdict(&self) -> Option<&Verdict> {
+        match self {
+            Self::Answered(verdict) | Self::Failed { verdict, .. } => Some(verdict),
+            Self::Skipped(_) | Self::Detached => None,
+        }
+    }
+
+    /// Whether the hook was started.
+    #[must_use]
+    pub fn has_run(&self) -> bool {
+        match self {
+            Self::Answered(_) | Self::Detached => true,
+            Self::Failed { failure, .. } => failure.started,
+            Self::Skipped(_) => false,
+        }
+    }
+}
+
+/// One hook's turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Its place in plan order.
+    pub hook: u16,
+    /// The version of the payload that it leaves behind: the one that it judged, or the one that it made.
+    pub version: u32,
+    /// Whether this is the second time, because the payload had changed since the first.
+    pub again: bool,
+    /// How long it took; zero for a hook that did not run.
+    pub took: Duration,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// Something that one hook gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct By<T> {
+    /// The hook's place in plan order.
+    pub hook: u16,
+    /// What it gave.
+    pub what: T,
+}
+
+/// The record of one event.
+#[derive(Debug, Clone)]
+pub struct Receipt {
+    /// The event as the hooks have left it.
+    pub event: AnyEvent,
+    /// The hooks that were considered, in plan order.
+    pub hooks: Arc<[Arc<Hook>]>,
+    /// What became of them, in the order in which it was settled.
+    pub runs: Vec<Run>,
+    /// The joined verdict.
+    pub verdict: Verdict,
+    /// Whose verdict it is; `None` while nobody said more than `continue`.
+    pub author: Option<u16>,
+    /// Each field changed, in order.
+    pub changes: Vec<By<Change>>,
+    /// Messages appended to the context, in order.
+    pub context: Vec<By<Append>>,
+    /// Messages for the user, in order.
+    pub notices: Vec<By<Notice>>,
+    /// What else is worth knowing: refused fields, overridden blocks.
+    pub remarks: Vec<By<Cow<'static, str>>>,
+    /// From the publication to the decision.
+    pub took: Duration,
+}
+
+impl Receipt {
+    /// The hook at a place in plan order.
+    #[must_use]
+    pub fn hook(&self, index: u16) -> Option<&Hook> {
+        self.hooks.get(usize::from(index)).map(|hook| &**hook)
+    }
+
+    /// The name of the hook at a place in plan order.
+    #[must_use]
+    pub fn name(&self, index: u16) -> &str {
+        self.hook(index).map_or("", |hook| &hook.name)
+    }
+
+    /// The hook whose verdict stands.
+    #[must_use]
+    pub fn author(&self) -> Option<&Hook> {
+        self.hook(self.author?)
+    }
+
+    /// The receipt as one JSON object: the shape that `lineside run --receipts` prints.
+    #[must_use]
+    pub fn to_json(&self) -> Map<String, Value> {
+        let envelope = self.event.envelope();
+        let runs: Vec<Value> = self
+            .runs
+            .iter()
+            .map(|run| Value::Object(self.run_json(run)))
+            .collect();
+        let mut map = Map::new();
+        map.insert("id".into(), json!(envelope.id));
+        map.insert("session".into(), json!(envelope.source.session));
+        map.insert("seq".into(), json!(envelope.seq));
+        map.insert("point".into(), json!(self.event.point().name));
+        map.insert("verdict".into(), json!(self.verdict.strength()));
+        if let Some(reason) = self.verdict.reason() {
+            map.insert("reason".into(), json!(reason));
+        }
+        if let Some(author) = self.author() {
+            map.insert("by".into(), json!(author.name));
+        }
+        map.insert("took_us".into(), micros(self.took));
+        map.insert("payload_sha256".into(), json!(self.event.digest()));
+        map.insert("hooks".into(), Value::Array(runs));
+        let changes: Vec<Value> = self
+            .changes
+            .iter()
+            .map(|By { hook, what }| {
+                json!({"by": self.name(*hook), "field": what.field, "before": what.before, "after": what.after})
+            })
+            .collect();
+        map.insert("changes".into(), Value::Array(changes));
+        map
+    }
+
+    fn run_json(&self, run: &Run) -> Map<String, Value> {
+        let mut map = Map::new();
+        map.insert("hook".into(), json!(self.name(run.hook)));
+        if let Some(origin) = self.hook(run.hook).and_then(|hook| hook.origin.as_ref()) {
+            map.insert("origin".into(), json!(origin.to_string()));
+        }
+        match &run.outcome {
+            Outcome::Answered(verdict) => {
+                map.insert("said".into(), json!(verdict.strength()));
+            }
+            Outcome::Failed { failure, verdict } => {
+                map.insert("failed".into(), json!(failure.kind));
+                map.insert("detail".into(), json!(failure.detail));
+                map.insert("taken_as".into(), json!(verdict.strength()));
+            }
+            Outcome::Skipped(why) => {
+                map.insert("skipped".into(), json!(why));
+            }
+            Outcome::Detached => {
+                map.insert("started".into(), json!(true));
+            }
+        }
+        if run.again {
+            map.insert("again".into(), json!(true));
+        }
+        if run.outcome.has_run() {
+            map.insert("took_us".into(), micros(run.took));
+        }
+        let remarks: Vec<_> = self
+            .remarks
+            .iter()
+            .filter(|by| by.hook == run.hook)
+            .map(|by| by.what.as_ref())
+            .collect();
+        if !remarks.is_empty() {
+            map.insert("remarks".into(), json!(remarks));
+        }
+        map
+    }
+}
+
+fn micros(duration: Duration) -> Value {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX).into()
+}

@@ -1,0 +1,101 @@
+//! What a dialect is: a name, its places, and the hooks that it finds there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lineside_core::{Diagnostic, Hook, PointInfo};
+use serde_json::{Map, Value};
+
+use crate::handler::Handler;
+
+/// A foreign hook format.
+pub trait Dialect: Send + Sync {
+    /// Its name, as `--dialect` takes it.
+    fn name(&self) -> &'static str;
+
+    /// The hooks found in the dialect's places, in the order in which they would run, and what was wrong there.
+    ///
+    /// Reads files; a hook that is broken is reported and costs no other hook.
+    fn load(&self, places: &Places) -> Loaded;
+
+    /// The point that the dialect's own name stands for. Where one name stands for several points the payload decides.
+    fn point(&self, name: &str, payload: &Map<String, Value>) -> Option<&'static PointInfo>;
+}
+
+/// Where hooks are looked for, and whom to trust.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The runtime's environment. Dialects read it from here and nowhere else.
+    pub environment: BTreeMap<String, String>,
+    /// The root of the project.
+    pub project_root: Option<PathBuf>,
+    /// The working directory of the agent.
+    pub cwd: PathBuf,
+    /// Whether hooks of the project may run.
+    pub trust: Trust,
+}
+
+impl Places {
+    /// A variable of the runtime's environment.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.get(name).map(String::as_str)
+    }
+
+    /// The user's home directory, if it is an absolute path.
+    #[must_use]
+    pub fn home(&self) -> Option<&Path> {
+        self.variable("HOME")
+            .map(Path::new)
+            .filter(|home| home.is_absolute())
+    }
+
+    /// The directory whose project hooks count: the project's root, else the working directory.
+    #[must_use]
+    pub fn work_dir(&self) -> &Path {
+        self.project_root.as_deref().unwrap_or(&self.cwd)
+    }
+}
+
+/// Whether hooks of the project may run. Hooks of the user always may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// The person who started the program has named the project and answers for it.
+    Granted,
+    /// Nobody has: its hooks are listed and never started.
+    Withheld,
+}
+
+/// What was found.
+#[derive(Default)]
+pub struct Loaded {
+    /// The hooks, in the order in which they would run.
+    pub hooks: Vec<ForeignHook>,
+    /// What was wrong, in the order in which it was found.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Where the dialect's own debug log goes; off by default.
+    pub log: Option<LogTarget>,
+}
+
+/// Where a debug log goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogTarget {
+    /// Standard error of the runtime.
+    Stderr,
+    /// Appended to this file.
+    File(PathBuf),
+}
+
+/// One hook of a foreign format.
+#[derive(Clone)]
+pub struct ForeignHook {
+    /// What is known of it apart from how it is run. Its registration number is given when it is registered.
+    pub hook: Hook,
+    /// The dialect's own name of what it waits for.
+    pub trigger: String,
+    /// The points at which it is registered.
+    pub points: Vec<&'static PointInfo>,
+    /// What it runs and how its output is read.
+    pub handler: Arc<dyn Handler>,
+}

@@ -1,0 +1,24 @@
+//! Foreign hook formats, each in a folder of its own with the same rooms: where its files are, file to hooks, event to
+//! their input, their output to an answer.
+//!
+//! A dialect is a value behind one trait; adding one touches its own folder and the list below.
+//! This crate reads files when hooks are loaded. It does not know the bus, starts no process and opens no connection:
+//! a handler only says what is to be run, and reads what came of it.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod dialect;
+pub mod handler;
+
+pub mod agenthooks;
+
+pub use dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust};
+pub use handler::{Call, Handler, Moment};
+
+/// All dialects, in the order in which their hooks are registered.
+pub static DIALECTS: &[&dyn Dialect] = &[&agenthooks::AgentHooks];
+
+/// The dialect of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static dyn Dialect> {
+    DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
+}

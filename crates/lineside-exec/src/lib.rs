@@ -1,0 +1,1 @@
+//! Handlers outside the process: commands with one deadline over everything.

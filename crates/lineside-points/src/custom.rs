@@ -1,0 +1,132 @@
+//! Points that a vendor declares at run time: `x.<vendor>.<before_…|after_…|on_…>`.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use lineside_core::payload::{DecodePayloadError, each_input_path};
+use lineside_core::point::{Field, Slot};
+use lineside_core::{Payload, Phase, PointInfo};
+use serde_json::{Map, Value};
+
+static DECLARED: RwLock<Vec<&'static PointInfo>> = RwLock::new(Vec::new());
+
+/// The payload of a declared point: any JSON object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Custom {
+    point: &'static PointInfo,
+    fields: Map<String, Value>,
+}
+
+impl Custom {
+    /// A payload of a declared point.
+    #[must_use]
+    pub fn new(point: &'static PointInfo, fields: Map<String, Value>) -> Self {
+        Self { point, fields }
+    }
+
+    /// Its fields.
+    #[must_use]
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+}
+
+/// Declares a point for the rest of the program's life. Declaring it again with the same fields gives the same point.
+///
+/// # Errors
+/// A name that is not `x.<vendor>.` and a part that begins with `before_`, `after_` or `on_`; a name that is already
+/// declared with other fields; amendable fields at a fact.
+pub fn declare(name: &str, amendable: &[&str]) -> Result<&'static PointInfo, DeclarePointError> {
+    let error = |why| DeclarePointError {
+        name: name.to_owned(),
+        why,
+    };
+    let named = name.starts_with("x.") && name.split('.').count() == 3 && !name.split('.').any(str::is_empty);
+    let phase = Phase::of(name).filter(|_| named).ok_or_else(|| {
+        error("the name must be x.<vendor>.<point>, where <point> begins with before_, after_ or on_")
+    })?;
+    if phase == Phase::On && !amendable.is_empty() {
+        return Err(error("nothing can be amended at a fact"));
+    }
+    let mut declared = DECLARED.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = declared.iter().find(|point| point.name == name) {
+        let same = known.amendable().eq(amendable.iter().copied());
+        return if same {
+            Ok(known)
+        } else {
+            Err(error("it is already declared with other amendable fields"))
+        };
+    }
+    let fields: Vec<Field> = amendable
+        .iter()
+        .map(|name| Field {
+            name: leak(name),
+            required: false,
+            amendable: true,
+        })
+        .collect();
+    let point: &'static PointInfo = Box::leak(Box::new(PointInfo {
+        name: leak(name),
+        phase,
+        slot: Slot::Declared,
+        fields: Box::leak(fields.into_boxed_slice()),
+        decode: |point, fields| Ok(Arc::new(Custom { point, fields })),
+    }));
+    declared.push(point);
+    Ok(point)
+}
+
+/// The declared point of that name.
+pub(crate) fn declared(name: &str) -> Option<&'static PointInfo> {
+    DECLARED
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .iter()
+        .copied()
+        .find(|point| point.name == name)
+}
+
+/// Points are declared once and live as long as the program.
+fn leak(text: &str) -> &'static str {
+    Box::leak(text.to_owned().into_boxed_str())
+}
+
+impl Payload for Custom {
+    fn info(&self) -> &'static PointInfo {
+        self.point
+    }
+
+    fn to_json(&self) -> Map<String, Value> {
+        self.fields.clone()
+    }
+
+    fn with_fields(&self, fields: &Map<String, Value>) -> Result<Arc<dyn Payload>, DecodePayloadError> {
+        let mut copy = self.clone();
+        copy.fields.extend(fields.clone());
+        Ok(Arc::new(copy))
+    }
+
+    fn text(&self, field: &str) -> Option<&str> {
+        self.fields.get(field)?.as_str()
+    }
+
+    fn value(&self, field: &str) -> Option<&Value> {
+        self.fields.get(field)
+    }
+
+    fn each_path(&self, visit: &mut dyn FnMut(&str)) {
+        match self.fields.get("paths").and_then(Value::as_array) {
+            Some(paths) => paths.iter().filter_map(Value::as_str).for_each(visit),
+            None => each_input_path(self.fields.get("tool_input").unwrap_or(&Value::Null), visit),
+        }
+    }
+}
+
+/// Why a point cannot be declared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot declare the point `{name}`: {why}")]
+pub struct DeclarePointError {
+    /// Its name.
+    pub name: String,
+    /// Why not.
+    pub why: &'static str,
+}

@@ -1,0 +1,305 @@
+//! The two macros behind the catalogue: one declares a point with its payload, the other numbers the points.
+//!
+//! A point is declared once, in the words of the specification; everything else follows from the declaration.
+
+/// Declares points. Fields under `needs` are required, those under `may` optional, and those
+/// after `amend` may be changed.
+macro_rules! points {
+    ($(
+        $(#[$doc:meta])*
+        $point:ident = $name:literal, $phase:ident $(, amend $amendment:ident [ $($amended:ident : $amended_type:ty),* ])? {
+            needs { $(
+                $(#[$required_doc:meta])* $required:ident : $required_type:ty ;
+            )* }
+            may { $(
+                $(#[$optional_doc:meta])* $optional:ident : $optional_type:ty ;
+            )* }
+        }
+    )*) => { $(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[non_exhaustive]
+        pub struct $point {
+            $( $(#[$required_doc])* pub $required: $required_type, )*
+            $(
+                $(#[$optional_doc])*
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub $optional: Option<$optional_type>,
+            )*
+        }
+
+        impl $point {
+            #[allow(dead_code, reason = "a point may have no fields")]
+            const AMENDABLE: &'static [&'static str] = &[$( $( stringify!($amended) ),* )?];
+
+            /// A payload with its required fields; the optional ones are absent.
+            #[allow(clippy::new_without_default, reason = "an event is made on purpose")]
+            #[must_use]
+            pub fn new($($required: impl Into<$required_type>),*) -> Self {
+                Self { $($required: $required.into(),)* $($optional: None,)* }
+            }
+
+            $(
+                #[doc = concat!("The payload with `", stringify!($optional), "`.")]
+                #[must_use]
+                pub fn $optional(mut self, value: impl Into<$optional_type>) -> Self {
+                    self.$optional = Some(value.into());
+                    self
+                }
+            )*
+        }
+
+        #[allow(unused_mut, unused_variables, reason = "a point may have no fields")]
+        impl lineside_core::Payload for $point {
+            fn info(&self) -> &'static lineside_core::PointInfo {
+                <Self as lineside_core::Point>::INFO
+            }
+
+            fn to_json(&self) -> serde_json::Map<String, serde_json::Value> {
+                let mut map = serde_json::Map::new();
+                $( map.insert(stringify!($required).to_owned(), $crate::declare::json(&self.$required)); )*
+                $( if let Some(value) = &self.$optional {
+                    map.insert(stringify!($optional).to_owned(), $crate::declare::json(value));
+                } )*
+                map
+            }
+
+            fn with_fields(
+                &self,
+                fields: &serde_json::Map<String, serde_json::Value>,
+            ) -> Result<std::sync::Arc<dyn lineside_core::Payload>, lineside_core::payload::DecodePayloadError> {
+                let mut copy = self.clone();
+                for (field, value) in fields {
+                    match field.as_str() {
+                        $( stringify!($required) => {
+                            copy.$required = $crate::declare::read($name, stringify!($required), value)?;
+                        } )*
+                        $( stringify!($optional) => {
+                            copy.$optional = $crate::declare::read($name, stringify!($optional), value)?;
+                        } )*
+                        _ => return Err(lineside_core::payload::DecodePayloadError::Unknown {
+                            point: $name,
+                            field: field.clone(),
+                        }),
+                    }
+                }
+                Ok(std::sync::Arc::new(copy))
+            }
+
+            fn text(&self, field: &str) -> Option<&str> {
+                $( if field == stringify!($required) {
+                    return lineside_core::payload::Probe::text(&self.$required);
+                } )*
+                $( if field == stringify!($optional) {
+                    return lineside_core::payload::Probe::text(&self.$optional);
+                } )*
+                None
+            }
+
+            fn value(&self, field: &str) -> Option<&serde_json::Value> {
+                $( if field == stringify!($required) {
+                    return lineside_core::payload::Probe::value(&self.$required);
+                } )*
+                $( if field == stringify!($optional) {
+                    return lineside_core::payload::Probe::value(&self.$optional);
+                } )*
+                None
+            }
+
+            fn each_path(&self, visit: &mut dyn FnMut(&str)) {
+                let mut named = false;
+                $( if $crate::declare::names_paths(stringify!($required)) {
+                    named |= lineside_core::payload::Probe::each_path(&self.$required, visit);
+                } )*
+                $( if $crate::declare::names_paths(stringify!($optional)) {
+                    named |= lineside_core::payload::Probe::each_path(&self.$optional, visit);
+                } )*
+                if let (false, Some(input)) = (named, self.value("tool_input")) {
+                    lineside_core::payload::each_input_path(input, visit);
+                }
+            }
+        }
+
+        impl lineside_core::Point for $point {
+            const INFO: &'static lineside_core::PointInfo = &lineside_core::PointInfo {
+                name: $name,
+                phase: lineside_core::Phase::$phase,
+                slot: lineside_core::point::Slot::Catalogue($crate::Number::$point as u8),
+                fields: &[
+                    $( lineside_core::point::Field {
+                        name: stringify!($required),
+                        required: true,
+                        amendable: $crate::declare::contains(Self::AMENDABLE, stringify!($required)),
+                    }, )*
+                    $( lineside_core::point::Field {
+                        name: stringify!($optional),
+                        required: false,
+                        amendable: $crate::declare::contains(Self::AMENDABLE, stringify!($optional)),
+                    }, )*
+                ],
+                decode: $crate::declare::decode::<Self>,
+            };
+        }
+
+        $crate::declare::authority!($phase $point);
+
+        $(
+            #[doc = concat!("New values for the fields of [`", stringify!($point), "`] that may be amended.")]
+            #[derive(Debug, Clone, Default, PartialEq)]
+            pub struct $amendment(lineside_core::Amendment);
+
+            impl $amendment {
+                $(
+                    #[doc = concat!("Sets `", stringify!($amended), "`.")]
+                    #[must_use]
+                    pub fn $amended(self, value: impl Into<$amended_type>) -> Self {
+                        Self(self.0.with(stringify!($amended), $crate::declare::json::<$amended_type>(&value.into())))
+                    }
+                )*
+            }
+
+            impl From<$amendment> for lineside_core::Amendment {
+                fn from(amendment: $amendment) -> Self {
+                    amendment.0
+                }
+            }
+
+            impl lineside_core::payload::Amend for $point {
+                type Amendment = $amendment;
+            }
+
+            impl $point {
+                /// An amendment that changes nothing yet.
+                #[must_use]
+                pub fn amend() -> $amendment {
+                    $amendment::default()
+                }
+            }
+        )?
+    )* };
+}
+
+/// Marks gates and reviews as open to interceptors; facts are not.
+macro_rules! authority {
+    (On $point:ident) => {};
+    ($phase:ident $point:ident) => {
+        impl lineside_core::payload::Intercept for $point {}
+    };
+}
+
+/// Numbers the points in the order of the catalogue.
+macro_rules! catalogue {
+    ($($point:ident),* $(,)?) => {
+        /// The number of each point of the catalogue.
+        #[derive(Clone, Copy)]
+        pub(crate) enum Number { $($point),* }
+
+        /// All points of the catalogue, in its order.
+        pub static CATALOGUE: &[&lineside_core::PointInfo] = &[
+            $( <$point as lineside_core::Point>::INFO ),*
+        ];
+    };
+}
+
+pub(crate) use {authority, catalogue, points};
+
+use std::sync::Arc;
+
+use lineside_core::payload::DecodePayloadError;
+use lineside_core::{Payload, Point, PointInfo};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// Whether a name is in a list, at compile time.
+pub(crate) const fn contains(names: &[&str], name: &str) -> bool {
+    let mut index = 0;
+    while index < names.len() {
+        if equal(names[index].as_bytes(), name.as_bytes()) {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+/// Whether a field of that name lists the paths of an event.
+pub(crate) fn names_paths(field: &str) -> bool {
+    matches!(field, "paths" | "changed_files")
+}
+
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    let mut index = 0;
+    while index < a.len() && index < b.len() && a[index] == b[index] {
+        index += 1;
+    }
+    index == a.len() && index == b.len()
+}
+
+/// A field as JSON. The types of fields (texts, numbers, JSON, lists and structs of these) always have one.
+pub(crate) fn json<T: Serialize>(value: &T) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// A field read from JSON.
+pub(crate) fn read<T: DeserializeOwned>(
+    point: &'static str,
+    field: &'static str,
+    value: &Value,
+) -> Result<T, DecodePayloadError> {
+    T::deserialize(value).map_err(|detail| DecodePayloadError::WrongType {
+        point,
+        field,
+        detail: detail.to_string(),
+    })
+}
+
+/// A payload read from JSON. Fields that the point does not have are passed over.
+pub(crate) fn decode<P: Point + DeserializeOwned>(
+    point: &'static PointInfo,
+    mut fields: Map<String, Value>,
+) -> Result<Arc<dyn Payload>, DecodePayloadError> {
+    for field in point.fields {
+        if field.required && !fields.contains_key(field.name) {
+            return Err(DecodePayloadError::Missing {
+                point: point.name,
+                field: field.name,
+            });
+        }
+        if !field.required && fields.get(field.name) == Some(&Value::Null) {
+            fields.shift_remove(field.name);
+        }
+    }
+    match P::deserialize(Value::Object(fields.clone())) {
+        Ok(payload) => Ok(Arc::new(payload)),
+        Err(error) => Err(blame::<P>(point, &fields, &error)),
+    }
+}
+
+/// Finds the field that does not read, by leaving each out in turn.
+fn blame<P: DeserializeOwned>(
+    point: &'static PointInfo,
+    fields: &Map<String, Value>,
+    error: &serde_json::Error,
+) -> DecodePayloadError {
+    let text = error.to_string();
+    let missing_instead = |field: &str| {
+        let mut rest = fields.clone();
+        rest.shift_remove(field);
+        match P::deserialize(Value::Object(rest)) {
+            Ok(_) => true,
+            Err(other) => other.to_string() != text,
+        }
+    };
+    let field = point
+        .fields
+        .iter()
+        .map(|field| field.name)
+        .find(|field| missing_instead(field))
+        .unwrap_or_default();
+    DecodePayloadError::WrongType {
+        point: point.name,
+        field,
+        detail: text,
+    }
+}

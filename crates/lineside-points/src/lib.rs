@@ -1,0 +1,124 @@
+//! The catalogue of lifecycle points: one typed payload for each point of an agent's life.
+//!
+//! The prefix of a name states the authority of a synchronous interceptor there, and so do the types:
+//!
+//! ```compile_fail
+//! use lineside_core::payload::Intercept;
+//! use lineside_points::OnIdle;
+//! fn may_intercept<P: Intercept>() {}
+//! may_intercept::<OnIdle>(); // a fact cannot be intercepted
+//! ```
+//!
+//! ```compile_fail
+//! use lineside_points::BeforeTool;
+//! BeforeTool::amend().tool_name("Other"); // only `tool_input` is amendable
+//! ```
+//!
+//! This crate does not know how events are dispatched, and no foreign name of a point.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod declare;
+
+mod compact;
+mod fact;
+mod message;
+mod model;
+mod prompt;
+mod session;
+mod stop;
+mod subagent;
+mod tool;
+
+pub mod custom;
+pub mod parts;
+
+use lineside_core::nearest::nearest;
+use lineside_core::point::PointInfo;
+
+pub use compact::{AfterCompact, AfterCompactAmendment, BeforeCompact};
+pub use custom::Custom;
+pub use fact::{
+    OnConfigChange, OnError, OnIdle, OnInterrupt, OnNotification, OnServiceStart, OnServiceStop,
+    OnStopFailure, OnTaskCompleted, OnTaskCreated, OnWaitConfirm, OnWaitQuestion,
+};
+pub use message::{BeforeMessageSend, BeforeMessageSendAmendment, OnMessageReceived, OnMessageSent};
+pub use model::{AfterModel, AfterModelAmendment, BeforeModel, BeforeModelAmendment};
+pub use parts::{ChangedFile, CompactKind, SessionStart, ToolCall};
+pub use prompt::{
+    AfterAgent, BeforeAgent, BeforeAgentAmendment, BeforePrompt, BeforePromptAmendment, OnPrompt,
+};
+pub use session::{AfterSession, BeforeSession};
+pub use stop::BeforeStop;
+pub use subagent::{AfterSubagent, AfterSubagentAmendment, BeforeSubagent, BeforeSubagentAmendment};
+pub use tool::{
+    AfterTool, AfterToolAmendment, AfterToolBatch, AfterToolError, AfterToolErrorAmendment, BeforePermission,
+    BeforePermissionAmendment, BeforeResultAppend, BeforeResultAppendAmendment, BeforeTool,
+    BeforeToolAmendment, OnPermissionDenied,
+};
+
+declare::catalogue![
+    BeforeSession,
+    AfterSession,
+    BeforePrompt,
+    OnPrompt,
+    BeforeAgent,
+    AfterAgent,
+    BeforeModel,
+    AfterModel,
+    BeforeTool,
+    BeforePermission,
+    OnPermissionDenied,
+    AfterTool,
+    AfterToolError,
+    BeforeResultAppend,
+    AfterToolBatch,
+    BeforeSubagent,
+    AfterSubagent,
+    OnTaskCreated,
+    OnTaskCompleted,
+    BeforeStop,
+    OnStopFailure,
+    OnInterrupt,
+    BeforeCompact,
+    AfterCompact,
+    OnIdle,
+    OnWaitConfirm,
+    OnWaitQuestion,
+    OnNotification,
+    OnError,
+    OnConfigChange,
+    OnMessageReceived,
+    BeforeMessageSend,
+    OnMessageSent,
+    OnServiceStart,
+    OnServiceStop,
+];
+
+/// The point of that name: one of the catalogue, or one that was declared with [`custom::declare`].
+///
+/// # Errors
+/// No such point; the error names the nearest one.
+pub fn find(name: &str) -> Result<&'static PointInfo, UnknownPointError> {
+    CATALOGUE
+        .iter()
+        .copied()
+        .find(|point| point.name == name)
+        .or_else(|| custom::declared(name))
+        .ok_or_else(|| UnknownPointError {
+            name: name.to_owned(),
+            nearest: nearest(name, CATALOGUE.iter().map(|point| point.name)).unwrap_or_default(),
+        })
+}
+
+/// A name that no point has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown point `{name}`; the nearest is `{nearest}`")]
+pub struct UnknownPointError {
+    /// The name.
+    pub name: String,
+    /// The nearest name of the catalogue.
+    pub nearest: &'static str,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! The agent wants to stop.
+
+use crate::declare::points;
+
+points! {
+    /// The agent is about to end its turn. A block keeps it working, and the reason goes to its context.
+    BeforeStop = "before_stop", Before {
+        needs {
+            /// Whether an earlier block already kept this turn alive.
+            stop_active: bool;
+        }
+        may {
+            /// What it said last.
+            output: String;
+            /// Why it stops.
+            reason: String;
+        }
+    }
+}

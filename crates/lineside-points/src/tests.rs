@@ -1,0 +1,105 @@
+//! The catalogue is that of the specification, and payloads survive the way through JSON.
+
+use std::collections::BTreeSet;
+
+use lineside_core::Phase;
+use lineside_core::amendment::{Amendment, ApplyAmendmentError};
+use serde_json::{Map, Value, json};
+
+use super::{CATALOGUE, find};
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("not an object: {other}"),
+    }
+}
+
+#[test]
+fn names_are_unique_and_state_their_phase() {
+    let names: BTreeSet<_> = CATALOGUE.iter().map(|point| point.name).collect();
+    assert_eq!(names.len(), CATALOGUE.len());
+    for point in CATALOGUE {
+        assert_eq!(Phase::of(point.name), Some(point.phase), "{}", point.name);
+        assert!(
+            point.phase != Phase::On || point.amendable().count() == 0,
+            "{}",
+            point.name
+        );
+    }
+}
+
+#[test]
+fn an_unknown_point_names_the_nearest() {
+    let error = find("before_tol").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "unknown point `before_tol`; the nearest is `before_tool`"
+    );
+}
+
+#[test]
+fn a_missing_field_is_named() {
+    let point = find("before_tool").unwrap();
+    let error = (point.decode)(point, object(json!({"tool_name": "Shell"}))).unwrap_err();
+    assert_eq!(error.to_string(), "before_tool needs the field `tool_input`");
+    let error = (point.decode)(point, object(json!({"tool_name": 5, "tool_input": {}}))).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("field `tool_name` of before_tool: invalid type"),
+        "{error}"
+    );
+}
+
+#[test]
+fn payloads_keep_digits_and_order() {
+    let point = find("before_tool").unwrap();
+    let text = r#"{"tool_name":"T","tool_input":{"z":1.10,"a":9007199254740993,"m":1e+999}}"#;
+    let payload = (point.decode)(point, serde_json::from_str(text).unwrap()).unwrap();
+    assert_eq!(serde_json::to_string(&payload.to_json()).unwrap(), text);
+}
+
+#[test]
+fn only_amendable_fields_change_and_all_or_none() {
+    let point = find("before_tool").unwrap();
+    let payload = (point.decode)(point, object(json!({"tool_name": "T", "tool_input": {"a": 1}}))).unwrap();
+    let both = Amendment::default()
+        .with("tool_input", json!({"a": 2}))
+        .with("tool_name", json!("U"));
+    assert!(matches!(
+        both.apply(&*payload),
+        Err(ApplyAmendmentError::Fixed { .. })
+    ));
+    let amended = Amendment::default()
+        .with("tool_input", json!({"a": 2}))
+        .apply(&*payload)
+        .unwrap()
+        .unwrap();
+    assert_eq!(amended.changes[0].before, json!({"a": 1}));
+    assert_eq!(amended.payload.value("tool_input"), Some(&json!({"a": 2})));
+    assert!(
+        Amendment::default()
+            .with("tool_input", json!({"a": 1}))
+            .apply(&*payload)
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[test]
+fn declared_points_take_any_object() {
+    let point = super::custom::declare("x.acme.before_deploy", &["target"]).unwrap();
+    assert_eq!(find("x.acme.before_deploy").unwrap(), point);
+    let payload = (point.decode)(point, object(json!({"target": "a", "n": 1}))).unwrap();
+    assert!(Amendment::default().with("n", json!(2)).apply(&*payload).is_err());
+    assert!(
+        Amendment::default()
+            .with("target", json!("b"))
+            .apply(&*payload)
+            .unwrap()
+            .is_some()
+    );
+    assert!(super::custom::declare("x.acme.before_deploy", &[]).is_err());
+    assert!(super::custom::declare("before_mine", &[]).is_err());
+}

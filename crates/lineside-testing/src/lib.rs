@@ -1,0 +1,1 @@
+//! Doubles for tests: scripted hooks, a recorder, the reference model.

@@ -1,0 +1,1 @@
+//! A hook bus for AI agents: the assembled library.
