@@ -1,1 +1,44 @@
 //! The running system: channels, dispatch, sessions, observers, mailboxes, signals, drain.
+//!
+//! Publishing walks a prepared, immutable plan in the publisher's own task: no lock, and nothing at all where nobody
+//! listens. This crate is the only one that knows kameo. It does not know foreign formats, processes or files.
+//!
+//! The modules stand in reading order: a bus has sessions, a session has channels, a channel takes registrations and
+//! publishes events, an event is dispatched, and what comes of it is decided, heard, collected and signalled.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod bus;
+pub mod session;
+pub mod channel;
+pub mod register;
+pub mod interceptor;
+pub mod observer;
+pub mod publish;
+pub mod decision;
+pub mod mailbox;
+pub mod signal;
+pub mod drain;
+pub mod cx;
+
+mod clock;
+mod tree;
+mod table;
+mod dispatch;
+mod group;
+mod guard;
+mod gathered;
+mod stop_limit;
+mod background;
+
+pub use bus::{Bus, BusBuilder, Installed};
+pub use channel::Channel;
+pub use cx::Cx;
+pub use decision::Decision;
+pub use drain::DrainReport;
+pub use interceptor::{Intercept, Interceptor};
+pub use mailbox::{ContextMessage, Delivery};
+pub use observer::{Heard, Lost, Overflow};
+pub use publish::PublishError;
+pub use register::{RegisterHookError, Registration};
+pub use session::{OpenSessionError, Session};
+pub use signal::{Signal, Signals};

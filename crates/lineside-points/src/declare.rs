@@ -194,6 +194,9 @@ macro_rules! catalogue {
         #[derive(Clone, Copy)]
         pub(crate) enum Number { $($point),* }
 
+        /// How many points the catalogue has.
+        pub const COUNT: usize = [$(stringify!($point)),*].len();
+
         /// All points of the catalogue, in its order.
         pub static CATALOGUE: &[&lineside_core::PointInfo] = &[
             $( <$point as lineside_core::Point>::INFO ),*

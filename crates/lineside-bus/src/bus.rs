@@ -1,0 +1,232 @@
+//! The bus: sessions, hooks that hold for all of them, signals, and the end of it all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use lineside_core::budget::Budget;
+use lineside_core::hook::Hook;
+use lineside_core::nearest::nearest;
+use lineside_core::payload::{Intercept, Point};
+use lineside_core::{Part, PointInfo, SessionId};
+use lineside_points::CATALOGUE;
+use tokio::time::Instant;
+
+use crate::drain::{DrainReport, Gauge};
+use crate::interceptor::Interceptor;
+use crate::register::{Intercepting, Observing, RegisterHookError};
+use crate::session::{OpenSession, Session};
+use crate::signal::{Beacon, Signals};
+use crate::table::{Registered, Runs};
+use crate::tree::{Place, Tree};
+
+/// A hook bus. Cloning it costs one reference count; all clones are the same bus.
+#[derive(Clone)]
+pub struct Bus {
+    shared: Arc<Shared>,
+}
+
+/// What all sessions of a bus share.
+pub(crate) struct Shared {
+    pub(crate) tree: Tree,
+    pub(crate) signals: Beacon,
+    pub(crate) budget: Budget,
+    pub(crate) in_flight: Arc<Gauge>,
+    draining: AtomicBool,
+    failures: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn count_failure(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes hooks away at one place; gives how many there were.
+    pub(crate) fn remove(&self, place: &Place, leaves: impl Fn(&Registered) -> bool) -> usize {
+        // Fewer hooks than before always compile.
+        self.tree.change(place, leaves, Vec::new()).map_or(0, |(_, gone)| gone)
+    }
+}
+
+/// A bus about to be made.
+#[derive(Debug, Clone, Default)]
+pub struct BusBuilder {
+    budget: Budget,
+}
+
+impl BusBuilder {
+    /// At most this much time for all hooks of one event together. Without it each hook has its own timeout and
+    /// nothing else, because foreign formats allow ten minutes for a single hook.
+    #[must_use]
+    pub fn event_budget(mut self, time: Duration) -> Self {
+        self.budget = Budget::of(time);
+        self
+    }
+
+    /// Makes the bus.
+    #[must_use]
+    pub fn build(self) -> Bus {
+        Bus {
+            shared: Arc::new(Shared {
+                tree: Tree::new(),
+                signals: Beacon::new(),
+                budget: self.budget,
+                in_flight: Arc::default(),
+                draining: AtomicBool::new(false),
+                failures: AtomicU64::new(0),
+            }),
+        }
+    }
+}
+
+impl Default for Bus {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A hook whose point is known only at run time, to be installed.
+pub struct Installed {
+    /// The point.
+    pub point: &'static PointInfo,
+    /// The hook. Its registration number is given when it is installed.
+    pub hook: Hook,
+    /// What it runs.
+    pub run: Arc<dyn Interceptor>,
+}
+
+impl Bus {
+    /// A bus with the usual settings.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// A bus with other settings.
+    #[must_use]
+    pub fn builder() -> BusBuilder {
+        BusBuilder::default()
+    }
+
+    /// A root session of that id, about to be opened.
+    pub fn session(&self, id: impl Into<SessionId>) -> OpenSession {
+        OpenSession::root(Arc::clone(&self.shared), id.into())
+    }
+
+    /// The open session of that id.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<Session> {
+        let node = self.shared.tree.find(id)?;
+        Some(Session::new(node, Arc::clone(&self.shared)))
+    }
+
+    /// The ids of all open sessions, in no particular order.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<SessionId> {
+        self.shared.tree.sessions().iter().map(|node| node.source.session.clone()).collect()
+    }
+
+    /// Registers an interceptor for every session.
+    pub fn intercept<P: Intercept>(&self, name: impl Into<Arc<str>>) -> Intercepting<P> {
+        Intercepting::new(Arc::clone(&self.shared), Place::Bus, name.into())
+    }
+
+    /// Registers an observer for every session.
+    pub fn observe<P: Point>(&self, name: impl Into<Arc<str>>) -> Observing<P> {
+        Observing::new(Arc::clone(&self.shared), Place::Bus, name.into())
+    }
+
+    /// Puts hooks in the place of all that were installed under the same source before, at once: no event sees
+    /// something in between, and events under way end with the hooks that they began with.
+    ///
+    /// # Errors
+    /// An interceptor at a fact, or too many hooks; nothing is changed then.
+    pub fn install(&self, source: &str, hooks: Vec<Installed>) -> Result<(), RegisterHookError> {
+        let mut added = Vec::with_capacity(hooks.len());
+        for Installed { point, mut hook, run } in hooks {
+            if !point.phase.may_intercept() && hook.part != Part::Detached {
+                return Err(no_authority(point));
+            }
+            hook.source = Arc::from(source);
+            added.push(Registered { hook: Arc::new(hook), point, runs: Runs::Interceptor(run) });
+        }
+        self.shared.tree.change(&Place::Bus, |registered| *registered.hook.source == *source, added)?;
+        Ok(())
+    }
+
+    /// Takes away the hooks of the bus that have this name. Gives how many there were.
+    pub fn remove(&self, name: &str) -> usize {
+        self.shared.remove(&Place::Bus, |registered| *registered.hook.name == *name)
+    }
+
+    /// Takes away the hooks of the bus that have this source, at one point or at all. Sources compare as whole
+    /// strings; an unknown one is no error.
+    pub fn remove_source(&self, point: Option<&PointInfo>, source: &str) -> usize {
+        self.shared.remove(&Place::Bus, |registered| {
+            *registered.hook.source == *source && point.is_none_or(|point| registered.point == point)
+        })
+    }
+
+    /// Everything that happens from now on.
+    #[must_use]
+    pub fn signals(&self) -> Signals {
+        self.shared.signals.watch()
+    }
+
+    /// How many hooks have failed so far, whatever that meant for their events.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.shared.failures.load(Ordering::Relaxed)
+    }
+
+    /// Shuts the bus down: no new event or session is let in; what is under way comes to its end, up to `limit`.
+    ///
+    /// Cancel safe: the bus is closed at the first poll; calling it again takes up the waiting.
+    pub async fn drain(&self, limit: Duration) -> DrainReport {
+        let deadline = Instant::now() + limit;
+        let shared = &self.shared;
+        shared.draining.store(true, Ordering::Release);
+        shared.in_flight.close();
+        let mut report = DrainReport::default();
+        if tokio::time::timeout_at(deadline, shared.in_flight.emptied()).await.is_err() {
+            report.undecided = shared.in_flight.inside();
+        }
+        let nodes = shared.tree.sessions();
+        report.sessions = nodes.len();
+        self.flush_observers(&mut report, deadline).await;
+        for node in nodes {
+            Session::new(Arc::clone(&node), Arc::clone(shared))
+                .close_within(deadline.saturating_duration_since(Instant::now()))
+                .await;
+            if let Some(background) = node.background_so_far() {
+                let (finished, cut_short) = background.counts();
+                report.detached_finished += finished;
+                report.detached_cut_short += cut_short;
+            }
+            let (waiting, dropped) = node.mailbox().counts();
+            report.context_waiting += waiting;
+            report.context_dropped += dropped;
+        }
+        report
+    }
+
+    /// Lets every observer hear what was pushed so far.
+    async fn flush_observers(&self, report: &mut DrainReport, deadline: Instant) {
+        for listener in self.shared.tree.listeners() {
+            if tokio::time::timeout_at(deadline, listener.flush()).await.is_err() {
+                report.observers_behind += 1;
+            }
+            report.observers_lost += listener.losses().0;
+        }
+    }
+}
+
+fn no_authority(point: &PointInfo) -> RegisterHookError {
+    let others = CATALOGUE.iter().filter(|other| other.phase.may_intercept()).map(|other| other.name);
+    let nearest = nearest(point.name, others).unwrap_or_default();
+    RegisterHookError::NoAuthority { point: point.name, nearest }
+}

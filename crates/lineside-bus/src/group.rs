@@ -1,0 +1,107 @@
+//! Gates of equal priority at the same time.
+//!
+//! All of them start; their answers are taken in plan order. A block cancels the gates after it and waits for those
+//! before it, so that what comes out does not depend on which of them is faster.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use lineside_core::{Answer, Failure, Outcome, SkipReason};
+
+use crate::dispatch::Turn;
+use crate::guard::Guarded;
+use crate::table::PointPlan;
+
+/// One gate under way.
+struct Running {
+    index: u16,
+    call: Call,
+}
+
+enum Call {
+    Pending(Guarded),
+    Ended(Result<Answer, Failure>, Duration),
+    Cancelled,
+}
+
+/// Runs the gates at these places and takes in what comes of them.
+pub(crate) async fn run(turn: &mut Turn<'_>, plan: &PointPlan, indices: impl Iterator<Item = u16>, again: bool) {
+    let start = turn.now;
+    let mut indices = indices;
+    let mut running: Vec<Running> = Vec::new();
+    // As long as every gate answers when it is first polled, nothing has to be kept.
+    poll_fn(|cx| {
+        for index in indices.by_ref() {
+            let Some((hook, run)) = plan.interceptors.entry(index) else { continue };
+            let Some(time) = turn.admit(index, hook, again) else { continue };
+            let mut call = Guarded::start(&**run, &turn.event, turn.cx(time), time);
+            match Pin::new(&mut call).poll(cx) {
+                Poll::Ready(result) if running.is_empty() => {
+                    let took = turn.lap();
+                    turn.fold(index, again, took, result);
+                }
+                Poll::Ready(result) => {
+                    let call = Call::Ended(result, tokio::time::Instant::now() - start);
+                    running.push(Running { index, call });
+                }
+                Poll::Pending => running.push(Running { index, call: Call::Pending(call) }),
+            }
+        }
+        Poll::Ready(())
+    })
+    .await;
+    if running.is_empty() {
+        return;
+    }
+    poll_fn(|cx| poll_all(&mut running, cx, start, plan)).await;
+    turn.now = tokio::time::Instant::now();
+    for Running { index, call } in running {
+        match call {
+            Call::Ended(result, took) => turn.fold(index, again, took, result),
+            Call::Pending(_) | Call::Cancelled => {
+                let why = turn.chain.refuses(index).unwrap_or(SkipReason::Blocked);
+                turn.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
+            }
+        }
+    }
+}
+
+/// Polls in plan order, and cancels what comes after a block.
+fn poll_all(
+    running: &mut [Running],
+    cx: &mut Context<'_>,
+    start: tokio::time::Instant,
+    plan: &PointPlan,
+) -> Poll<()> {
+    let mut waiting = false;
+    let mut refused = false;
+    for Running { index, call } in running {
+        if refused {
+            *call = Call::Cancelled;
+            continue;
+        }
+        if let Call::Pending(pending) = call {
+            match Pin::new(pending).poll(cx) {
+                Poll::Ready(result) => *call = Call::Ended(result, tokio::time::Instant::now() - start),
+                Poll::Pending => waiting = true,
+            }
+        }
+        if let Call::Ended(result, _) = call {
+            refused = refuses(result, *index, plan);
+        }
+    }
+    if waiting { Poll::Pending } else { Poll::Ready(()) }
+}
+
+/// Whether what came of a gate ends the chain.
+fn refuses(result: &Result<Answer, Failure>, index: u16, plan: &PointPlan) -> bool {
+    match result {
+        Ok(answer) => answer.verdict.strength().is_final(),
+        Err(failure) => plan
+            .interceptors
+            .entry(index)
+            .is_some_and(|(hook, _)| hook.on_failure.verdict(&hook.name, failure).strength().is_final()),
+    }
+}

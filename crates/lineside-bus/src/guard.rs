@@ -1,0 +1,117 @@
+//! One call of one interceptor: polled at once, its panics caught, its time bounded.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use lineside_core::budget::Bound;
+use lineside_core::envelope::Cause;
+use lineside_core::failure::seconds;
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::cx::{Cx, handling};
+use crate::interceptor::{BoxFuture, Interceptor};
+
+/// The time of a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Time {
+    pub(crate) granted: std::time::Duration,
+    pub(crate) bound: Bound,
+    pub(crate) deadline: Instant,
+}
+
+/// A call under way. Dropping it cancels it.
+pub(crate) struct Guarded {
+    call: Result<BoxFuture<Result<Answer, Failure>>, Option<Failure>>,
+    cause: Cause,
+    time: Time,
+    timer: Timer,
+}
+
+/// When the timer is armed. Most calls answer when they are polled first, and most actors by the time the publisher is
+/// polled again, so that arming it at once would cost more than all the rest.
+enum Timer {
+    Unused,
+    PolledAgain,
+    Armed(Pin<Box<Sleep>>),
+}
+
+impl Guarded {
+    pub(crate) fn start(run: &dyn Interceptor, event: &AnyEvent, cx: Cx, time: Time) -> Self {
+        let cause = cx.cause();
+        let started = handling(cause, || catch_unwind(AssertUnwindSafe(|| run.intercept(event.clone(), cx))));
+        let call = started.map_err(|panic| Some(panicked(&*panic)));
+        Self { call, cause, time, timer: Timer::Unused }
+    }
+
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match &mut self.timer {
+                Timer::Unused => {
+                    self.timer = Timer::PolledAgain;
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Timer::PolledAgain => self.timer = Timer::Armed(Box::pin(sleep_until(self.time.deadline))),
+                Timer::Armed(sleep) => return sleep.as_mut().poll(cx),
+            }
+        }
+    }
+}
+
+impl Future for Guarded {
+    type Output = Result<Answer, Failure>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let cause = self.cause;
+        let call = match &mut self.call {
+            Ok(call) => call,
+            Err(failure) => {
+                let spent = || Failure::new(FailureKind::Closed, "polled after it had ended");
+                return Poll::Ready(Err(failure.take().unwrap_or_else(spent)));
+            }
+        };
+        match handling(cause, || catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)))) {
+            Ok(Poll::Ready(answer)) => Poll::Ready(answer),
+            Ok(Poll::Pending) => self.poll_timer(cx).map(|()| Err(timed_out(self.time))),
+            Err(panic) => {
+                self.call = Err(None);
+                Poll::Ready(Err(panicked(&*panic)))
+            }
+        }
+    }
+}
+
+/// The failure of a call whose time is over.
+pub(crate) fn timed_out(time: Time) -> Failure {
+    let granted = seconds(time.granted);
+    Failure::new(
+        FailureKind::Timeout,
+        match time.bound {
+            Bound::Hook => format!("timed out after {granted} s"),
+            Bound::Event => format!("timed out after {granted} s, which was all that was left of the event's time"),
+        },
+    )
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Failure {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message");
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect();
+    Failure::new(FailureKind::Panic, format!("panicked: {line}"))
+}
+
+/// Runs a future to its end and catches its panics.
+pub(crate) async fn caught<T>(mut future: BoxFuture<T>) -> Result<T, Box<dyn Any + Send>> {
+    std::future::poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}

@@ -1,0 +1,150 @@
+//! What runs an interceptor: one trait, behind which stand closures, kameo actors, and whatever else answers.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+
+use kameo::actor::ActorRef;
+use kameo::error::SendError;
+use kameo::message::Message;
+use kameo::reply::ReplyError;
+use kameo::{Actor, Reply};
+use lineside_core::payload::Point;
+use lineside_core::{Answer, AnyEvent, Event, Failure, FailureKind};
+
+use crate::cx::Cx;
+
+/// A future on the heap.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Something that answers events of any point.
+///
+/// Dropping the future cancels the call; an implementation ends what it has started then.
+pub trait Interceptor: Send + Sync {
+    /// Answers one event.
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Answer, Failure>>;
+}
+
+/// The message that an actor gets as an interceptor; its reply is the answer.
+///
+/// The reply travels through a oneshot channel: an actor may delegate it and answer from elsewhere.
+#[derive(Debug)]
+pub struct Intercept<P> {
+    /// The event.
+    pub event: Event<P>,
+    /// How long there is, and how to publish on behalf of the event.
+    pub cx: Cx,
+}
+
+/// A closure that may fail.
+pub(crate) struct Fallible<F>(pub(crate) F);
+
+/// A closure that answers events of one point.
+pub(crate) struct Closure<P, T, F> {
+    run: F,
+    types: PhantomData<fn(P) -> T>,
+}
+
+impl<P, T, F> Closure<P, T, F> {
+    pub(crate) fn new(run: F) -> Self {
+        Self { run, types: PhantomData }
+    }
+}
+
+impl<P, T, F, Fut> Interceptor for Closure<P, T, F>
+where
+    P: Point,
+    T: Into<Answer> + 'static,
+    F: Fn(Event<P>, Cx) -> Fut + Send + Sync,
+    Fut: Future<Output: Into<T>> + Send + 'static,
+{
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Answer, Failure>> {
+        match event.typed() {
+            Some(event) => {
+                let answer = (self.run)(event, cx);
+                Box::pin(async move { Ok(answer.await.into().into()) })
+            }
+            None => wrong_point(&event),
+        }
+    }
+}
+
+impl<P, T, F, Fut, V, E> Interceptor for Fallible<Closure<P, T, F>>
+where
+    P: Point,
+    T: Into<Answer> + 'static,
+    F: Fn(Event<P>, Cx) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<V, E>> + Send + 'static,
+    V: Into<T>,
+    E: std::fmt::Display,
+{
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Answer, Failure>> {
+        match event.typed() {
+            Some(event) => {
+                let answer = (self.0.run)(event, cx);
+                Box::pin(async move {
+                    match answer.await {
+                        Ok(answer) => Ok(answer.into().into()),
+                        Err(error) => Err(Failure::new(FailureKind::Error, format!("{error:#}"))),
+                    }
+                })
+            }
+            None => wrong_point(&event),
+        }
+    }
+}
+
+/// An actor that answers events of one point.
+pub(crate) struct Asked<P, T, A: Actor> {
+    actor: ActorRef<A>,
+    types: PhantomData<fn(P) -> T>,
+}
+
+impl<P, T, A: Actor> Asked<P, T, A> {
+    pub(crate) fn new(actor: ActorRef<A>) -> Self {
+        Self { actor, types: PhantomData }
+    }
+}
+
+impl<P, T, A> Interceptor for Asked<P, T, A>
+where
+    P: Point,
+    T: Into<Answer> + 'static,
+    A: Message<Intercept<P>>,
+    <A::Reply as Reply>::Ok: Into<T>,
+{
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Answer, Failure>> {
+        let Some(event) = event.typed() else { return wrong_point(&event) };
+        let actor = self.actor.clone();
+        Box::pin(async move {
+            match actor.ask(Intercept { event, cx }).await {
+                Ok(answer) => Ok(answer.into().into()),
+                Err(error) => Err(unanswered(&error)),
+            }
+        })
+    }
+}
+
+fn unanswered<M, E: ReplyError>(error: &SendError<M, E>) -> Failure {
+    match error {
+        SendError::ActorNotRunning(_) => Failure::not_started(FailureKind::Closed, "the actor is not running"),
+        SendError::ActorRestarting(_) => Failure::not_started(FailureKind::Closed, "the actor is restarting"),
+        SendError::MailboxFull(_) => Failure::not_started(FailureKind::Closed, "the actor's mailbox is full"),
+        SendError::ActorStopped => Failure::new(FailureKind::Closed, "the actor stopped before it answered"),
+        SendError::Timeout(_) => Failure::new(FailureKind::Timeout, "the actor did not answer in time"),
+        SendError::HandlerError(error) => Failure::new(FailureKind::Error, format!("{error:?}")),
+    }
+}
+
+/// Plans only hold interceptors of their own point; this is what would be seen if one did not.
+fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Answer, Failure>> {
+    let detail = format!("registered for another point than {}", event.point().name);
+    Box::pin(std::future::ready(Err(Failure::not_started(FailureKind::Error, detail))))
+}
+
+impl Debug for Cx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cx").field("deadline", &self.deadline()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,223 @@
+//! Observers: actors that hear events and outcomes through a bounded queue, and can neither slow nor break anything.
+//!
+//! The publisher pushes a reference into the queue and goes on. What does not fit is dropped by the declared policy,
+//! counted, signalled, and told to the observer with the next event that it gets.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kameo::actor::{ActorRef, Spawn};
+use kameo::error::Infallible;
+use kameo::mailbox;
+use kameo::message::{Context, Message};
+use kameo::Actor;
+use lineside_core::payload::Point;
+use lineside_core::{Event, Receipt, Verdict};
+
+use crate::interceptor::BoxFuture;
+
+/// An event and its outcome, as an observer hears them.
+#[derive(Debug)]
+pub struct Heard<P> {
+    event: Event<P>,
+    receipt: Arc<Receipt>,
+    lost: Lost,
+}
+
+/// How many events were dropped between the one before and this one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lost(pub u64);
+
+impl<P: Point> Heard<P> {
+    /// The event, with the payload that was decided about.
+    #[must_use]
+    pub fn event(&self) -> &Event<P> {
+        &self.event
+    }
+
+    /// The verdict.
+    #[must_use]
+    pub fn verdict(&self) -> &Verdict {
+        &self.receipt.verdict
+    }
+
+    /// What happened to the event.
+    #[must_use]
+    pub fn receipt(&self) -> &Arc<Receipt> {
+        &self.receipt
+    }
+
+    /// How many events this observer has lost since the last one that it heard.
+    #[must_use]
+    pub fn lost(&self) -> Lost {
+        self.lost
+    }
+}
+
+/// What gives way when an observer's queue is full.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Overflow {
+    /// The event that has waited longest: the observer stays up to date.
+    #[default]
+    DropOldest,
+    /// The event that comes: the observer sees what led up to the jam.
+    DropNewest,
+}
+
+/// The publisher's side of an observer.
+pub(crate) trait Listener: Send + Sync {
+    /// Hands an outcome over. Never waits. Gives the number lost so far when something was dropped.
+    fn push(&self, receipt: &Arc<Receipt>) -> Option<u64>;
+
+    /// Waits until everything that was pushed so far has been heard.
+    fn flush(&self) -> BoxFuture<()>;
+
+    /// How many events were lost so far, and how many times the observer panicked.
+    fn losses(&self) -> (u64, u64);
+}
+
+/// An observer's queue and the actor that empties it.
+pub(crate) struct Queue<P: Point> {
+    ring: Arc<Ring>,
+    watcher: ActorRef<Watcher<P>>,
+}
+
+struct Ring {
+    waiting: Mutex<VecDeque<Arc<Receipt>>>,
+    capacity: usize,
+    overflow: Overflow,
+    woken: AtomicBool,
+    lost: AtomicU64,
+    panics: AtomicU64,
+}
+
+/// What an observer runs for each event.
+pub(crate) type Hear<P> = Box<dyn FnMut(Heard<P>) -> BoxFuture<()> + Send>;
+
+impl<P: Point> Queue<P> {
+    /// Starts the actor. Needs a tokio runtime.
+    pub(crate) fn start(capacity: usize, overflow: Overflow, hear: Hear<P>) -> Self {
+        let ring = Arc::new(Ring {
+            waiting: Mutex::new(VecDeque::with_capacity(capacity.min(64))),
+            capacity: capacity.max(1),
+            overflow,
+            woken: AtomicBool::new(false),
+            lost: AtomicU64::new(0),
+            panics: AtomicU64::new(0),
+        });
+        let watcher = Watcher { ring: Arc::clone(&ring), hear, told: 0, point: PhantomData };
+        Self { ring, watcher: Watcher::spawn_with_mailbox(watcher, mailbox::bounded(2)) }
+    }
+}
+
+/// What a closure hears.
+pub(crate) fn hear_with<P, F, Fut>(mut run: F) -> Hear<P>
+where
+    P: Point,
+    F: FnMut(Heard<P>) -> Fut + Send + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    Box::new(move |heard| Box::pin(run(heard)))
+}
+
+/// What an actor hears: each event as a message, no faster than its own mailbox takes them.
+pub(crate) fn hear_by<P, A>(actor: ActorRef<A>) -> Hear<P>
+where
+    P: Point,
+    A: Message<Heard<P>>,
+{
+    Box::new(move |heard| {
+        let actor = actor.clone();
+        // An actor that is gone hears nothing; that concerns nobody else.
+        Box::pin(async move { actor.tell(heard).await.map_or((), |()| ()) })
+    })
+}
+
+impl<P: Point> Listener for Queue<P> {
+    fn push(&self, receipt: &Arc<Receipt>) -> Option<u64> {
+        let lost = self.ring.push(receipt);
+        if !self.ring.woken.swap(true, Ordering::AcqRel) {
+            // A full mailbox holds a wake-up already.
+            self.watcher.tell(Drain).try_send().ok();
+        }
+        lost
+    }
+
+    fn flush(&self) -> BoxFuture<()> {
+        let watcher = self.watcher.clone();
+        Box::pin(async move { watcher.ask(Drain).await.map_or((), |()| ()) })
+    }
+
+    fn losses(&self) -> (u64, u64) {
+        (self.ring.lost.load(Ordering::Relaxed), self.ring.panics.load(Ordering::Relaxed))
+    }
+}
+
+impl Ring {
+    fn push(&self, receipt: &Arc<Receipt>) -> Option<u64> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = waiting.len() >= self.capacity;
+        let lost = full.then(|| self.lost.fetch_add(1, Ordering::Relaxed) + 1);
+        let dropped = match (full, self.overflow) {
+            (true, Overflow::DropNewest) => return lost,
+            (true, Overflow::DropOldest) => waiting.pop_front(),
+            (false, _) => None,
+        };
+        waiting.push_back(Arc::clone(receipt));
+        drop(waiting);
+        drop(dropped);
+        lost
+    }
+
+    fn pop(&self) -> Option<Arc<Receipt>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}
+
+/// The actor of one observer.
+pub(crate) struct Watcher<P> {
+    ring: Arc<Ring>,
+    hear: Hear<P>,
+    /// How many lost events the observer knows of.
+    told: u64,
+    point: PhantomData<fn(P)>,
+}
+
+impl<P: Point> Actor for Watcher<P> {
+    type Args = Self;
+    type Error = Infallible;
+
+    async fn on_start(watcher: Self, _: ActorRef<Self>) -> Result<Self, Infallible> {
+        Ok(watcher)
+    }
+}
+
+/// Hear everything that waits.
+pub(crate) struct Drain;
+
+impl<P: Point> Message<Drain> for Watcher<P> {
+    type Reply = ();
+
+    async fn handle(&mut self, _: Drain, _: &mut Context<Self, ()>) {
+        self.ring.woken.store(false, Ordering::Release);
+        while let Some(receipt) = self.ring.pop() {
+            let Some(event) = receipt.event.typed() else { continue };
+            let lost = self.ring.lost.load(Ordering::Relaxed);
+            let heard = Heard { event, receipt, lost: Lost(lost - self.told) };
+            self.told = lost;
+            let hear = &mut self.hear;
+            let started = std::panic::catch_unwind(AssertUnwindSafe(|| hear(heard)));
+            let ended = match started {
+                Ok(run) => crate::guard::caught(run).await,
+                Err(panic) => Err(panic),
+            };
+            if ended.is_err() {
+                self.ring.panics.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! A session: one agent's run, its place in the tree, and the handle that everything else is reached through.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::envelope::{Agent, Model};
+use lineside_core::payload::{Intercept, Point};
+use lineside_core::{Payload, PointInfo, SessionId, Source};
+
+use crate::bus::Shared;
+use crate::channel::Channel;
+use crate::decision::Decision;
+use crate::mailbox::Collect;
+use crate::publish::{Publication, PublishError};
+use crate::register::{Intercepting, Observing};
+use crate::signal::Signal;
+use crate::tree::{Node, Place};
+
+/// A handle on a session. Cloning it costs two reference counts; dropping it closes nothing.
+#[derive(Clone)]
+pub struct Session {
+    node: Arc<Node>,
+    shared: Arc<Shared>,
+}
+
+impl Session {
+    pub(crate) fn new(node: Arc<Node>, shared: Arc<Shared>) -> Self {
+        Self { node, shared }
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place::Session(Arc::clone(&self.node))
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &SessionId {
+        &self.node.source.session
+    }
+
+    /// What all its events share.
+    #[must_use]
+    pub fn source(&self) -> &Arc<Source> {
+        &self.node.source
+    }
+
+    /// Whether it still takes events.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.node.is_open()
+    }
+
+    /// The number of the last event; 0 before the first.
+    #[must_use]
+    pub fn last_seq(&self) -> u64 {
+        self.node.seq.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// The digest of the hooks that it is under, in hexadecimal. Two sessions with the same one are under the same
+    /// hooks in the same order at every point.
+    #[must_use]
+    pub fn coverage(&self) -> Arc<str> {
+        Arc::clone(self.node.tables.load().own.coverage())
+    }
+
+    /// The hooks that it is under, by point, in the order in which they run; interceptors first.
+    #[must_use]
+    pub fn hooks(&self) -> Vec<(&'static str, Arc<lineside_core::Hook>)> {
+        let tables = self.node.tables.load();
+        let mut hooks = Vec::new();
+        for (point, plan) in tables.own.plans() {
+            let all = plan.interceptors.hooks().iter().chain(plan.observers.hooks().iter());
+            hooks.extend(all.map(|hook| (point, Arc::clone(hook))));
+        }
+        hooks
+    }
+
+    /// Which interceptors would run for an event, in order, and why the others would not.
+    #[must_use]
+    pub fn explain(&self, event: &lineside_core::AnyEvent) -> Vec<(Arc<lineside_core::Hook>, Option<lineside_core::SkipReason>)> {
+        let tables = self.node.tables.load();
+        let Some(plan) = tables.own.plan(event.point()) else { return Vec::new() };
+        plan.interceptors.hooks().iter().map(|hook| (Arc::clone(hook), hook.skip(event))).collect()
+    }
+
+    /// The channel of a point.
+    pub fn channel<P: Point>(&self) -> Channel<P> {
+        Channel::new(self.clone())
+    }
+
+    /// Registers an interceptor on this session; by default it is inherited by everything below.
+    pub fn intercept<P: Intercept>(&self, name: impl Into<Arc<str>>) -> Intercepting<P> {
+        Intercepting::new(Arc::clone(&self.shared), self.place(), name.into())
+    }
+
+    /// Registers an observer on this session; by default it is inherited by everything below.
+    pub fn observe<P: Point>(&self, name: impl Into<Arc<str>>) -> Observing<P> {
+        Observing::new(Arc::clone(&self.shared), self.place(), name.into())
+    }
+
+    /// Takes away the hooks of that name that were registered on this session. Gives how many there were.
+    pub fn remove(&self, name: &str) -> usize {
+        self.shared.remove(&self.place(), |registered| *registered.hook.name == *name)
+    }
+
+    /// Takes away the hooks of that source that were registered on this session, at one point or at all. Sources
+    /// compare as whole strings; an unknown one is no error.
+    pub fn remove_source(&self, point: Option<&PointInfo>, source: &str) -> usize {
+        self.shared.remove(&self.place(), |registered| {
+            *registered.hook.source == *source && point.is_none_or(|point| registered.point == point)
+        })
+    }
+
+    /// Publishes an event and waits for the decision.
+    ///
+    /// Where nobody listens this allocates nothing, takes no lock and serialises nothing.
+    /// Not cancel safe: dropping the future cancels the hooks that run and leaves the event undecided.
+    ///
+    /// # Errors
+    /// The session is closed, the bus is shutting down, or the event stands at the end of too long a line of causes.
+    pub async fn publish<P: Point>(&self, payload: P) -> Result<Decision<P>, PublishError> {
+        match self.pass(P::INFO) {
+            Some(seq) => Ok(Decision::unheard(payload, seq)),
+            None => Box::pin(self.event(payload).publish()).await,
+        }
+    }
+
+    /// The number of an event that nobody would notice; `None` when somebody would, or when it has to be looked at.
+    #[inline]
+    fn pass(&self, point: &PointInfo) -> Option<u64> {
+        let node = &*self.node;
+        let quiet = node.is_open()
+            && !self.shared.is_draining()
+            && !self.shared.signals.is_watched()
+            && node.stops_so_far().is_none()
+            && node.tables.load().own.plan(point).is_none();
+        quiet.then(|| node.next_seq())
+    }
+
+    /// An event with more to say about it than its payload.
+    pub fn event<P: Point>(&self, payload: P) -> Publication<P> {
+        Publication::new(self.clone(), payload)
+    }
+
+    /// An event whose point is known only at run time.
+    pub fn any_event(&self, payload: Arc<dyn Payload>) -> Publication<Arc<dyn Payload>> {
+        Publication::new(self.clone(), payload)
+    }
+
+    /// A session below this one, under its hooks.
+    pub fn subagent(&self, id: impl Into<SessionId>) -> OpenSession {
+        let mut source = (*self.node.source).clone();
+        source.parent_session = Some(std::mem::replace(&mut source.session, id.into()));
+        source.depth += 1;
+        source.agent = Agent::subagent("subagent");
+        OpenSession { shared: Arc::clone(&self.shared), parent: Some(self.clone()), source }
+    }
+
+    /// Takes the messages for the agent's context.
+    #[must_use]
+    pub fn collect(&self) -> Collect<'_> {
+        Collect::new(self)
+    }
+
+    /// Ends the session: its events are refused from now on, and its detached hooks are waited for, each within its
+    /// own timeout.
+    ///
+    /// Cancel safe: the session is closed at the first poll; waiting can be taken up by calling it again.
+    pub async fn close(&self) {
+        self.end(None).await;
+    }
+
+    /// As [`close`](Self::close), but what still runs after `limit` is cut short.
+    pub async fn close_within(&self, limit: Duration) {
+        self.end(Some(tokio::time::Instant::now() + limit)).await;
+    }
+
+    async fn end(&self, deadline: Option<tokio::time::Instant>) {
+        let was_open = self.shared.tree.close(&self.node);
+        if let Some(background) = self.node.background_so_far() {
+            background.drain(deadline).await;
+        }
+        if was_open {
+            self.shared.signals.emit(|| Signal::SessionClosed {
+                session: self.id().clone(),
+                last_seq: self.last_seq(),
+            });
+        }
+    }
+}
+
+/// A session about to be opened.
+#[must_use = "a session is opened by `open().await`"]
+pub struct OpenSession {
+    shared: Arc<Shared>,
+    parent: Option<Session>,
+    source: Source,
+}
+
+impl OpenSession {
+    pub(crate) fn root(shared: Arc<Shared>, id: SessionId) -> Self {
+        Self { shared, parent: None, source: Source::root(id) }
+    }
+
+    /// Its agent; `main` for a root, `subagent` below.
+    pub fn agent(mut self, agent: Agent) -> Self {
+        self.source.agent = agent;
+        self
+    }
+
+    /// The root of its project.
+    pub fn project_root(mut self, root: impl Into<Arc<str>>) -> Self {
+        self.source.project_root = Some(root.into());
+        self
+    }
+
+    /// Its working directory.
+    pub fn cwd(mut self, cwd: impl Into<Arc<str>>) -> Self {
+        self.source.cwd = Some(cwd.into());
+        self
+    }
+
+    /// Its models.
+    pub fn model(mut self, model: Model) -> Self {
+        self.source.model = Some(model);
+        self
+    }
+
+    /// The agent program that publishes.
+    pub fn host(mut self, host: impl Into<Arc<str>>) -> Self {
+        self.source.host = Some(host.into());
+        self
+    }
+
+    /// Opens it. It is under every hook above it from its first event on.
+    ///
+    /// # Errors
+    /// Its id is taken, its parent is closed, or the bus is shutting down.
+    pub async fn open(self) -> Result<Session, OpenSessionError> {
+        self.open_now()
+    }
+
+    /// As [`open`](Self::open), for callers that are not asynchronous.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_now(self) -> Result<Session, OpenSessionError> {
+        let Self { shared, parent, source } = self;
+        let id = source.session.clone();
+        if shared.is_draining() {
+            return Err(OpenSessionError::Draining);
+        }
+        if let Some(parent) = &parent
+            && !parent.is_open()
+        {
+            return Err(OpenSessionError::ParentClosed(parent.id().clone()));
+        }
+        let above = parent.map(|parent| parent.node);
+        let Some(node) = shared.tree.open(source, above) else { return Err(OpenSessionError::Taken(id)) };
+        let session = Session::new(node, shared);
+        session.shared.signals.emit(|| Signal::SessionOpened {
+            session: id,
+            parent: session.source().parent_session.clone(),
+            coverage: session.coverage(),
+        });
+        Ok(session)
+    }
+}
+
+/// Why a session cannot be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenSessionError {
+    /// There is an open session of that id.
+    #[error("session `{0}` is open already")]
+    Taken(SessionId),
+    /// A closed session has no subagents.
+    #[error("its parent session `{0}` is closed")]
+    ParentClosed(SessionId),
+    /// The bus is shutting down.
+    #[error("the bus is shutting down")]
+    Draining,
+}

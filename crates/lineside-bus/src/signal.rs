@@ -1,0 +1,150 @@
+//! Everything that happens, as typed signals. Who watches them has no influence on anything.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use lineside_core::{EventId, Hook, Outcome, Receipt, SessionId};
+use tokio::sync::broadcast;
+
+/// Something that has happened.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Signal {
+    /// A session was opened.
+    SessionOpened {
+        /// The session.
+        session: SessionId,
+        /// The session that opened it.
+        parent: Option<SessionId>,
+        /// The digest of the hooks that it is under.
+        coverage: Arc<str>,
+    },
+    /// A session was closed.
+    SessionClosed {
+        /// The session.
+        session: SessionId,
+        /// The number of its last event.
+        last_seq: u64,
+    },
+    /// An event was decided.
+    Decided(Arc<Receipt>),
+    /// The publisher gave an event up before it was decided.
+    Abandoned {
+        /// The session.
+        session: SessionId,
+        /// The number of the event.
+        seq: u64,
+        /// The event.
+        event: EventId,
+    },
+    /// A hook that nobody waits for has come to its end.
+    DetachedFinished {
+        /// The event that had started it.
+        event: EventId,
+        /// The session of the event.
+        session: SessionId,
+        /// The hook.
+        hook: Arc<Hook>,
+        /// What became of it.
+        outcome: Outcome,
+        /// How long it took.
+        took: Duration,
+    },
+    /// Messages were handed over to an agent's context.
+    ContextDelivered {
+        /// The session.
+        session: SessionId,
+        /// How many.
+        messages: usize,
+    },
+    /// A message did not fit into a mailbox and was dropped.
+    ContextDropped {
+        /// The session.
+        session: SessionId,
+        /// Whose message it was.
+        hook: Arc<str>,
+    },
+    /// An observer did not keep up.
+    ObserverLagged {
+        /// The observer.
+        hook: Arc<str>,
+        /// How many events it has lost so far.
+        lost: u64,
+    },
+}
+
+/// Where signals are sent.
+pub(crate) struct Beacon {
+    sender: broadcast::Sender<Signal>,
+    watchers: Arc<AtomicUsize>,
+}
+
+/// How many signals a watcher may be behind before it loses the oldest.
+const BEHIND: usize = 4096;
+
+impl Beacon {
+    pub(crate) fn new() -> Self {
+        Self { sender: broadcast::Sender::new(BEHIND), watchers: Arc::default() }
+    }
+
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watchers.load(Ordering::Relaxed) > 0
+    }
+
+    /// Sends a signal, which is only made when somebody watches.
+    pub(crate) fn emit(&self, signal: impl FnOnce() -> Signal) {
+        if self.is_watched() {
+            // An error says that the last watcher has just left.
+            self.sender.send(signal()).ok();
+        }
+    }
+
+    pub(crate) fn watch(&self) -> Signals {
+        self.watchers.fetch_add(1, Ordering::Relaxed);
+        Signals { receiver: self.sender.subscribe(), watchers: Arc::clone(&self.watchers) }
+    }
+}
+
+/// A stream of signals, from the moment at which it was asked for.
+pub struct Signals {
+    receiver: broadcast::Receiver<Signal>,
+    watchers: Arc<AtomicUsize>,
+}
+
+/// What a watcher gets.
+#[derive(Debug, Clone)]
+pub enum Watched {
+    /// A signal.
+    Signal(Signal),
+    /// This many signals were lost here because the watcher was too slow.
+    Lost(u64),
+}
+
+impl Signals {
+    /// The next signal; `None` once the bus is gone.
+    ///
+    /// Cancel safe: a dropped call loses nothing.
+    pub async fn next(&mut self) -> Option<Watched> {
+        match self.receiver.recv().await {
+            Ok(signal) => Some(Watched::Signal(signal)),
+            Err(broadcast::error::RecvError::Lagged(lost)) => Some(Watched::Lost(lost)),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+
+    /// The next signal if there is one already.
+    pub fn try_next(&mut self) -> Option<Watched> {
+        match self.receiver.try_recv() {
+            Ok(signal) => Some(Watched::Signal(signal)),
+            Err(broadcast::error::TryRecvError::Lagged(lost)) => Some(Watched::Lost(lost)),
+            Err(_) => None,
+        }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.watchers.fetch_sub(1, Ordering::Relaxed);
+    }
+}

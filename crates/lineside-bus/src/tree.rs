@@ -1,0 +1,289 @@
+//! The tree of sessions, and who is under which hooks. Changed under one lock; read without any.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use arc_swap::ArcSwap;
+use lineside_core::plan::CompilePlanError;
+use lineside_core::{Reach, SessionId, Source};
+
+use crate::background::Background;
+use crate::mailbox::Mailbox;
+use crate::stop_limit::StopLimit;
+use crate::observer::Listener;
+use crate::table::{Registered, Runs, Table};
+
+/// One session.
+pub(crate) struct Node {
+    pub(crate) source: Arc<Source>,
+    pub(crate) parent: Option<Arc<Node>>,
+    pub(crate) tables: ArcSwap<Tables>,
+    pub(crate) seq: AtomicU64,
+    state: AtomicU8,
+    mailbox: OnceLock<Box<Mailbox>>,
+    stops: OnceLock<Box<StopLimit>>,
+    background: OnceLock<Box<Background>>,
+    /// Guarded by the lock of the tree.
+    branch: Mutex<Branch>,
+}
+
+/// What hangs on a session: its own hooks and its children.
+#[derive(Default)]
+struct Branch {
+    own: Vec<Registered>,
+    children: Vec<Weak<Node>>,
+}
+
+/// What a session and its children are under.
+pub(crate) struct Tables {
+    pub(crate) own: Table,
+    /// What a child without hooks of its own is under, where that is something else.
+    for_children: Option<Arc<Tables>>,
+}
+
+impl Tables {
+    fn of_child(this: &Arc<Self>) -> Arc<Self> {
+        this.for_children.as_ref().map_or_else(|| Arc::clone(this), Arc::clone)
+    }
+}
+
+const OPEN: u8 = 0;
+const CLOSED: u8 = 1;
+
+impl Node {
+    fn new(source: Source, parent: Option<Arc<Node>>, tables: Arc<Tables>) -> Self {
+        Self {
+            source: Arc::new(source),
+            parent,
+            tables: ArcSwap::new(tables),
+            seq: AtomicU64::new(0),
+            state: AtomicU8::new(OPEN),
+            mailbox: OnceLock::new(),
+            stops: OnceLock::new(),
+            background: OnceLock::new(),
+            branch: Mutex::new(Branch::default()),
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.state.load(Ordering::Acquire) == OPEN
+    }
+
+    /// The next sequence number; the first is 1.
+    pub(crate) fn next_seq(&self) -> u64 {
+        self.seq.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(crate) fn mailbox(&self) -> &Mailbox {
+        self.mailbox.get_or_init(Box::default)
+    }
+
+    pub(crate) fn stops(&self) -> &StopLimit {
+        self.stops.get_or_init(Box::default)
+    }
+
+    /// The counts of blocked stops, if there ever was one.
+    pub(crate) fn stops_so_far(&self) -> Option<&StopLimit> {
+        self.stops.get().map(|stops| &**stops)
+    }
+
+    pub(crate) fn background(&self) -> &Background {
+        self.background.get_or_init(Box::default)
+    }
+
+    /// The background work, if any was ever started.
+    pub(crate) fn background_so_far(&self) -> Option<&Background> {
+        self.background.get().map(|background| &**background)
+    }
+
+    fn branch(&self) -> MutexGuard<'_, Branch> {
+        self.branch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session and its ancestors, each with its distance.
+    fn lineage(&self) -> impl Iterator<Item = (u32, &Node)> {
+        (0..).zip(std::iter::successors(Some(self), |node| node.parent.as_deref()))
+    }
+}
+
+/// All sessions, and the hooks of the bus itself.
+pub(crate) struct Tree {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    root_hooks: Vec<Registered>,
+    root_tables: Arc<Tables>,
+    sessions: HashMap<SessionId, Arc<Node>>,
+    registrations: u64,
+}
+
+/// On what hooks are registered.
+#[derive(Clone)]
+pub(crate) enum Place {
+    Bus,
+    Session(Arc<Node>),
+}
+
+impl Tree {
+    pub(crate) fn new() -> Self {
+        let empty = Arc::new(Tables { own: Table::default(), for_children: None });
+        Self {
+            inner: Mutex::new(Inner {
+                root_hooks: Vec::new(),
+                root_tables: empty,
+                sessions: HashMap::new(),
+                registrations: 0,
+            }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a session; `None` when its id is taken.
+    pub(crate) fn open(&self, source: Source, parent: Option<Arc<Node>>) -> Option<Arc<Node>> {
+        let mut tree = self.lock();
+        let id = source.session.clone();
+        if tree.sessions.contains_key(&id) {
+            return None;
+        }
+        let tables = match &parent {
+            Some(parent) => Tables::of_child(&parent.tables.load()),
+            None => Tables::of_child(&tree.root_tables),
+        };
+        let node = Arc::new(Node::new(source, parent, tables));
+        if let Some(parent) = &node.parent {
+            let mut branch = parent.branch();
+            if branch.children.len() == branch.children.capacity() {
+                branch.children.retain(|child| child.strong_count() > 0);
+            }
+            branch.children.push(Arc::downgrade(&node));
+        }
+        tree.sessions.insert(id, Arc::clone(&node));
+        Some(node)
+    }
+
+    /// Takes a session out; its events are refused from now on. `false` when it was closed before.
+    pub(crate) fn close(&self, node: &Node) -> bool {
+        let mut tree = self.lock();
+        tree.sessions.remove(&node.source.session);
+        node.state.swap(CLOSED, Ordering::AcqRel) == OPEN
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Node>> {
+        self.lock().sessions.get(id).cloned()
+    }
+
+    pub(crate) fn sessions(&self) -> Vec<Arc<Node>> {
+        self.lock().sessions.values().cloned().collect()
+    }
+
+    /// All observers that are registered anywhere.
+    pub(crate) fn listeners(&self) -> Vec<Arc<dyn Listener>> {
+        let tree = self.lock();
+        let of = |all: &[Registered]| -> Vec<Arc<dyn Listener>> {
+            all.iter()
+                .filter_map(|registered| match &registered.runs {
+                    Runs::Observer(listener) => Some(Arc::clone(listener)),
+                    Runs::Interceptor(_) => None,
+                })
+                .collect()
+        };
+        let mut listeners = of(&tree.root_hooks);
+        listeners.extend(tree.sessions.values().flat_map(|node| of(&node.branch().own)));
+        listeners
+    }
+
+    /// Takes away and adds hooks at one place and compiles every plan below anew. Nobody sees a state in between.
+    ///
+    /// Gives the numbers of the added registrations and how many were taken away.
+    pub(crate) fn change(
+        &self,
+        place: &Place,
+        leaves: impl Fn(&Registered) -> bool,
+        added: Vec<Registered>,
+    ) -> Result<(Vec<u64>, usize), CompilePlanError> {
+        let mut tree = self.lock();
+        let mut numbers = Vec::with_capacity(added.len());
+        let mut next = tree.registrations;
+        let edit = |own: &mut Vec<Registered>, numbers: &mut Vec<u64>| {
+            let before = own.len();
+            own.retain(|registered| !leaves(registered));
+            let gone = before - own.len();
+            for mut registered in added {
+                next += 1;
+                let mut hook = (*registered.hook).clone();
+                hook.registration = next;
+                registered.hook = Arc::new(hook);
+                numbers.push(next);
+                own.push(registered);
+            }
+            (gone, next)
+        };
+        let (gone, next) = match place {
+            Place::Bus => {
+                let mut own = tree.root_hooks.clone();
+                let edited = edit(&mut own, &mut numbers);
+                let tables = Arc::new(Tables { own: Table::compile(&own)?, for_children: None });
+                tree.root_hooks = own;
+                tree.root_tables = Arc::clone(&tables);
+                for node in tree.sessions.values().filter(|node| node.parent.is_none()) {
+                    tree.refresh(node, &tables)?;
+                }
+                edited
+            }
+            Place::Session(node) => {
+                let previous = node.branch().own.clone();
+                let edited = edit(&mut node.branch().own, &mut numbers);
+                let above = match &node.parent {
+                    Some(parent) => Tables::of_child(&parent.tables.load()),
+                    None => Tables::of_child(&tree.root_tables),
+                };
+                if let Err(error) = tree.refresh(node, &above) {
+                    node.branch().own = previous;
+                    return Err(error);
+                }
+                edited
+            }
+        };
+        tree.registrations = next;
+        Ok((numbers, gone))
+    }
+}
+
+impl Inner {
+    /// Gives a session and everything below it the plans that follow from what is above it.
+    fn refresh(&self, node: &Arc<Node>, above: &Arc<Tables>) -> Result<(), CompilePlanError> {
+        let mut waiting = vec![(Arc::clone(node), Arc::clone(above))];
+        while let Some((node, above)) = waiting.pop() {
+            let tables = if node.branch().own.is_empty() { above } else { Arc::new(self.compile(&node)?) };
+            let for_children = Tables::of_child(&tables);
+            node.tables.store(tables);
+            let children = node.branch().children.iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
+            waiting.extend(children.into_iter().map(|child| (child, Arc::clone(&for_children))));
+        }
+        Ok(())
+    }
+
+    fn compile(&self, node: &Node) -> Result<Tables, CompilePlanError> {
+        let only_subtree = node.branch().own.iter().all(|own| own.hook.reach == Reach::Subtree);
+        let for_children = if only_subtree {
+            None
+        } else {
+            Some(Arc::new(Tables { own: self.table(node, 1)?, for_children: None }))
+        };
+        Ok(Tables { own: self.table(node, 0)?, for_children })
+    }
+
+    /// The table of a session that stands `below` levels below `node` and has no hooks of its own there.
+    fn table(&self, node: &Node, below: u32) -> Result<Table, CompilePlanError> {
+        let mut all = self.root_hooks.clone();
+        for (levels, ancestor) in node.lineage() {
+            all.extend(ancestor.branch().own.iter().filter(|own| own.hook.reach.covers(levels + below)).cloned());
+        }
+        Table::compile(&all)
+    }
+}
