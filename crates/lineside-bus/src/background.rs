@@ -17,7 +17,11 @@ pub(crate) struct Background {
 
 impl Background {
     /// Starts `work`; `cut` runs instead of its end when the session ends first.
-    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static, cut: impl FnOnce() + Send + 'static) {
+    pub(crate) fn spawn(
+        &self,
+        work: impl Future<Output = ()> + Send + 'static,
+        cut: impl FnOnce() + Send + 'static,
+    ) {
         let cancel = self.cancel.clone();
         self.tracker.spawn(async move {
             if cancel.run_until_cancelled(work).await.is_none() {

@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) tree: Tree,
     pub(crate) signals: Beacon,
     pub(crate) budget: Budget,
-    pub(crate) in_flight: Arc<Gauge>,
+    pub(crate) in_flight: Gauge,
     draining: AtomicBool,
     failures: AtomicU64,
 }
@@ -75,7 +75,7 @@ impl BusBuilder {
                 tree: Tree::new(),
                 signals: Beacon::new(),
                 budget: self.budget,
-                in_flight: Arc::default(),
+                in_flight: Gauge::default(),
                 draining: AtomicBool::new(false),
                 failures: AtomicU64::new(0),
             }),

@@ -12,8 +12,8 @@ use lineside_core::envelope::Cause;
 use lineside_core::hook::Hook;
 use lineside_core::receipt::By;
 use lineside_core::{
-    Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, Outcome, Part, Payload, PointInfo, Receipt,
-    Source, Strength, Verdict,
+    Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, Outcome, Part, Payload, PointInfo,
+    Receipt, Said, Source, Strength, Verdict,
 };
 use tokio::time::Instant;
 
@@ -31,39 +31,36 @@ use crate::stop_limit::{Ruling, STOPS_IN_A_ROW};
 use crate::table::PointPlan;
 use crate::tree::Node;
 
-/// An event that was let in.
-pub(crate) struct Dispatch {
-    pub(crate) session: Session,
+/// An event that was let in: it has a number and a plan.
+pub(crate) struct Dispatch<'a> {
+    pub(crate) session: &'a Session,
     pub(crate) plan: Option<Arc<PointPlan>>,
     pub(crate) seq: u64,
-    pub(crate) details: Details,
+    pub(crate) cause: Option<Cause>,
+    pub(crate) details: &'a Details,
     /// Held until the decision, so that a drain waits for it.
-    pub(crate) in_flight: InFlight,
+    pub(crate) in_flight: InFlight<'a>,
 }
 
-impl Dispatch {
+impl Dispatch<'_> {
     /// Whether anybody would notice the event.
     pub(crate) fn is_heard(&self) -> bool {
         self.plan.is_some() || self.session.shared().signals.is_watched()
     }
 
-    pub(crate) fn seq(&self) -> u64 {
-        self.seq
-    }
-
     /// Runs the hooks and settles the event.
     pub(crate) async fn run(self, payload: Arc<dyn Payload>) -> Arc<Receipt> {
-        let Self { session, plan, seq, details, in_flight } = self;
-        let event = details.event(&session.node().source, seq, payload);
-        let watch = Watch::over(&session, &event);
-        let mut turn = Turn::new(&session, plan.as_deref(), event, details.budget(), details.depth());
+        let Self { session, plan, seq, cause, details, in_flight } = self;
+        let event = details.event(&session.node().source, seq, cause, payload);
+        let watch = Watch::over(session, &event);
+        let mut turn = Turn::new(session, plan.as_deref(), event, details.budget(session.shared().budget));
         if let Some(plan) = plan.as_deref() {
             turn.walk(plan).await;
         }
-        let receipt = Arc::new(turn.settle());
+        let receipt = turn.settle();
         watch.disarm();
         if let Some(plan) = plan.as_deref() {
-            tell_observers(&session, plan, &receipt);
+            tell_observers(session, plan, &receipt);
         }
         session.shared().signals.emit(|| Signal::Decided(Arc::clone(&receipt)));
         drop(in_flight);
@@ -100,7 +97,6 @@ impl Drop for Watch<'_> {
 /// The state of one dispatch.
 pub(crate) struct Turn<'a> {
     session: &'a Session,
-    hooks: Arc<[Arc<Hook>]>,
     pub(crate) event: AnyEvent,
     pub(crate) chain: Chain,
     gathered: Gathered,
@@ -112,14 +108,16 @@ pub(crate) struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    fn new(session: &'a Session, plan: Option<&PointPlan>, event: AnyEvent, budget: Budget, depth: u8) -> Self {
+    fn new(session: &'a Session, plan: Option<&PointPlan>, event: AnyEvent, budget: Budget) -> Self {
         let hooks = plan.map_or_else(|| Arc::from([]), |plan| Arc::clone(plan.interceptors.hooks()));
         let started = Instant::now();
         Self {
             session,
-            chain: Chain::new(Arc::clone(&hooks)),
-            hooks,
-            cause: Cause { event: event.envelope().id, depth },
+            chain: Chain::new(hooks),
+            cause: Cause {
+                event: event.envelope().id,
+                depth: event.envelope().cause.map_or(0, |cause| cause.depth),
+            },
             event,
             gathered: Gathered::default(),
             budget,
@@ -134,14 +132,19 @@ impl<'a> Turn<'a> {
             self.group(plan, group.clone(), false).await;
         }
         let stale = self.chain.stale_gates();
-        let hooks = Arc::clone(&self.hooks);
+        let hooks = Arc::clone(self.chain.hooks());
         let priority = |index: &u16| hooks.get(usize::from(*index)).map(|hook| hook.priority);
         for together in stale.chunk_by(|a, b| priority(a) == priority(b)) {
             self.group(plan, together.iter().copied(), true).await;
         }
     }
 
-    async fn group(&mut self, plan: &PointPlan, mut indices: impl ExactSizeIterator<Item = u16>, again: bool) {
+    async fn group(
+        &mut self,
+        plan: &PointPlan,
+        mut indices: impl ExactSizeIterator<Item = u16>,
+        again: bool,
+    ) {
         if indices.len() > 1 {
             return group::run(self, plan, indices, again).await;
         }
@@ -178,10 +181,12 @@ impl<'a> Turn<'a> {
     /// Says who used up the time of the event.
     fn spent(&self) -> Cow<'static, str> {
         let slowest = self.chain.runs().iter().max_by_key(|run| run.took);
-        let name = slowest.and_then(|run| self.hooks.get(usize::from(run.hook)));
+        let name = slowest.and_then(|run| self.chain.hooks().get(usize::from(run.hook)));
         let whole = lineside_core::failure::seconds(self.budget.event().unwrap_or_default());
         match name {
-            Some(hook) => format!("the event's {whole} s were used up, most of them by hook \"{}\"", hook.name).into(),
+            Some(hook) => {
+                format!("the event's {whole} s were used up, most of them by hook \"{}\"", hook.name).into()
+            }
             None => format!("the event's {whole} s were used up before it could start").into(),
         }
     }
@@ -199,11 +204,16 @@ impl<'a> Turn<'a> {
     }
 
     /// Takes in what came of a hook.
-    pub(crate) fn fold(&mut self, index: u16, again: bool, took: Duration, result: Result<Answer, Failure>) {
-        let Some(hook) = self.hooks.get(usize::from(index)).map(Arc::clone) else { return };
-        let outcome = match result.and_then(|answer| self.accept(index, &hook, answer)) {
-            Ok(verdict) => Outcome::Answered(verdict),
-            Err(failure) => self.failed(&hook, failure),
+    pub(crate) fn fold(&mut self, index: u16, again: bool, took: Duration, result: Result<Said, Failure>) {
+        let outcome = match result {
+            Ok(Said::Verdict(Verdict::Continue)) => Outcome::Answered(Verdict::Continue),
+            other => {
+                let Some(hook) = self.chain.hooks().get(usize::from(index)).map(Arc::clone) else { return };
+                match other.and_then(|said| self.accept(index, &hook, said)) {
+                    Ok(verdict) => Outcome::Answered(verdict),
+                    Err(failure) => self.failed(&hook, failure),
+                }
+            }
         };
         self.chain.record(index, again, took, outcome);
     }
@@ -219,7 +229,11 @@ impl<'a> Turn<'a> {
     }
 
     /// Applies an answer. One whose amendment is refused counts as a failure, and nothing of it takes effect.
-    fn accept(&mut self, index: u16, hook: &Hook, answer: Answer) -> Result<Verdict, Failure> {
+    fn accept(&mut self, index: u16, hook: &Hook, said: Said) -> Result<Verdict, Failure> {
+        let answer = match said {
+            Said::Verdict(verdict) => return Ok(verdict.with_readable_reason(&hook.name)),
+            Said::Answer(answer) => *answer,
+        };
         let Answer { verdict, amendment, context, notices, remarks, keep_working } = answer;
         if !amendment.is_empty() && !verdict.strength().is_final() {
             self.amend(index, hook, &amendment)?;
@@ -231,7 +245,12 @@ impl<'a> Turn<'a> {
         Ok(verdict.with_readable_reason(&hook.name))
     }
 
-    fn amend(&mut self, index: u16, hook: &Hook, amendment: &lineside_core::Amendment) -> Result<(), Failure> {
+    fn amend(
+        &mut self,
+        index: u16,
+        hook: &Hook,
+        amendment: &lineside_core::Amendment,
+    ) -> Result<(), Failure> {
         let refused = |why: String| Failure::new(FailureKind::Output, format!("amendment refused: {why}"));
         if hook.part != Part::Amender {
             return Err(refused("a gate only judges".to_owned()));
@@ -248,8 +267,10 @@ impl<'a> Turn<'a> {
     /// Starts a hook that nobody waits for.
     fn detach(&mut self, index: u16, hook: &Arc<Hook>, run: Arc<dyn Interceptor>, time: Time) {
         self.chain.record(index, false, Duration::ZERO, Outcome::Detached);
-        let (session, hook, event, cx) = (self.session.clone(), Arc::clone(hook), self.event.clone(), self.cx(time));
-        let report = Report { session: self.session.clone(), hook: Arc::clone(&hook), event: self.event.clone() };
+        let (session, hook, event, cx) =
+            (self.session.clone(), Arc::clone(hook), self.event.clone(), self.cx(time));
+        let report =
+            Report { session: self.session.clone(), hook: Arc::clone(&hook), event: self.event.clone() };
         let cut = Report { session: self.session.clone(), hook, event: self.event.clone() };
         session.node().background().spawn(
             async move {
@@ -262,17 +283,17 @@ impl<'a> Turn<'a> {
     }
 
     /// The verdict and everything that goes with it.
-    fn settle(mut self) -> Receipt {
+    fn settle(mut self) -> Arc<Receipt> {
         let (mut verdict, mut author) = self.chain.decide();
         if let Some(agent) = self.agent_that_stops() {
             (verdict, author) = self.limit_stops(&agent, verdict, author);
         }
         self.append_context();
-        let Self { hooks, event, chain, gathered, started, now, .. } = self;
+        let Self { event, chain, gathered, started, now, .. } = self;
         let Gathered { changes, context, notices, remarks, .. } = gathered;
         let took = now - started;
-        let runs = chain.into_runs();
-        Receipt { event, hooks, runs, verdict, author, changes, context, notices, remarks, took }
+        let (hooks, runs) = chain.into_parts();
+        Arc::new(Receipt { event, hooks, runs, verdict, author, changes, context, notices, remarks, took })
     }
 
     /// Whose stop this event is about.
@@ -285,7 +306,12 @@ impl<'a> Turn<'a> {
     }
 
     /// A block keeps the agent working and tells it why, unless it is one too many in a row.
-    fn limit_stops(&mut self, agent: &Arc<str>, verdict: Verdict, author: Option<u16>) -> (Verdict, Option<u16>) {
+    fn limit_stops(
+        &mut self,
+        agent: &Arc<str>,
+        verdict: Verdict,
+        author: Option<u16>,
+    ) -> (Verdict, Option<u16>) {
         let node = self.session.node();
         let (Strength::Block, Some(by), Some(reason)) = (verdict.strength(), author, verdict.reason()) else {
             if let Some(stops) = node.stops_so_far() {
@@ -293,7 +319,8 @@ impl<'a> Turn<'a> {
             }
             return (verdict, author);
         };
-        let given = self.gathered.keep_working.iter().find(|given| given.hook == by).map(|given| &*given.what);
+        let given =
+            self.gathered.keep_working.iter().find(|given| given.hook == by).map(|given| &*given.what);
         let texts = given.cloned().unwrap_or_else(|| KeepWorking {
             append: Append::system(reason.as_str()),
             overridden: Notice::warning(format!(
@@ -326,7 +353,7 @@ impl<'a> Turn<'a> {
         let child = of_child();
         let node = child.as_deref().unwrap_or_else(|| self.session.node());
         for By { hook, what } in &self.gathered.context {
-            let Some(hook) = self.hooks.get(usize::from(*hook)) else { continue };
+            let Some(hook) = self.chain.hooks().get(usize::from(*hook)) else { continue };
             let message = ContextMessage {
                 hook: Arc::clone(&hook.name),
                 dialect: hook.dialect,
@@ -351,7 +378,7 @@ struct Report {
 }
 
 impl Report {
-    fn send(self, result: Result<Answer, Failure>, took: Duration) {
+    fn send(self, result: Result<Said, Failure>, took: Duration) {
         let background = self.session.node().background();
         let outcome = match result {
             Ok(_) => Outcome::Answered(Verdict::Continue),

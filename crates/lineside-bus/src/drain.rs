@@ -1,6 +1,5 @@
 //! Shutting down: what is under way comes to its end, up to a deadline, and a report says what did not.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
@@ -16,15 +15,15 @@ pub(crate) struct Gauge {
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
 /// One event under way.
-pub(crate) struct InFlight {
-    gauge: Arc<Gauge>,
+pub(crate) struct InFlight<'a> {
+    gauge: &'a Gauge,
 }
 
 impl Gauge {
     /// Lets one more in; `None` once the gauge is closed.
-    pub(crate) fn enter(self: &Arc<Self>) -> Option<InFlight> {
+    pub(crate) fn enter(&self) -> Option<InFlight<'_>> {
         let before = self.count.fetch_add(1, Ordering::AcqRel);
-        let in_flight = InFlight { gauge: Arc::clone(self) };
+        let in_flight = InFlight { gauge: self };
         (before & CLOSED == 0).then_some(in_flight)
     }
 
@@ -50,7 +49,7 @@ impl Gauge {
     }
 }
 
-impl Drop for InFlight {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         let before = self.gauge.count.fetch_sub(1, Ordering::AcqRel);
         if before == CLOSED + 1 {

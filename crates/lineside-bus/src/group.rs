@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use lineside_core::{Answer, Failure, Outcome, SkipReason};
+use lineside_core::{Failure, Outcome, Said, SkipReason};
 
 use crate::dispatch::Turn;
 use crate::guard::Guarded;
@@ -22,12 +22,17 @@ struct Running {
 
 enum Call {
     Pending(Guarded),
-    Ended(Result<Answer, Failure>, Duration),
+    Ended(Result<Said, Failure>, Duration),
     Cancelled,
 }
 
 /// Runs the gates at these places and takes in what comes of them.
-pub(crate) async fn run(turn: &mut Turn<'_>, plan: &PointPlan, indices: impl Iterator<Item = u16>, again: bool) {
+pub(crate) async fn run(
+    turn: &mut Turn<'_>,
+    plan: &PointPlan,
+    indices: impl Iterator<Item = u16>,
+    again: bool,
+) {
     let start = turn.now;
     let mut indices = indices;
     let mut running: Vec<Running> = Vec::new();
@@ -96,9 +101,9 @@ fn poll_all(
 }
 
 /// Whether what came of a gate ends the chain.
-fn refuses(result: &Result<Answer, Failure>, index: u16, plan: &PointPlan) -> bool {
+fn refuses(result: &Result<Said, Failure>, index: u16, plan: &PointPlan) -> bool {
     match result {
-        Ok(answer) => answer.verdict.strength().is_final(),
+        Ok(said) => said.verdict().strength().is_final(),
         Err(failure) => plan
             .interceptors
             .entry(index)

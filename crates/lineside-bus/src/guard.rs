@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use lineside_core::budget::Bound;
 use lineside_core::envelope::Cause;
 use lineside_core::failure::seconds;
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind};
+use lineside_core::{AnyEvent, Failure, FailureKind, Said};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::cx::{Cx, handling};
@@ -25,7 +25,7 @@ pub(crate) struct Time {
 
 /// A call under way. Dropping it cancels it.
 pub(crate) struct Guarded {
-    call: Result<BoxFuture<Result<Answer, Failure>>, Option<Failure>>,
+    call: Result<BoxFuture<Result<Said, Failure>>, Option<Failure>>,
     cause: Cause,
     time: Time,
     timer: Timer,
@@ -63,7 +63,7 @@ impl Guarded {
 }
 
 impl Future for Guarded {
-    type Output = Result<Answer, Failure>;
+    type Output = Result<Said, Failure>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let cause = self.cause;
@@ -92,7 +92,9 @@ pub(crate) fn timed_out(time: Time) -> Failure {
         FailureKind::Timeout,
         match time.bound {
             Bound::Hook => format!("timed out after {granted} s"),
-            Bound::Event => format!("timed out after {granted} s, which was all that was left of the event's time"),
+            Bound::Event => {
+                format!("timed out after {granted} s, which was all that was left of the event's time")
+            }
         },
     )
 }

@@ -11,7 +11,7 @@ use kameo::message::Message;
 use kameo::reply::ReplyError;
 use kameo::{Actor, Reply};
 use lineside_core::payload::Point;
-use lineside_core::{Answer, AnyEvent, Event, Failure, FailureKind};
+use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said};
 
 use crate::cx::Cx;
 
@@ -23,7 +23,7 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// Dropping the future cancels the call; an implementation ends what it has started then.
 pub trait Interceptor: Send + Sync {
     /// Answers one event.
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Answer, Failure>>;
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>>;
 }
 
 /// The message that an actor gets as an interceptor; its reply is the answer.
@@ -55,17 +55,17 @@ impl<P, T, F> Closure<P, T, F> {
 impl<P, T, F, Fut> Interceptor for Closure<P, T, F>
 where
     P: Point,
-    T: Into<Answer> + 'static,
+    T: Into<Said> + 'static,
     F: Fn(Event<P>, Cx) -> Fut + Send + Sync,
     Fut: Future<Output: Into<T>> + Send + 'static,
 {
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Answer, Failure>> {
-        match event.typed() {
-            Some(event) => {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        match event.into_typed() {
+            Ok(event) => {
                 let answer = (self.run)(event, cx);
                 Box::pin(async move { Ok(answer.await.into().into()) })
             }
-            None => wrong_point(&event),
+            Err(event) => wrong_point(&event),
         }
     }
 }
@@ -73,15 +73,15 @@ where
 impl<P, T, F, Fut, V, E> Interceptor for Fallible<Closure<P, T, F>>
 where
     P: Point,
-    T: Into<Answer> + 'static,
+    T: Into<Said> + 'static,
     F: Fn(Event<P>, Cx) -> Fut + Send + Sync,
     Fut: Future<Output = Result<V, E>> + Send + 'static,
     V: Into<T>,
     E: std::fmt::Display,
 {
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Answer, Failure>> {
-        match event.typed() {
-            Some(event) => {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        match event.into_typed() {
+            Ok(event) => {
                 let answer = (self.0.run)(event, cx);
                 Box::pin(async move {
                     match answer.await {
@@ -90,7 +90,7 @@ where
                     }
                 })
             }
-            None => wrong_point(&event),
+            Err(event) => wrong_point(&event),
         }
     }
 }
@@ -110,12 +110,15 @@ impl<P, T, A: Actor> Asked<P, T, A> {
 impl<P, T, A> Interceptor for Asked<P, T, A>
 where
     P: Point,
-    T: Into<Answer> + 'static,
+    T: Into<Said> + 'static,
     A: Message<Intercept<P>>,
     <A::Reply as Reply>::Ok: Into<T>,
 {
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Answer, Failure>> {
-        let Some(event) = event.typed() else { return wrong_point(&event) };
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        let event = match event.into_typed() {
+            Ok(event) => event,
+            Err(event) => return wrong_point(&event),
+        };
         let actor = self.actor.clone();
         Box::pin(async move {
             match actor.ask(Intercept { event, cx }).await {
@@ -128,7 +131,9 @@ where
 
 fn unanswered<M, E: ReplyError>(error: &SendError<M, E>) -> Failure {
     match error {
-        SendError::ActorNotRunning(_) => Failure::not_started(FailureKind::Closed, "the actor is not running"),
+        SendError::ActorNotRunning(_) => {
+            Failure::not_started(FailureKind::Closed, "the actor is not running")
+        }
         SendError::ActorRestarting(_) => Failure::not_started(FailureKind::Closed, "the actor is restarting"),
         SendError::MailboxFull(_) => Failure::not_started(FailureKind::Closed, "the actor's mailbox is full"),
         SendError::ActorStopped => Failure::new(FailureKind::Closed, "the actor stopped before it answered"),
@@ -138,7 +143,7 @@ fn unanswered<M, E: ReplyError>(error: &SendError<M, E>) -> Failure {
 }
 
 /// Plans only hold interceptors of their own point; this is what would be seen if one did not.
-fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Answer, Failure>> {
+fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Said, Failure>> {
     let detail = format!("registered for another point than {}", event.point().name);
     Box::pin(std::future::ready(Err(Failure::not_started(FailureKind::Error, detail))))
 }

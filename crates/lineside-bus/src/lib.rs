@@ -8,27 +8,27 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod bus;
-pub mod session;
 pub mod channel;
-pub mod register;
+pub mod cx;
+pub mod decision;
+pub mod drain;
 pub mod interceptor;
+pub mod mailbox;
 pub mod observer;
 pub mod publish;
-pub mod decision;
-pub mod mailbox;
+pub mod register;
+pub mod session;
 pub mod signal;
-pub mod drain;
-pub mod cx;
 
+mod background;
 mod clock;
-mod tree;
-mod table;
 mod dispatch;
+mod gathered;
 mod group;
 mod guard;
-mod gathered;
 mod stop_limit;
-mod background;
+mod table;
+mod tree;
 
 pub use bus::{Bus, BusBuilder, Installed};
 pub use channel::Channel;

@@ -124,10 +124,10 @@ impl Delivery {
     pub fn accept(mut self) -> Vec<ContextMessage> {
         let messages = std::mem::take(&mut self.messages);
         let session = &self.session;
-        session.shared().signals.emit(|| Signal::ContextDelivered {
-            session: session.id().clone(),
-            messages: messages.len(),
-        });
+        session
+            .shared()
+            .signals
+            .emit(|| Signal::ContextDelivered { session: session.id().clone(), messages: messages.len() });
         messages
     }
 }

@@ -10,11 +10,11 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kameo::Actor;
 use kameo::actor::{ActorRef, Spawn};
 use kameo::error::Infallible;
 use kameo::mailbox;
 use kameo::message::{Context, Message};
-use kameo::Actor;
 use lineside_core::payload::Point;
 use lineside_core::{Event, Receipt, Verdict};
 

@@ -29,7 +29,9 @@ pub enum PublishError {
     #[error("the bus is shutting down")]
     Draining,
     /// Hooks publish events whose hooks publish events, and so on.
-    #[error("{point} is the {depth}th event in a line of events that led to one another, at most {DEEPEST_CAUSE} may")]
+    #[error(
+        "{point} is the {depth}th event in a line of events that led to one another, at most {DEEPEST_CAUSE} may"
+    )]
     TooDeep {
         /// The point.
         point: &'static str,
@@ -143,7 +145,7 @@ impl<P: Point> Publication<P> {
         let Self { session, payload, details } = self;
         let dispatch = details.admit(&session, P::INFO)?;
         if !dispatch.is_heard() {
-            return Ok(Decision::unheard(payload, dispatch.seq()));
+            return Ok(Decision::unheard(payload, dispatch.seq));
         }
         Ok(Decision::settled(dispatch.run(Arc::new(payload)).await))
     }
@@ -164,8 +166,23 @@ impl Publication<Arc<dyn Payload>> {
 }
 
 impl Details {
+    /// An event that says nothing different from its session.
+    pub(crate) const NONE: &'static Self = &Self {
+        turn: None,
+        cause: None,
+        budget: Budget::unbounded(),
+        id: None,
+        time: None,
+        extra: None,
+        source: None,
+    };
+
     /// Lets the event in: it has a number and a plan from here on.
-    pub(crate) fn admit(self, session: &Session, point: &'static PointInfo) -> Result<Dispatch, PublishError> {
+    pub(crate) fn admit<'a>(
+        &'a self,
+        session: &'a Session,
+        point: &'static PointInfo,
+    ) -> Result<Dispatch<'a>, PublishError> {
         let node = session.node();
         if !node.is_open() {
             return Err(PublishError::Closed(node.source.session.clone()));
@@ -182,21 +199,22 @@ impl Details {
         let in_flight = shared.in_flight.enter().ok_or(PublishError::Draining)?;
         dispatch::forget_stops(node, point, self.source.as_deref());
         let plan = node.tables.load().own.plan(point).map(Arc::clone);
-        Ok(Dispatch {
-            session: session.clone(),
-            plan,
-            seq: node.next_seq(),
-            details: Self { cause, budget: self.budget.within(shared.budget), ..self },
-            in_flight,
-        })
+        Ok(Dispatch { session, plan, seq: node.next_seq(), cause, details: self, in_flight })
     }
 
-    pub(crate) fn budget(&self) -> Budget {
-        self.budget
+    /// The smaller of the event's own bound and that of the bus.
+    pub(crate) fn budget(&self, bus: Budget) -> Budget {
+        self.budget.within(bus)
     }
 
     /// The event, with everything that its envelope says.
-    pub(crate) fn event(&self, source: &Arc<Source>, seq: u64, payload: Arc<dyn Payload>) -> AnyEvent {
+    pub(crate) fn event(
+        &self,
+        source: &Arc<Source>,
+        seq: u64,
+        cause: Option<Cause>,
+        payload: Arc<dyn Payload>,
+    ) -> AnyEvent {
         let (id, time) = clock::stamp();
         let source = match &self.source {
             Some(different) => Arc::new((**different).clone()),
@@ -207,15 +225,10 @@ impl Details {
             time: self.time.unwrap_or(time),
             seq,
             source,
-            cause: self.cause,
+            cause,
             turn: self.turn,
             extra: self.extra.clone(),
         };
         AnyEvent::new(envelope, payload)
-    }
-
-    /// How many events led here, for those that this one leads to.
-    pub(crate) fn depth(&self) -> u8 {
-        self.cause.map_or(0, |cause| cause.depth)
     }
 }

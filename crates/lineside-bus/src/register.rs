@@ -12,12 +12,12 @@ use lineside_core::hook::Hook;
 use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
 use lineside_core::payload::{Amend, Intercept as Interceptable, Point};
 use lineside_core::plan::CompilePlanError;
-use lineside_core::{Answer, Event, Judgement, Layer, OnFailure, Part, Reach, Reply};
+use lineside_core::{Event, Judgement, Layer, OnFailure, Part, Reach, Reply};
 
 use crate::bus::Shared;
 use crate::cx::Cx;
 use crate::interceptor::{Asked, Closure, Fallible, Intercept, Interceptor};
-use crate::observer::{Heard, Hear, Overflow, Queue, hear_by, hear_with};
+use crate::observer::{Hear, Heard, Overflow, Queue, hear_by, hear_with};
 use crate::table::{Registered, Runs};
 use crate::tree::Place;
 
@@ -117,7 +117,11 @@ impl<P: Interceptable> Intercepting<P> {
         self
     }
 
-    fn register(mut self, part: Part, run: impl Interceptor + 'static) -> Result<Registration, RegisterHookError> {
+    fn register(
+        mut self,
+        part: Part,
+        run: impl Interceptor + 'static,
+    ) -> Result<Registration, RegisterHookError> {
         self.draft.hook.part = part;
         self.draft.hook.on_failure = Hook::native("", part).on_failure;
         self.draft.register::<P>(Runs::Interceptor(Arc::new(run)))
@@ -172,7 +176,6 @@ impl<P: Amend> Intercepting<P> {
     where
         F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: Into<Reply<P>>> + Send + 'static,
-        Reply<P>: Into<Answer>,
     {
         self.register(Part::Amender, Closure::<P, Reply<P>, F>::new(run))
     }
@@ -281,7 +284,9 @@ pub enum RegisterHookError {
     #[error(transparent)]
     Plan(#[from] CompilePlanError),
     /// An interceptor where nobody has authority.
-    #[error("an interceptor has no authority at `{point}`, which is a fact; `{nearest}` is the nearest gate or review")]
+    #[error(
+        "an interceptor has no authority at `{point}`, which is a fact; `{nearest}` is the nearest gate or review"
+    )]
     NoAuthority {
         /// The point.
         point: &'static str,

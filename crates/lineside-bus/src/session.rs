@@ -5,76 +5,80 @@ use std::time::Duration;
 
 use lineside_core::envelope::{Agent, Model};
 use lineside_core::payload::{Intercept, Point};
-use lineside_core::{Payload, PointInfo, SessionId, Source};
+use lineside_core::{Payload, PointInfo, Receipt, SessionId, Source};
 
 use crate::bus::Shared;
 use crate::channel::Channel;
 use crate::decision::Decision;
 use crate::mailbox::Collect;
-use crate::publish::{Publication, PublishError};
+use crate::publish::{Details, Publication, PublishError};
 use crate::register::{Intercepting, Observing};
 use crate::signal::Signal;
 use crate::tree::{Node, Place};
 
-/// A handle on a session. Cloning it costs two reference counts; dropping it closes nothing.
+/// A handle on a session. Cloning it costs one reference count; dropping it closes nothing.
 #[derive(Clone)]
 pub struct Session {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
     node: Arc<Node>,
     shared: Arc<Shared>,
 }
 
 impl Session {
     pub(crate) fn new(node: Arc<Node>, shared: Arc<Shared>) -> Self {
-        Self { node, shared }
+        Self { inner: Arc::new(Inner { node, shared }) }
     }
 
     pub(crate) fn node(&self) -> &Node {
-        &self.node
+        &self.inner.node
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+        &self.inner.shared
     }
 
     pub(crate) fn place(&self) -> Place {
-        Place::Session(Arc::clone(&self.node))
+        Place::Session(Arc::clone(&self.inner.node))
     }
 
     /// Its id.
     #[must_use]
     pub fn id(&self) -> &SessionId {
-        &self.node.source.session
+        &self.inner.node.source.session
     }
 
     /// What all its events share.
     #[must_use]
     pub fn source(&self) -> &Arc<Source> {
-        &self.node.source
+        &self.inner.node.source
     }
 
     /// Whether it still takes events.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.node.is_open()
+        self.inner.node.is_open()
     }
 
     /// The number of the last event; 0 before the first.
     #[must_use]
     pub fn last_seq(&self) -> u64 {
-        self.node.seq.load(std::sync::atomic::Ordering::Relaxed)
+        self.inner.node.seq.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// The digest of the hooks that it is under, in hexadecimal. Two sessions with the same one are under the same
     /// hooks in the same order at every point.
     #[must_use]
     pub fn coverage(&self) -> Arc<str> {
-        Arc::clone(self.node.tables.load().own.coverage())
+        Arc::clone(self.inner.node.tables.load().own.coverage())
     }
 
     /// The hooks that it is under, by point, in the order in which they run; interceptors first.
     #[must_use]
     pub fn hooks(&self) -> Vec<(&'static str, Arc<lineside_core::Hook>)> {
-        let tables = self.node.tables.load();
+        let tables = self.inner.node.tables.load();
         let mut hooks = Vec::new();
         for (point, plan) in tables.own.plans() {
             let all = plan.interceptors.hooks().iter().chain(plan.observers.hooks().iter());
@@ -85,8 +89,11 @@ impl Session {
 
     /// Which interceptors would run for an event, in order, and why the others would not.
     #[must_use]
-    pub fn explain(&self, event: &lineside_core::AnyEvent) -> Vec<(Arc<lineside_core::Hook>, Option<lineside_core::SkipReason>)> {
-        let tables = self.node.tables.load();
+    pub fn explain(
+        &self,
+        event: &lineside_core::AnyEvent,
+    ) -> Vec<(Arc<lineside_core::Hook>, Option<lineside_core::SkipReason>)> {
+        let tables = self.inner.node.tables.load();
         let Some(plan) = tables.own.plan(event.point()) else { return Vec::new() };
         plan.interceptors.hooks().iter().map(|hook| (Arc::clone(hook), hook.skip(event))).collect()
     }
@@ -98,23 +105,23 @@ impl Session {
 
     /// Registers an interceptor on this session; by default it is inherited by everything below.
     pub fn intercept<P: Intercept>(&self, name: impl Into<Arc<str>>) -> Intercepting<P> {
-        Intercepting::new(Arc::clone(&self.shared), self.place(), name.into())
+        Intercepting::new(Arc::clone(&self.inner.shared), self.place(), name.into())
     }
 
     /// Registers an observer on this session; by default it is inherited by everything below.
     pub fn observe<P: Point>(&self, name: impl Into<Arc<str>>) -> Observing<P> {
-        Observing::new(Arc::clone(&self.shared), self.place(), name.into())
+        Observing::new(Arc::clone(&self.inner.shared), self.place(), name.into())
     }
 
     /// Takes away the hooks of that name that were registered on this session. Gives how many there were.
     pub fn remove(&self, name: &str) -> usize {
-        self.shared.remove(&self.place(), |registered| *registered.hook.name == *name)
+        self.inner.shared.remove(&self.place(), |registered| *registered.hook.name == *name)
     }
 
     /// Takes away the hooks of that source that were registered on this session, at one point or at all. Sources
     /// compare as whole strings; an unknown one is no error.
     pub fn remove_source(&self, point: Option<&PointInfo>, source: &str) -> usize {
-        self.shared.remove(&self.place(), |registered| {
+        self.inner.shared.remove(&self.place(), |registered| {
             *registered.hook.source == *source && point.is_none_or(|point| registered.point == point)
         })
     }
@@ -129,17 +136,23 @@ impl Session {
     pub async fn publish<P: Point>(&self, payload: P) -> Result<Decision<P>, PublishError> {
         match self.pass(P::INFO) {
             Some(seq) => Ok(Decision::unheard(payload, seq)),
-            None => Box::pin(self.event(payload).publish()).await,
+            None => Ok(Decision::settled(Box::pin(self.settle(Arc::new(payload))).await?)),
         }
+    }
+
+    /// Publishes an event that somebody notices. Without a type parameter, so that it is compiled once.
+    async fn settle(&self, payload: Arc<dyn Payload>) -> Result<Arc<Receipt>, PublishError> {
+        let dispatch = Details::NONE.admit(self, payload.info())?;
+        Ok(dispatch.run(payload).await)
     }
 
     /// The number of an event that nobody would notice; `None` when somebody would, or when it has to be looked at.
     #[inline]
     fn pass(&self, point: &PointInfo) -> Option<u64> {
-        let node = &*self.node;
+        let node = &*self.inner.node;
         let quiet = node.is_open()
-            && !self.shared.is_draining()
-            && !self.shared.signals.is_watched()
+            && !self.inner.shared.is_draining()
+            && !self.inner.shared.signals.is_watched()
             && node.stops_so_far().is_none()
             && node.tables.load().own.plan(point).is_none();
         quiet.then(|| node.next_seq())
@@ -157,11 +170,11 @@ impl Session {
 
     /// A session below this one, under its hooks.
     pub fn subagent(&self, id: impl Into<SessionId>) -> OpenSession {
-        let mut source = (*self.node.source).clone();
+        let mut source = (*self.inner.node.source).clone();
         source.parent_session = Some(std::mem::replace(&mut source.session, id.into()));
         source.depth += 1;
         source.agent = Agent::subagent("subagent");
-        OpenSession { shared: Arc::clone(&self.shared), parent: Some(self.clone()), source }
+        OpenSession { shared: Arc::clone(&self.inner.shared), parent: Some(self.clone()), source }
     }
 
     /// Takes the messages for the agent's context.
@@ -184,15 +197,15 @@ impl Session {
     }
 
     async fn end(&self, deadline: Option<tokio::time::Instant>) {
-        let was_open = self.shared.tree.close(&self.node);
-        if let Some(background) = self.node.background_so_far() {
+        let was_open = self.inner.shared.tree.close(&self.inner.node);
+        if let Some(background) = self.inner.node.background_so_far() {
             background.drain(deadline).await;
         }
         if was_open {
-            self.shared.signals.emit(|| Signal::SessionClosed {
-                session: self.id().clone(),
-                last_seq: self.last_seq(),
-            });
+            self.inner
+                .shared
+                .signals
+                .emit(|| Signal::SessionClosed { session: self.id().clone(), last_seq: self.last_seq() });
         }
     }
 }
@@ -263,10 +276,10 @@ impl OpenSession {
         {
             return Err(OpenSessionError::ParentClosed(parent.id().clone()));
         }
-        let above = parent.map(|parent| parent.node);
+        let above = parent.map(|parent| Arc::clone(&parent.inner.node));
         let Some(node) = shared.tree.open(source, above) else { return Err(OpenSessionError::Taken(id)) };
         let session = Session::new(node, shared);
-        session.shared.signals.emit(|| Signal::SessionOpened {
+        session.shared().signals.emit(|| Signal::SessionOpened {
             session: id,
             parent: session.source().parent_session.clone(),
             coverage: session.coverage(),

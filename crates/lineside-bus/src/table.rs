@@ -48,7 +48,9 @@ const CATALOGUE_FITS: bool = lineside_points::COUNT <= 64;
 
 impl Table {
     /// Compiles the plans of a set of registrations.
-    pub(crate) fn compile<'a>(all: impl IntoIterator<Item = &'a Registered>) -> Result<Self, CompilePlanError> {
+    pub(crate) fn compile<'a>(
+        all: impl IntoIterator<Item = &'a Registered>,
+    ) -> Result<Self, CompilePlanError> {
         let mut by_point: BTreeMap<&'static str, (&'static PointInfo, Vec<&Registered>)> = BTreeMap::new();
         for registered in all {
             let point = registered.point;
@@ -85,7 +87,8 @@ impl Table {
     pub(crate) fn plans(&self) -> impl Iterator<Item = (&'static str, &Arc<PointPlan>)> {
         let mut declared: Vec<_> = self.declared.iter().map(|(name, plan)| (*name, plan)).collect();
         declared.sort_unstable_by_key(|(name, _)| *name);
-        let of_catalogue = |(point, plan): (&&'static PointInfo, _)| Some((point.name, Option::as_ref(plan)?));
+        let of_catalogue =
+            |(point, plan): (&&'static PointInfo, _)| Some((point.name, Option::as_ref(plan)?));
         CATALOGUE.iter().zip(&self.catalogue).filter_map(of_catalogue).chain(declared)
     }
 

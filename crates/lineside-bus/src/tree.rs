@@ -10,8 +10,8 @@ use lineside_core::{Reach, SessionId, Source};
 
 use crate::background::Background;
 use crate::mailbox::Mailbox;
-use crate::stop_limit::StopLimit;
 use crate::observer::Listener;
+use crate::stop_limit::StopLimit;
 use crate::table::{Registered, Runs, Table};
 
 /// One session.
@@ -282,7 +282,9 @@ impl Inner {
     fn table(&self, node: &Node, below: u32) -> Result<Table, CompilePlanError> {
         let mut all = self.root_hooks.clone();
         for (levels, ancestor) in node.lineage() {
-            all.extend(ancestor.branch().own.iter().filter(|own| own.hook.reach.covers(levels + below)).cloned());
+            all.extend(
+                ancestor.branch().own.iter().filter(|own| own.hook.reach.covers(levels + below)).cloned(),
+            );
         }
         Table::compile(&all)
     }

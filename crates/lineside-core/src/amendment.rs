@@ -54,17 +54,12 @@ impl Amendment {
             match point.field(field) {
                 Some(known) if known.amendable => {}
                 Some(_) => {
-                    return Err(ApplyAmendmentError::Fixed {
-                        point: point.name,
-                        field: field.clone(),
-                    });
+                    return Err(ApplyAmendmentError::Fixed { point: point.name, field: field.clone() });
                 }
                 None => {
-                    return Err(DecodePayloadError::Unknown {
-                        point: point.name,
-                        field: field.clone(),
-                    }
-                    .into());
+                    return Err(
+                        DecodePayloadError::Unknown { point: point.name, field: field.clone() }.into()
+                    );
                 }
             }
         }
@@ -82,14 +77,8 @@ impl Amendment {
         if changes.is_empty() {
             return Ok(None);
         }
-        let fields = changes
-            .iter()
-            .map(|change| (change.field.clone(), change.after.clone()))
-            .collect();
-        Ok(Some(Amended {
-            payload: payload.with_fields(&fields)?,
-            changes,
-        }))
+        let fields = changes.iter().map(|change| (change.field.clone(), change.after.clone())).collect();
+        Ok(Some(Amended { payload: payload.with_fields(&fields)?, changes }))
     }
 }
 

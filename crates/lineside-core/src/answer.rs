@@ -38,29 +38,84 @@ pub struct KeepWorking {
 
 impl From<Verdict> for Answer {
     fn from(verdict: Verdict) -> Self {
-        Self {
-            verdict,
-            ..Self::default()
+        Self { verdict, ..Self::default() }
+    }
+}
+
+/// An answer as it travels: most are a verdict and nothing else, and those stay small.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// A verdict and nothing else.
+    Verdict(Verdict),
+    /// More than that.
+    Answer(Box<Answer>),
+}
+
+impl Said {
+    /// The verdict.
+    #[must_use]
+    pub fn verdict(&self) -> &Verdict {
+        match self {
+            Self::Verdict(verdict) => verdict,
+            Self::Answer(answer) => &answer.verdict,
+        }
+    }
+
+    /// The answer, to be added to.
+    fn answer(&mut self) -> &mut Answer {
+        if let Self::Verdict(verdict) = self {
+            *self = Self::Answer(Box::new(std::mem::take(verdict).into()));
+        }
+        match self {
+            Self::Answer(answer) => answer,
+            Self::Verdict(_) => unreachable!("it was just made an answer"),
+        }
+    }
+}
+
+impl Default for Said {
+    fn default() -> Self {
+        Self::Verdict(Verdict::Continue)
+    }
+}
+
+impl From<Verdict> for Said {
+    fn from(verdict: Verdict) -> Self {
+        Self::Verdict(verdict)
+    }
+}
+
+impl From<Answer> for Said {
+    fn from(answer: Answer) -> Self {
+        Self::Answer(Box::new(answer))
+    }
+}
+
+impl From<Said> for Answer {
+    fn from(said: Said) -> Self {
+        match said {
+            Said::Verdict(verdict) => verdict.into(),
+            Said::Answer(answer) => *answer,
         }
     }
 }
 
 /// What a gate says: everything but an amendment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Judgement(Answer);
+pub struct Judgement(Said);
 
 impl Judgement {
     /// Adds a message for the agent's context, beside the conversation.
     #[must_use]
     pub fn append(mut self, text: impl Into<String>) -> Self {
-        self.0.context.push(Append::system(text));
+        self.0.answer().context.push(Append::system(text));
         self
     }
 
     /// Adds a message for the user.
     #[must_use]
     pub fn notify(mut self, notice: Notice) -> Self {
-        self.0.notices.push(notice);
+        self.0.answer().notices.push(notice);
         self
     }
 }
@@ -71,7 +126,7 @@ impl From<Verdict> for Judgement {
     }
 }
 
-impl From<Judgement> for Answer {
+impl From<Judgement> for Said {
     fn from(judgement: Judgement) -> Self {
         judgement.0
     }
@@ -80,7 +135,7 @@ impl From<Judgement> for Answer {
 /// What an amender of the point `P` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply<P> {
-    answer: Answer,
+    said: Said,
     point: std::marker::PhantomData<fn() -> P>,
 }
 
@@ -88,10 +143,7 @@ impl<P: Amend> Reply<P> {
     /// No objection and these changes.
     #[must_use]
     pub fn amend(amendment: P::Amendment) -> Self {
-        Self::from(Answer {
-            amendment: amendment.into(),
-            ..Answer::default()
-        })
+        Self::from(Answer { amendment: amendment.into(), ..Answer::default() }.into())
     }
 }
 
@@ -99,22 +151,19 @@ impl<P> Reply<P> {
     /// Adds a message for the agent's context, beside the conversation.
     #[must_use]
     pub fn append(mut self, text: impl Into<String>) -> Self {
-        self.answer.context.push(Append::system(text));
+        self.said.answer().context.push(Append::system(text));
         self
     }
 
     /// Adds a message for the user.
     #[must_use]
     pub fn notify(mut self, notice: Notice) -> Self {
-        self.answer.notices.push(notice);
+        self.said.answer().notices.push(notice);
         self
     }
 
-    fn from(answer: Answer) -> Self {
-        Self {
-            answer,
-            point: std::marker::PhantomData,
-        }
+    fn from(said: Said) -> Self {
+        Self { said, point: std::marker::PhantomData }
     }
 }
 
@@ -130,8 +179,8 @@ impl<P> From<Judgement> for Reply<P> {
     }
 }
 
-impl<P> From<Reply<P>> for Answer {
+impl<P> From<Reply<P>> for Said {
     fn from(reply: Reply<P>) -> Self {
-        reply.answer
+        reply.said
     }
 }

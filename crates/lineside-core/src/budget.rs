@@ -61,21 +61,12 @@ impl Budget {
     #[must_use]
     pub fn allow(self, own: Duration, elapsed: Duration) -> Allowance {
         let Some(event) = self.event else {
-            return Allowance::Granted {
-                time: own,
-                bound: Bound::Hook,
-            };
+            return Allowance::Granted { time: own, bound: Bound::Hook };
         };
         match event.checked_sub(elapsed) {
             None | Some(Duration::ZERO) => Allowance::Exhausted,
-            Some(rest) if rest < own => Allowance::Granted {
-                time: rest,
-                bound: Bound::Event,
-            },
-            Some(_) => Allowance::Granted {
-                time: own,
-                bound: Bound::Hook,
-            },
+            Some(rest) if rest < own => Allowance::Granted { time: rest, bound: Bound::Event },
+            Some(_) => Allowance::Granted { time: own, bound: Bound::Hook },
         }
     }
 
@@ -98,29 +89,14 @@ mod tests {
     #[test]
     fn the_smaller_bound_counts() {
         let budget = Budget::of(ms(100));
-        assert_eq!(
-            budget.allow(ms(30), ms(0)),
-            Allowance::Granted {
-                time: ms(30),
-                bound: Bound::Hook
-            }
-        );
-        assert_eq!(
-            budget.allow(ms(30), ms(90)),
-            Allowance::Granted {
-                time: ms(10),
-                bound: Bound::Event
-            }
-        );
+        assert_eq!(budget.allow(ms(30), ms(0)), Allowance::Granted { time: ms(30), bound: Bound::Hook });
+        assert_eq!(budget.allow(ms(30), ms(90)), Allowance::Granted { time: ms(10), bound: Bound::Event });
         assert_eq!(budget.allow(ms(30), ms(100)), Allowance::Exhausted);
         assert_eq!(budget.allow(ms(30), ms(500)), Allowance::Exhausted);
         assert_eq!(budget.within(Budget::of(ms(20))).event(), Some(ms(20)));
         assert_eq!(
             Budget::unbounded().allow(ms(30), Duration::MAX),
-            Allowance::Granted {
-                time: ms(30),
-                bound: Bound::Hook
-            }
+            Allowance::Granted { time: ms(30), bound: Bound::Hook }
         );
     }
 }

@@ -24,12 +24,7 @@ impl Chain {
     #[must_use]
     pub fn new(hooks: Arc<[Arc<Hook>]>) -> Self {
         let runs = Vec::with_capacity(hooks.len());
-        Self {
-            hooks,
-            runs,
-            version: 0,
-            ended_by: None,
-        }
+        Self { hooks, runs, version: 0, ended_by: None }
     }
 
     /// Why the hook at this place may not run any more; `None` when it may.
@@ -48,19 +43,11 @@ impl Chain {
 
     /// Records what became of the hook at this place.
     pub fn record(&mut self, hook: u16, again: bool, took: Duration, outcome: Outcome) {
-        let ends = outcome
-            .verdict()
-            .is_some_and(|verdict| verdict.strength().is_final());
+        let ends = outcome.verdict().is_some_and(|verdict| verdict.strength().is_final());
         if ends && self.ended_by.is_none_or(|first| hook < first) {
             self.ended_by = Some(hook);
         }
-        self.runs.push(Run {
-            hook,
-            version: self.version,
-            again,
-            took,
-            outcome,
-        });
+        self.runs.push(Run { hook, version: self.version, again, took, outcome });
     }
 
     /// Whether a block or stop has ended it.
@@ -79,17 +66,9 @@ impl Chain {
         let judged_earlier = |run: &&Run| {
             run.version < self.version
                 && run.outcome.verdict().is_some()
-                && self
-                    .hooks
-                    .get(usize::from(run.hook))
-                    .is_some_and(|hook| hook.part.is_gate())
+                && self.hooks.get(usize::from(run.hook)).is_some_and(|hook| hook.part.is_gate())
         };
-        let mut stale: Vec<u16> = self
-            .runs
-            .iter()
-            .filter(judged_earlier)
-            .map(|run| run.hook)
-            .collect();
+        let mut stale: Vec<u16> = self.runs.iter().filter(judged_earlier).map(|run| run.hook).collect();
         stale.sort_unstable();
         stale
     }
@@ -103,31 +82,29 @@ impl Chain {
     /// The verdict that stands, and whose it is.
     #[must_use]
     pub fn decide(&self) -> (Verdict, Option<u16>) {
-        let standing = self
-            .runs
-            .iter()
-            .map(|run| self.counts(run))
-            .fold(Standing::default(), Standing::join);
+        let standing = self.runs.iter().map(|run| self.counts(run)).fold(Standing::default(), Standing::join);
         let author = standing.author;
         let verdict = self
             .runs
             .iter()
             .rev()
             .filter(|run| Some(run.hook) == author)
-            .find_map(|run| {
-                run.outcome
-                    .verdict()
-                    .filter(|said| said.strength() == standing.strength)
-            })
+            .find_map(|run| run.outcome.verdict().filter(|said| said.strength() == standing.strength))
             .cloned()
             .unwrap_or_default();
         (verdict, author)
     }
 
-    /// The runs, once the verdict is known.
+    /// The hooks, in plan order.
     #[must_use]
-    pub fn into_runs(self) -> Vec<Run> {
-        self.runs
+    pub fn hooks(&self) -> &Arc<[Arc<Hook>]> {
+        &self.hooks
+    }
+
+    /// The hooks and what became of them, once the verdict is known.
+    #[must_use]
+    pub fn into_parts(self) -> (Arc<[Arc<Hook>]>, Vec<Run>) {
+        (self.hooks, self.runs)
     }
 
     /// What a run contributes to the verdict.

@@ -29,10 +29,7 @@ pub struct Append {
 impl Append {
     /// A message beside the conversation.
     pub fn system(text: impl Into<String>) -> Self {
-        Self {
-            role: Role::System,
-            text: text.into(),
-        }
+        Self { role: Role::System, text: text.into() }
     }
 }
 
@@ -48,18 +45,12 @@ pub struct Notice {
 impl Notice {
     /// A remark.
     pub fn info(text: impl Into<String>) -> Self {
-        Self {
-            level: NoticeLevel::Info,
-            text: text.into(),
-        }
+        Self { level: NoticeLevel::Info, text: text.into() }
     }
 
     /// A warning.
     pub fn warning(text: impl Into<String>) -> Self {
-        Self {
-            level: NoticeLevel::Warning,
-            text: text.into(),
-        }
+        Self { level: NoticeLevel::Warning, text: text.into() }
     }
 }
 

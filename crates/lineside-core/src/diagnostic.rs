@@ -18,10 +18,7 @@ pub struct Origin {
 impl Origin {
     /// A place.
     pub fn new(file: impl Into<PathBuf>, line: u32) -> Self {
-        Self {
-            file: Arc::new(file.into()),
-            line,
-        }
+        Self { file: Arc::new(file.into()), line }
     }
 }
 
@@ -67,20 +64,12 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error at a place.
     pub fn error(origin: Origin, text: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Error,
-            origin: Some(origin),
-            text: text.into(),
-        }
+        Self { severity: Severity::Error, origin: Some(origin), text: text.into() }
     }
 
     /// A warning at a place.
     pub fn warning(origin: Origin, text: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Warning,
-            origin: Some(origin),
-            text: text.into(),
-        }
+        Self { severity: Severity::Warning, origin: Some(origin), text: text.into() }
     }
 }
 

@@ -89,21 +89,13 @@ pub struct Agent {
 impl Agent {
     /// The agent that a person talks to.
     pub fn main(id: impl Into<Arc<str>>) -> Self {
-        Self {
-            id: id.into(),
-            kind: AgentKind::Main,
-            role: None,
-        }
+        Self { id: id.into(), kind: AgentKind::Main, role: None }
     }
 
     /// A subagent whose id is also its type.
     pub fn subagent(role: impl Into<Arc<str>>) -> Self {
         let role = role.into();
-        Self {
-            id: role.clone(),
-            kind: AgentKind::Subagent,
-            role: Some(role),
-        }
+        Self { id: role.clone(), kind: AgentKind::Subagent, role: Some(role) }
     }
 }
 

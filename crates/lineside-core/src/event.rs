@@ -31,13 +31,7 @@ impl AnyEvent {
     /// An event as it was published.
     #[must_use]
     pub fn new(envelope: Envelope, payload: Arc<dyn Payload>) -> Self {
-        Self(Arc::new(Inner {
-            envelope,
-            payload,
-            original: None,
-            version: 0,
-            json: OnceLock::new(),
-        }))
+        Self(Arc::new(Inner { envelope, payload, original: None, version: 0, json: OnceLock::new() }))
     }
 
     /// The same event with another payload; its version is one greater and its original stays that of the first.
@@ -109,11 +103,16 @@ impl AnyEvent {
     /// The typed event, if its point is `P`.
     #[must_use]
     pub fn typed<P: Point>(&self) -> Option<Event<P>> {
+        self.clone().into_typed().ok()
+    }
+
+    /// The typed event.
+    ///
+    /// # Errors
+    /// Its point is not `P`; the event comes back.
+    pub fn into_typed<P: Point>(self) -> Result<Event<P>, Self> {
         let payload: &dyn Any = &*self.0.payload;
-        payload.is::<P>().then(|| Event {
-            any: self.clone(),
-            point: PhantomData,
-        })
+        if payload.is::<P>() { Ok(Event { any: self, point: PhantomData }) } else { Err(self) }
     }
 }
 
@@ -131,10 +130,7 @@ impl fmt::Debug for AnyEvent {
 #[must_use]
 pub fn digest_of(payload: &Map<String, Value>) -> String {
     let text = serde_json::to_vec(payload).unwrap_or_default();
-    Sha256::digest(&text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// An event of the point `P`; its payload's fields are read through it.
@@ -173,10 +169,7 @@ impl<P: Point> Deref for Event<P> {
 
 impl<P> Clone for Event<P> {
     fn clone(&self) -> Self {
-        Self {
-            any: self.any.clone(),
-            point: PhantomData,
-        }
+        Self { any: self.any.clone(), point: PhantomData }
     }
 }
 

@@ -71,22 +71,12 @@ pub struct Failure {
 impl Failure {
     /// A failure of a hook that had been started.
     pub fn new(kind: FailureKind, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            kind,
-            detail: detail.into(),
-            started: true,
-            refusal: None,
-        }
+        Self { kind, detail: detail.into(), started: true, refusal: None }
     }
 
     /// A failure of a hook that was never started.
     pub fn not_started(kind: FailureKind, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            kind,
-            detail: detail.into(),
-            started: false,
-            refusal: None,
-        }
+        Self { kind, detail: detail.into(), started: false, refusal: None }
     }
 }
 

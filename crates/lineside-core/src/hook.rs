@@ -183,11 +183,7 @@ impl Hook {
             registration: 0,
             priority: 0,
             part,
-            on_failure: if part.is_gate() {
-                OnFailure::Block
-            } else {
-                OnFailure::Continue
-            },
+            on_failure: if part.is_gate() { OnFailure::Block } else { OnFailure::Continue },
             timeout: Duration::from_secs(30),
             reach: Reach::Subtree,
             after_block: AfterBlock::Skip,

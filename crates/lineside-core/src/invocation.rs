@@ -38,18 +38,12 @@ impl Program {
         I: IntoIterator<Item = S>,
         S: Into<OsString>,
     {
-        Self {
-            argv: argv.into_iter().map(Into::into).collect(),
-            without_interpreter: None,
-        }
+        Self { argv: argv.into_iter().map(Into::into).collect(), without_interpreter: None }
     }
 
     /// A shell line, run as `<shell> -c <line>`. Data of an event never belongs into the line.
     pub fn shell(shell: &str, line: impl Into<OsString>) -> Self {
-        Self {
-            argv: vec![shell.into(), "-c".into(), line.into()],
-            without_interpreter: None,
-        }
+        Self { argv: vec![shell.into(), "-c".into(), line.into()], without_interpreter: None }
     }
 }
 
@@ -99,9 +93,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(30),
-            ending: Ending::Terminate {
-                grace: Duration::from_millis(500),
-            },
+            ending: Ending::Terminate { grace: Duration::from_millis(500) },
             leak_grace: Duration::from_millis(100),
             leftovers: Leftovers::Kill,
             stdout_bytes: 1 << 20,

@@ -43,9 +43,7 @@ impl Strict {
         if self.depth >= DEEPEST {
             return Err(E::custom(format_args!("nested more than {DEEPEST} levels deep")));
         }
-        Ok(Self {
-            depth: self.depth + 1,
-        })
+        Ok(Self { depth: self.depth + 1 })
     }
 }
 
@@ -77,9 +75,7 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value)
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("a number that is not finite"))
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number that is not finite"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -110,10 +106,7 @@ impl<'de> Visitor<'de> for Strict {
             // Numbers with all their digits arrive as a map with this one key.
             if key == NUMBER {
                 let digits: String = entries.next_value()?;
-                return digits
-                    .parse::<Number>()
-                    .map(Value::Number)
-                    .map_err(A::Error::custom);
+                return digits.parse::<Number>().map(Value::Number).map_err(A::Error::custom);
             }
             if map.contains_key(&key) {
                 return Err(A::Error::custom(format_args!("duplicate key `{key}`")));
@@ -151,10 +144,7 @@ mod tests {
 
     #[test]
     fn what_is_ambiguous_is_refused() {
-        check(
-            "{\"decision\":\"deny\",\"decision\":\"allow\"}",
-            Err("duplicate key `decision`"),
-        );
+        check("{\"decision\":\"deny\",\"decision\":\"allow\"}", Err("duplicate key `decision`"));
         check("{} {}", Err("trailing characters"));
         check("{\"a\":", Err("EOF"));
         check("\"\\ud800\"", Err("hex escape"));

@@ -29,7 +29,7 @@ pub mod receipt;
 pub mod verdict;
 
 pub use amendment::{Amendment, Change};
-pub use answer::{Answer, Judgement, KeepWorking, Reply};
+pub use answer::{Answer, Judgement, KeepWorking, Reply, Said};
 pub use context::{Append, Notice, NoticeLevel, Role};
 pub use diagnostic::{Diagnostic, Origin, Severity};
 pub use envelope::{Agent, AgentKind, Envelope, EventId, Model, SessionId, Source};

@@ -161,10 +161,7 @@ impl Matcher {
         let Some(Value::Array(calls)) = event.payload_json().get("tool_calls") else {
             return false;
         };
-        calls
-            .iter()
-            .filter_map(|call| call.get("tool_name")?.as_str())
-            .any(|name| self.tools.matches(name))
+        calls.iter().filter_map(|call| call.get("tool_name")?.as_str()).any(|name| self.tools.matches(name))
     }
 
     fn matches_agent(&self, event: &AnyEvent) -> bool {
@@ -181,10 +178,7 @@ impl Matcher {
         }
         self.models.is_any()
             || source.model.as_ref().is_some_and(|model| {
-                [&model.selected, &model.running]
-                    .into_iter()
-                    .flatten()
-                    .any(|name| self.models.matches(name))
+                [&model.selected, &model.running].into_iter().flatten().any(|name| self.models.matches(name))
             })
     }
 
@@ -204,9 +198,7 @@ impl Matcher {
     fn matches_text(&self, event: &AnyEvent) -> bool {
         let Some(regex) = &self.text else { return true };
         let payload = event.payload_json();
-        payload
-            .values()
-            .any(|value| any_string(value, &mut |text| regex.is_match(text)))
+        payload.values().any(|value| any_string(value, &mut |text| regex.is_match(text)))
             || serde_json::to_string(payload).is_ok_and(|text| regex.is_match(&text))
     }
 }
@@ -265,10 +257,7 @@ fn compile_globs(filter: &'static str, patterns: &[String]) -> Result<Names, Com
     if patterns.is_empty() {
         return Ok(Names::Any);
     }
-    if patterns
-        .iter()
-        .all(|pattern| !pattern.contains(['*', '?', '[', ']', '{', '}', '\\']))
-    {
+    if patterns.iter().all(|pattern| !pattern.contains(['*', '?', '[', ']', '{', '}', '\\'])) {
         return Ok(Names::Plain(patterns.to_vec()));
     }
     let error = |pattern: &str, detail: &globset::Error| CompileMatcherError::Glob {
@@ -278,23 +267,14 @@ fn compile_globs(filter: &'static str, patterns: &[String]) -> Result<Names, Com
     };
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        let glob = GlobBuilder::new(pattern)
-            .literal_separator(true)
-            .backslash_escape(true)
-            .build();
+        let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
         set.add(glob.map_err(|detail| error(pattern, &detail))?);
     }
-    set.build()
-        .map(Names::Globs)
-        .map_err(|detail| error(&patterns.join(", "), &detail))
+    set.build().map(Names::Globs).map_err(|detail| error(&patterns.join(", "), &detail))
 }
 
 fn compile_text(pattern: &str) -> Result<Regex, CompileMatcherError> {
-    regex::RegexBuilder::new(pattern)
-        .size_limit(1 << 20)
-        .build()
-        .map_err(|detail| CompileMatcherError::Text {
-            pattern: pattern.to_owned(),
-            detail: detail.to_string(),
-        })
+    regex::RegexBuilder::new(pattern).size_limit(1 << 20).build().map_err(|detail| {
+        CompileMatcherError::Text { pattern: pattern.to_owned(), detail: detail.to_string() }
+    })
 }

@@ -2,9 +2,7 @@
 
 /// The candidate with the smallest edit distance to `name`; of equals the first. `None` only without candidates.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    candidates
-        .into_iter()
-        .min_by_key(|candidate| edit_distance(name, candidate))
+    candidates.into_iter().min_by_key(|candidate| edit_distance(name, candidate))
 }
 
 /// The nearest candidate if it is near enough to be what was meant: at most a third of the name away, or a part of it.
@@ -40,12 +38,7 @@ mod tests {
 
     #[test]
     fn distances() {
-        for (a, b, distance) in [
-            ("", "", 0),
-            ("", "abc", 3),
-            ("kitten", "sitting", 3),
-            ("äö", "ao", 2),
-        ] {
+        for (a, b, distance) in [("", "", 0), ("", "abc", 3), ("kitten", "sitting", 3), ("äö", "ao", 2)] {
             assert_eq!(edit_distance(a, b), distance, "{a} {b}");
             assert_eq!(edit_distance(b, a), distance, "{b} {a}");
         }

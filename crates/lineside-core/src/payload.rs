@@ -155,18 +155,10 @@ impl Probe for u16 {}
 /// Calls `visit` for each path that a tool input names: the first non-empty string of `path`, `file_path` and
 /// `notebook_path`, else the non-empty strings of `paths`.
 pub fn each_input_path(tool_input: &Value, visit: &mut dyn FnMut(&str)) {
-    let text = |key: &str| {
-        tool_input
-            .get(key)
-            .and_then(Value::as_str)
-            .filter(|path| !path.is_empty())
-    };
+    let text = |key: &str| tool_input.get(key).and_then(Value::as_str).filter(|path| !path.is_empty());
     if let Some(path) = ["path", "file_path", "notebook_path"].into_iter().find_map(text) {
         visit(path);
     } else if let Some(list) = tool_input.get("paths").and_then(Value::as_array) {
-        list.iter()
-            .filter_map(Value::as_str)
-            .filter(|path| !path.is_empty())
-            .for_each(visit);
+        list.iter().filter_map(Value::as_str).filter(|path| !path.is_empty()).for_each(visit);
     }
 }

@@ -39,11 +39,7 @@ impl<H> Plan<H> {
         }
         entries.sort_by_key(|(hook, _)| hook.order());
         let (hooks, handlers): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
-        Ok(Self {
-            groups: groups(&hooks),
-            hooks: hooks.into(),
-            handlers: handlers.into(),
-        })
+        Ok(Self { groups: groups(&hooks), hooks: hooks.into(), handlers: handlers.into() })
     }
 
     /// The hooks in order.
@@ -67,10 +63,7 @@ impl<H> Plan<H> {
 
     /// Which hooks would run for an event as it stands, in order, and why the others would not.
     pub fn explain<'a>(&'a self, event: &'a AnyEvent) -> impl Iterator<Item = Explained<'a>> {
-        self.hooks.iter().map(move |hook| Explained {
-            hook,
-            skipped: hook.skip(event),
-        })
+        self.hooks.iter().map(move |hook| Explained { hook, skipped: hook.skip(event) })
     }
 }
 
@@ -109,11 +102,7 @@ pub fn coverage<'a>(points: impl IntoIterator<Item = (&'static str, &'a [Arc<Hoo
             digest.update(b"\n");
         }
     }
-    digest
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn describe(point: &str, hook: &Hook) -> Value {
@@ -126,17 +115,8 @@ fn describe(point: &str, hook: &Hook) -> Value {
     map.insert("priority".into(), json!(hook.priority));
     map.insert("part".into(), json!(hook.part));
     map.insert("on_failure".into(), json!(hook.on_failure));
-    map.insert(
-        "timeout_ms".into(),
-        json!(u64::try_from(hook.timeout.as_millis()).unwrap_or(u64::MAX)),
-    );
-    map.insert(
-        "select".into(),
-        json!(hook.select.as_ref().map(|select| select.describe())),
-    );
-    map.insert(
-        "origin".into(),
-        json!(hook.origin.as_ref().map(ToString::to_string)),
-    );
+    map.insert("timeout_ms".into(), json!(u64::try_from(hook.timeout.as_millis()).unwrap_or(u64::MAX)));
+    map.insert("select".into(), json!(hook.select.as_ref().map(|select| select.describe())));
+    map.insert("origin".into(), json!(hook.origin.as_ref().map(ToString::to_string)));
     Value::Object(map)
 }

@@ -27,14 +27,10 @@ impl Phase {
             Some(rest) => rest.split_once('.')?.1,
             None => name,
         };
-        [
-            (Self::Before, "before_"),
-            (Self::After, "after_"),
-            (Self::On, "on_"),
-        ]
-        .into_iter()
-        .find(|(_, prefix)| own.len() > prefix.len() && own.starts_with(prefix))
-        .map(|(phase, _)| phase)
+        [(Self::Before, "before_"), (Self::After, "after_"), (Self::On, "on_")]
+            .into_iter()
+            .find(|(_, prefix)| own.len() > prefix.len() && own.starts_with(prefix))
+            .map(|(phase, _)| phase)
     }
 
     /// Whether an interceptor has any authority at a point of this phase.
@@ -91,10 +87,7 @@ impl PointInfo {
 
     /// The names of the fields that may be amended.
     pub fn amendable(&self) -> impl Iterator<Item = &'static str> + use<'_> {
-        self.fields
-            .iter()
-            .filter(|field| field.amendable)
-            .map(|field| field.name)
+        self.fields.iter().filter(|field| field.amendable).map(|field| field.name)
     }
 }
 

@@ -165,11 +165,7 @@ impl Receipt {
     #[must_use]
     pub fn to_json(&self) -> Map<String, Value> {
         let envelope = self.event.envelope();
-        let runs: Vec<Value> = self
-            .runs
-            .iter()
-            .map(|run| Value::Object(self.run_json(run)))
-            .collect();
+        let runs: Vec<Value> = self.runs.iter().map(|run| Value::Object(self.run_json(run))).collect();
         let mut map = Map::new();
         map.insert("id".into(), json!(envelope.id));
         map.insert("session".into(), json!(envelope.source.session));
@@ -224,12 +220,8 @@ impl Receipt {
         if run.outcome.has_run() {
             map.insert("took_us".into(), micros(run.took));
         }
-        let remarks: Vec<_> = self
-            .remarks
-            .iter()
-            .filter(|by| by.hook == run.hook)
-            .map(|by| by.what.as_ref())
-            .collect();
+        let remarks: Vec<_> =
+            self.remarks.iter().filter(|by| by.hook == run.hook).map(|by| by.what.as_ref()).collect();
         if !remarks.is_empty() {
             map.insert("remarks".into(), json!(remarks));
         }

@@ -161,10 +161,7 @@ impl Standing {
     /// What one hook says.
     #[must_use]
     pub fn of(strength: Strength, author: u16) -> Self {
-        Self {
-            strength,
-            author: (strength > Strength::Continue).then_some(author),
-        }
+        Self { strength, author: (strength > Strength::Continue).then_some(author) }
     }
 
     /// The greater of the two; of equals, the one whose author comes first.

@@ -36,10 +36,7 @@ impl Custom {
 /// A name that is not `x.<vendor>.` and a part that begins with `before_`, `after_` or `on_`; a name that is already
 /// declared with other fields; amendable fields at a fact.
 pub fn declare(name: &str, amendable: &[&str]) -> Result<&'static PointInfo, DeclarePointError> {
-    let error = |why| DeclarePointError {
-        name: name.to_owned(),
-        why,
-    };
+    let error = |why| DeclarePointError { name: name.to_owned(), why };
     let named = name.starts_with("x.") && name.split('.').count() == 3 && !name.split('.').any(str::is_empty);
     let phase = Phase::of(name).filter(|_| named).ok_or_else(|| {
         error("the name must be x.<vendor>.<point>, where <point> begins with before_, after_ or on_")
@@ -56,14 +53,8 @@ pub fn declare(name: &str, amendable: &[&str]) -> Result<&'static PointInfo, Dec
             Err(error("it is already declared with other amendable fields"))
         };
     }
-    let fields: Vec<Field> = amendable
-        .iter()
-        .map(|name| Field {
-            name: leak(name),
-            required: false,
-            amendable: true,
-        })
-        .collect();
+    let fields: Vec<Field> =
+        amendable.iter().map(|name| Field { name: leak(name), required: false, amendable: true }).collect();
     let point: &'static PointInfo = Box::leak(Box::new(PointInfo {
         name: leak(name),
         phase,
@@ -77,12 +68,7 @@ pub fn declare(name: &str, amendable: &[&str]) -> Result<&'static PointInfo, Dec
 
 /// The declared point of that name.
 pub(crate) fn declared(name: &str) -> Option<&'static PointInfo> {
-    DECLARED
-        .read()
-        .unwrap_or_else(PoisonError::into_inner)
-        .iter()
-        .copied()
-        .find(|point| point.name == name)
+    DECLARED.read().unwrap_or_else(PoisonError::into_inner).iter().copied().find(|point| point.name == name)
 }
 
 /// Points are declared once and live as long as the program.

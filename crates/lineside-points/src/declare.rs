@@ -264,10 +264,7 @@ pub(crate) fn decode<P: Point + DeserializeOwned>(
 ) -> Result<Arc<dyn Payload>, DecodePayloadError> {
     for field in point.fields {
         if field.required && !fields.contains_key(field.name) {
-            return Err(DecodePayloadError::Missing {
-                point: point.name,
-                field: field.name,
-            });
+            return Err(DecodePayloadError::Missing { point: point.name, field: field.name });
         }
         if !field.required && fields.get(field.name) == Some(&Value::Null) {
             fields.shift_remove(field.name);
@@ -294,15 +291,7 @@ fn blame<P: DeserializeOwned>(
             Err(other) => other.to_string() != text,
         }
     };
-    let field = point
-        .fields
-        .iter()
-        .map(|field| field.name)
-        .find(|field| missing_instead(field))
-        .unwrap_or_default();
-    DecodePayloadError::WrongType {
-        point: point.name,
-        field,
-        detail: text,
-    }
+    let field =
+        point.fields.iter().map(|field| field.name).find(|field| missing_instead(field)).unwrap_or_default();
+    DecodePayloadError::WrongType { point: point.name, field, detail: text }
 }

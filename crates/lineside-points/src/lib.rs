@@ -99,15 +99,12 @@ declare::catalogue![
 /// # Errors
 /// No such point; the error names the nearest one.
 pub fn find(name: &str) -> Result<&'static PointInfo, UnknownPointError> {
-    CATALOGUE
-        .iter()
-        .copied()
-        .find(|point| point.name == name)
-        .or_else(|| custom::declared(name))
-        .ok_or_else(|| UnknownPointError {
+    CATALOGUE.iter().copied().find(|point| point.name == name).or_else(|| custom::declared(name)).ok_or_else(
+        || UnknownPointError {
             name: name.to_owned(),
             nearest: nearest(name, CATALOGUE.iter().map(|point| point.name)).unwrap_or_default(),
-        })
+        },
+    )
 }
 
 /// A name that no point has.

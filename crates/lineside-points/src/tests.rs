@@ -21,21 +21,14 @@ fn names_are_unique_and_state_their_phase() {
     assert_eq!(names.len(), CATALOGUE.len());
     for point in CATALOGUE {
         assert_eq!(Phase::of(point.name), Some(point.phase), "{}", point.name);
-        assert!(
-            point.phase != Phase::On || point.amendable().count() == 0,
-            "{}",
-            point.name
-        );
+        assert!(point.phase != Phase::On || point.amendable().count() == 0, "{}", point.name);
     }
 }
 
 #[test]
 fn an_unknown_point_names_the_nearest() {
     let error = find("before_tol").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "unknown point `before_tol`; the nearest is `before_tool`"
-    );
+    assert_eq!(error.to_string(), "unknown point `before_tol`; the nearest is `before_tool`");
 }
 
 #[test]
@@ -44,12 +37,7 @@ fn a_missing_field_is_named() {
     let error = (point.decode)(point, object(json!({"tool_name": "Shell"}))).unwrap_err();
     assert_eq!(error.to_string(), "before_tool needs the field `tool_input`");
     let error = (point.decode)(point, object(json!({"tool_name": 5, "tool_input": {}}))).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("field `tool_name` of before_tool: invalid type"),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("field `tool_name` of before_tool: invalid type"), "{error}");
 }
 
 #[test]
@@ -64,27 +52,12 @@ fn payloads_keep_digits_and_order() {
 fn only_amendable_fields_change_and_all_or_none() {
     let point = find("before_tool").unwrap();
     let payload = (point.decode)(point, object(json!({"tool_name": "T", "tool_input": {"a": 1}}))).unwrap();
-    let both = Amendment::default()
-        .with("tool_input", json!({"a": 2}))
-        .with("tool_name", json!("U"));
-    assert!(matches!(
-        both.apply(&*payload),
-        Err(ApplyAmendmentError::Fixed { .. })
-    ));
-    let amended = Amendment::default()
-        .with("tool_input", json!({"a": 2}))
-        .apply(&*payload)
-        .unwrap()
-        .unwrap();
+    let both = Amendment::default().with("tool_input", json!({"a": 2})).with("tool_name", json!("U"));
+    assert!(matches!(both.apply(&*payload), Err(ApplyAmendmentError::Fixed { .. })));
+    let amended = Amendment::default().with("tool_input", json!({"a": 2})).apply(&*payload).unwrap().unwrap();
     assert_eq!(amended.changes[0].before, json!({"a": 1}));
     assert_eq!(amended.payload.value("tool_input"), Some(&json!({"a": 2})));
-    assert!(
-        Amendment::default()
-            .with("tool_input", json!({"a": 1}))
-            .apply(&*payload)
-            .unwrap()
-            .is_none()
-    );
+    assert!(Amendment::default().with("tool_input", json!({"a": 1})).apply(&*payload).unwrap().is_none());
 }
 
 #[test]
@@ -93,13 +66,7 @@ fn declared_points_take_any_object() {
     assert_eq!(find("x.acme.before_deploy").unwrap(), point);
     let payload = (point.decode)(point, object(json!({"target": "a", "n": 1}))).unwrap();
     assert!(Amendment::default().with("n", json!(2)).apply(&*payload).is_err());
-    assert!(
-        Amendment::default()
-            .with("target", json!("b"))
-            .apply(&*payload)
-            .unwrap()
-            .is_some()
-    );
+    assert!(Amendment::default().with("target", json!("b")).apply(&*payload).unwrap().is_some());
     assert!(super::custom::declare("x.acme.before_deploy", &[]).is_err());
     assert!(super::custom::declare("before_mine", &[]).is_err());
 }

@@ -1,1 +1,49 @@
-//! A hook bus for AI agents: the assembled library.
+//! A hook bus for AI agents.
+//!
+//! An agent publishes the events of its life; interceptors answer before it goes on; observers watch; what hooks find
+//! comes back as messages for the agent's context. Subagents are under the hooks of their parents.
+//!
+//! ```
+//! use lineside::prelude::*;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let bus = Bus::new();
+//! let session = bus.session("s1").agent(Agent::main("main")).open().await?;
+//!
+//! session.intercept::<BeforeTool>("no-rm-rf").priority(900).matching(tool("Shell")).gate(async |call, _cx| {
+//!     match call.command() {
+//!         Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
+//!         _ => Verdict::Continue,
+//!     }
+//! })?;
+//!
+//! let decision = session.publish(BeforeTool::new("Shell", json!({"command": "rm -rf /"}))).await?;
+//! assert_eq!(decision.verdict(), &Verdict::block("refuses to delete /"));
+//! assert_eq!(&*decision.author().unwrap().name, "no-rm-rf");
+//!
+//! // A subagent is under the same hooks, from its first event on.
+//! let child = session.subagent("s2").agent(Agent::subagent("reviewer")).open().await?;
+//! assert_eq!(child.coverage(), session.coverage());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! This crate puts the others together and adds nothing of its own but that.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod assembly;
+pub mod prelude;
+
+mod foreign;
+
+pub use lineside_bus as bus;
+pub use lineside_core as core;
+pub use lineside_dialects as dialects;
+pub use lineside_points as points;
+
+pub use assembly::{Assembly, Found, State};
+pub use kameo;
+pub use lineside_bus::{Bus, Channel, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals};
+pub use lineside_core::{Judgement, Reply, Verdict};
+pub use serde_json;

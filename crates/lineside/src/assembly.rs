@@ -1,0 +1,124 @@
+//! A bus with the hooks that people have written for other programs: found, installed, listed, reloaded.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_bus::register::RegisterHookError;
+use lineside_bus::{Bus, DrainReport, Installed};
+use lineside_core::hook::{Hook, Standby};
+use lineside_core::{Diagnostic, SkipReason};
+use lineside_dialects::{DIALECTS, Dialect, Places};
+use lineside_exec::Runner;
+
+use crate::foreign::{DebugLog, Foreign};
+
+/// A bus, and the foreign hooks installed on it.
+pub struct Assembly {
+    bus: Bus,
+    runner: Runner,
+    dialects: Vec<&'static dyn Dialect>,
+    environment: Option<Arc<BTreeMap<String, String>>>,
+}
+
+/// One hook that was found, at one of its points.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// What is known of it.
+    pub hook: Hook,
+    /// The point.
+    pub point: &'static str,
+    /// What its own format calls that.
+    pub trigger: String,
+    /// Whether it can run.
+    pub state: State,
+}
+
+/// Whether a hook that was found can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It can.
+    Ready,
+    /// It is listed and never started.
+    Off(SkipReason),
+}
+
+/// What a load found.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// The hooks of each dialect, in the order in which they would run for their point.
+    pub hooks: Vec<Found>,
+    /// What was wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Assembly {
+    /// A bus without foreign hooks, for all dialects.
+    #[must_use]
+    pub fn new(bus: Bus) -> Self {
+        Self { bus, runner: Runner::new(), dialects: DIALECTS.to_vec(), environment: None }
+    }
+
+    /// Only these dialects.
+    #[must_use]
+    pub fn only(mut self, dialects: impl IntoIterator<Item = &'static dyn Dialect>) -> Self {
+        self.dialects = dialects.into_iter().collect();
+        self
+    }
+
+    /// Hooks inherit this environment instead of that of the process.
+    #[must_use]
+    pub fn environment(mut self, environment: BTreeMap<String, String>) -> Self {
+        self.environment = Some(Arc::new(environment));
+        self
+    }
+
+    /// The bus.
+    #[must_use]
+    pub fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// Finds the hooks of every dialect and puts them in the place of those that were found before, all at once for
+    /// each dialect. Events under way end with the hooks that they began with. Reads files.
+    ///
+    /// # Errors
+    /// More hooks at one point than can be numbered.
+    pub fn load(&self, places: &Places) -> Result<Report, RegisterHookError> {
+        let mut report = Report::default();
+        for dialect in &self.dialects {
+            let loaded = dialect.load(places);
+            let log = loaded.log.map(|target| Arc::new(DebugLog::to(target)));
+            let mut installed = Vec::new();
+            for found in loaded.hooks {
+                let run = Arc::new(Foreign {
+                    handler: found.handler,
+                    runner: self.runner.clone(),
+                    environment: self.environment.clone(),
+                    log: log.clone(),
+                });
+                for point in found.points {
+                    let state = match &found.hook.standby {
+                        Standby::Ready => State::Ready,
+                        Standby::Off(why) => State::Off(*why),
+                    };
+                    let (hook, trigger) = (found.hook.clone(), found.trigger.clone());
+                    report.hooks.push(Found { hook: hook.clone(), point: point.name, trigger, state });
+                    installed.push(Installed { point, hook, run: Arc::clone(&run) as _ });
+                }
+            }
+            self.bus.install(dialect.name(), installed)?;
+            report.diagnostics.extend(loaded.diagnostics);
+        }
+        Ok(report)
+    }
+
+    /// Shuts the bus down, then waits until every process that was started has ended.
+    ///
+    /// Cancel safe, as [`Bus::drain`].
+    pub async fn drain(&self, limit: Duration) -> DrainReport {
+        let report = self.bus.drain(limit).await;
+        self.runner.drain().await;
+        report
+    }
+}

@@ -1,0 +1,26 @@
+//! What most programs that publish or intercept need.
+
+pub use lineside_bus::{Bus, Cx, Decision, Delivery, Heard, Intercept, Overflow, Session, Signal};
+pub use lineside_core::matcher::{agent, path, text, tool};
+pub use lineside_core::{
+    Agent, AgentKind, Event, Judgement, Layer, Notice, OnFailure, Reach, Reply, Strength, Verdict,
+};
+pub use lineside_points::{
+    AfterAgent, AfterCompact, AfterModel, AfterSession, AfterSubagent, AfterTool, AfterToolBatch,
+    AfterToolError, BeforeAgent, BeforeCompact, BeforeMessageSend, BeforeModel, BeforePermission,
+    BeforePrompt, BeforeResultAppend, BeforeSession, BeforeStop, BeforeSubagent, BeforeTool, ChangedFile,
+    CompactKind, OnConfigChange, OnError, OnIdle, OnNotification, OnPrompt, SessionStart, ToolCall,
+};
+pub use serde_json::json;
+
+/// So many milliseconds.
+#[must_use]
+pub const fn millis(n: u64) -> std::time::Duration {
+    std::time::Duration::from_millis(n)
+}
+
+/// So many seconds.
+#[must_use]
+pub const fn secs(n: u64) -> std::time::Duration {
+    std::time::Duration::from_secs(n)
+}
