@@ -56,14 +56,16 @@ fn open(bus: &Bus, runtime: &Runtime, id: &str) -> Session {
     runtime.block_on(bus.session(id.to_owned()).open()).unwrap()
 }
 
-/// Polls a future that is ready at once, without a runtime's own cost.
-fn now<T>(future: impl Future<Output = T>) -> T {
-    let mut future = std::pin::pin!(future);
-    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-    match future.as_mut().poll(&mut cx) {
-        std::task::Poll::Ready(value) => value,
-        std::task::Poll::Pending => unreachable!("nothing here waits"),
-    }
+/// Polls a future that is ready at once where it stands, as `.await` does, without a runtime's own cost.
+macro_rules! now {
+    ($future:expr) => {{
+        let mut future = std::pin::pin!($future);
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        match future.as_mut().poll(&mut cx) {
+            std::task::Poll::Ready(value) => value,
+            std::task::Poll::Pending => unreachable!("nothing here waits"),
+        }
+    }};
 }
 
 async fn nothing(payload: OnIdle) -> Result<OnIdle, Infallible> {
@@ -74,13 +76,13 @@ fn empty_channel(runtime: &Runtime) {
     let bus = Bus::new();
     let session = open(&bus, runtime, "empty");
     let (publish, call) = alternate(
-        || drop(black_box(now(session.publish(black_box(OnIdle::new()))))),
-        || drop(black_box(now(nothing(black_box(OnIdle::new()))))),
+        || drop(black_box(now!(session.publish(black_box(OnIdle::new()))))),
+        || drop(black_box(now!(nothing(black_box(OnIdle::new()))))),
     );
     println!("FIGURE publish/nothing_registered {:.0} ns_above_an_empty_async_fn <=30", publish - call);
     let (publish, call) = alternate(
-        || drop(black_box(now(session.publish(black_box(light()))))),
-        || drop(black_box(now(std::future::ready(black_box(light()))))),
+        || drop(black_box(now!(session.publish(black_box(light()))))),
+        || drop(black_box(now!(std::future::ready(black_box(light()))))),
     );
     println!(
         "FIGURE publish/nothing_registered_before_tool {:.0} ns_above_an_empty_async_fn <=30",
@@ -88,7 +90,7 @@ fn empty_channel(runtime: &Runtime) {
     );
     let allocations = allocation_counter::measure(|| {
         for _ in 0..1_000 {
-            drop(black_box(now(session.publish(black_box(light())))));
+            drop(black_box(now!(session.publish(black_box(light())))));
         }
     });
     println!(
@@ -114,11 +116,11 @@ fn inline_gates(runtime: &Runtime, count: usize, target: &str) {
         }));
     }
     let (publish, call) = alternate(
-        || drop(black_box(now(session.publish(light())).unwrap())),
+        || drop(black_box(now!(session.publish(light())).unwrap())),
         || {
             let event = light();
             for gate in &direct {
-                drop(black_box(now(gate(&event))));
+                drop(black_box(now!(gate(&event))));
             }
         },
     );
@@ -270,13 +272,13 @@ fn history(criterion: &mut Criterion, runtime: &Runtime) {
     let bus = Bus::new();
     let session = open(&bus, runtime, "history");
     criterion.bench_function("publish/nothing_registered", |bencher| {
-        bencher.iter(|| now(session.publish(light())))
+        bencher.iter(|| now!(session.publish(light())))
     });
     session.intercept::<BeforeTool>("gate").gate(async |_, _| Verdict::Continue).unwrap();
     criterion
-        .bench_function("publish/1_inline_gate", |bencher| bencher.iter(|| now(session.publish(light()))));
+        .bench_function("publish/1_inline_gate", |bencher| bencher.iter(|| now!(session.publish(light()))));
     let json = json!({"command": "cargo test --workspace", "timeout_ms": 60_000});
     criterion.bench_function("publish/1_inline_gate_real_payload", |bencher| {
-        bencher.iter(|| now(session.publish(BeforeTool::new("Shell", json.clone()))));
+        bencher.iter(|| now!(session.publish(BeforeTool::new("Shell", json.clone()))));
     });
 }

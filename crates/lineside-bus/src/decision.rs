@@ -117,7 +117,7 @@ impl<P: Point> Decision<P> {
     #[must_use]
     pub fn id(&self) -> EventId {
         match &self.made {
-            Made::Unheard { id, .. } => *id.get_or_init(|| clock::stamp().0),
+            Made::Unheard { id, .. } => *id.get_or_init(|| clock::stamp(std::time::Instant::now()).0),
             Made::Settled(receipt) => receipt.event.envelope().id,
         }
     }

@@ -51,9 +51,10 @@ impl Dispatch<'_> {
     /// Runs the hooks and settles the event.
     pub(crate) async fn run(self, payload: Arc<dyn Payload>) -> Arc<Receipt> {
         let Self { session, plan, seq, cause, details, in_flight } = self;
-        let event = details.event(&session.node().source, seq, cause, payload);
+        let now = Instant::now();
+        let event = details.event(&session.node().source, seq, cause, now.into_std(), payload);
         let watch = Watch::over(session, &event);
-        let mut turn = Turn::new(session, plan.as_deref(), event, details.budget(session.shared().budget));
+        let mut turn = Turn::new(session, plan.as_deref(), event, details.budget(session.shared().budget), now);
         if let Some(plan) = plan.as_deref() {
             turn.walk(plan).await;
         }
@@ -102,15 +103,15 @@ pub(crate) struct Turn<'a> {
     gathered: Gathered,
     budget: Budget,
     cause: Cause,
-    started: Instant,
+    /// From the publication to `now`.
+    elapsed: Duration,
     /// When the last thing happened; spares the clock.
     pub(crate) now: Instant,
 }
 
 impl<'a> Turn<'a> {
-    fn new(session: &'a Session, plan: Option<&PointPlan>, event: AnyEvent, budget: Budget) -> Self {
+    fn new(session: &'a Session, plan: Option<&PointPlan>, event: AnyEvent, budget: Budget, now: Instant) -> Self {
         let hooks = plan.map_or_else(|| Arc::from([]), |plan| Arc::clone(plan.interceptors.hooks()));
-        let started = Instant::now();
         Self {
             session,
             chain: Chain::new(hooks),
@@ -121,8 +122,8 @@ impl<'a> Turn<'a> {
             event,
             gathered: Gathered::default(),
             budget,
-            started,
-            now: started,
+            elapsed: Duration::ZERO,
+            now,
         }
     }
 
@@ -146,7 +147,7 @@ impl<'a> Turn<'a> {
         again: bool,
     ) {
         if indices.len() > 1 {
-            return group::run(self, plan, indices, again).await;
+            return Box::pin(group::run(self, plan, indices, again)).await;
         }
         let Some(index) = indices.next() else { return };
         let Some((hook, run)) = plan.interceptors.entry(index) else { return };
@@ -166,7 +167,7 @@ impl<'a> Turn<'a> {
             self.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
             return None;
         }
-        match self.budget.allow(hook.timeout, self.now - self.started) {
+        match self.budget.allow(hook.timeout, self.elapsed) {
             Allowance::Granted { time: granted, bound } => {
                 Some(Time { granted, bound, deadline: self.now + granted })
             }
@@ -200,6 +201,7 @@ impl<'a> Turn<'a> {
         let now = Instant::now();
         let took = now - self.now;
         self.now = now;
+        self.elapsed += took;
         took
     }
 
@@ -289,9 +291,8 @@ impl<'a> Turn<'a> {
             (verdict, author) = self.limit_stops(&agent, verdict, author);
         }
         self.append_context();
-        let Self { event, chain, gathered, started, now, .. } = self;
+        let Self { event, chain, gathered, elapsed: took, .. } = self;
         let Gathered { changes, context, notices, remarks, .. } = gathered;
-        let took = now - started;
         let (hooks, runs) = chain.into_parts();
         Arc::new(Receipt { event, hooks, runs, verdict, author, changes, context, notices, remarks, took })
     }

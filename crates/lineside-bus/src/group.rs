@@ -61,7 +61,7 @@ pub(crate) async fn run(
         return;
     }
     poll_fn(|cx| poll_all(&mut running, cx, start, plan)).await;
-    turn.now = tokio::time::Instant::now();
+    turn.lap();
     for Running { index, call } in running {
         match call {
             Call::Ended(result, took) => turn.fold(index, again, took, result),

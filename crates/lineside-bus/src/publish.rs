@@ -213,9 +213,10 @@ impl Details {
         source: &Arc<Source>,
         seq: u64,
         cause: Option<Cause>,
+        now: std::time::Instant,
         payload: Arc<dyn Payload>,
     ) -> AnyEvent {
-        let (id, time) = clock::stamp();
+        let (id, time) = clock::stamp(now);
         let source = match &self.source {
             Some(different) => Arc::new((**different).clone()),
             None => Arc::clone(source),

@@ -136,7 +136,7 @@ impl Session {
     pub async fn publish<P: Point>(&self, payload: P) -> Result<Decision<P>, PublishError> {
         match self.pass(P::INFO) {
             Some(seq) => Ok(Decision::unheard(payload, seq)),
-            None => Ok(Decision::settled(Box::pin(self.settle(Arc::new(payload))).await?)),
+            None => Ok(Decision::settled(self.settle(Arc::new(payload)).await?)),
         }
     }
 
