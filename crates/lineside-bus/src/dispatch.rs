@@ -29,12 +29,14 @@ use crate::session::Session;
 use crate::signal::Signal;
 use crate::stop_limit::{Ruling, STOPS_IN_A_ROW};
 use crate::table::PointPlan;
-use crate::tree::Node;
+use crate::tree::{Node, Tables};
 
 /// An event that was let in: it has a number and a plan.
 pub(crate) struct Dispatch<'a> {
     pub(crate) session: &'a Session,
-    pub(crate) plan: Option<Arc<PointPlan>>,
+    /// The plans in force when it was let in. Kept as they are until the decision, without counting references.
+    pub(crate) tables: arc_swap::Guard<Arc<Tables>>,
+    pub(crate) point: &'static PointInfo,
     pub(crate) seq: u64,
     pub(crate) cause: Option<Cause>,
     pub(crate) details: &'a Details,
@@ -45,22 +47,23 @@ pub(crate) struct Dispatch<'a> {
 impl Dispatch<'_> {
     /// Whether anybody would notice the event.
     pub(crate) fn is_heard(&self) -> bool {
-        self.plan.is_some() || self.session.shared().signals.is_watched()
+        self.tables.own.plan(self.point).is_some() || self.session.shared().signals.is_watched()
     }
 
     /// Runs the hooks and settles the event.
     pub(crate) async fn run(self, payload: Arc<dyn Payload>) -> Arc<Receipt> {
-        let Self { session, plan, seq, cause, details, in_flight } = self;
+        let Self { session, tables, point, seq, cause, details, in_flight } = self;
+        let plan = tables.own.plan(point).map(|plan| &**plan);
         let now = Instant::now();
         let event = details.event(&session.node().source, seq, cause, now.into_std(), payload);
         let watch = Watch::over(session, &event);
-        let mut turn = Turn::new(session, plan.as_deref(), event, details.budget(session.shared().budget), now);
-        if let Some(plan) = plan.as_deref() {
+        let mut turn = Turn::new(session, plan, event, details.budget(session.shared().budget), now);
+        if let Some(plan) = plan {
             turn.walk(plan).await;
         }
         let receipt = turn.settle();
         watch.disarm();
-        if let Some(plan) = plan.as_deref() {
+        if let Some(plan) = plan {
             tell_observers(session, plan, &receipt);
         }
         session.shared().signals.emit(|| Signal::Decided(Arc::clone(&receipt)));

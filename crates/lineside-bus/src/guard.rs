@@ -25,10 +25,17 @@ pub(crate) struct Time {
 
 /// A call under way. Dropping it cancels it.
 pub(crate) struct Guarded {
-    call: Result<BoxFuture<Result<Said, Failure>>, Option<Failure>>,
+    call: Call,
     cause: Cause,
     time: Time,
     timer: Timer,
+}
+
+enum Call {
+    Running(BoxFuture<Result<Said, Failure>>),
+    /// It panicked before there was a future.
+    Failed(Box<Failure>),
+    Ended,
 }
 
 /// When the timer is armed. Most calls answer when they are polled first, and most actors by the time the publisher is
@@ -43,7 +50,10 @@ impl Guarded {
     pub(crate) fn start(run: &dyn Interceptor, event: &AnyEvent, cx: Cx, time: Time) -> Self {
         let cause = cx.cause();
         let started = handling(cause, || catch_unwind(AssertUnwindSafe(|| run.intercept(event.clone(), cx))));
-        let call = started.map_err(|panic| Some(panicked(&*panic)));
+        let call = match started {
+            Ok(call) => Call::Running(call),
+            Err(panic) => Call::Failed(Box::new(panicked(&*panic))),
+        };
         Self { call, cause, time, timer: Timer::Unused }
     }
 
@@ -68,17 +78,20 @@ impl Future for Guarded {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let cause = self.cause;
         let call = match &mut self.call {
-            Ok(call) => call,
-            Err(failure) => {
-                let spent = || Failure::new(FailureKind::Closed, "polled after it had ended");
-                return Poll::Ready(Err(failure.take().unwrap_or_else(spent)));
+            Call::Running(call) => call,
+            Call::Failed(_) | Call::Ended => {
+                let failure = match std::mem::replace(&mut self.call, Call::Ended) {
+                    Call::Failed(failure) => *failure,
+                    Call::Running(_) | Call::Ended => Failure::new(FailureKind::Closed, "it had ended before"),
+                };
+                return Poll::Ready(Err(failure));
             }
         };
         match handling(cause, || catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)))) {
             Ok(Poll::Ready(answer)) => Poll::Ready(answer),
             Ok(Poll::Pending) => self.poll_timer(cx).map(|()| Err(timed_out(self.time))),
             Err(panic) => {
-                self.call = Err(None);
+                self.call = Call::Ended;
                 Poll::Ready(Err(panicked(&*panic)))
             }
         }

@@ -198,8 +198,8 @@ impl Details {
         let shared = session.shared();
         let in_flight = shared.in_flight.enter().ok_or(PublishError::Draining)?;
         dispatch::forget_stops(node, point, self.source.as_deref());
-        let plan = node.tables.load().own.plan(point).map(Arc::clone);
-        Ok(Dispatch { session, plan, seq: node.next_seq(), cause, details: self, in_flight })
+        let tables = node.tables.load();
+        Ok(Dispatch { session, tables, point, seq: node.next_seq(), cause, details: self, in_flight })
     }
 
     /// The smaller of the event's own bound and that of the bus.

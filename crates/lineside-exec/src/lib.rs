@@ -1,1 +1,36 @@
 //! Handlers outside the process: commands with one deadline over everything.
+//!
+//! A [`Runner`] turns a [`lineside_core::invocation::Invocation`] into a [`lineside_core::invocation::Ended`].
+//! It is the only place that knows processes, signals and pipes.
+//! It knows no event, no verdict and no format: what an exit code or an output means is the dialect's business.
+//!
+//! The modules stand in the order in which a run meets them: its environment, its program, the start, the pipes, the
+//! watch for the exit, the group and the tree that are signalled, a run in progress, the guard that ends a run which
+//! was dropped, and the run as a whole.
+//!
+//! Linux only today: another system needs its own way to learn of an exit without reaping, and of the members of a
+//! process group; the public interface says nothing of either.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "lineside-exec runs hooks on Linux only today: see `watch.rs` and `group.rs` for what is to be ported"
+);
+
+mod environment;
+mod program;
+mod spawn;
+
+mod pipes;
+
+mod group;
+mod tree;
+mod watch;
+
+mod guard;
+mod running;
+
+mod run;
+mod runner;
+
+pub use runner::Runner;

@@ -1,0 +1,76 @@
+//! Ends a run whose future was dropped.
+//!
+//! The first signal is sent at once, in the drop; the rest is done by a task that the runner tracks.
+//! Without a runtime, or when the runtime goes down under that task, the tree's own last resort kills it at once.
+
+use std::future::poll_fn;
+
+use lineside_core::invocation::Ending;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::running::Running;
+
+/// Who ends the runs that were dropped.
+#[derive(Debug, Clone)]
+pub(crate) struct Reapers {
+    /// Owns the tasks.
+    pub(crate) tasks: TaskTracker,
+    /// Cancelled: no grace any more.
+    pub(crate) hurry: CancellationToken,
+}
+
+/// A run in progress that is ended when this is dropped before the run is over.
+#[derive(Debug)]
+pub(crate) struct Guard<'a> {
+    running: Option<Running>,
+    ending: Ending,
+    reapers: &'a Reapers,
+}
+
+impl<'a> Guard<'a> {
+    /// A guard of nothing yet.
+    pub(crate) fn new(ending: Ending, reapers: &'a Reapers) -> Self {
+        Self { running: None, ending, reapers }
+    }
+
+    /// Guards this run from here on.
+    pub(crate) fn over(&mut self, running: Running) -> &mut Running {
+        self.running.insert(running)
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        let Some(mut running) = self.running.take() else {
+            return;
+        };
+        if running.tree.is_over() {
+            return;
+        }
+        match self.ending {
+            Ending::Terminate { .. } => running.tree.terminate(),
+            Ending::Kill => running.tree.kill(),
+        }
+        // Without a runtime the run is dropped here, and its tree sees to itself.
+        if let Ok(runtime) = Handle::try_current() {
+            let reaping = reap(running, self.ending, self.reapers.hurry.clone());
+            self.reapers.tasks.spawn_on(tokio::task::unconstrained(reaping), &runtime);
+        }
+    }
+}
+
+async fn reap(mut running: Running, ending: Ending, hurry: CancellationToken) {
+    tokio::select! {
+        _ = running.end(ending) => {}
+        () = hurry.cancelled() => {
+            running.end(Ending::Kill).await;
+        }
+    }
+    if !running.tree.is_over() {
+        tracing::warn!("a hook's process outlives its SIGKILL; waiting for it");
+        poll_fn(|cx| running.tree.poll_exit(cx)).await;
+        running.tree.take_status();
+    }
+}

@@ -1,0 +1,87 @@
+//! One run, from before the start to the last byte.
+//!
+//! It starts the process, waits for what comes first, exit or deadline, and brings the run to its end.
+//! A run that is dropped in between is [`crate::guard`]'s business.
+
+use std::error::Error;
+use std::os::unix::process::ExitStatusExt;
+
+use lineside_core::invocation::{Captured, Ended, Exit, Invocation, Leaked};
+use tokio::time::Instant;
+
+use crate::guard::{Guard, Reapers};
+use crate::pipes::Pipes;
+use crate::running::{First, Running, after};
+use crate::spawn::{self, StartHookError};
+use crate::tree::{Status, Tree};
+
+/// Runs a hook; see [`crate::Runner::run`].
+///
+/// Cancel safe: see [`Guard`].
+pub(crate) async fn run(invocation: &Invocation, reapers: &Reapers) -> Ended {
+    let began = Instant::now();
+    let limits = &invocation.limits;
+    let deadline = after(began, limits.timeout);
+
+    let mut guard = Guard::new(limits.ending, reapers);
+    let running = match start(invocation, deadline).await {
+        Ok(running) => guard.over(running),
+        Err(error) => return not_started(&error, began),
+    };
+
+    let (exit, leaked) = match running.exited(deadline).await {
+        First::It => {
+            let close = after(Instant::now(), limits.leak_grace);
+            running.outputs_ended(close.min(deadline)).await;
+            let (status, leaked) = running.tree.finish(limits.leftovers);
+            (exit(status), leaked)
+        }
+        First::Time => {
+            let leaked = running.end(limits.ending).await;
+            let after = limits.timeout;
+            (Exit::TimedOut { after }, leaked)
+        }
+    };
+
+    let (stdout, stderr) = running.pipes.close();
+    let took = began.elapsed();
+    Ended { exit, stdout, stderr, took, leaked }
+}
+
+async fn start(invocation: &Invocation, deadline: Instant) -> Result<Running, StartHookError> {
+    let mut child = spawn::start(invocation, deadline).await?;
+    let pipes = Pipes::take(&mut child, invocation);
+    // The tree comes into being in any case: without pipes it is dropped here, which kills it.
+    let tree = Tree::new(child);
+    let pipes = pipes.map_err(|source| StartHookError::Watch { source })?;
+    Ok(Running { tree, pipes })
+}
+
+fn exit(status: Status) -> Exit {
+    let lost = || Exit::NotStarted {
+        why: "lost the exit status: another part of this program waited for the process".to_owned(),
+    };
+    match status {
+        Status::Known(status) => {
+            let code = status.code().map(Exit::Code);
+            code.or_else(|| status.signal().map(Exit::Signal)).unwrap_or_else(lost)
+        }
+        Status::Lost => lost(),
+    }
+}
+
+fn not_started(error: &StartHookError, began: Instant) -> Ended {
+    let mut why = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        why = format!("{why}: {error}");
+        cause = error.source();
+    }
+    Ended {
+        exit: Exit::NotStarted { why },
+        stdout: Captured::default(),
+        stderr: Captured::default(),
+        took: began.elapsed(),
+        leaked: Leaked::Nothing,
+    }
+}

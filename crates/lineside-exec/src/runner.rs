@@ -1,0 +1,103 @@
+//! The public face: runs commands, and owns the tasks that end what was cancelled.
+
+use lineside_core::invocation::{Ended, Invocation};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::guard::Reapers;
+use crate::run;
+
+/// Runs commands for hooks.
+///
+/// Clones are cheap and share the tasks that [`Runner::drain`] waits for.
+///
+/// ```
+/// use lineside_core::invocation::{Environment, Exit, Invocation, Limits, Program};
+/// use lineside_exec::Runner;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let invocation = Invocation {
+///     program: Program::argv(["cat"]),
+///     stdin: b"{\"tool\":\"Shell\"}".to_vec(),
+///     environment: Environment::default(),
+///     working_directory: None,
+///     limits: Limits::default(),
+/// };
+/// let ended = Runner::new().run(&invocation).await;
+/// assert_eq!(ended.exit, Exit::Code(0));
+/// assert_eq!(ended.stdout.trimmed_text(), "{\"tool\":\"Shell\"}");
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Runner {
+    reapers: Reapers,
+}
+
+impl Runner {
+    /// A runner with nothing to wait for.
+    #[must_use]
+    pub fn new() -> Self {
+        let tasks = TaskTracker::new();
+        // A closed tracker still takes tasks; it is waiting that needs it closed.
+        tasks.close();
+        let hurry = CancellationToken::new();
+        Self { reapers: Reapers { tasks, hurry } }
+    }
+
+    /// Runs a command and says how it ended.
+    ///
+    /// The process leads a group of its own.
+    /// `limits.timeout` counts from the call and covers the start, the input, the run and the outputs; the clock is
+    /// tokio's, so under a paused clock, which jumps when nothing else is to do, a hook meets its deadline at once.
+    ///
+    /// - **In time**: the run has ended when the process has exited. Its outputs are read until their end, at most
+    ///   for `leak_grace` and never beyond the deadline, and then closed. What is left of the group is killed or left
+    ///   alone, as `leftovers` says.
+    /// - **At the deadline**: the group is ended as `ending` says, whatever `leftovers` says, and `exit` is
+    ///   [`Exit::TimedOut`](lineside_core::invocation::Exit::TimedOut) whatever the process did after. The call
+    ///   returns 0.4 s after the deadline and the grace at the latest, whoever holds the pipes. `leaked` then tells
+    ///   whether anything outlasted a leader that ended within the grace.
+    /// - **Not started**: anything that the system refuses gives
+    ///   [`Exit::NotStarted`](lineside_core::invocation::Exit::NotStarted) with a reason. A program that is open for
+    ///   writing is tried again for `busy_retry`, or until the deadline if that comes first.
+    ///
+    /// A relative program, and a relative entry of `PATH`, are relative to the working directory of the hook.
+    /// A hook that does not read its input has done nothing wrong; an empty input is `/dev/null`.
+    /// Only the start itself blocks the thread, for the time of a `posix_spawn`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the whole group: the first signal is sent in the drop, the rest is done by a task
+    /// that [`Runner::drain`] waits for.
+    /// If the drop happens outside a runtime, or the runtime goes down, the group is killed there and then.
+    /// No zombie stays.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with I/O and time enabled.
+    pub async fn run(&self, invocation: &Invocation) -> Ended {
+        // The run bounds its own reads; a budget spent by a neighbour in the same task must not stop its clock.
+        tokio::task::unconstrained(run::run(invocation, &self.reapers)).await
+    }
+
+    /// Waits until everything that belongs to dropped runs has ended.
+    ///
+    /// Cancel safe: nothing is lost, and it can be called again.
+    pub async fn drain(&self) {
+        self.reapers.tasks.wait().await;
+    }
+
+    /// Takes the grace away from runs that were dropped, and from those that will be: they get `SIGKILL` at once.
+    ///
+    /// Runs in progress go on.
+    pub fn hurry(&self) {
+        self.reapers.hurry.cancel();
+    }
+}
+
+impl Default for Runner {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,124 @@
+//! A run in progress: its processes and its pipes, moved along together.
+//!
+//! The pipes are served in every state, also while a hook is being ended, so that what it says while it cleans up
+//! neither blocks nor kills it.
+//! Which state follows which is [`crate::run`]'s business, and [`crate::guard`]'s after a cancellation.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use lineside_core::invocation::{Ending, Leaked};
+use tokio::time::{Instant, sleep_until};
+
+use crate::pipes::Pipes;
+use crate::tree::Tree;
+
+/// How long, after `SIGKILL`, the exit and the end of the outputs are waited for.
+///
+/// With the usual grace of 500 ms the run is over within a second of its deadline.
+const SETTLE: Duration = Duration::from_millis(400);
+/// How often a group whose leader has exited is looked at while the others have their grace.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// A hook's processes and pipes.
+#[derive(Debug)]
+pub(crate) struct Running {
+    /// The processes.
+    pub(crate) tree: Tree,
+    /// The pipes.
+    pub(crate) pipes: Pipes,
+}
+
+/// What came first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum First {
+    /// What was waited for.
+    It,
+    /// The given time.
+    Time,
+}
+
+impl Running {
+    /// Waits for the exit of the hook's own process.
+    ///
+    /// Cancel safe.
+    pub(crate) async fn exited(&mut self, by: Instant) -> First {
+        self.serve(by, |tree, _, cx| tree.poll_exit(cx)).await
+    }
+
+    /// Waits for the end of both outputs, once the process has exited.
+    ///
+    /// Cancel safe.
+    pub(crate) async fn outputs_ended(&mut self, by: Instant) {
+        self.pipes.close_input();
+        // Without a helper left behind the ends are there already, and no timer is needed.
+        if !self.pipes.look() {
+            self.serve(by, |_, outputs, _| outputs).await;
+        }
+    }
+
+    /// Ends the whole tree, and takes the status unless the process cannot be killed.
+    ///
+    /// Returns after the grace and [`SETTLE`] at the latest, with what of the group outlasted the grace.
+    /// Cancel safe: called again, it goes on with the ending, with a grace of its own.
+    pub(crate) async fn end(&mut self, ending: Ending) -> Leaked {
+        let leaked = match ending {
+            Ending::Terminate { grace } => {
+                self.tree.terminate();
+                self.emptied(after(Instant::now(), grace)).await
+            }
+            Ending::Kill => Leaked::Nothing,
+        };
+        self.tree.kill();
+        let settled = Instant::now() + SETTLE;
+        if self.exited(settled).await == First::It {
+            self.outputs_ended(settled).await;
+            self.tree.take_status();
+        }
+        leaked
+    }
+
+    /// Waits until the whole group has ended.
+    async fn emptied(&mut self, by: Instant) -> Leaked {
+        if self.exited(by).await == First::Time {
+            return Leaked::Nothing;
+        }
+        self.pipes.close_input();
+        while self.tree.has_company() {
+            let now = Instant::now();
+            if now >= by {
+                return Leaked::Killed;
+            }
+            self.serve(by.min(now + LOOK_AGAIN), |_, _, _| Poll::<()>::Pending).await;
+        }
+        Leaked::Nothing
+    }
+
+    /// Serves the pipes until `it` is ready or the time has come.
+    ///
+    /// The pipes come first and the clock last, so that what was written before the time is taken.
+    /// Each gets its turn in every round: see the bound on turns in a row.
+    async fn serve<T>(
+        &mut self,
+        by: Instant,
+        mut it: impl FnMut(&mut Tree, Poll<()>, &mut Context<'_>) -> Poll<T>,
+    ) -> First {
+        let mut time = pin!(sleep_until(by));
+        poll_fn(|cx| {
+            let outputs = self.pipes.poll(cx);
+            if it(&mut self.tree, outputs, cx).is_ready() {
+                return Poll::Ready(First::It);
+            }
+            time.as_mut().poll(cx).map(|()| First::Time)
+        })
+        .await
+    }
+}
+
+/// A moment after another; for a time beyond what the clock can say, thirty years later.
+pub(crate) fn after(moment: Instant, time: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+    moment + time.min(FAR)
+}
