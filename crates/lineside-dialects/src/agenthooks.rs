@@ -1,9 +1,47 @@
 //! Agent Hooks: `HOOK.md` folders.
+//!
+//! The rooms, in the order in which a hook passes them: `places` finds its folder, `frontmatter` and `fields` read its
+//! `HOOK.md`, `matcher` selects its events, `entry` and `input` say what is started with what, `output` and `effects`
+//! read what came of it, `log` tells of it. `handler` joins the last five behind the trait. Numbers such as AH-28 are
+//! those of the dialect's specification.
 
-use lineside_core::PointInfo;
+mod effects;
+mod entry;
+mod fields;
+mod findings;
+mod frontmatter;
+mod handler;
+mod input;
+mod log;
+mod matcher;
+mod output;
+mod places;
+mod triggers;
+
+#[cfg(test)]
+mod samples;
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::hook::{AfterBlock, Select, Standby};
+use lineside_core::{Hook, Layer, Part, PointInfo, Reach, SkipReason};
 use serde_json::{Map, Value};
 
-use crate::dialect::{Dialect, Loaded, Places};
+use self::entry::Search;
+use self::fields::{Declared, Mode};
+use self::findings::{Findings, HookWarning};
+use self::handler::{Identity, Runtime};
+use self::places::Folder;
+use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust};
+
+/// Switches the debug log on (AH-68).
+const DEBUG: &str = "LINESIDE_AGENTHOOKS_DEBUG";
+
+/// What the process of a hook may take beyond its own timeout until its end is known (AH-40: one second), and a
+/// little. The exact deadline is that of the invocation.
+const MARGIN: Duration = Duration::from_millis(1500);
 
 /// The dialect `agenthooks`.
 #[derive(Debug, Clone, Copy)]
@@ -14,11 +52,137 @@ impl Dialect for AgentHooks {
         "agenthooks"
     }
 
-    fn load(&self, _places: &Places) -> Loaded {
-        Loaded::default()
+    fn load(&self, places: &Places) -> Loaded {
+        let (folders, mut diagnostics) = places::find(places);
+        let runtime = Arc::new(Runtime {
+            cwd: places::absolute(&places.cwd),
+            path: places.variable("PATH").map(str::to_owned),
+        });
+        let mut loaded: Vec<Found> = Vec::new();
+        for folder in folders {
+            let mut findings = Findings::about(&folder.file());
+            if let Some(declared) = read(&folder, places, &mut findings) {
+                take(&mut loaded, Found { folder, declared }, places.trust, &mut findings);
+            }
+            diagnostics.extend(findings.into_diagnostics());
+        }
+        // AH-28: the sort keeps the load order of equal priorities.
+        loaded.sort_by_key(|found| Reverse(found.declared.priority));
+        Loaded {
+            hooks: loaded.into_iter().map(|found| found.hook(places.trust, Arc::clone(&runtime))).collect(),
+            diagnostics,
+            log: log_target(places),
+        }
     }
 
+    /// The names of the page and those of the specification (AH-17).
     fn point(&self, name: &str, _payload: &Map<String, Value>) -> Option<&'static PointInfo> {
-        lineside_points::find(name).ok()
+        triggers::find(name).map(|trigger| trigger.point)
+    }
+}
+
+/// A hook that loads.
+struct Found {
+    folder: Folder,
+    declared: Declared,
+}
+
+fn read(folder: &Folder, places: &Places, findings: &mut Findings) -> Option<Declared> {
+    let draft = frontmatter::read(&folder.file(), findings)?;
+    let declared = fields::check(&draft, &folder.name(), findings)?;
+    // How things stand now; what counts is the start of the hook (AH-15).
+    match entry::find(&folder.path) {
+        None => findings.warning(1, HookWarning::NoEntryPoint),
+        Some(entry) => {
+            let search = Search {
+                path: places.variable("PATH").map(str::to_owned),
+                work_dir: places::absolute(places.work_dir()),
+            };
+            for warning in entry.warnings(&search) {
+                findings.warning(1, warning);
+            }
+        }
+    }
+    Some(declared)
+}
+
+/// Puts a hook behind those that are loaded, in place of an earlier one of its name (AH-4).
+fn take(loaded: &mut Vec<Found>, found: Found, trust: Trust, findings: &mut Findings) {
+    let trusted = found.folder.layer == Layer::User || trust == Trust::Granted;
+    let name = &found.declared.name;
+    if trusted && let Some(at) = loaded.iter().position(|before| before.declared.name == *name) {
+        let before = loaded.remove(at);
+        let warning = if before.folder.layer == found.folder.layer {
+            HookWarning::Overrides {
+                name: name.clone(),
+                by: found.folder.name(),
+                before: before.folder.name(),
+            }
+        } else {
+            HookWarning::OverridesUser(name.clone())
+        };
+        findings.warning(found.declared.name_line, warning);
+    }
+    loaded.push(found);
+}
+
+impl Found {
+    fn hook(self, trust: Trust, runtime: Arc<Runtime>) -> ForeignHook {
+        let Self { folder, declared } = self;
+        let name: Arc<str> = declared.name.into();
+        let origin = Findings::about(&folder.file()).origin(declared.name_line);
+        let hook = Hook {
+            name: Arc::clone(&name),
+            source: Arc::from("agenthooks"),
+            dialect: "agenthooks",
+            origin: Some(origin),
+            layer: folder.layer,
+            depth: 0,
+            registration: 0,
+            priority: declared.priority,
+            part: match declared.mode {
+                // AH-29: one after another, each once.
+                Mode::Sync => Part::Amender,
+                Mode::Async => Part::Detached,
+            },
+            on_failure: declared.on_failure,
+            timeout: declared.timeout + MARGIN,
+            reach: Reach::Subtree,
+            after_block: AfterBlock::Skip,
+            // AH-5
+            standby: if folder.layer == Layer::Project && trust == Trust::Withheld {
+                Standby::Off(SkipReason::Untrusted)
+            } else {
+                Standby::Ready
+            },
+            select: declared.filter.map(|filter| Arc::new(filter) as Arc<dyn Select>),
+        };
+        ForeignHook {
+            hook,
+            trigger: declared.written.clone(),
+            points: vec![declared.trigger.point],
+            handler: Arc::new(handler::Hook {
+                identity: Identity {
+                    name,
+                    folder: folder.path,
+                    trigger: declared.trigger,
+                    trigger_as_written: declared.written,
+                    mode: declared.mode,
+                },
+                timeout: declared.timeout,
+                on_failure: declared.on_failure,
+                closed: declared.closed,
+                runtime,
+            }),
+        }
+    }
+}
+
+/// AH-68
+fn log_target(places: &Places) -> Option<LogTarget> {
+    match places.variable(DEBUG) {
+        None | Some("") => None,
+        Some("1") => Some(LogTarget::Stderr),
+        Some(file) => Some(LogTarget::File(places::absolute(places.work_dir()).join(file))),
     }
 }

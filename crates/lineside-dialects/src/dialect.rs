@@ -46,9 +46,7 @@ impl Places {
     /// The user's home directory, if it is an absolute path.
     #[must_use]
     pub fn home(&self) -> Option<&Path> {
-        self.variable("HOME")
-            .map(Path::new)
-            .filter(|home| home.is_absolute())
+        self.variable("HOME").map(Path::new).filter(|home| home.is_absolute())
     }
 
     /// The directory whose project hooks count: the project's root, else the working directory.

@@ -20,6 +20,13 @@ pub trait Handler: Send + Sync {
     /// its format does not allow.
     fn read(&self, event: &AnyEvent, ended: &Ended) -> Result<Answer, Failure>;
 
+    /// What a failure amounts to when the hook declares that its failure refuses the event; `None` for the usual
+    /// block. For formats that put the refusal of a stop in words of their own, or in which some stops are final.
+    fn refuse(&self, event: &AnyEvent, failure: &Failure) -> Option<Answer> {
+        let _ = (event, failure);
+        None
+    }
+
     /// The lines of the dialect's own debug log for a moment of a run. They are written together.
     fn log(&self, moment: &Moment<'_>) -> Vec<String> {
         let _ = moment;

@@ -9,6 +9,11 @@
 pub mod dialect;
 pub mod handler;
 
+pub mod python_regex;
+pub mod spaced_json;
+pub mod text;
+pub mod yaml;
+
 pub mod agenthooks;
 
 pub use dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust};

@@ -1,0 +1,149 @@
+//! How a hook ended to what it says (AH-46, AH-47, AH-53 to AH-59, AH-61, AH-64).
+
+use std::borrow::Cow;
+
+use lineside_core::failure::seconds;
+use lineside_core::invocation::{Captured, Ended, Exit};
+use lineside_core::{
+    Amendment, Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, Verdict,
+};
+use serde_json::Value;
+
+use super::fields::Mode;
+use super::handler::Identity;
+use super::output::{self, Decision, Reply, Stdout};
+use super::triggers::{Ask, Kind};
+use crate::text::{first_bytes, truncated};
+
+/// The longest reason and the longest notice, in characters (AH-47).
+const LONGEST: usize = 10_000;
+/// How much of stderr a failure tells, in bytes (AH-64).
+const TOLD: usize = 2048;
+
+/// Reads an end.
+pub(super) fn answer(hook: &Identity, event: &AnyEvent, ended: &Ended) -> Result<Answer, Failure> {
+    match &ended.exit {
+        Exit::Code(0) => {
+            let reply = match output::read(&ended.stdout) {
+                Ok(Stdout::Reply(reply)) => reply,
+                Ok(Stdout::Nothing | Stdout::Plain) => Reply::default(),
+                Err(error) => {
+                    let detail = format!("unreadable output: {error}");
+                    return Err(Failure::new(FailureKind::Output, detail));
+                }
+            };
+            if hook.mode == Mode::Async {
+                return Ok(Answer::default());
+            }
+            let mut answer = said(hook, event, reply);
+            // AH-53
+            let stderr = ended.stderr.trimmed_text();
+            if !stderr.is_empty() {
+                let text = format!("[Hook {}]: {}", hook.name, truncated(&stderr, LONGEST));
+                answer.notices.push(Notice::info(text));
+            }
+            Ok(answer)
+        }
+        // AH-61
+        Exit::Code(2) if hook.mode == Mode::Async => Ok(Answer::default()),
+        // AH-47
+        Exit::Code(2) => {
+            let stderr = ended.stderr.trimmed_text();
+            let reason = if stderr.is_empty() { "Blocked by hook (exit code 2)" } else { &stderr };
+            Ok(block(hook, event, truncated(reason, LONGEST)))
+        }
+        Exit::Code(code) => Err(failure(FailureKind::Exit, &format!("exit status {code}"), &ended.stderr)),
+        Exit::Signal(signal) => Err(failure(FailureKind::Signal, &format!("signal {signal}"), &ended.stderr)),
+        Exit::TimedOut { after } => {
+            let detail = format!("timed out after {} s", seconds(*after));
+            Err(failure(FailureKind::Timeout, &detail, &ended.stderr))
+        }
+        Exit::NotStarted { why } => {
+            Err(Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}")))
+        }
+    }
+}
+
+/// AH-64
+fn failure(kind: FailureKind, detail: &str, stderr: &Captured) -> Failure {
+    let stderr = stderr.trimmed_text();
+    Failure::new(
+        kind,
+        if stderr.is_empty() {
+            detail.to_owned()
+        } else {
+            format!("{detail} (stderr: {})", first_bytes(&stderr, TOLD))
+        },
+    )
+}
+
+/// What the object on standard output amounts to.
+fn said(hook: &Identity, event: &AnyEvent, reply: Reply) -> Answer {
+    let reason = |missing: &str| truncated(reply.reason.as_deref().unwrap_or(missing), LONGEST);
+    let asks = || reason("Hook requested confirmation");
+    let mut answer = match (reply.decision, hook.trigger.ask) {
+        (Decision::None, _) => Answer::default(),
+        (Decision::Deny, _) => block(hook, event, reason(&format!("Blocked by hook '{}'", hook.name))),
+        // AH-59
+        (Decision::Ask, Ask::Asks) => Verdict::ask(asks()).into(),
+        (Decision::Ask, Ask::Blocks) => block(hook, event, asks()),
+        (Decision::Ask, Ask::Refused) => remark(format!("nobody can be asked at {}", hook.trigger.page)),
+    };
+    if let Some(input) = reply.modified_input {
+        // AH-30, AH-50
+        if hook.trigger.kind == Kind::BeforeTool {
+            answer.amendment = Amendment::default().with("tool_input", Value::Object(input));
+        } else {
+            let refused = format!("`modified_input` has no effect at {}", hook.trigger.page);
+            answer.remarks.push(refused.into());
+        }
+    }
+    if let Some(text) = reply.additional_context {
+        // AH-55
+        match no_context(hook.trigger.kind, event) {
+            None => answer.context.push(Append::system(text)),
+            Some(why) => answer.remarks.push(why.into()),
+        }
+    }
+    answer
+}
+
+/// Why additional context is dropped, if it is (AH-55).
+fn no_context(kind: Kind, event: &AnyEvent) -> Option<&'static str> {
+    match (kind, event.payload().text("source")) {
+        (Kind::SessionEnd, _) => Some("`additional_context` was dropped: the session has ended"),
+        (Kind::SessionStart, Some("resume" | "fork")) => {
+            Some("`additional_context` was dropped: the restored history has it already")
+        }
+        _ => None,
+    }
+}
+
+/// A block, as it is put at this trigger.
+pub(super) fn block(hook: &Identity, event: &AnyEvent, reason: String) -> Answer {
+    let kind = hook.trigger.kind;
+    // AH-58
+    if kind == Kind::BeforeStop
+        && let Some(stop @ ("tool_rejected" | "max_steps")) = event.payload().text("reason")
+    {
+        return remark(format!("a block has no effect on a stop for {stop}: {reason}"));
+    }
+    // AH-56, AH-57
+    let keep_working = kind.keeps_working().then(|| {
+        Box::new(KeepWorking {
+            append: Append::system(format!("[Hook blocked stop: {reason}]")),
+            overridden: Notice::warning(format!(
+                "[Warning: {} hook blocked stop 4 times, exceeding limit. Allowing stop to proceed.]",
+                hook.trigger.page
+            )),
+        })
+    });
+    Answer { verdict: Verdict::block(reason), keep_working, ..Answer::default() }
+}
+
+fn remark(text: impl Into<Cow<'static, str>>) -> Answer {
+    Answer { remarks: vec![text.into()], ..Answer::default() }
+}
+
+#[cfg(test)]
+mod tests;

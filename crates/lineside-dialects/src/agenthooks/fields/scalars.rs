@@ -1,0 +1,97 @@
+//! Numbers and truth values, and what is leniently taken for them (AH-12, AH-13).
+
+use std::time::Duration;
+
+use super::{Draft, Findings, HookWarning, LoadHookError, Mode, entry};
+use crate::yaml::Content;
+
+/// In milliseconds, as in `HOOK.md` (AH-11).
+const TIMEOUT: (u64, u64, u64) = (100, 30_000, 600_000);
+const PRIORITY: (u64, u64, u64) = (0, 100, 1000);
+
+/// How long the hook may run; the default if that cannot be read.
+pub(super) fn timeout(draft: &Draft, findings: &mut Findings) -> Duration {
+    let (least, default, most) = TIMEOUT;
+    let milliseconds = match integer(draft, "timeout", findings) {
+        None => default,
+        Some((line, got)) => {
+            let used = into_range(got, least, most);
+            if i128::from(used) != got {
+                findings.warning(line, HookWarning::TimeoutRange { got, used });
+            }
+            used
+        }
+    };
+    Duration::from_millis(milliseconds)
+}
+
+/// Its priority; the default if that cannot be read.
+pub(super) fn priority(draft: &Draft, findings: &mut Findings) -> i32 {
+    let (least, default, most) = PRIORITY;
+    let priority = match integer(draft, "priority", findings) {
+        None => default,
+        Some((line, got)) => {
+            let used = into_range(got, least, most);
+            if i128::from(used) != got {
+                findings.warning(line, HookWarning::PriorityRange { got, used });
+            }
+            used
+        }
+    };
+    i32::try_from(priority).unwrap_or(i32::MAX)
+}
+
+/// AH-13
+fn into_range(got: i128, least: u64, most: u64) -> u64 {
+    u64::try_from(got.max(0)).unwrap_or(u64::MAX).clamp(least, most)
+}
+
+fn integer(draft: &Draft, field: &'static str, findings: &mut Findings) -> Option<(u32, i128)> {
+    let (line, value) = entry(&draft.entries, field)?;
+    let integer = match &value.content {
+        Content::Integer(integer) => Some(*integer),
+        Content::Text(text) => decimal(text),
+        _ => None,
+    };
+    match integer {
+        None => findings.error(line, LoadHookError::Integer(field)),
+        Some(value) if matches!(entry(&draft.entries, field), Some((_, node)) if node.text().is_some()) => {
+            findings.warning(line, HookWarning::IntegerText { field, value });
+        }
+        Some(_) => {}
+    }
+    Some((line, integer?))
+}
+
+/// Decimal digits with an optional sign, and nothing else.
+fn decimal(text: &str) -> Option<i128> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    Some(text.parse().unwrap_or(if text.starts_with('-') { i128::MIN } else { i128::MAX }))
+}
+
+/// Whether it is waited for; `None` when that cannot be read.
+pub(super) fn mode(draft: &Draft, findings: &mut Findings) -> Option<Mode> {
+    // AH-11: when both are present, `async` counts.
+    let Some((line, value)) = entry(&draft.entries, "async").or_else(|| entry(&draft.entries, "async_"))
+    else {
+        return Some(Mode::Sync);
+    };
+    let asynchronous = match &value.content {
+        Content::Boolean(value) => Some(*value),
+        Content::Integer(1) => Some(true),
+        Content::Integer(0) => Some(false),
+        Content::Text(word) => match word.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => Some(true),
+            "false" | "no" | "off" | "0" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    };
+    if asynchronous.is_none() {
+        findings.error(line, LoadHookError::Boolean);
+    }
+    asynchronous.map(|asynchronous| if asynchronous { Mode::Async } else { Mode::Sync })
+}

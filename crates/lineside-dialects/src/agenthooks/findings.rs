@@ -1,0 +1,142 @@
+//! What can be wrong with a hook, in the words of AH-14 and AH-15, and where.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lineside_core::{Diagnostic, Origin};
+
+use crate::python_regex::CompilePatternError;
+use crate::yaml::ReadYamlError;
+
+/// Why a hook does not load (AH-14).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum LoadHookError {
+    #[error("HOOK.md must start with YAML frontmatter (---)")]
+    NoFrontmatter,
+    #[error("HOOK.md frontmatter not properly closed with ---")]
+    Unclosed,
+    #[error("Invalid YAML in frontmatter: {0}")]
+    Yaml(ReadYamlError),
+    #[error("HOOK.md frontmatter must be a YAML mapping")]
+    NoMapping,
+    #[error("Missing required field in frontmatter: {0}")]
+    Missing(&'static str),
+    #[error("Field 'name' must be a non-empty string")]
+    Name,
+    #[error("Field 'trigger' must be a string")]
+    TriggerType,
+    #[error("Invalid trigger '{trigger}'. Did you mean '{nearest}'? Valid values: {all}")]
+    Trigger { trigger: String, nearest: &'static str, all: String },
+    #[error("Field 'matcher' must be an object")]
+    MatcherType,
+    #[error("Matcher field '{0}' must be a string")]
+    MatcherField(&'static str),
+    #[error("Invalid regex in matcher.{field}: {error}")]
+    Regex { field: &'static str, error: CompilePatternError },
+    #[error("Field '{0}' must be an integer")]
+    Integer(&'static str),
+    #[error("Field 'async' must be a boolean")]
+    Boolean,
+    #[error("Field 'on_failure' must be 'continue' or 'block'")]
+    OnFailure,
+    #[error("Duplicate key '{0}' in frontmatter")]
+    Duplicate(String),
+    #[error("HOOK.md is not valid UTF-8")]
+    NotUtf8,
+    #[error("HOOK.md is larger than 1048576 bytes")]
+    TooLarge,
+    #[error("HOOK.md cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// What does not keep a hook from loading (AH-15).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum HookWarning {
+    #[error("Missing field in frontmatter: description")]
+    NoDescription,
+    #[error("Description exceeds 1024 character limit ({0} chars)")]
+    LongDescription(usize),
+    #[error("Hook name '{name}' exceeds 64 character limit ({count} chars)")]
+    LongName { name: String, count: usize },
+    #[error("Hook name '{name}' {rule}")]
+    NameRule { name: String, rule: &'static str },
+    #[error("Field '{field}' is a string, read as {value}")]
+    IntegerText { field: &'static str, value: i128 },
+    #[error("Timeout must be between 100 and 600000 ms (got {got}), using {used}")]
+    TimeoutRange { got: i128, used: u64 },
+    #[error("Priority must be between 0 and 1000 (got {got}), using {used}")]
+    PriorityRange { got: i128, used: u64 },
+    #[error("Unexpected field in {within}: '{key}'")]
+    Unexpected { within: &'static str, key: String },
+    #[error(
+        "unknown escape '\\{0}' in a double-quoted string is read as it stands; use single quotes or '\\\\{0}'"
+    )]
+    UnknownEscape(char),
+    #[error("'\\b' in matcher.{0} is read as a word boundary; use single quotes or '\\\\b'")]
+    WordBoundary(&'static str),
+    #[error("matcher has no effect on trigger '{0}'")]
+    MatcherWithoutEffect(String),
+    #[error("No entry point found (scripts/run, scripts/run.sh, or scripts/run.py)")]
+    NoEntryPoint,
+    #[error("scripts/{file} is not executable, it is run with {interpreter}")]
+    NotExecutable { file: &'static str, interpreter: String },
+    #[error("scripts/{file} has no #! line, it is run with {interpreter}")]
+    NoInterpreterLine { file: &'static str, interpreter: String },
+    #[error("Project hook '{0}' overrides user-level hook")]
+    OverridesUser(String),
+    #[error("Hook '{name}' in '{by}' overrides the one in '{before}'")]
+    Overrides { name: String, by: String, before: String },
+    #[error("'{folder}' holds {count} hook folders one level deeper, they are not loaded")]
+    TooDeep { folder: String, count: usize },
+    #[error("on_failure has no effect on an async hook")]
+    OnFailureWithoutEffect,
+    #[error("Trigger '{0}' has no point of its own, it runs at after_agent")]
+    NoPointOfItsOwn(String),
+    #[error("'{0}' is not read, rename it to HOOK.md")]
+    OtherCapitals(String),
+    #[error("scripts/{file}: interpreter '{path}' not found{hint}")]
+    NoInterpreter { file: &'static str, path: String, hint: &'static str },
+}
+
+/// What was found about one file.
+#[derive(Debug)]
+pub(super) struct Findings {
+    file: Arc<PathBuf>,
+    errors: Vec<(u32, LoadHookError)>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Findings {
+    /// Nothing yet.
+    pub(super) fn about(file: &Path) -> Self {
+        Self { file: Arc::new(file.to_path_buf()), errors: Vec::new(), diagnostics: Vec::new() }
+    }
+
+    /// A line of the file.
+    pub(super) fn origin(&self, line: u32) -> Origin {
+        Origin { file: Arc::clone(&self.file), line }
+    }
+
+    /// Adds an error.
+    pub(super) fn error(&mut self, line: u32, error: LoadHookError) {
+        self.diagnostics.push(Diagnostic::error(self.origin(line), error.to_string()));
+        self.errors.push((line, error));
+    }
+
+    /// Adds a warning.
+    #[allow(clippy::needless_pass_by_value, reason = "a warning is made to be given away")]
+    pub(super) fn warning(&mut self, line: u32, warning: HookWarning) {
+        self.diagnostics.push(Diagnostic::warning(self.origin(line), warning.to_string()));
+    }
+
+    /// The first error of the file, by line.
+    pub(super) fn first_error(&self) -> Option<&LoadHookError> {
+        self.errors.iter().min_by_key(|(line, _)| *line).map(|(_, error)| error)
+    }
+
+    /// All of it, by line.
+    pub(super) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+        self.diagnostics.sort_by_key(|diagnostic| diagnostic.origin.as_ref().map_or(0, |origin| origin.line));
+        self.diagnostics
+    }
+}

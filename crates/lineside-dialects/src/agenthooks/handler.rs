@@ -1,0 +1,152 @@
+//! One hook at work: what it starts for an event and what its end amounts to.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::invocation::{Ended, Ending, Environment, Invocation, Leftovers, Limits};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, OnFailure};
+
+use super::entry::{self, Search};
+use super::fields::Mode;
+use super::findings::HookWarning;
+use super::triggers::Trigger;
+use super::{effects, input, log};
+use crate::handler::{Call, Handler, Moment};
+
+/// Who the hook is.
+#[derive(Debug, Clone)]
+pub(super) struct Identity {
+    /// Its name.
+    pub(super) name: Arc<str>,
+    /// Its folder, absolute, links not resolved.
+    pub(super) folder: PathBuf,
+    /// Its trigger.
+    pub(super) trigger: &'static Trigger,
+    /// The trigger as `HOOK.md` has it.
+    pub(super) trigger_as_written: String,
+    /// Whether it is waited for.
+    pub(super) mode: Mode,
+}
+
+/// A hook that can run, or a closed guard.
+#[derive(Debug, Clone)]
+pub(super) struct Hook {
+    /// Who it is.
+    pub(super) identity: Identity,
+    /// How long it may run.
+    pub(super) timeout: Duration,
+    /// What its failure means.
+    pub(super) on_failure: OnFailure,
+    /// The error for which it never runs (AH-16).
+    pub(super) closed: Option<String>,
+    /// The runtime that it is run by.
+    pub(super) runtime: Arc<Runtime>,
+}
+
+/// What a hook takes from the runtime.
+#[derive(Debug)]
+pub(super) struct Runtime {
+    /// Its working directory.
+    pub(super) cwd: PathBuf,
+    /// Its `PATH`.
+    pub(super) path: Option<String>,
+}
+
+impl Hook {
+    /// The directory that the event is about: the root of its project, else its working directory, else ours.
+    fn work_dir(&self, event: &AnyEvent) -> PathBuf {
+        let source = &event.envelope().source;
+        match source.project_root.as_deref().or(source.cwd.as_deref()) {
+            Some(named) => self.runtime.cwd.join(named),
+            None => self.runtime.cwd.clone(),
+        }
+    }
+
+    /// AH-37, AH-64: found out without starting anything.
+    fn cannot_start(why: impl std::fmt::Display) -> Failure {
+        Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}"))
+    }
+
+    /// AH-39
+    fn environment(&self, event: &AnyEvent, work_dir: &Path) -> Environment {
+        let identity = &self.identity;
+        let session = OsString::from(event.envelope().source.session.as_str());
+        let work_dir = work_dir.as_os_str();
+        let set = [
+            ("AGENT_HOOK_NAME", OsString::from(&*identity.name)),
+            ("AGENT_HOOK_DIR", identity.folder.clone().into_os_string()),
+            ("AGENT_HOOK_EVENT", OsString::from(&identity.trigger_as_written)),
+            ("AGENT_HOOK_SESSION_ID", session.clone()),
+            ("KIMI_SESSION_ID", session),
+            ("AGENT_HOOK_WORK_DIR", work_dir.to_owned()),
+            ("KIMI_WORK_DIR", work_dir.to_owned()),
+            ("KIMI_PROJECT_DIR", work_dir.to_owned()),
+        ];
+        Environment {
+            set: set.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+            ..Environment::default()
+        }
+    }
+
+    /// AH-37, AH-40, AH-41
+    fn limits(&self) -> Limits {
+        Limits {
+            timeout: self.timeout,
+            ending: Ending::Terminate { grace: Duration::from_millis(500) },
+            leak_grace: Duration::from_millis(500),
+            leftovers: Leftovers::Leave,
+            stdout_bytes: 10_485_760,
+            stderr_bytes: 10_485_760,
+            busy_retry: Duration::from_millis(200),
+        }
+    }
+}
+
+impl Handler for Hook {
+    fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
+        if let Some(error) = &self.closed {
+            // AH-16
+            let refusal = format!("hook \"{}\" cannot run: {error}", self.identity.name);
+            return Err(Failure { refusal: Some(refusal.into()), ..Self::cannot_start(error) });
+        }
+        let work_dir = self.work_dir(event);
+        if !work_dir.is_dir() {
+            let missing = format!("the working directory {} is missing", work_dir.display());
+            return Err(Self::cannot_start(missing));
+        }
+        // AH-6: looked up again at every start.
+        let entry = entry::find(&self.identity.folder)
+            .ok_or_else(|| Self::cannot_start(HookWarning::NoEntryPoint))?;
+        let search = Search { path: self.runtime.path.clone(), work_dir: work_dir.clone() };
+        let program = entry.program(&search).map_err(Self::cannot_start)?;
+        let stdin = input::text(&self.identity, event, &work_dir.to_string_lossy());
+        Ok(Call::Command(Invocation {
+            program,
+            stdin: stdin.into_bytes(),
+            environment: self.environment(event, &work_dir),
+            // AH-38
+            working_directory: Some(work_dir),
+            limits: self.limits(),
+        }))
+    }
+
+    fn read(&self, event: &AnyEvent, ended: &Ended) -> Result<Answer, Failure> {
+        effects::answer(&self.identity, event, ended)
+    }
+
+    /// AH-66, with the message of AH-56 and the exception of AH-58.
+    fn refuse(&self, event: &AnyEvent, failure: &Failure) -> Option<Answer> {
+        let verdict = self.on_failure.verdict(&self.identity.name, failure);
+        let reason = verdict.reason()?.to_string();
+        Some(effects::block(&self.identity, event, reason))
+    }
+
+    fn log(&self, moment: &Moment<'_>) -> Vec<String> {
+        log::lines(self, moment)
+    }
+}
+
+#[cfg(test)]
+mod tests;

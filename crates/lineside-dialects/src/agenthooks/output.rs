@@ -1,0 +1,346 @@
+//! What a hook prints on standard output when it exits with 0 (AH-48 to AH-52).
+//!
+//! A `deny` is looked for before anything else is judged: the fields are read one by one from their source, so that
+//! nothing beside it, however odd, can undo it.
+
+use std::fmt;
+
+use lineside_core::invocation::Captured;
+use lineside_core::json::read_strict;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// What was printed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Stdout {
+    /// Nothing.
+    Nothing,
+    /// Text that is not JSON; it goes to the debug log.
+    Plain,
+    /// A JSON object.
+    Reply(Reply),
+}
+
+/// The fields of a JSON object that count (AH-50).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Reply {
+    /// What was decided.
+    pub(super) decision: Decision,
+    /// Why; never blank.
+    pub(super) reason: Option<String>,
+    /// The new tool input.
+    pub(super) modified_input: Option<Map<String, Value>>,
+    /// What is appended to the context; never blank.
+    pub(super) additional_context: Option<String>,
+    /// For the debug log.
+    pub(super) log: Option<Value>,
+}
+
+/// AH-49
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// No objection: absent, null or `allow`, which is no approval (AH-51).
+    #[default]
+    None,
+    /// `deny`
+    Deny,
+    /// `ask`
+    Ask,
+}
+
+/// Why output cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ReadOutputError {
+    #[error("a JSON object longer than the limit of {0} bytes")]
+    Cut(usize),
+    #[error("not a JSON object: {0}")]
+    Broken(String),
+    #[error("a JSON value that is not an object")]
+    NoObject,
+    #[error("`decision` is {0}, not allow, deny or ask")]
+    Decision(String),
+    #[error("`{0}` is not {1}")]
+    Type(&'static str, &'static str),
+    #[error("`modified_input`: {0}")]
+    Input(String),
+    #[error("`{0}` occurs twice")]
+    Twice(&'static str),
+}
+
+/// Reads the output of a hook that has exited with 0.
+pub(super) fn read(stdout: &Captured) -> Result<Stdout, ReadOutputError> {
+    let text = text_of(stdout);
+    if text.is_empty() && !stdout.is_cut() {
+        return Ok(Stdout::Nothing);
+    }
+    let object = text.starts_with('{');
+    if stdout.is_cut() {
+        // As not JSON, even if what was kept happens to be.
+        return if object { Err(ReadOutputError::Cut(stdout.bytes.len())) } else { Ok(Stdout::Plain) };
+    }
+    if !object {
+        return match serde_json::from_str::<IgnoredAny>(&text) {
+            Ok(_) => Err(ReadOutputError::NoObject),
+            Err(_) => Ok(Stdout::Plain),
+        };
+    }
+    let fields: Fields =
+        serde_json::from_str(&text).map_err(|error| ReadOutputError::Broken(error.to_string()))?;
+    fields.reply().map(Stdout::Reply)
+}
+
+/// Decoded with replacement characters, without a byte order mark, trimmed.
+pub(super) fn text_of(stream: &Captured) -> String {
+    let text = String::from_utf8_lossy(&stream.bytes);
+    let text = text.trim();
+    text.strip_prefix('\u{feff}').unwrap_or(text).trim().to_owned()
+}
+
+/// The fields of an object in order, each as it is written.
+struct Fields(Vec<(String, Box<RawValue>)>);
+
+impl Fields {
+    /// The values of a field that are not null, which is as good as absent.
+    fn all(&self, name: &str) -> impl DoubleEndedIterator<Item = &RawValue> {
+        self.0
+            .iter()
+            .filter(move |(field, value)| field == name && value.get() != "null")
+            .map(|(_, value)| &**value)
+    }
+
+    /// The value of a field that may be there once: read twice, it could mean either.
+    fn one(&self, name: &'static str) -> Result<Option<&RawValue>, ReadOutputError> {
+        let written = self.0.iter().filter(|(field, _)| field == name).count();
+        if written > 1 {
+            return Err(ReadOutputError::Twice(name));
+        }
+        Ok(self.all(name).next())
+    }
+
+    fn reply(&self) -> Result<Reply, ReadOutputError> {
+        let text = |name| self.all(name).next_back().and_then(string);
+        let log = self.all("log").next_back().and_then(|log| serde_json::from_str(log.get()).ok());
+        let reason = text("reason").filter(|reason| !reason.trim().is_empty());
+        // AH-52: whatever else is there, and however often.
+        if self.all("decision").any(|decision| string(decision).as_deref() == Some("deny")) {
+            return Ok(Reply {
+                decision: Decision::Deny,
+                reason,
+                modified_input: None,
+                additional_context: text("additional_context").filter(|text| !text.trim().is_empty()),
+                log,
+            });
+        }
+        let decision = match self.one("decision")? {
+            None => Decision::None,
+            Some(decision) => match string(decision).as_deref() {
+                Some("allow") => Decision::None,
+                Some("ask") => Decision::Ask,
+                _ => return Err(ReadOutputError::Decision(shown(decision))),
+            },
+        };
+        self.one("reason")?;
+        let additional_context = match self.one("additional_context")? {
+            None => None,
+            Some(context) => {
+                Some(string(context).ok_or(ReadOutputError::Type("additional_context", "a string"))?)
+            }
+        };
+        let modified_input = match self.one("modified_input")? {
+            None => None,
+            Some(input) if !input.get().starts_with('{') => {
+                return Err(ReadOutputError::Type("modified_input", "an object"));
+            }
+            Some(input) => match read_strict(input.get().as_bytes()) {
+                Ok(Value::Object(fields)) => Some(fields),
+                Ok(_) => return Err(ReadOutputError::Type("modified_input", "an object")),
+                Err(error) => return Err(ReadOutputError::Input(error.to_string())),
+            },
+        };
+        Ok(Reply {
+            decision,
+            reason,
+            modified_input,
+            additional_context: additional_context.filter(|text| !text.trim().is_empty()),
+            log,
+        })
+    }
+}
+
+fn shown(value: &RawValue) -> String {
+    crate::text::truncated(&crate::text::in_one_line(value.get()), 100)
+}
+
+/// A string, if the value is one; what is no text in it is replaced.
+fn string(value: &RawValue) -> Option<String> {
+    value.get().starts_with('"').then(|| serde_json::from_str::<Lossy>(value.get()).ok())?.map(|text| text.0)
+}
+
+/// A JSON string. One half of a surrogate pair is JSON and no text; it becomes replacement characters.
+struct Lossy(String);
+
+impl<'de> Deserialize<'de> for Lossy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Lossy;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Lossy, E> {
+                Ok(Lossy(text.to_owned()))
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Lossy, E> {
+                Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some((Lossy(name), value)) = map.next_entry()? {
+                    fields.push((name, value));
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside_core::invocation::Captured;
+    use proptest::prelude::*;
+
+    use super::{Decision, Reply, Stdout, read};
+
+    fn captured(bytes: impl Into<Vec<u8>>) -> Captured {
+        Captured { bytes: bytes.into(), dropped: 0 }
+    }
+
+    fn check(stdout: &str, expected: Result<Stdout, &str>) {
+        match (read(&captured(stdout)), expected) {
+            (Ok(got), Ok(expected)) => assert_eq!(got, expected, "{stdout}"),
+            (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{stdout}: {error}"),
+            (got, expected) => panic!("{stdout}: {got:?} instead of {expected:?}"),
+        }
+    }
+
+    fn denied(reason: Option<&str>, context: Option<&str>) -> Result<Stdout, &'static str> {
+        Ok(Stdout::Reply(Reply {
+            decision: Decision::Deny,
+            reason: reason.map(str::to_owned),
+            additional_context: context.map(str::to_owned),
+            ..Reply::default()
+        }))
+    }
+
+    #[test]
+    fn what_is_printed_is_nothing_or_text_or_an_object() {
+        // AH-48
+        check("", Ok(Stdout::Nothing));
+        check(" \n\u{feff}\n", Ok(Stdout::Nothing));
+        check("All good\n[INFO] done", Ok(Stdout::Plain));
+        check("[INFO] done", Ok(Stdout::Plain));
+        check("NaN", Ok(Stdout::Plain));
+        check("{} {}", Err("not a JSON object"));
+        check("\u{feff} {}\n", Ok(Stdout::Reply(Reply::default())));
+        check("{\"decision\": null, \"reason\": null}", Ok(Stdout::Reply(Reply::default())));
+        for other in ["[{\"decision\": \"deny\"}]", "\"x\"", "5", "true", "null", "[]"] {
+            check(other, Err("not an object"));
+        }
+        check("{\"decision\": \"deny\", \"reason\": \"open}", Err("not a JSON object"));
+        check("{decision: deny}", Err("not a JSON object"));
+        let cut = |text: &str| read(&Captured { bytes: text.into(), dropped: 1 });
+        assert!(cut("{\"decision\": \"deny\"}").is_err());
+        assert_eq!(cut("yyy").unwrap(), Stdout::Plain);
+        assert_eq!(cut("[1]").unwrap(), Stdout::Plain);
+    }
+
+    #[test]
+    fn fields_of_a_wrong_type_make_it_unreadable() {
+        // AH-49, AH-50
+        check("{\"decision\": \"block\"}", Err("`decision` is \"block\""));
+        check("{\"decision\": \"Deny\"}", Err("`decision`"));
+        check("{\"decision\": true}", Err("`decision` is true"));
+        check("{\"decision\": \"\"}", Err("`decision`"));
+        check("{\"modified_input\": \"ls\"}", Err("`modified_input` is not an object"));
+        check("{\"modified_input\": {\"a\": 1, \"a\": 2}}", Err("duplicate key `a`"));
+        check("{\"additional_context\": 5}", Err("`additional_context` is not a string"));
+        check("{\"decision\": \"ask\", \"decision\": \"allow\"}", Err("`decision` occurs twice"));
+        check(
+            "{\"reason\": 5, \"log\": 1, \"log\": 2, \"x\": 1, \"x\": 2, \"additional_context\": \" \\n\"}",
+            Ok(Stdout::Reply(Reply { log: Some(2.into()), ..Reply::default() })),
+        );
+    }
+
+    #[test]
+    fn deny_outranks_everything_beside_it() {
+        // AH-52
+        check("{\"decision\": \"deny\"}", denied(None, None));
+        check("{\"decision\": \"deny\", \"reason\": \" \"}", denied(None, None));
+        check("{\"decision\": \"deny\", \"reason\": [1]}", denied(None, None));
+        check(
+            "{\"decision\": \"deny\", \"reason\": \"no\", \"modified_input\": [1]}",
+            denied(Some("no"), None),
+        );
+        check("{\"additional_context\": \"c\", \"decision\": \"deny\"}", denied(None, Some("c")));
+        check("{\"additional_context\": 5, \"decision\": \"deny\"}", denied(None, None));
+        check("{\"decision\": \"deny\", \"decision\": \"allow\"}", denied(None, None));
+        check(
+            "{\"decision\": \"d\\u0065ny\", \"reason\": \"\\ud83d!\"}",
+            denied(Some("\u{fffd}\u{fffd}\u{fffd}!"), None),
+        );
+        check("{\"decision\": \"deny\", \"\\ud800\": 1}", denied(None, None));
+        let deep = format!("{{\"x\": {}{}, \"decision\": \"deny\"}}", "[".repeat(5000), "]".repeat(5000));
+        check(&deep, denied(None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let _read = read(&captured(bytes));
+        }
+
+        #[test]
+        fn any_text_like_json_is_read(text in "[{}\\[\\]\":, a-z0-9\\\\.]{0,40}") {
+            let _read = read(&captured(text));
+        }
+
+        #[test]
+        fn a_deny_is_never_weakened(
+            before in prop::collection::vec(("[a-z_]{1,8}|decision|reason|modified_input", "null|5|\"allow\"|\"ask\"|\\[1\\]|\\{\\}"), 0..4),
+            after in prop::collection::vec(("[a-z_]{1,8}|decision|additional_context", "null|5|\"allow\"|\"ask\"|\\[1\\]|\\{\\}"), 0..4),
+        ) {
+            let field = |(name, value): (String, String)| format!("\"{name}\": {value}");
+            let fields: Vec<_> = before
+                .into_iter()
+                .map(field)
+                .chain(["\"decision\": \"deny\"".to_owned()])
+                .chain(after.into_iter().map(field))
+                .collect();
+            let text = format!("{{{}}}", fields.join(", "));
+            match read(&captured(text.clone())) {
+                Ok(Stdout::Reply(reply)) => prop_assert_eq!(reply.decision, Decision::Deny),
+                other => prop_assert!(false, "{text}: {other:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Events and hooks for the tests of this folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::envelope::{EventId, Model, Source};
+use lineside_core::{AnyEvent, Envelope, OnFailure};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::fields::Mode;
+use super::handler::{Hook, Identity, Runtime};
+use super::triggers;
+
+/// An event of a point, of the session `s1`.
+pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
+    let point = lineside_points::find(point).unwrap();
+    let Value::Object(fields) = payload else { panic!() };
+    let source = Source {
+        model: Some(Model { selected: Some("kimi-latest".into()), running: Some("kimi-k2".into()) }),
+        ..Source::root("s1")
+    };
+    let envelope = Envelope {
+        id: EventId(Uuid::nil()),
+        time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
+        seq: 1,
+        source: Arc::new(source),
+        cause: None,
+        turn: Some(7),
+        extra: None,
+    };
+    AnyEvent::new(envelope, (point.decode)(point, fields).unwrap())
+}
+
+/// A sync hook `h` of that trigger.
+pub(super) fn hook(trigger: &str) -> Hook {
+    Hook {
+        identity: Identity {
+            name: "h".into(),
+            folder: PathBuf::from("/hooks/h"),
+            trigger: triggers::find(trigger).unwrap(),
+            trigger_as_written: trigger.to_owned(),
+            mode: Mode::Sync,
+        },
+        timeout: Duration::from_secs(30),
+        on_failure: OnFailure::Continue,
+        closed: None,
+        runtime: Arc::new(Runtime { cwd: PathBuf::from("/"), path: None }),
+    }
+}

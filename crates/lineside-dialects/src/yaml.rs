@@ -1,0 +1,237 @@
+//! YAML 1.2 in the core schema, with what a good diagnostic needs: lines, duplicate keys, and escapes that YAML does
+//! not have.
+//!
+//! The text is one document. Its size, depth and number of nodes are bounded, aliases included. What a value should
+//! be is asked elsewhere.
+
+mod build;
+mod escapes;
+mod scalar;
+
+use std::sync::Arc;
+
+use granit_parser::{ErrorKind, Parser, ScanError, options};
+
+/// The longest text that is read, in bytes.
+pub const LONGEST: usize = 1 << 20;
+/// The deepest nesting.
+pub const DEEPEST: usize = 64;
+/// The most values, those behind aliases counted each time.
+pub const MOST_NODES: usize = 100_000;
+
+/// How many bytes may be read anew because of unknown escapes.
+const REREAD: usize = 16 << 20;
+
+/// A document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// Its value; null when it is empty.
+    pub root: Node,
+    /// Keys that a mapping has more than once: each but the first, in the order of the text.
+    pub duplicates: Vec<DuplicateKey>,
+    /// Escapes that YAML does not have and that were kept: the first of each scalar, in the order of the text.
+    pub kept: Vec<KeptEscape>,
+}
+
+/// A value and its line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// The line on which it begins.
+    pub line: u32,
+    /// The value.
+    pub content: Content,
+    /// The text between double quotes, quotes included, where it has a backslash.
+    quoted: Option<Arc<str>>,
+}
+
+/// A value in the core schema.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// `null`, `~`, nothing.
+    Null,
+    /// `true`, `false`.
+    Boolean(bool),
+    /// An integer; one beyond the bounds of the type stands at the nearest bound.
+    Integer(i128),
+    /// Any other number.
+    Float(f64),
+    /// A text.
+    Text(String),
+    /// A sequence.
+    List(Vec<Node>),
+    /// A mapping, its keys in order.
+    Mapping(Vec<(Node, Node)>),
+}
+
+/// A key that occurs twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DuplicateKey {
+    /// The key.
+    pub key: String,
+    /// The line of the occurrence that is one too many.
+    pub line: u32,
+}
+
+/// An escape that was kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptEscape {
+    /// The line of its scalar.
+    pub line: u32,
+    /// The character after the backslash.
+    pub character: char,
+}
+
+/// What becomes of a backslash in double quotes that does not begin an escape of YAML 1.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnknownEscapes {
+    /// It is an error, as YAML says.
+    Refuse,
+    /// It stays, with the character after it.
+    Keep,
+}
+
+impl Node {
+    /// The text, if it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &self.content {
+            Content::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether it is null.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.content == Content::Null
+    }
+
+    /// A scalar as a person would name it in a message.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match &self.content {
+            Content::Null => "null".to_owned(),
+            Content::Boolean(value) => value.to_string(),
+            Content::Integer(value) => value.to_string(),
+            Content::Float(value) => value.to_string(),
+            Content::Text(text) => text.clone(),
+            Content::List(_) => "[…]".to_owned(),
+            Content::Mapping(_) => "{…}".to_owned(),
+        }
+    }
+
+    /// The text of a double-quoted scalar with the escape `\<character>` left as it is written; `None` where the
+    /// scalar is of another style or has no such escape.
+    #[must_use]
+    pub fn text_keeping(&self, character: char) -> Option<String> {
+        let quoted = self.quoted.as_deref()?;
+        let rewritten = escapes::keep(quoted, 0, &|escape| escape == character)?;
+        let document = read(&rewritten.text, 1, UnknownEscapes::Keep).ok()?;
+        match document.root.content {
+            Content::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a document whose first line has the number `first_line`.
+///
+/// # Errors
+/// What is not one YAML document within the bounds. The error has the line where reading stopped.
+pub fn read(text: &str, first_line: u32, unknown: UnknownEscapes) -> Result<Document, ReadYamlError> {
+    if text.len() > LONGEST {
+        return Err(ReadYamlError::new("longer than 1048576 bytes", first_line));
+    }
+    let mut text = text.to_owned();
+    let mut kept = Vec::new();
+    let mut spent = 0_usize;
+    // Where an escape is unknown, its scalar is rewritten and the text is read again from the start: only the YAML
+    // reader itself knows where a double quote begins a scalar.
+    loop {
+        let error = match events(&text, first_line) {
+            Ok(mut document) => {
+                document.kept = kept;
+                return Ok(document);
+            }
+            Err(error) => error,
+        };
+        let at = match &error {
+            BuildError::Scan(error) if unknown == UnknownEscapes::Keep && is_unknown_escape(error.kind()) => {
+                error.marker().byte_offset()
+            }
+            _ => None,
+        };
+        let Some(rewritten) = at.and_then(|at| escapes::keep_unknown(&text, at)) else {
+            return Err(error.into_public(first_line));
+        };
+        spent += text.len();
+        if spent > REREAD {
+            return Err(ReadYamlError::new("too many unknown escapes", first_line));
+        }
+        kept.push(KeptEscape {
+            line: match &error {
+                BuildError::Scan(error) => absolute(error.marker().line(), first_line),
+                BuildError::Bound(_, line) => *line,
+            },
+            character: rewritten.first,
+        });
+        text = rewritten.text;
+    }
+}
+
+fn events(text: &str, first_line: u32) -> Result<Document, BuildError> {
+    let options = options! {
+        emit_comments: false,
+        flow_nesting_limit: DEEPEST,
+        block_nesting_limit: DEEPEST,
+    };
+    build::build(text, Parser::new_from_str_with_options(text, options), first_line)
+}
+
+fn is_unknown_escape(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::UnknownQuotedScalarEscape
+            | ErrorKind::InvalidQuotedScalarHexEscape
+            | ErrorKind::InvalidLowSurrogateHexEscape
+    )
+}
+
+fn absolute(line: usize, first_line: u32) -> u32 {
+    u32::try_from(line).unwrap_or(u32::MAX).saturating_add(first_line).saturating_sub(1)
+}
+
+enum BuildError {
+    Scan(ScanError),
+    Bound(&'static str, u32),
+}
+
+impl BuildError {
+    fn into_public(self, first_line: u32) -> ReadYamlError {
+        match self {
+            Self::Scan(error) => {
+                ReadYamlError::new(error.kind().to_string(), absolute(error.marker().line(), first_line))
+            }
+            Self::Bound(problem, line) => ReadYamlError::new(problem, line),
+        }
+    }
+}
+
+/// Why a text is not a document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
+pub struct ReadYamlError {
+    /// What is wrong.
+    pub detail: String,
+    /// The line where reading stopped.
+    pub line: u32,
+}
+
+impl ReadYamlError {
+    fn new(detail: impl Into<String>, line: u32) -> Self {
+        Self { detail: detail.into(), line }
+    }
+}
+
+#[cfg(test)]
+mod tests;
