@@ -90,15 +90,6 @@ fn empty_channel(runtime: &Runtime) {
         "FIGURE publish/nothing_registered_before_tool {:.0} ns_above_an_empty_async_fn <=30",
         publish - call
     );
-    let allocations = allocation_counter::measure(|| {
-        for _ in 0..1_000 {
-            drop(black_box(now!(session.publish(black_box(light())))));
-        }
-    });
-    println!(
-        "FIGURE publish/nothing_registered_allocations {} allocations_per_1000 <=0",
-        allocations.count_total
-    );
 }
 
 type Direct = Box<dyn Fn(&BeforeTool) -> Pin<Box<dyn Future<Output = Verdict> + Send>>>;
@@ -244,13 +235,10 @@ fn child_sessions(runtime: &Runtime) {
     let names: Vec<_> = (0..CHILDREN).map(|index| format!("child-{index}")).collect();
     let mut children = Vec::with_capacity(CHILDREN);
     let start = Instant::now();
-    let memory = allocation_counter::measure(|| {
-        for name in names {
-            children.push(root.subagent(name).open_now().unwrap());
-        }
-    });
+    for name in names {
+        children.push(root.subagent(name).open_now().unwrap());
+    }
     let each = start.elapsed().as_nanos() as f64 / CHILDREN as f64 / 1000.0;
-    println!("FIGURE sessions/bytes_per_child {} B <=1024", memory.bytes_current / CHILDREN as i64);
     println!("FIGURE sessions/opening_one {each:.2} us <=10");
     black_box(children);
 }

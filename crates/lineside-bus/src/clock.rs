@@ -31,9 +31,15 @@ fn time_at(now: Instant) -> Timestamp {
         && let Some(since) = now.checked_duration_since(then)
         && since < CARRIED_ON
     {
-        return time.checked_add(since).unwrap_or(time);
+        let millis = i64::try_from(since.as_millis()).unwrap_or_default();
+        return if millis == 0 { time } else { later(time, millis) };
     }
-    let time = Timestamp::now();
+    let time = later(Timestamp::now(), 0);
     READING.set(Some((now, time)));
     time
+}
+
+/// So many milliseconds later, without what is smaller than a millisecond.
+fn later(time: Timestamp, millis: i64) -> Timestamp {
+    Timestamp::from_millisecond(time.as_millisecond() + millis).unwrap_or(time)
 }

@@ -216,16 +216,20 @@ impl<'a> Turn<'a> {
                 let Some(hook) = self.chain.hooks().get(usize::from(index)).map(Arc::clone) else { return };
                 match other.and_then(|said| self.accept(index, &hook, said)) {
                     Ok(verdict) => Outcome::Answered(verdict),
-                    Err(failure) => self.failed(&hook, failure),
+                    Err(failure) => self.failed(index, &hook, failure),
                 }
             }
         };
         self.chain.record(index, again, took, outcome);
     }
 
-    fn failed(&self, hook: &Hook, failure: Failure) -> Outcome {
+    fn failed(&mut self, index: u16, hook: &Hook, mut failure: Failure) -> Outcome {
         self.session.shared().count_failure();
-        let verdict = hook.on_failure.verdict(&hook.name, &failure);
+        let taken_as = failure.taken_as.take().map(Said::Answer);
+        let verdict = match taken_as.map(|said| self.accept(index, hook, said)) {
+            Some(Ok(verdict)) => verdict,
+            Some(Err(_)) | None => hook.on_failure.verdict(&hook.name, &failure),
+        };
         tracing::warn!(
             hook = %hook.name, point = self.event.point().name, kind = %failure.kind, detail = %failure.detail,
             taken_as = %verdict.strength(), "a hook failed",

@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer::Answer;
 use crate::verdict::Verdict;
 
 /// How a hook failed.
@@ -66,17 +67,20 @@ pub struct Failure {
     /// What a refusal because of this failure says, where it is not the usual `hook "…" failed: …`.
     #[serde(skip)]
     pub refusal: Option<Cow<'static, str>>,
+    /// What the hook is taken to have said, where its format says more than its `on_failure`.
+    #[serde(skip)]
+    pub taken_as: Option<Box<Answer>>,
 }
 
 impl Failure {
     /// A failure of a hook that had been started.
     pub fn new(kind: FailureKind, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, detail: detail.into(), started: true, refusal: None }
+        Self { kind, detail: detail.into(), started: true, refusal: None, taken_as: None }
     }
 
     /// A failure of a hook that was never started.
     pub fn not_started(kind: FailureKind, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, detail: detail.into(), started: false, refusal: None }
+        Self { kind, detail: detail.into(), started: false, refusal: None, taken_as: None }
     }
 }
 

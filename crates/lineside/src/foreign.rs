@@ -47,7 +47,10 @@ impl Interceptor for Foreign {
             };
             let took = began.elapsed();
             tell(Moment::Finished { ended: ended.as_ref(), result: &result, took });
-            result.map(Said::from)
+            result.map(Said::from).map_err(|mut failure| {
+                failure.taken_as = handler.refuse(&event, &failure).map(Box::new);
+                failure
+            })
         })
     }
 }
