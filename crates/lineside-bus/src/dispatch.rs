@@ -106,6 +106,8 @@ pub(crate) struct Turn<'a> {
     gathered: Gathered,
     budget: Budget,
     cause: Cause,
+    /// Which message of the context keeps the agent working.
+    kept_working: Option<usize>,
     /// From the publication to `now`.
     elapsed: Duration,
     /// When the last thing happened; spares the clock.
@@ -125,6 +127,7 @@ impl<'a> Turn<'a> {
             event,
             gathered: Gathered::default(),
             budget,
+            kept_working: None,
             elapsed: Duration::ZERO,
             now,
         }
@@ -339,6 +342,7 @@ impl<'a> Turn<'a> {
         });
         match node.stops().blocked(agent, self.event.envelope().turn) {
             Ruling::Stands => {
+                self.kept_working = Some(self.gathered.context.len());
                 self.gathered.context.push(By { hook: by, what: texts.append });
                 (verdict, author)
             }
@@ -350,18 +354,12 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn append_context(&mut self) {
-        if self.gathered.context.is_empty() {
-            return;
-        }
-        let of_child = || {
-            let child = self.event.payload().text("child_session")?;
-            (self.event.point().name == "after_subagent").then(|| self.session.shared().tree.find(child))?
-        };
-        let child = of_child();
-        let node = child.as_deref().unwrap_or_else(|| self.session.node());
-        for By { hook, what } in &self.gathered.context {
+    /// Puts the messages into the mailbox of the session's agent; the one that keeps a subagent working into its own.
+    fn append_context(&self) {
+        for (index, By { hook, what }) in self.gathered.context.iter().enumerate() {
             let Some(hook) = self.chain.hooks().get(usize::from(*hook)) else { continue };
+            let child = if self.kept_working == Some(index) { self.child() } else { None };
+            let node = child.as_deref().unwrap_or_else(|| self.session.node());
             let message = ContextMessage {
                 hook: Arc::clone(&hook.name),
                 dialect: hook.dialect,
@@ -375,6 +373,11 @@ impl<'a> Turn<'a> {
                 self.session.shared().signals.emit(|| Signal::ContextDropped { session, hook: message.hook });
             }
         }
+    }
+
+    /// The session of the subagent that the event is about, if it is open.
+    fn child(&self) -> Option<Arc<Node>> {
+        self.session.shared().tree.find(self.event.payload().text("child_session")?)
     }
 }
 
