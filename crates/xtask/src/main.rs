@@ -1,2 +1,67 @@
-//! Entry.
-fn main() {}
+//! The repository's front door: `cargo xtask` and a chore's name.
+//!
+//! Each chore is a module; what it runs are the programmes a person would run by hand. Nothing here is part of the
+//! library, and no other crate knows this one.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+mod workspace;
+
+mod paint;
+mod programme;
+mod tools;
+
+mod bench;
+mod docs;
+mod test;
+mod tidy;
+
+use workspace::Workspace;
+
+const HELP: &str = "\
+cargo xtask CHORE
+
+  test [--only STEP[,STEP]] [--list]   everything that must hold, installing what it lacks
+  tidy                                 the rules of the repository that no compiler checks
+  bench [--quick]                      every bench, and one table of their figures
+  docs                                 the book and the API reference
+
+`test` ends with a line `N passed, N failed` and fails when anything did.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<ExitCode> {
+    match arguments {
+        [] | ["help" | "--help" | "-h", ..] => {
+            print!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        ["test", "--list"] => {
+            test::list();
+            Ok(ExitCode::SUCCESS)
+        }
+        ["test"] => test::run(&Workspace::find()?, &test::every_step()),
+        ["test", "--only", names] => test::run(&Workspace::find()?, &test::steps_named(names)?),
+        ["tidy"] => tidy::run(&Workspace::find()?),
+        ["bench"] => bench::run(&Workspace::find()?, bench::Length::Full),
+        ["bench", "--quick"] => bench::run(&Workspace::find()?, bench::Length::Quick),
+        ["docs"] => docs::run(&Workspace::find()?),
+        [chore @ ("test" | "tidy" | "bench" | "docs"), rest @ ..] => {
+            bail!("`{chore}` does not take `{}`; `cargo xtask` shows what it takes", rest.join(" "))
+        }
+        [chore, ..] => bail!("there is no chore `{chore}`; `cargo xtask` lists them"),
+    }
+}

@@ -1,0 +1,76 @@
+//! The lines in which a bench says what it measured.
+//!
+//! `RATIO name value target` and `FIGURE name value unit target`. A target is `<=1.4`, `>=100`, a bare number, which
+//! is the most there may be, or `-` for none.
+
+/// One thing measured.
+#[derive(Debug, PartialEq)]
+pub(super) struct Figure {
+    pub(super) name: String,
+    pub(super) value: String,
+    pub(super) unit: String,
+    pub(super) target: String,
+}
+
+/// How a figure stands to its target.
+#[derive(Debug, PartialEq)]
+pub(super) enum Judgement {
+    Met,
+    Missed,
+    NoTarget,
+}
+
+impl Figure {
+    /// Nothing when the line is not one of ours.
+    pub(super) fn read(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (name, value, unit, target) = match words[..] {
+            ["RATIO", name, value, target] => (name, value, "x", target),
+            ["FIGURE", name, value, unit, target] => (name, value, unit, target),
+            _ => return None,
+        };
+        let [name, value, unit, target] = [name, value, unit, target].map(str::to_owned);
+        Some(Self { name, value, unit: unit.replace('_', " "), target })
+    }
+
+    pub(super) fn judgement(&self) -> Judgement {
+        let (least, bound) = match self.target.strip_prefix(">=") {
+            Some(bound) => (true, bound),
+            None => (false, self.target.strip_prefix("<=").unwrap_or(&self.target)),
+        };
+        let (Ok(value), Ok(bound)) = (self.value.parse::<f64>(), bound.parse::<f64>()) else {
+            return Judgement::NoTarget;
+        };
+        let met = if least { value >= bound } else { value <= bound };
+        if met { Judgement::Met } else { Judgement::Missed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(line: &str) -> Judgement {
+        Figure::read(line).unwrap().judgement()
+    }
+
+    #[test]
+    fn a_target_is_a_bound_of_either_side() {
+        assert_eq!(judge("RATIO a/b 1.39 <=1.4"), Judgement::Met);
+        assert_eq!(judge("RATIO a/b 1.41 1.4"), Judgement::Missed);
+        assert_eq!(judge("FIGURE events 99 per_second >=100"), Judgement::Missed);
+        assert_eq!(judge("FIGURE events 100 per_second >=100"), Judgement::Met);
+        assert_eq!(judge("FIGURE ask 570 ns -"), Judgement::NoTarget);
+    }
+
+    #[test]
+    fn other_lines_are_not_figures() {
+        assert_eq!(Figure::read("time: [1 ns 2 ns 3 ns]"), None);
+        assert_eq!(Figure::read("RATIO of two things that somebody talks about"), None);
+    }
+
+    #[test]
+    fn a_unit_is_written_with_spaces() {
+        assert_eq!(Figure::read("FIGURE a 1 ns_above_a_call -").unwrap().unit, "ns above a call");
+    }
+}

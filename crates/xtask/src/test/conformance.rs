@@ -1,0 +1,36 @@
+//! The dialects against their cases: `lineside test` on every suite that must pass.
+
+use anyhow::{Context, Result};
+
+use super::step::{Counts, Outcome};
+use super::tally::{Runner, tally};
+use crate::programme::{FOR_A_BUILD, FOR_A_RUN, must, watch};
+use crate::tools::{Program, need_programs};
+use crate::workspace::Workspace;
+
+/// A suite that must pass, and the programmes that its hooks are written in.
+struct Suite {
+    cases: &'static str,
+    programs: &'static [Program],
+}
+
+/// A suite is added when its dialect is finished.
+const SUITES: [Suite; 1] =
+    [Suite { cases: "tests/conformance/agenthooks.cases.json", programs: &[BASH, PYTHON] }];
+
+const BASH: Program = Program { name: "bash", package: "bash" };
+const PYTHON: Program = Program { name: "python3", package: "python3" };
+
+pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
+    must(&mut workspace.cargo(["build", "--package", "lineside-cli"]), FOR_A_BUILD)?;
+    let mut total = Counts::default();
+    for suite in &SUITES {
+        need_programs(suite.programs)?;
+        let mut lineside =
+            workspace.cargo(["run", "--quiet", "--package", "lineside-cli", "--", "test", suite.cases]);
+        let ended = watch(&mut lineside, FOR_A_RUN)?;
+        total += tally(Runner::Cases, &ended)
+            .with_context(|| format!("`lineside test {}` counted no case", suite.cases))?;
+    }
+    Ok(Outcome::Judged(total))
+}

@@ -1,0 +1,34 @@
+//! Every source opens with what it is for.
+
+use super::finding::Finding;
+use super::repository::Repository;
+
+pub(super) fn check(repository: &Repository) -> Vec<Finding> {
+    let opens_well = |text: &str| {
+        text.strip_prefix("//! ").is_some_and(|rest| rest.starts_with(|c: char| !c.is_whitespace()))
+    };
+    let silent = repository.rust().filter(|file| !opens_well(&file.text));
+    silent.map(|file| Finding::fault(&file.path, 1, "open it with `//!` and what it is for")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::told;
+    use super::*;
+
+    #[test]
+    fn the_first_line_says_what_the_file_is_for() {
+        let repository = Repository::of(&[
+            ("crates/a/src/lib.rs", "//! What it is for.\n"),
+            ("crates/a/src/bare.rs", "use std::fs;\n"),
+            ("examples/empty.rs", "//!\n"),
+        ]);
+        assert_eq!(
+            told(check(&repository)),
+            [
+                "crates/a/src/bare.rs:1: open it with `//!` and what it is for",
+                "examples/empty.rs:1: open it with `//!` and what it is for"
+            ]
+        );
+    }
+}

@@ -1,0 +1,11 @@
+//! What the chores need and a fresh machine lacks: found, or installed and said so.
+//!
+//! Nothing is installed that is there already, and everything comes from a public registry.
+
+mod debian;
+mod mdbook;
+mod rustup;
+
+pub(crate) use debian::{Program, need_programs};
+pub(crate) use mdbook::mdbook;
+pub(crate) use rustup::{CLIPPY, RUSTFMT, need_component};
