@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use lineside_core::{Failure, Outcome, Said, SkipReason};
 
-use crate::dispatch::Turn;
 use crate::guard::Guarded;
 use crate::table::PointPlan;
+use crate::turn::Turn;
 
 /// One gate under way.
 struct Running {

@@ -82,7 +82,9 @@ impl Future for Guarded {
             Call::Failed(_) | Call::Ended => {
                 let failure = match std::mem::replace(&mut self.call, Call::Ended) {
                     Call::Failed(failure) => *failure,
-                    Call::Running(_) | Call::Ended => Failure::new(FailureKind::Closed, "it had ended before"),
+                    Call::Running(_) | Call::Ended => {
+                        Failure::new(FailureKind::Closed, "it had ended before")
+                    }
                 };
                 return Poll::Ready(Err(failure));
             }

@@ -8,27 +8,30 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod bus;
+pub mod session;
 pub mod channel;
-pub mod cx;
-pub mod decision;
-pub mod drain;
+pub mod register;
 pub mod interceptor;
-pub mod mailbox;
 pub mod observer;
 pub mod publish;
-pub mod register;
-pub mod session;
+pub mod decision;
+pub mod mailbox;
 pub mod signal;
+pub mod drain;
+pub mod cx;
 
-mod background;
 mod clock;
+mod tree;
+mod table;
 mod dispatch;
-mod gathered;
+mod turn;
 mod group;
 mod guard;
+mod gathered;
+mod settle;
+mod detached;
 mod stop_limit;
-mod table;
-mod tree;
+mod background;
 
 pub use bus::{Bus, BusBuilder, Installed};
 pub use channel::Channel;

@@ -8,25 +8,25 @@
 //! a receipt keeps what happened.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-pub mod amendment;
-pub mod answer;
-pub mod budget;
-pub mod chain;
-pub mod context;
-pub mod diagnostic;
+pub mod point;
+pub mod payload;
 pub mod envelope;
 pub mod event;
+pub mod verdict;
+pub mod amendment;
+pub mod context;
+pub mod answer;
 pub mod failure;
+pub mod budget;
+pub mod matcher;
 pub mod hook;
+pub mod plan;
+pub mod chain;
+pub mod receipt;
+pub mod diagnostic;
 pub mod invocation;
 pub mod json;
-pub mod matcher;
 pub mod nearest;
-pub mod payload;
-pub mod plan;
-pub mod point;
-pub mod receipt;
-pub mod verdict;
 
 pub use amendment::{Amendment, Change};
 pub use answer::{Answer, Judgement, KeepWorking, Reply, Said};

@@ -158,27 +158,3 @@ fn the_log_goes_where_the_variable_says() {
     assert_eq!(log("a.log"), Some(LogTarget::File(case.root().join("project/a.log"))));
     assert_eq!(log("/tmp/a.log"), Some(LogTarget::File("/tmp/a.log".into())));
 }
-
-/// `cargo test --release -- --ignored --nocapture` prints the figure.
-#[test]
-#[ignore = "a measurement"]
-fn five_hundred_folders_load_quickly() {
-    let case = Case::new();
-    for number in 0..500 {
-        case.hook(
-            &format!("{PROJECT}/hook-{number}"),
-            &format!("name: hook-{number}\nmatcher:\n  tool: Shell|WriteFile\n  pattern: \"\\\\brm -rf /{number}\\\\b|mkfs|dd if=/dev/zero|\\.py$\""),
-        );
-    }
-    for _ in 0..5 {
-        let start = Instant::now();
-        let loaded = case.load();
-        println!("{} hooks in {:?}", loaded.hooks.len(), start.elapsed());
-        let start = Instant::now();
-        let bytes: usize = fs::read_dir(case.root().join(PROJECT))
-            .unwrap()
-            .map(|entry| fs::read(entry.unwrap().path().join("HOOK.md")).unwrap().len())
-            .sum();
-        println!("  reading alone: {bytes} bytes in {:?}", start.elapsed());
-    }
-}

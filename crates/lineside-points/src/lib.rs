@@ -19,15 +19,15 @@
 
 mod declare;
 
+mod session;
+mod prompt;
+mod model;
+mod tool;
+mod subagent;
+mod stop;
 mod compact;
 mod fact;
 mod message;
-mod model;
-mod prompt;
-mod session;
-mod stop;
-mod subagent;
-mod tool;
 
 pub mod custom;
 pub mod parts;

@@ -1,0 +1,50 @@
+//! How a hook that nobody waits for ended: counted and signalled, never waited for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::hook::Hook;
+use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Said, Verdict};
+
+use crate::session::Session;
+use crate::signal::Signal;
+
+/// Who reports what of which event.
+pub(crate) struct Report {
+    pub(crate) session: Session,
+    pub(crate) hook: Arc<Hook>,
+    pub(crate) event: AnyEvent,
+}
+
+impl Report {
+    pub(crate) fn send(self, result: Result<Said, Failure>, took: Duration) {
+        let background = self.session.node().background();
+        let outcome = match result {
+            Ok(_) => Outcome::Answered(Verdict::Continue),
+            Err(failure) => {
+                self.session.shared().count_failure();
+                Outcome::Failed { failure: Box::new(failure), verdict: Verdict::Continue }
+            }
+        };
+        background.count_finished();
+        self.session.shared().signals.emit(|| Signal::DetachedFinished {
+            event: self.event.envelope().id,
+            session: self.event.envelope().source.session.clone(),
+            hook: self.hook,
+            outcome,
+            took,
+        });
+    }
+
+    pub(crate) fn cut_short(self) {
+        self.session.node().background().count_cut_short();
+        let failure = Failure::new(FailureKind::Closed, "still running when the session closed");
+        self.session.shared().signals.emit(|| Signal::DetachedFinished {
+            event: self.event.envelope().id,
+            session: self.event.envelope().source.session.clone(),
+            hook: self.hook,
+            outcome: Outcome::Failed { failure: Box::new(failure), verdict: Verdict::Continue },
+            took: Duration::ZERO,
+        });
+    }
+}

@@ -1,0 +1,223 @@
+//! The hooks of one event, each in its turn.
+//!
+//! What may run and what counts is decided by the pure chain in the core; here it is only run and taken in.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::budget::{Allowance, Budget};
+use lineside_core::chain::Chain;
+use lineside_core::envelope::Cause;
+use lineside_core::failure::seconds;
+use lineside_core::hook::Hook;
+use lineside_core::receipt::By;
+use lineside_core::{Amendment, Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, Verdict};
+use tokio::time::Instant;
+
+use crate::cx::Cx;
+use crate::detached::Report;
+use crate::gathered::{Gathered, extend};
+use crate::group;
+use crate::guard::{Guarded, Time};
+use crate::interceptor::Interceptor;
+use crate::session::Session;
+use crate::table::PointPlan;
+
+/// The state of one dispatch.
+pub(crate) struct Turn<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) event: AnyEvent,
+    pub(crate) chain: Chain,
+    pub(crate) gathered: Gathered,
+    pub(crate) budget: Budget,
+    pub(crate) cause: Cause,
+    /// Which message of the context keeps the agent working.
+    pub(crate) kept_working: Option<usize>,
+    /// From the publication to `now`.
+    pub(crate) elapsed: Duration,
+    /// When the last thing happened; spares the clock.
+    pub(crate) now: Instant,
+}
+
+impl<'a> Turn<'a> {
+    pub(crate) fn new(
+        session: &'a Session,
+        plan: Option<&PointPlan>,
+        event: AnyEvent,
+        budget: Budget,
+        now: Instant,
+    ) -> Self {
+        let hooks = plan.map_or_else(|| Arc::from([]), |plan| Arc::clone(plan.interceptors.hooks()));
+        Self {
+            session,
+            chain: Chain::new(hooks),
+            cause: Cause {
+                event: event.envelope().id,
+                depth: event.envelope().cause.map_or(0, |cause| cause.depth),
+            },
+            event,
+            gathered: Gathered::default(),
+            budget,
+            kept_working: None,
+            elapsed: Duration::ZERO,
+            now,
+        }
+    }
+
+    /// Every hook in its turn, then once more the gates that judged an earlier payload.
+    pub(crate) async fn walk(&mut self, plan: &PointPlan) {
+        for group in plan.interceptors.groups() {
+            self.group(plan, group.clone(), false).await;
+        }
+        let stale = self.chain.stale_gates();
+        let hooks = Arc::clone(self.chain.hooks());
+        let priority = |index: &u16| hooks.get(usize::from(*index)).map(|hook| hook.priority);
+        for together in stale.chunk_by(|a, b| priority(a) == priority(b)) {
+            self.group(plan, together.iter().copied(), true).await;
+        }
+    }
+
+    async fn group(
+        &mut self,
+        plan: &PointPlan,
+        mut indices: impl ExactSizeIterator<Item = u16>,
+        again: bool,
+    ) {
+        if indices.len() > 1 {
+            return Box::pin(group::run(self, plan, indices, again)).await;
+        }
+        let Some(index) = indices.next() else { return };
+        let Some((hook, run)) = plan.interceptors.entry(index) else { return };
+        let Some(time) = self.admit(index, hook, again) else { return };
+        if hook.part == Part::Detached {
+            self.detach(index, hook, Arc::clone(run), time);
+            return;
+        }
+        let result = Guarded::start(&**run, &self.event, self.cx(time), time).await;
+        let took = self.lap();
+        self.fold(index, again, took, result);
+    }
+
+    /// Decides whether a hook may start now; what it is not is recorded.
+    pub(crate) fn admit(&mut self, index: u16, hook: &Hook, again: bool) -> Option<Time> {
+        if let Some(why) = self.chain.refuses(index).or_else(|| hook.skip(&self.event)) {
+            self.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
+            return None;
+        }
+        match self.budget.allow(hook.timeout, self.elapsed) {
+            Allowance::Granted { time: granted, bound } => {
+                Some(Time { granted, bound, deadline: self.now + granted })
+            }
+            Allowance::Exhausted => {
+                let failure = Failure::not_started(FailureKind::Timeout, self.spent());
+                self.fold(index, again, Duration::ZERO, Err(failure));
+                None
+            }
+        }
+    }
+
+    /// Says who used up the time of the event.
+    fn spent(&self) -> Cow<'static, str> {
+        let slowest = self.chain.runs().iter().max_by_key(|run| run.took);
+        let name = slowest.and_then(|run| self.chain.hooks().get(usize::from(run.hook)));
+        let whole = seconds(self.budget.event().unwrap_or_default());
+        match name {
+            Some(hook) => {
+                format!("the event's {whole} s were used up, most of them by hook \"{}\"", hook.name).into()
+            }
+            None => format!("the event's {whole} s were used up before it could start").into(),
+        }
+    }
+
+    pub(crate) fn cx(&self, time: Time) -> Cx {
+        Cx::new(self.session.clone(), self.cause, time.deadline)
+    }
+
+    /// The time since something last happened.
+    pub(crate) fn lap(&mut self) -> Duration {
+        let now = Instant::now();
+        let took = now - self.now;
+        self.now = now;
+        self.elapsed += took;
+        took
+    }
+
+    /// Takes in what came of a hook.
+    pub(crate) fn fold(&mut self, index: u16, again: bool, took: Duration, result: Result<Said, Failure>) {
+        let outcome = match result {
+            Ok(Said::Verdict(Verdict::Continue)) => Outcome::Answered(Verdict::Continue),
+            other => {
+                let Some(hook) = self.chain.hooks().get(usize::from(index)).map(Arc::clone) else { return };
+                match other.and_then(|said| self.accept(index, &hook, said)) {
+                    Ok(verdict) => Outcome::Answered(verdict),
+                    Err(failure) => self.failed(index, &hook, failure),
+                }
+            }
+        };
+        self.chain.record(index, again, took, outcome);
+    }
+
+    fn failed(&mut self, index: u16, hook: &Hook, mut failure: Failure) -> Outcome {
+        self.session.shared().count_failure();
+        let taken_as = failure.taken_as.take().map(Said::Answer);
+        let verdict = match taken_as.map(|said| self.accept(index, hook, said)) {
+            Some(Ok(verdict)) => verdict,
+            Some(Err(_)) | None => hook.on_failure.verdict(&hook.name, &failure),
+        };
+        tracing::warn!(
+            hook = %hook.name, point = self.event.point().name, kind = %failure.kind, detail = %failure.detail,
+            taken_as = %verdict.strength(), "a hook failed",
+        );
+        Outcome::Failed { failure: Box::new(failure), verdict }
+    }
+
+    /// Applies an answer. One whose amendment is refused counts as a failure, and nothing of it takes effect.
+    fn accept(&mut self, index: u16, hook: &Hook, said: Said) -> Result<Verdict, Failure> {
+        let answer = match said {
+            Said::Verdict(verdict) => return Ok(verdict.with_readable_reason(&hook.name)),
+            Said::Answer(answer) => *answer,
+        };
+        let Answer { verdict, amendment, context, notices, remarks, keep_working } = answer;
+        if !amendment.is_empty() && !verdict.strength().is_final() {
+            self.amend(index, hook, &amendment)?;
+        }
+        extend(&mut self.gathered.context, index, context);
+        extend(&mut self.gathered.notices, index, notices);
+        extend(&mut self.gathered.remarks, index, remarks);
+        self.gathered.keep_working.extend(keep_working.map(|what| By { hook: index, what }));
+        Ok(verdict.with_readable_reason(&hook.name))
+    }
+
+    fn amend(&mut self, index: u16, hook: &Hook, amendment: &Amendment) -> Result<(), Failure> {
+        let refused = |why: String| Failure::new(FailureKind::Output, format!("amendment refused: {why}"));
+        if hook.part != Part::Amender {
+            return Err(refused("a gate only judges".to_owned()));
+        }
+        let amended = amendment.apply(&**self.event.payload()).map_err(|error| refused(error.to_string()))?;
+        if let Some(amended) = amended {
+            extend(&mut self.gathered.changes, index, amended.changes);
+            self.event = self.event.amended(amended.payload);
+            self.chain.amended();
+        }
+        Ok(())
+    }
+
+    /// Starts a hook that nobody waits for.
+    fn detach(&mut self, index: u16, hook: &Arc<Hook>, run: Arc<dyn Interceptor>, time: Time) {
+        self.chain.record(index, false, Duration::ZERO, Outcome::Detached);
+        let (session, hook, event, cx) =
+            (self.session.clone(), Arc::clone(hook), self.event.clone(), self.cx(time));
+        let report =
+            Report { session: self.session.clone(), hook: Arc::clone(&hook), event: self.event.clone() };
+        let cut = Report { session: self.session.clone(), hook, event: self.event.clone() };
+        session.node().background().spawn(
+            async move {
+                let began = Instant::now();
+                let result = Guarded::start(&*run, &event, cx, time).await;
+                report.send(result, began.elapsed());
+            },
+            move || cut.cut_short(),
+        );
+    }
+}
