@@ -10,7 +10,7 @@ use lineside_core::budget::{Allowance, Budget};
 use lineside_core::chain::Chain;
 use lineside_core::envelope::Cause;
 use lineside_core::failure::seconds;
-use lineside_core::hook::Hook;
+use lineside_core::hook::{Hook, Selected};
 use lineside_core::receipt::By;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, Verdict};
 use tokio::time::Instant;
@@ -101,9 +101,17 @@ impl<'a> Turn<'a> {
 
     /// Decides whether a hook may start now; what it is not is recorded.
     pub(crate) fn admit(&mut self, index: u16, hook: &Hook, again: bool) -> Option<Time> {
-        if let Some(why) = self.chain.refuses(index).or_else(|| hook.skip(&self.event)) {
-            self.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
-            return None;
+        let selected = match self.chain.refuses(index) {
+            Some(why) => Selected::Skipped(why),
+            None => hook.select(&self.event),
+        };
+        match selected {
+            Selected::Runs => {}
+            Selected::InDoubt(why) => self.gathered.remark(index, why),
+            Selected::Skipped(why) => {
+                self.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
+                return None;
+            }
         }
         match self.budget.allow(hook.timeout, self.elapsed) {
             Allowance::Granted { time: granted, bound } => {

@@ -1,5 +1,6 @@
 //! What is known of a hook apart from how it is run: its name, place in the order, part, and what it declares.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::fmt;
 use std::sync::Arc;
@@ -125,10 +126,21 @@ pub enum Standby {
     Off(SkipReason),
 }
 
+/// Whether a hook runs for an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selected {
+    /// It runs.
+    Runs,
+    /// It runs because its condition could not be decided, for this reason, which the receipt tells.
+    InDoubt(Cow<'static, str>),
+    /// It does not run.
+    Skipped(SkipReason),
+}
+
 /// Decides whether a hook runs for an event.
 pub trait Select: Send + Sync {
-    /// `None` when it runs, otherwise why not.
-    fn skip(&self, event: &AnyEvent) -> Option<SkipReason>;
+    /// Whether it runs for this event as it stands.
+    fn select(&self, event: &AnyEvent) -> Selected;
 
     /// The condition for people to read, e.g. `tool=Shell`.
     fn describe(&self) -> String;
@@ -198,13 +210,23 @@ impl Hook {
         (Reverse(self.priority), self.layer, self.depth, self.registration)
     }
 
+    /// Whether it runs for this event as it stands.
+    #[must_use]
+    pub fn select(&self, event: &AnyEvent) -> Selected {
+        match (&self.standby, &self.select) {
+            (Standby::Off(why), _) => Selected::Skipped(*why),
+            (Standby::Ready, Some(select)) => select.select(event),
+            (Standby::Ready, None) => Selected::Runs,
+        }
+    }
+
     /// Why it does not run for this event; `None` when it does.
     #[must_use]
     pub fn skip(&self, event: &AnyEvent) -> Option<SkipReason> {
-        if let Standby::Off(why) = &self.standby {
-            return Some(*why);
+        match self.select(event) {
+            Selected::Skipped(why) => Some(why),
+            Selected::Runs | Selected::InDoubt(_) => None,
         }
-        self.select.as_ref().and_then(|select| select.skip(event))
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::envelope::AgentKind;
 use crate::event::AnyEvent;
-use crate::hook::Select;
+use crate::hook::{Select, Selected};
 use crate::json::any_string;
 use crate::receipt::SkipReason;
 
@@ -204,8 +204,8 @@ impl Matcher {
 }
 
 impl Select for Matcher {
-    fn skip(&self, event: &AnyEvent) -> Option<SkipReason> {
-        (!self.matches(event)).then_some(SkipReason::Filter)
+    fn select(&self, event: &AnyEvent) -> Selected {
+        if self.matches(event) { Selected::Runs } else { Selected::Skipped(SkipReason::Filter) }
     }
 
     fn describe(&self) -> String {

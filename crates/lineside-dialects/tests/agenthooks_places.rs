@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lineside_core::hook::Standby;
 use lineside_core::{Layer, OnFailure, Part, SkipReason};

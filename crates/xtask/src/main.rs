@@ -15,6 +15,7 @@ mod tools;
 
 mod bench;
 mod docs;
+mod seeded;
 mod test;
 mod tidy;
 
@@ -26,6 +27,7 @@ cargo xtask CHORE
   test [--only STEP[,STEP]] [--list]   everything that must hold, installing what it lacks
   tidy                                 the rules of the repository that no compiler checks
   bench [--quick]                      every bench, and one table of their figures
+  seeded                               the laws' tests against faults seeded for them
   docs                                 the book and the API reference
 
 `test` ends with a line `N passed, N failed` and fails when anything did.
@@ -58,8 +60,9 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["tidy"] => tidy::run(&Workspace::find()?),
         ["bench"] => bench::run(&Workspace::find()?, bench::Length::Full),
         ["bench", "--quick"] => bench::run(&Workspace::find()?, bench::Length::Quick),
+        ["seeded"] => seeded::run(&Workspace::find()?),
         ["docs"] => docs::run(&Workspace::find()?),
-        [chore @ ("test" | "tidy" | "bench" | "docs"), rest @ ..] => {
+        [chore @ ("test" | "tidy" | "bench" | "seeded" | "docs"), rest @ ..] => {
             bail!("`{chore}` does not take `{}`; `cargo xtask` shows what it takes", rest.join(" "))
         }
         [chore, ..] => bail!("there is no chore `{chore}`; `cargo xtask` lists them"),

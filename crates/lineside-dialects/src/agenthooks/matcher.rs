@@ -1,6 +1,6 @@
 //! Which tool calls a hook waits for (AH-21 to AH-27).
 
-use lineside_core::hook::Select;
+use lineside_core::hook::{Select, Selected};
 use lineside_core::json::any_string;
 use lineside_core::{AnyEvent, SkipReason};
 use serde_json::Value;
@@ -20,50 +20,67 @@ impl Filter {
         (tool.is_some() || pattern.is_some()).then_some(Self { tool, pattern })
     }
 
-    fn matches(&self, event: &AnyEvent) -> bool {
+    /// AH-22, AH-24
+    fn search(&self, event: &AnyEvent) -> Search {
         let payload = event.payload();
-        // AH-22, AH-24
-        let tool = self
-            .tool
-            .as_ref()
-            .is_none_or(|tool| payload.text("tool_name").is_some_and(|name| hits(tool, name)));
-        tool && self.pattern.as_ref().is_none_or(|pattern| {
-            payload.value("tool_input").is_some_and(|input| matches_input(pattern, input))
-        })
-    }
-}
-
-/// AH-23. `null` stands for a tool input that is not there.
-fn matches_input(pattern: &Pattern, input: &Value) -> bool {
-    if input.is_null() {
-        return false;
-    }
-    let in_a_value = any_string(input, &mut |text| {
-        let bare = text.trim_end_matches(['\n', '\r']);
-        hits(pattern, text) || (bare.len() < text.len() && hits(pattern, bare))
-    });
-    in_a_value || serde_json::to_string(input).is_ok_and(|text| hits(pattern, &text))
-}
-
-/// AH-25: a search that is given up counts as a match.
-fn hits(pattern: &Pattern, text: &str) -> bool {
-    match pattern.search(text) {
-        Search::Found => true,
-        Search::Absent => false,
-        Search::Exhausted => {
-            tracing::warn!(
-                pattern = pattern.as_str(),
-                steps = MOST_STEPS,
-                "matcher gave up its search; this counts as a match"
-            );
-            true
+        let tool = match (&self.tool, payload.text("tool_name")) {
+            (Some(tool), Some(name)) => tool.search(name),
+            (Some(_), None) => Search::Absent,
+            (None, _) => Search::Found,
+        };
+        let input = match (&self.pattern, payload.value("tool_input")) {
+            (Some(_), _) if tool == Search::Absent => Search::Absent,
+            (Some(pattern), Some(input)) => search_input(pattern, input),
+            (Some(_), None) => Search::Absent,
+            (None, _) => Search::Found,
+        };
+        match (tool, input) {
+            (Search::Absent, _) | (_, Search::Absent) => Search::Absent,
+            (Search::Found, Search::Found) => Search::Found,
+            (Search::Exhausted, _) | (_, Search::Exhausted) => Search::Exhausted,
         }
     }
 }
 
+/// AH-23. `null` stands for a tool input that is not there. One hit is a match; without one, a text whose search was
+/// given up counts.
+fn search_input(pattern: &Pattern, input: &Value) -> Search {
+    if input.is_null() {
+        return Search::Absent;
+    }
+    let mut given_up = false;
+    let mut hits = |text: &str| match pattern.search(text) {
+        Search::Found => true,
+        Search::Absent => false,
+        Search::Exhausted => {
+            given_up = true;
+            false
+        }
+    };
+    let found = any_string(input, &mut |text| {
+        let bare = text.trim_end_matches(['\n', '\r']);
+        hits(text) || (bare.len() < text.len() && hits(bare))
+    }) || serde_json::to_string(input).is_ok_and(|text| hits(&text));
+    match (found, given_up) {
+        (true, _) => Search::Found,
+        (false, true) => Search::Exhausted,
+        (false, false) => Search::Absent,
+    }
+}
+
 impl Select for Filter {
-    fn skip(&self, event: &AnyEvent) -> Option<SkipReason> {
-        (!self.matches(event)).then_some(SkipReason::Filter)
+    fn select(&self, event: &AnyEvent) -> Selected {
+        match self.search(event) {
+            Search::Found => Selected::Runs,
+            Search::Absent => Selected::Skipped(SkipReason::Filter),
+            // AH-25
+            Search::Exhausted => Selected::InDoubt(
+                format!(
+                    "the search of its matcher was given up after {MOST_STEPS} steps and counts as a match"
+                )
+                .into(),
+            ),
+        }
     }
 
     fn describe(&self) -> String {
@@ -79,14 +96,18 @@ impl Select for Filter {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Filter, Pattern, Select as _};
+    use super::{Filter, Pattern, Select as _, Selected, SkipReason};
     use crate::agenthooks::samples::event;
 
     fn check(tool: &str, pattern: &str, name: &str, input: &Value, runs: bool) {
         let compile = |text: &str| (!text.is_empty()).then(|| Pattern::compile(text).unwrap());
         let filter = Filter::new(compile(tool), compile(pattern)).unwrap();
         let event = event("before_tool", json!({"tool_name": name, "tool_input": input}));
-        assert_eq!(filter.skip(&event).is_none(), runs, "{tool} {pattern} {input}");
+        assert_eq!(
+            filter.select(&event) != Selected::Skipped(SkipReason::Filter),
+            runs,
+            "{tool} {pattern} {input}"
+        );
     }
 
     #[test]
@@ -129,7 +150,7 @@ mod tests {
         // AH-23
         let filter = Filter::new(None, Pattern::compile("").ok()).unwrap();
         let event = event("after_tool", json!({"tool_name": "Shell", "tool_output": "x"}));
-        assert!(filter.skip(&event).is_some());
+        assert_eq!(filter.select(&event), Selected::Skipped(SkipReason::Filter));
     }
 
     #[test]

@@ -1,0 +1,105 @@
+//! `cargo xtask seeded`: every law's test is seen to fail against a fault seeded for it.
+//!
+//! `tests/faults/law_02_a_block_is_final.patch` breaks law 2 in a copy of the tracked files; the test that bears the
+//! law's name has to fail there, and all tests of the laws have to pass without any fault.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::paint::Ink;
+use crate::programme::{self, FOR_A_BUILD, FOR_A_RUN};
+use crate::workspace::Workspace;
+
+/// One fault: the patch and the test that has to catch it.
+struct Fault {
+    patch: PathBuf,
+    test: String,
+}
+
+/// Seeds each fault in turn and reports those that no test caught.
+pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
+    let faults = faults(&workspace.root.join("tests/faults"))?;
+    let copy = workspace.target.join("seeded");
+    let mut missed = Vec::new();
+    for fault in &faults {
+        copy_tracked(&workspace.root, &copy)?;
+        let mut apply = Command::new("git");
+        apply.args(["apply", "--whitespace=nowarn"]).arg(&fault.patch).current_dir(&copy);
+        programme::must(&mut apply, FOR_A_RUN)
+            .with_context(|| "the fault does not fit the sources any more")?;
+        let mut test = workspace.cargo(["test", "--quiet", "-p", "lineside", "--test", "laws", "--"]);
+        test.arg(&fault.test)
+            .current_dir(&copy)
+            .env("CARGO_TARGET_DIR", workspace.target.join("seeded-target"));
+        let ended = programme::watch(&mut test, FOR_A_BUILD)?;
+        let caught = ended.lines.iter().any(|line| line.contains("test result: FAILED"));
+        let verdict = if caught { Ink::Green.on("caught") } else { Ink::Red.on("missed") };
+        println!("{verdict} {}", fault.test);
+        if !caught {
+            missed.push(&fault.test);
+        }
+    }
+    println!("{} passed, {} failed", faults.len() - missed.len(), missed.len());
+    Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn faults(folder: &Path) -> Result<Vec<Fault>> {
+    let mut faults = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let patch = entry?.path();
+        if patch.extension().is_some_and(|extension| extension == "patch") {
+            let stem = patch.file_stem().unwrap_or_default().to_string_lossy();
+            let test = test_of(&stem).with_context(|| format!("{stem} is not named law_NN_test"))?;
+            faults.push(Fault { test: test.to_owned(), patch });
+        }
+    }
+    ensure!(!faults.is_empty(), "{} holds no patch", folder.display());
+    faults.sort_by(|a, b| a.patch.cmp(&b.patch));
+    Ok(faults)
+}
+
+/// The test that a fault is for: `law_02_a_block_is_final` is for `a_block_is_final`.
+fn test_of(stem: &str) -> Option<&str> {
+    let (number, test) = stem.strip_prefix("law_")?.split_once('_')?;
+    (number.len() == 2 && number.bytes().all(|digit| digit.is_ascii_digit())).then_some(test)
+}
+
+/// Brings a copy of the tracked files up to date. What has not changed keeps its time, so that little is built anew.
+fn copy_tracked(root: &Path, copy: &Path) -> Result<()> {
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output()?;
+    if !listed.status.success() {
+        bail!("`git ls-files` failed; the faults are seeded in a copy of what git tracks");
+    }
+    fs::create_dir_all(copy)?;
+    // A repository of its own, so that git takes the paths of a patch from here.
+    programme::must(Command::new("git").args(["init", "--quiet"]).current_dir(copy), FOR_A_RUN)?;
+    for name in listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let name = String::from_utf8_lossy(name);
+        let (from, to) = (root.join(&*name), copy.join(&*name));
+        let Ok(text) = fs::read(&from) else { continue };
+        if fs::read(&to).is_ok_and(|there| there == text) {
+            continue;
+        }
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::copy(&from, &to).with_context(|| format!("cannot copy {name}"))?;
+        fs::write(&to, text)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_of;
+
+    #[test]
+    fn a_fault_names_its_test() {
+        assert_eq!(test_of("law_02_a_block_is_final"), Some("a_block_is_final"));
+        assert_eq!(test_of("a_block_is_final"), None);
+        assert_eq!(test_of("law_x_a"), None);
+    }
+}
