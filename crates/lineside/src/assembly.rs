@@ -24,6 +24,8 @@ pub struct Assembly {
 /// One hook that was found, at one of its points.
 #[derive(Debug, Clone)]
 pub struct Found {
+    /// Which hook of the load it is, counted from 0: the same for each of its points.
+    pub number: usize,
     /// What is known of it.
     pub hook: Hook,
     /// The point.
@@ -86,6 +88,7 @@ impl Assembly {
     /// More hooks at one point than can be numbered.
     pub fn load(&self, places: &Places) -> Result<Report, RegisterHookError> {
         let mut report = Report::default();
+        let mut number = 0;
         for dialect in &self.dialects {
             let loaded = dialect.load(places);
             let log = loaded.log.map(|target| Arc::new(DebugLog::to(target)));
@@ -103,9 +106,11 @@ impl Assembly {
                         Standby::Off(why) => State::Off(*why),
                     };
                     let (hook, trigger) = (found.hook.clone(), found.trigger.clone());
-                    report.hooks.push(Found { hook: hook.clone(), point: point.name, trigger, state });
+                    let found = Found { number, hook: hook.clone(), point: point.name, trigger, state };
+                    report.hooks.push(found);
                     installed.push(Installed { point, hook, run: Arc::clone(&run) as _ });
                 }
+                number += 1;
             }
             self.bus.install(dialect.name(), installed)?;
             report.diagnostics.extend(loaded.diagnostics);

@@ -1,0 +1,52 @@
+//! Law 6. Time is virtual.
+
+use lineside::core::{FailureKind, Outcome};
+use lineside::prelude::*;
+use tokio::time::{Instant, sleep};
+
+use crate::{outcome, session, shell};
+
+#[tokio::test(start_paused = true)]
+async fn budgets_nest() {
+    let (_bus, root) = session().await;
+    for (name, priority) in [("first", 3), ("second", 2), ("third", 1)] {
+        root.intercept::<BeforeTool>(name)
+            .priority(priority)
+            .timeout(millis(400))
+            .on_failure(OnFailure::Continue)
+            .gate(async |_, _| {
+                sleep(secs(60)).await;
+                Verdict::Continue
+            })
+            .unwrap();
+    }
+    let began = Instant::now();
+    let decision = root.event(shell("ls")).within(millis(500)).publish().await.unwrap();
+    assert_eq!(began.elapsed().as_millis(), 500, "the event's time is not exceeded");
+    let detail = |name| match outcome(&decision, name) {
+        Outcome::Failed { failure, .. } if failure.kind == FailureKind::Timeout => {
+            failure.detail.into_owned()
+        }
+        other => panic!("{name}: {other:?}"),
+    };
+    assert_eq!(detail("first"), "timed out after 0.4 s");
+    assert_eq!(detail("second"), "timed out after 0.1 s, which was all that was left of the event's time");
+    assert_eq!(detail("third"), "the event's 0.5 s were used up, most of them by hook \"first\"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn d08_guards_not_reached_count_as_failed() {
+    let (_bus, root) = session().await;
+    root.intercept::<BeforeTool>("slow")
+        .priority(1)
+        .on_failure(OnFailure::Continue)
+        .gate(async |_, _| {
+            sleep(secs(60)).await;
+            Verdict::Continue
+        })
+        .unwrap();
+    root.intercept::<BeforeTool>("guard").gate(async |_, _| Verdict::Continue).unwrap();
+    let decision = root.event(shell("ls")).within(millis(100)).publish().await.unwrap();
+    assert!(decision.is_refused(), "a guard that had no time blocks");
+    assert_eq!(&*decision.author().unwrap().name, "guard");
+}

@@ -1,0 +1,98 @@
+//! Law 7, with real processes.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use lineside::Assembly;
+use lineside::core::{FailureKind, Outcome};
+use lineside::dialects::{Places, Trust};
+use lineside::prelude::*;
+
+use crate::{outcome, shell};
+
+/// An Agent Hooks folder in a project of its own.
+fn project(front: &str, script: &str) -> tempfile::TempDir {
+    let project = tempfile::tempdir().unwrap();
+    let scripts = project.path().join(".agents/hooks/h/scripts");
+    std::fs::create_dir_all(&scripts).unwrap();
+    let hook = format!("---\nname: h\ndescription: d\ntrigger: before_tool\n{front}\n---\n");
+    std::fs::write(scripts.parent().unwrap().join("HOOK.md"), hook).unwrap();
+    std::fs::write(scripts.join("run.sh"), script).unwrap();
+    std::fs::set_permissions(scripts.join("run.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    project
+}
+
+async fn loaded(project: &Path) -> (Assembly, Session) {
+    let assembly = Assembly::new(Bus::new());
+    let places = Places {
+        environment: std::collections::BTreeMap::new(),
+        project_root: Some(project.to_owned()),
+        cwd: project.to_owned(),
+        trust: Trust::Granted,
+    };
+    assert_eq!(assembly.load(&places).unwrap().hooks.len(), 1);
+    let root = project.to_str().unwrap();
+    let session = assembly.bus().session("s").project_root(root).open().await.unwrap();
+    (assembly, session)
+}
+
+/// The processes of this machine whose command line names the project.
+fn processes_of(project: &Path) -> Vec<String> {
+    let needle = project.to_str().unwrap();
+    let mut found = Vec::new();
+    for process in std::fs::read_dir("/proc").unwrap().flatten() {
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        if line.contains(needle) {
+            found.push(line);
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn no_process_outlives_its_hook() {
+    // The script and a child that ignores the polite signal; both carry the project's path in their command line.
+    let script =
+        "#!/bin/sh\ntrap '' TERM\nsh -c 'trap \"\" TERM; sleep 600; : '\"$AGENT_HOOK_DIR\" &\nsleep 600\n";
+    let project = project("timeout: 300", script);
+    let (assembly, session) = loaded(project.path()).await;
+    let decision = session.publish(shell("ls")).await.unwrap();
+    let Outcome::Failed { failure, .. } = outcome(&decision, "h") else { panic!("it had no time to answer") };
+    assert_eq!(failure.kind, FailureKind::Timeout);
+    assert!(assembly.drain(secs(5)).await.is_clean());
+    assert_eq!(processes_of(project.path()), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_publisher_that_gives_up_ends_the_process() {
+    let project =
+        project("timeout: 60000", "#!/bin/sh\necho started > \"$AGENT_HOOK_DIR/started\"\nsleep 600\n");
+    let (assembly, session) = loaded(project.path()).await;
+    let started = project.path().join(".agents/hooks/h/started");
+    let publishing = session.publish(shell("ls"));
+    let until_started = async {
+        while !started.exists() {
+            tokio::time::sleep(millis(5)).await;
+        }
+    };
+    tokio::select! {
+        _ = publishing => panic!("the hook never answers"),
+        () = until_started => {}
+    }
+    assert!(assembly.drain(secs(5)).await.is_clean());
+    assert_eq!(processes_of(project.path()), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_foreign_hook_blocks_amends_and_is_inherited() {
+    let script = "#!/bin/sh\nread -r event\ncase $event in *danger*) echo 'not that' >&2; exit 2;; esac\n\
+                  printf '%s' '{\"modified_input\": {\"command\": \"ls -l\"}, \"additional_context\": \"noted\"}'\n";
+    let project = project("priority: 9", script);
+    let (_assembly, session) = loaded(project.path()).await;
+    let child = session.subagent("child").open().await.unwrap();
+    assert_eq!(child.publish(shell("danger")).await.unwrap().verdict(), &Verdict::block("not that"));
+    let decision = child.publish(shell("ls")).await.unwrap();
+    assert_eq!(decision.payload().command(), Some("ls -l"));
+    assert_eq!(child.collect().ready().accept()[0].text, "noted");
+}
