@@ -28,6 +28,24 @@ async fn the_decision_is_about_the_bytes_that_run() {
 }
 
 #[tokio::test]
+async fn what_came_with_an_earlier_judgement_is_taken_back() {
+    let (_bus, root) = session().await;
+    root.intercept::<BeforeTool>("notes")
+        .priority(2)
+        .gate(async |call: lineside::core::Event<BeforeTool>, _| {
+            Judgement::from(Verdict::Continue).append(call.command().unwrap().to_owned())
+        })
+        .unwrap();
+    root.intercept::<BeforeTool>("rewrites")
+        .priority(1)
+        .amend(async |_, _| Reply::amend(BeforeTool::amend().tool_input(json!({"command": "other"}))))
+        .unwrap();
+    let decision = root.publish(shell("ls")).await.unwrap();
+    let texts: Vec<_> = decision.context().iter().map(|by| by.what.text.as_str()).collect();
+    assert_eq!(texts, ["other"]);
+}
+
+#[tokio::test]
 async fn an_approval_of_an_earlier_payload_counts_for_nothing() {
     let (_bus, root) = session().await;
     root.intercept::<BeforeTool>("approves").priority(2).amend(async |_, _| Verdict::Allow).unwrap();

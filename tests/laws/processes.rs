@@ -8,7 +8,7 @@ use lineside::core::{FailureKind, Outcome};
 use lineside::dialects::{Places, Trust};
 use lineside::prelude::*;
 
-use crate::{outcome, shell};
+use crate::{outcome, ran, shell};
 
 /// An Agent Hooks folder in a project of its own.
 fn project(front: &str, script: &str) -> tempfile::TempDir {
@@ -95,4 +95,38 @@ async fn a_foreign_hook_blocks_amends_and_is_inherited() {
     let decision = child.publish(shell("ls")).await.unwrap();
     assert_eq!(decision.payload().command(), Some("ls -l"));
     assert_eq!(child.collect().ready().accept()[0].text, "noted");
+}
+
+#[tokio::test]
+async fn a_foreign_guard_judges_what_a_native_hook_has_changed_since() {
+    let script = "#!/bin/sh\nread -r event\ncase $event in *danger*) echo 'not that' >&2; exit 2;; esac\n";
+    let project = project("priority: 999", script);
+    let (_assembly, session) = loaded(project.path()).await;
+    session
+        .intercept::<BeforeTool>("rewrites")
+        .priority(1)
+        .amend(async |_, _| Reply::amend(BeforeTool::amend().tool_input(json!({"command": "danger"}))))
+        .unwrap();
+    let decision = session.publish(shell("ls")).await.unwrap();
+    assert_eq!(ran(&decision), ["h", "rewrites", "h"]);
+    assert_eq!(decision.verdict(), &Verdict::block("not that"));
+}
+
+#[tokio::test]
+async fn d06_two_hooks_that_undo_each_other_end_in_an_error_that_names_both() {
+    let script = "#!/bin/sh\nread -r event\nprintf '%s' '{\"modified_input\": {\"command\": \"mine\"}}'\n";
+    let project = project("priority: 999\non_failure: block", script);
+    let (_assembly, session) = loaded(project.path()).await;
+    session
+        .intercept::<BeforeTool>("undoes")
+        .priority(1)
+        .amend(async |_, _| Reply::amend(BeforeTool::amend().tool_input(json!({"command": "ls"}))))
+        .unwrap();
+    let decision = session.publish(shell("ls")).await.unwrap();
+    let reason = decision.reason().unwrap().as_str();
+    assert_eq!(
+        reason,
+        "hook \"h\" failed: amendment refused: hook \"undoes\" amended after it, and it amends once more"
+    );
+    assert_eq!(decision.payload().command(), Some("ls"), "no partial rewrite is used");
 }

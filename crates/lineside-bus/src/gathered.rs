@@ -20,6 +20,13 @@ impl Gathered {
         self.remarks.push(By { hook, what: what.into() });
     }
 
+    /// Takes back what a hook gave beside its verdict when it judged for the first time.
+    pub(crate) fn forget(&mut self, hook: u16) {
+        self.context.retain(|by| by.hook != hook);
+        self.notices.retain(|by| by.hook != hook);
+        self.keep_working.retain(|by| by.hook != hook);
+    }
+
     pub(crate) fn notice(&mut self, hook: u16, what: Notice) {
         self.notices.push(By { hook, what });
     }

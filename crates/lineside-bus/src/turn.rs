@@ -65,12 +65,12 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Every hook in its turn, then once more the gates that judged an earlier payload.
+    /// Every hook in its turn, then once more those that judged an earlier payload and have to judge this one.
     pub(crate) async fn walk(&mut self, plan: &PointPlan) {
         for group in plan.interceptors.groups() {
             self.group(plan, group.clone(), false).await;
         }
-        let stale = self.chain.stale_gates();
+        let stale = self.chain.stale();
         let hooks = Arc::clone(self.chain.hooks());
         let priority = |index: &u16| hooks.get(usize::from(*index)).map(|hook| hook.priority);
         for together in stale.chunk_by(|a, b| priority(a) == priority(b)) {
@@ -153,6 +153,10 @@ impl<'a> Turn<'a> {
 
     /// Takes in what came of a hook.
     pub(crate) fn fold(&mut self, index: u16, again: bool, took: Duration, result: Result<Said, Failure>) {
+        if again {
+            // The later judgement takes the place of the earlier, and so does what came with it.
+            self.gathered.forget(index);
+        }
         let outcome = match result {
             Ok(Said::Verdict(Verdict::Continue)) => Outcome::Answered(Verdict::Continue),
             other => {
@@ -204,9 +208,13 @@ impl<'a> Turn<'a> {
         }
         let amended = amendment.apply(&**self.event.payload()).map_err(|error| refused(error.to_string()))?;
         if let Some(amended) = amended {
+            if self.chain.has_run(index) {
+                let other = self.chain.last_author().map_or("", |author| &author.name);
+                return Err(refused(format!("hook \"{other}\" amended after it, and it amends once more")));
+            }
             extend(&mut self.gathered.changes, index, amended.changes);
             self.event = self.event.amended(amended.payload);
-            self.chain.amended();
+            self.chain.amended(index);
         }
         Ok(())
     }

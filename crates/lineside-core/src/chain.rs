@@ -1,12 +1,12 @@
 //! Folding the answers of one event's hooks into a verdict: a pure state machine.
 //!
 //! It holds the laws of the decision: a block is final and ends the chain; the reason is that of the first in plan
-//! order; a gate that judged an earlier payload judges once more; an approval of an earlier payload counts for nothing.
+//! order; who judged an earlier payload judges once more; an approval of an earlier payload counts for nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::hook::{AfterBlock, Hook};
+use crate::hook::{AfterBlock, Hook, NATIVE, Part};
 use crate::receipt::{Outcome, Run, SkipReason};
 use crate::verdict::{Standing, Strength, Verdict};
 
@@ -15,7 +15,8 @@ use crate::verdict::{Standing, Strength, Verdict};
 pub struct Chain {
     hooks: Arc<[Arc<Hook>]>,
     runs: Vec<Run>,
-    version: u32,
+    /// The authors of the versions that the payload has had so far, the first version's left out.
+    authors: Vec<u16>,
     ended_by: Option<u16>,
 }
 
@@ -24,21 +25,40 @@ impl Chain {
     #[must_use]
     pub fn new(hooks: Arc<[Arc<Hook>]>) -> Self {
         let runs = Vec::with_capacity(hooks.len());
-        Self { hooks, runs, version: 0, ended_by: None }
+        Self { hooks, runs, authors: Vec::new(), ended_by: None }
     }
 
     /// Why the hook at this place may not run any more; `None` when it may.
     #[must_use]
     pub fn refuses(&self, hook: u16) -> Option<SkipReason> {
-        let ended_by = self.hooks.get(usize::from(self.ended_by?))?;
-        let hook = self.hooks.get(usize::from(hook))?;
+        let ended_by = self.hook(self.ended_by?)?;
+        let hook = self.hook(hook)?;
         let within = hook.after_block == AfterBlock::RunWithinDialect && hook.dialect == ended_by.dialect;
         (!within).then_some(SkipReason::Blocked)
     }
 
-    /// The payload has a new version from now on.
-    pub fn amended(&mut self) {
-        self.version += 1;
+    /// The hook at this place has given the payload a new version.
+    pub fn amended(&mut self, by: u16) {
+        self.authors.push(by);
+    }
+
+    /// How many amendments the payload has taken.
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        // A hook amends at most once, and a plan numbers its hooks in 16 bits.
+        u32::try_from(self.authors.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The hook that amended last.
+    #[must_use]
+    pub fn last_author(&self) -> Option<&Hook> {
+        self.hook(*self.authors.last()?)
+    }
+
+    /// Whether the hook at this place has had its turn.
+    #[must_use]
+    pub fn has_run(&self, hook: u16) -> bool {
+        self.runs.iter().any(|run| run.hook == hook)
     }
 
     /// Records what became of the hook at this place.
@@ -47,7 +67,8 @@ impl Chain {
         if ends && self.ended_by.is_none_or(|first| hook < first) {
             self.ended_by = Some(hook);
         }
-        self.runs.push(Run { hook, version: self.version, again, took, outcome });
+        let version = self.version();
+        self.runs.push(Run { hook, version, again, took, outcome });
     }
 
     /// Whether a block or stop has ended it.
@@ -56,21 +77,37 @@ impl Chain {
         self.ended_by.is_some()
     }
 
-    /// The gates that judged an earlier payload than the present one and have to judge once more, in plan order.
+    /// The hooks that judged an earlier payload than the present one and have to judge once more, in plan order.
     /// None once the chain has ended.
+    ///
+    /// Gates are asked again whoever amended. An amender of a foreign format is asked again only if a hook of another
+    /// format amended after it: among its own, its page fixes how often each runs.
     #[must_use]
-    pub fn stale_gates(&self) -> Vec<u16> {
-        if self.has_ended() || self.version == 0 {
+    pub fn stale(&self) -> Vec<u16> {
+        if self.has_ended() || self.authors.is_empty() {
             return Vec::new();
         }
-        let judged_earlier = |run: &&Run| {
-            run.version < self.version
-                && run.outcome.verdict().is_some()
-                && self.hooks.get(usize::from(run.hook)).is_some_and(|hook| hook.part.is_gate())
-        };
-        let mut stale: Vec<u16> = self.runs.iter().filter(judged_earlier).map(|run| run.hook).collect();
+        let mut stale: Vec<u16> =
+            self.runs.iter().filter(|run| self.is_stale(run)).map(|run| run.hook).collect();
         stale.sort_unstable();
         stale
+    }
+
+    fn is_stale(&self, run: &Run) -> bool {
+        let (Some(hook), Some(_)) = (self.hook(run.hook), run.outcome.verdict()) else { return false };
+        let judged = usize::try_from(run.version).unwrap_or(usize::MAX);
+        let mut later = self.authors.iter().skip(judged);
+        match hook.part {
+            Part::Gate | Part::LoneGate => later.next().is_some(),
+            Part::Amender if hook.dialect != NATIVE => {
+                later.any(|author| self.hook(*author).is_some_and(|author| author.dialect != hook.dialect))
+            }
+            Part::Amender | Part::Detached | Part::Observer => false,
+        }
+    }
+
+    fn hook(&self, index: u16) -> Option<&Hook> {
+        self.hooks.get(usize::from(index)).map(|hook| &**hook)
     }
 
     /// What has run so far, in the order in which it was recorded.
@@ -113,7 +150,7 @@ impl Chain {
             return Standing::default();
         };
         let strength = verdict.strength();
-        let outdated = run.version < self.version;
+        let outdated = run.version < self.version();
         if outdated && !run.again && self.has_judged_again(run.hook) {
             return Standing::default();
         }

@@ -146,6 +146,9 @@ pub trait Select: Send + Sync {
     fn describe(&self) -> String;
 }
 
+/// The dialect of hooks that the program registers itself.
+pub const NATIVE: &str = "native";
+
 /// A hook, apart from how it is run.
 #[derive(Clone)]
 pub struct Hook {
@@ -188,7 +191,7 @@ impl Hook {
         Self {
             name: name.into(),
             source: Arc::from(""),
-            dialect: "native",
+            dialect: NATIVE,
             origin: None,
             layer: Layer::Session,
             depth: 0,
