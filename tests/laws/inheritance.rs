@@ -26,6 +26,15 @@ async fn hooks_are_inherited() {
 }
 
 #[tokio::test]
+async fn a_hook_of_the_bus_reaches_the_subagents_of_a_session_that_is_closed() {
+    let (bus, root) = session().await;
+    let child = root.subagent("child").open().await.unwrap();
+    root.close().await;
+    bus.intercept::<BeforeTool>("late").gate(async |_, _| Verdict::block("no")).unwrap();
+    assert!(child.publish(shell("ls")).await.unwrap().is_refused());
+}
+
+#[tokio::test]
 async fn self_and_children_reach_as_far_as_they_say() {
     let (_bus, root) = session().await;
     let hook = |name: &str, reach| {

@@ -28,6 +28,21 @@ async fn the_decision_is_about_the_bytes_that_run() {
 }
 
 #[tokio::test]
+async fn a_guard_that_its_matcher_left_out_is_asked_about_what_the_payload_has_become() {
+    let (_bus, root) = session().await;
+    root.intercept::<BeforeTool>("guard")
+        .priority(2)
+        .matching(text("rm -rf"))
+        .gate(async |_, _| Verdict::block("not that"))
+        .unwrap();
+    root.intercept::<BeforeTool>("rewrites")
+        .priority(1)
+        .amend(async |_, _| Reply::amend(BeforeTool::amend().tool_input(json!({"command": "rm -rf /"}))))
+        .unwrap();
+    assert!(root.publish(shell("ls")).await.unwrap().is_refused());
+}
+
+#[tokio::test]
 async fn what_came_with_an_earlier_judgement_is_taken_back() {
     let (_bus, root) = session().await;
     root.intercept::<BeforeTool>("notes")

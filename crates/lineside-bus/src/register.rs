@@ -180,6 +180,20 @@ impl<P: Amend> Intercepting<P> {
         self.register(Part::Amender, Closure::<P, Reply<P>, F>::new(run))
     }
 
+    /// As [`amend`](Self::amend), for a closure that may return an error, which is a failure of the hook.
+    ///
+    /// # Errors
+    /// As [`gate`](Self::gate).
+    pub fn try_amend<F, Fut, R, E>(self, run: F) -> Result<Registration, RegisterHookError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R, E>> + Send + 'static,
+        R: Into<Reply<P>> + 'static,
+        E: std::fmt::Display + 'static,
+    {
+        self.register(Part::Amender, Fallible(Closure::<P, Reply<P>, F>::new(run)))
+    }
+
     /// Registers an actor that may change the payload too. It runs alone.
     ///
     /// # Errors

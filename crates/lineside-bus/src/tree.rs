@@ -101,6 +101,15 @@ impl Node {
         self.branch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The session at the root of its tree.
+    fn root(this: &Arc<Self>) -> Arc<Self> {
+        let mut node = this;
+        while let Some(parent) = &node.parent {
+            node = parent;
+        }
+        Arc::clone(node)
+    }
+
     /// The session and its ancestors, each with its distance.
     fn lineage(&self) -> impl Iterator<Item = (u32, &Node)> {
         (0..).zip(std::iter::successors(Some(self), |node| node.parent.as_deref()))
@@ -223,49 +232,79 @@ impl Tree {
             }
             (gone, next)
         };
-        let (gone, next) = match place {
+        let (edited, compiled) = match place {
             Place::Bus => {
-                let mut own = tree.root_hooks.clone();
-                let edited = edit(&mut own, &mut numbers);
-                let tables = Arc::new(Tables { own: Table::compile(&own)?, for_children: None });
-                tree.root_hooks = own;
-                tree.root_tables = Arc::clone(&tables);
-                for node in tree.sessions.values().filter(|node| node.parent.is_none()) {
-                    tree.refresh(node, &tables)?;
+                let previous = tree.root_hooks.clone();
+                let edited = edit(&mut tree.root_hooks, &mut numbers);
+                match tree.compile_all() {
+                    Ok((root_tables, compiled)) => {
+                        tree.root_tables = root_tables;
+                        (edited, compiled)
+                    }
+                    Err(error) => {
+                        tree.root_hooks = previous;
+                        return Err(error);
+                    }
                 }
-                edited
             }
             Place::Session(node) => {
                 let previous = node.branch().own.clone();
                 let edited = edit(&mut node.branch().own, &mut numbers);
-                let above = match &node.parent {
-                    Some(parent) => Tables::of_child(&parent.tables.load()),
-                    None => Tables::of_child(&tree.root_tables),
-                };
-                if let Err(error) = tree.refresh(node, &above) {
-                    node.branch().own = previous;
-                    return Err(error);
+                match tree.compile_below(node, &tree.above(node)) {
+                    Ok(compiled) => (edited, compiled),
+                    Err(error) => {
+                        node.branch().own = previous;
+                        return Err(error);
+                    }
                 }
-                edited
             }
         };
-        tree.registrations = next;
-        Ok((numbers, gone))
+        for (node, tables) in compiled {
+            node.tables.store(tables);
+        }
+        tree.registrations = edited.1;
+        Ok((numbers, edited.0))
     }
 }
 
+/// New plans for sessions; nothing has changed until they are stored.
+type Compiled = Vec<(Arc<Node>, Arc<Tables>)>;
+
 impl Inner {
-    /// Gives a session and everything below it the plans that follow from what is above it.
-    fn refresh(&self, node: &Arc<Node>, above: &Arc<Tables>) -> Result<(), CompilePlanError> {
+    /// What a session without hooks of its own is under.
+    fn above(&self, node: &Node) -> Arc<Tables> {
+        match &node.parent {
+            Some(parent) => Tables::of_child(&parent.tables.load()),
+            None => Tables::of_child(&self.root_tables),
+        }
+    }
+
+    /// The plans of every session, as they follow from the hooks of the bus.
+    fn compile_all(&self) -> Result<(Arc<Tables>, Compiled), CompilePlanError> {
+        let root_tables = Arc::new(Tables { own: Table::compile(&self.root_hooks)?, for_children: None });
+        // A root that is closed may have open sessions below it.
+        let mut roots: Vec<Arc<Node>> = self.sessions.values().map(Node::root).collect();
+        roots.sort_unstable_by_key(Arc::as_ptr);
+        roots.dedup_by_key(|root| Arc::as_ptr(root));
+        let mut compiled = Vec::new();
+        for root in &roots {
+            compiled.extend(self.compile_below(root, &root_tables)?);
+        }
+        Ok((root_tables, compiled))
+    }
+
+    /// The plans of a session and of everything below it, as they follow from what is above it.
+    fn compile_below(&self, node: &Arc<Node>, above: &Arc<Tables>) -> Result<Compiled, CompilePlanError> {
+        let mut compiled = Vec::new();
         let mut waiting = vec![(Arc::clone(node), Arc::clone(above))];
         while let Some((node, above)) = waiting.pop() {
             let tables = if node.branch().own.is_empty() { above } else { Arc::new(self.compile(&node)?) };
             let for_children = Tables::of_child(&tables);
-            node.tables.store(tables);
             let children = node.branch().children.iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
             waiting.extend(children.into_iter().map(|child| (child, Arc::clone(&for_children))));
+            compiled.push((node, tables));
         }
-        Ok(())
+        Ok(compiled)
     }
 
     fn compile(&self, node: &Node) -> Result<Tables, CompilePlanError> {

@@ -12,7 +12,9 @@ use lineside_core::envelope::Cause;
 use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
 use lineside_core::receipt::By;
-use lineside_core::{Amendment, Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, Verdict};
+use lineside_core::{
+    Amendment, Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, SkipReason, Verdict,
+};
 use tokio::time::Instant;
 
 use crate::cx::Cx;
@@ -72,8 +74,12 @@ impl<'a> Turn<'a> {
         }
         let stale = self.chain.stale();
         let hooks = Arc::clone(self.chain.hooks());
-        let priority = |index: &u16| hooks.get(usize::from(*index)).map(|hook| hook.priority);
-        for together in stale.chunk_by(|a, b| priority(a) == priority(b)) {
+        let gate = |index: &u16| {
+            let hook = hooks.get(usize::from(*index))?;
+            (hook.part == Part::Gate).then_some(hook.priority)
+        };
+        // As in the first round, only gates of equal priority run at the same time.
+        for together in stale.chunk_by(|a, b| gate(a).is_some() && gate(a) == gate(b)) {
             self.group(plan, together.iter().copied(), true).await;
         }
     }
@@ -109,7 +115,7 @@ impl<'a> Turn<'a> {
             Selected::Runs => {}
             Selected::InDoubt(why) => self.gathered.remark(index, why),
             Selected::Skipped(why) => {
-                self.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
+                self.skip(index, again, why);
                 return None;
             }
         }
@@ -122,6 +128,16 @@ impl<'a> Turn<'a> {
                 self.fold(index, again, Duration::ZERO, Err(failure));
                 None
             }
+        }
+    }
+
+    /// Records that a hook does not run. One that was left out before as well is not told of twice.
+    fn skip(&mut self, index: u16, again: bool, why: SkipReason) {
+        if again {
+            self.gathered.forget(index);
+        }
+        if !again || self.chain.has_judged(index) {
+            self.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
         }
     }
 
@@ -208,7 +224,7 @@ impl<'a> Turn<'a> {
         }
         let amended = amendment.apply(&**self.event.payload()).map_err(|error| refused(error.to_string()))?;
         if let Some(amended) = amended {
-            if self.chain.has_run(index) {
+            if self.chain.has_judged(index) {
                 let other = self.chain.last_author().map_or("", |author| &author.name);
                 return Err(refused(format!("hook \"{other}\" amended after it, and it amends once more")));
             }

@@ -55,10 +55,10 @@ impl Chain {
         self.hook(*self.authors.last()?)
     }
 
-    /// Whether the hook at this place has had its turn.
+    /// Whether the hook at this place has said something, or is taken to have.
     #[must_use]
-    pub fn has_run(&self, hook: u16) -> bool {
-        self.runs.iter().any(|run| run.hook == hook)
+    pub fn has_judged(&self, hook: u16) -> bool {
+        self.runs.iter().any(|run| run.hook == hook && run.outcome.verdict().is_some())
     }
 
     /// Records what became of the hook at this place.
@@ -94,7 +94,13 @@ impl Chain {
     }
 
     fn is_stale(&self, run: &Run) -> bool {
-        let (Some(hook), Some(_)) = (self.hook(run.hook), run.outcome.verdict()) else { return false };
+        let Some(hook) = self.hook(run.hook) else { return false };
+        // A hook that its matcher left out may be meant by what the payload has become.
+        let considered =
+            run.outcome.verdict().is_some() || run.outcome == Outcome::Skipped(SkipReason::Filter);
+        if !considered {
+            return false;
+        }
         let judged = usize::try_from(run.version).unwrap_or(usize::MAX);
         let mut later = self.authors.iter().skip(judged);
         match hook.part {

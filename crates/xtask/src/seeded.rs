@@ -34,6 +34,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
         test.arg(&fault.test)
             .current_dir(&copy)
             .env("CARGO_TARGET_DIR", workspace.target.join("seeded-target"));
+        test.env("RUST_BACKTRACE", "0");
         let ended = programme::watch(&mut test, FOR_A_BUILD)?;
         let caught = ended.lines.iter().any(|line| line.contains("test result: FAILED"));
         let verdict = if caught { Ink::Green.on("caught") } else { Ink::Red.on("missed") };
