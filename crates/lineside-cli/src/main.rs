@@ -1,2 +1,62 @@
-//! Entry.
-fn main() {}
+//! The command `lineside`: reads the arguments, starts a runtime, and turns what comes back into an exit status.
+//!
+//! It leaves everything else to one file for each subcommand.
+
+mod cli;
+
+mod run;
+mod explain;
+mod list;
+mod test;
+mod demo;
+
+mod places;
+mod loading;
+mod event_line;
+mod vocabulary;
+mod sessions;
+
+mod interrupt;
+mod style;
+mod table;
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::Cli;
+use crate::style::tell;
+
+/// What a shell gives a program that wrote into a pipe without a reader.
+const NO_READER: u8 = 128 + 13;
+
+/// Something kept the command from doing its work at all.
+const NOT_DONE: u8 = 2;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match start(&cli) {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => ExitCode::from(NO_READER),
+        Err(error) => {
+            tell(&format!("lineside: {error:#}"));
+            ExitCode::from(NOT_DONE)
+        }
+    }
+}
+
+fn start(cli: &Cli) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(cli.run());
+    // A read from a terminal cannot be cancelled, so nobody waits for the thread that it blocks.
+    runtime.shutdown_background();
+    result
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|error| error.kind() == ErrorKind::BrokenPipe)
+}

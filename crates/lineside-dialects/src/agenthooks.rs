@@ -75,6 +75,10 @@ impl Dialect for AgentHooks {
         }
     }
 
+    fn names(&self) -> Vec<&'static str> {
+        triggers::names().collect()
+    }
+
     /// The names of the page and those of the specification (AH-17).
     fn point(&self, name: &str, _payload: &Map<String, Value>) -> Option<&'static PointInfo> {
         triggers::find(name).map(|trigger| trigger.point)

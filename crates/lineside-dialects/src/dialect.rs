@@ -14,6 +14,9 @@ pub trait Dialect: Send + Sync {
     /// Its name, as `--dialect` takes it.
     fn name(&self) -> &'static str;
 
+    /// All its own names for points, so that the nearest one can be proposed for a wrong one.
+    fn names(&self) -> Vec<&'static str>;
+
     /// The hooks found in the dialect's places, in the order in which they would run, and what was wrong there.
     ///
     /// Reads files; a hook that is broken is reported and costs no other hook.

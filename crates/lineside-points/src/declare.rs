@@ -39,6 +39,19 @@ macro_rules! points {
                 Self { $($required: $required.into(),)* $($optional: None,)* }
             }
 
+            /// The payload that a JSON object is. Fields that the point does not have are passed over.
+            #[allow(unused_variables, reason = "a point may have no fields")]
+            #[allow(clippy::needless_pass_by_value, reason = "the shape of every decoder")]
+            fn decode(
+                _: &'static lineside_core::PointInfo,
+                fields: serde_json::Map<String, serde_json::Value>,
+            ) -> Result<std::sync::Arc<dyn lineside_core::Payload>, lineside_core::payload::DecodePayloadError> {
+                Ok(std::sync::Arc::new(Self {
+                    $( $required: $crate::declare::required($name, stringify!($required), &fields)?, )*
+                    $( $optional: $crate::declare::optional($name, stringify!($optional), &fields)?, )*
+                }))
+            }
+
             $(
                 #[doc = concat!("The payload with `", stringify!($optional), "`.")]
                 #[must_use]
@@ -137,7 +150,7 @@ macro_rules! points {
                         amendable: $crate::declare::contains(Self::AMENDABLE, stringify!($optional)),
                     }, )*
                 ],
-                decode: $crate::declare::decode::<Self>,
+                decode: Self::decode,
             };
         }
 
@@ -206,10 +219,7 @@ macro_rules! catalogue {
 
 pub(crate) use {authority, catalogue, points};
 
-use std::sync::Arc;
-
 use lineside_core::payload::DecodePayloadError;
-use lineside_core::{Payload, Point, PointInfo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -257,41 +267,24 @@ pub(crate) fn read<T: DeserializeOwned>(
     })
 }
 
-/// A payload read from JSON. Fields that the point does not have are passed over.
-pub(crate) fn decode<P: Point + DeserializeOwned>(
-    point: &'static PointInfo,
-    mut fields: Map<String, Value>,
-) -> Result<Arc<dyn Payload>, DecodePayloadError> {
-    for field in point.fields {
-        if field.required && !fields.contains_key(field.name) {
-            return Err(DecodePayloadError::Missing { point: point.name, field: field.name });
-        }
-        if !field.required && fields.get(field.name) == Some(&Value::Null) {
-            fields.shift_remove(field.name);
-        }
-    }
-    match P::deserialize(Value::Object(fields.clone())) {
-        Ok(payload) => Ok(Arc::new(payload)),
-        Err(error) => Err(blame::<P>(point, &fields, &error)),
-    }
+/// A required field, taken out of a JSON object.
+pub(crate) fn required<T: DeserializeOwned>(
+    point: &'static str,
+    field: &'static str,
+    fields: &Map<String, Value>,
+) -> Result<T, DecodePayloadError> {
+    let value = fields.get(field).ok_or(DecodePayloadError::Missing { point, field })?;
+    read(point, field, value)
 }
 
-/// Finds the field that does not read, by leaving each out in turn.
-fn blame<P: DeserializeOwned>(
-    point: &'static PointInfo,
+/// An optional field of a JSON object; `null` counts as absent.
+pub(crate) fn optional<T: DeserializeOwned>(
+    point: &'static str,
+    field: &'static str,
     fields: &Map<String, Value>,
-    error: &serde_json::Error,
-) -> DecodePayloadError {
-    let text = error.to_string();
-    let missing_instead = |field: &str| {
-        let mut rest = fields.clone();
-        rest.shift_remove(field);
-        match P::deserialize(Value::Object(rest)) {
-            Ok(_) => true,
-            Err(other) => other.to_string() != text,
-        }
-    };
-    let field =
-        point.fields.iter().map(|field| field.name).find(|field| missing_instead(field)).unwrap_or_default();
-    DecodePayloadError::WrongType { point: point.name, field, detail: text }
+) -> Result<Option<T>, DecodePayloadError> {
+    match fields.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => read(point, field, value).map(Some),
+    }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use lineside_core::OnFailure;
 use lineside_core::nearest::nearest;
+use lineside_core::nearest::suggestion;
 
 use super::findings::{Findings, HookWarning, LoadHookError};
 use super::frontmatter::Draft;
@@ -108,10 +109,17 @@ fn entry<'a>(entries: &'a [(Node, Node)], key: &str) -> Option<(u32, &'a Node)> 
 }
 
 /// W8
-fn unexpected(entries: &[(Node, Node)], known: &[&str], within: &'static str, findings: &mut Findings) {
+fn unexpected(
+    entries: &[(Node, Node)],
+    known: &[&'static str],
+    within: &'static str,
+    findings: &mut Findings,
+) {
     for (key, _) in entries {
         if !key.text().is_some_and(|key| known.contains(&key)) {
-            findings.warning(key.line, HookWarning::Unexpected { within, key: key.label() });
+            let nearest = key.text().and_then(|key| suggestion(&key.to_lowercase(), known.iter().copied()));
+            let known = nearest.and_then(|nearest| known.iter().copied().find(|known| *known == nearest));
+            findings.warning(key.line, HookWarning::Unexpected { within, key: key.label(), nearest: known });
         }
     }
 }

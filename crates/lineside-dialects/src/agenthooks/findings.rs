@@ -66,8 +66,8 @@ pub(super) enum HookWarning {
     TimeoutRange { got: i128, used: u64 },
     #[error("Priority must be between 0 and 1000 (got {got}), using {used}")]
     PriorityRange { got: i128, used: u64 },
-    #[error("Unexpected field in {within}: '{key}'")]
-    Unexpected { within: &'static str, key: String },
+    #[error("Unexpected field in {within}: '{key}'{}", meant(*nearest))]
+    Unexpected { within: &'static str, key: String, nearest: Option<&'static str> },
     #[error(
         "unknown escape '\\{0}' in a double-quoted string is read as it stands; use single quotes or '\\\\{0}'"
     )]
@@ -139,4 +139,9 @@ impl Findings {
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.origin.as_ref().map_or(0, |origin| origin.line));
         self.diagnostics
     }
+}
+
+/// What a wrong key was perhaps meant to be.
+fn meant(nearest: Option<&str>) -> String {
+    nearest.map(|nearest| format!("; did you mean '{nearest}'?")).unwrap_or_default()
 }

@@ -135,7 +135,10 @@ fn matchers_are_checked() {
         "matcher:\n  tool: [a]\n  pattern: 5",
         &["6: Matcher field 'tool' must be a string", "7: Matcher field 'pattern' must be a string"],
     );
-    told("matcher:\n  tool: a\n  tools: b", &["7: Unexpected field in matcher: 'tools'"]);
+    told(
+        "matcher:\n  tool: a\n  tools: b",
+        &["7: Unexpected field in matcher: 'tools'; did you mean 'tool'?"],
+    );
     told(
         "matcher:\n  pattern: '(bad'",
         &["6: Invalid regex in matcher.pattern: missing ), unterminated subpattern at position 0"],
@@ -157,7 +160,10 @@ fn other_keys_are_told() {
     // AH-8, AH-11, AH-14, AH-15, E14, E15, W1, W2, W8
     told(
         "prority: 5\n1: x",
-        &["5: Unexpected field in frontmatter: 'prority'", "6: Unexpected field in frontmatter: '1'"],
+        &[
+            "5: Unexpected field in frontmatter: 'prority'; did you mean 'priority'?",
+            "6: Unexpected field in frontmatter: '1'",
+        ],
     );
     told("metadata: {a: [1], b: {c: d}}", &[]);
     told("metadata: {a: 1, a: 2}", &["5: Duplicate key 'a' in frontmatter"]);

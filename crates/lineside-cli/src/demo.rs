@@ -1,0 +1,112 @@
+//! `lineside demo`: a recorded session of three agents plays over a real bus, and each decision is shown as it falls.
+//!
+//! The agents are a recording; the hooks are not: shell scripts in the Agent Hooks format run as processes, closures
+//! and an actor run in this program, and every verdict on the screen is what they said. It needs no set-up, no network
+//! and no agent, and leaves nothing behind.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use lineside::prelude::*;
+use lineside::{Assembly, dialects};
+use tokio::time::{Instant, sleep};
+
+use crate::interrupt::Interrupt;
+
+use account::Account;
+use print::Page;
+pub(crate) use screen::{Colour, Pace, Screen};
+use stage::Stage;
+
+mod session;
+mod stage;
+
+mod native;
+
+mod account;
+mod print;
+mod screen;
+
+/// The rest after an event, and what each line about it adds, so that a person sees the session play.
+const BEAT: Duration = Duration::from_millis(60);
+const BEAT_PER_LINE: Duration = Duration::from_millis(16);
+
+/// How long the bus may take to come to its end.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// Plays the demo; an interrupt ends it early.
+///
+/// # Errors
+/// The stage cannot be set, a hook of the demo does not load, or the output cannot be written.
+pub(crate) async fn run(screen: Screen, out: &mut impl Write) -> Result<ExitCode> {
+    let mut interrupt = Interrupt::watch()?;
+    tokio::select! {
+        played = play(screen, out) => played.map(|()| ExitCode::SUCCESS),
+        // Dropping the play ends its hooks and removes its stage.
+        interrupted = interrupt.next() => Ok(ExitCode::from(interrupted.exit_status())),
+    }
+}
+
+async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
+    let recorded = session::recorded()?;
+    let stage = Stage::set()?;
+    let assembly = assemble(&stage)?;
+    let bus = assembly.bus().clone();
+    let tally = native::on_bus(&bus)?;
+    let project = stage.project().to_string_lossy().into_owned();
+    let page = Page::new(screen, &project, session::agents(&recorded));
+    let mut account = Account::default();
+    let mut sessions = Vec::new();
+
+    let Some(first) = recorded.first() else { bail!("the recording is empty") };
+    let main = first.open(&bus, &project).await?;
+    native::on_session(&main)?;
+    show(out, page.opening(recorded.len(), &main.hooks()))?;
+
+    let start = Instant::now();
+    for event in &recorded {
+        let session = event.open(&bus, &project).await?;
+        if sessions.iter().all(|known: &Session| known.id() != session.id()) {
+            sessions.push(session.clone());
+        }
+        let receipt = event.publication(&session).publish_any().await?;
+        account.decided(&receipt);
+        let mut lines = page.decision(start.elapsed(), &receipt);
+        if event.is::<BeforeModel>() {
+            let messages = session.collect().before_next_model().await.accept();
+            account.delivered(&messages);
+            lines.extend(page.delivery(&messages));
+        }
+        let beat = BEAT + BEAT_PER_LINE * u32::try_from(lines.len()).unwrap_or_default();
+        show(out, lines)?;
+        if screen.pace == Pace::Played {
+            sleep(beat).await;
+        }
+    }
+
+    account.covered(&sessions);
+    let report = assembly.drain(DRAIN).await;
+    account.drained(&bus, &report, &tally, stage.edits().len());
+    show(out, page.summary(&account))?;
+    Ok(())
+}
+
+/// A bus with the hook folders of the project.
+fn assemble(stage: &Stage) -> Result<Assembly> {
+    let assembly =
+        Assembly::new(Bus::new()).only(dialects::find("agenthooks")).environment(stage.environment());
+    let report = assembly.load(&stage.places())?;
+    match report.diagnostics.first() {
+        Some(diagnostic) => bail!("a hook of the demo does not load as it should: {diagnostic}"),
+        None => Ok(assembly),
+    }
+}
+
+fn show(out: &mut impl Write, lines: Vec<String>) -> io::Result<()> {
+    for line in lines {
+        writeln!(out, "{line}")?;
+    }
+    out.flush()
+}

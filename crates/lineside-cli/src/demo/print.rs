@@ -1,0 +1,198 @@
+//! From decisions to lines: pure functions that know the width and the colours of the page, and nothing that runs.
+//!
+//! An event is one row: when, its verdict as a symbol, the agent, the point, what it is about, how long all hooks took.
+//! Whatever a hook did beyond having no objection stands below it, with the name of the hook.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside::bus::ContextMessage;
+use lineside::core::receipt::By;
+use lineside::core::{Change, Hook, Layer, Outcome, Receipt, Run, Strength};
+
+use difference::difference;
+use ink::{Ink, Tone, column, cut, one_line, wrapped};
+use subject::{consequence, subject};
+
+use super::screen::Screen;
+
+pub(super) mod ink;
+
+mod difference;
+mod opening;
+mod subject;
+mod summary;
+
+/// The columns of a row; what it is about gets the rest.
+const AGENT: usize = 10;
+const POINT: usize = 16;
+const TOOK: usize = 8;
+/// Where the agent begins, and under it the label of a detail.
+const INDENT: usize = 8;
+/// Where the point begins, and under it the text of a detail.
+const TEXT: usize = INDENT + AGENT + 1;
+/// A page is never narrower, and rows are not spread over a wider one.
+const NARROWEST: usize = 56;
+const WIDEST: usize = 100;
+
+/// The page that the demo is printed on.
+pub(super) struct Page {
+    width: usize,
+    ink: Ink,
+    project: String,
+    agents: Vec<String>,
+}
+
+impl Page {
+    /// A page for a screen. Paths are told relative to the project; the last agent closes the tree.
+    pub(super) fn new(screen: Screen, project: &str, agents: Vec<String>) -> Self {
+        let (width, ink) = (screen.columns.clamp(NARROWEST, WIDEST), Ink::of(screen.colour));
+        Self { width, ink, project: project.to_owned(), agents }
+    }
+
+    /// One decision: its row, and below it what hooks did.
+    pub(super) fn decision(&self, at: Duration, receipt: &Receipt) -> Vec<String> {
+        let mut lines = vec![self.row(at, receipt)];
+        lines.extend(receipt.changes.iter().flat_map(|change| self.change(receipt, change)));
+        lines.extend(self.objection(receipt));
+        lines.extend(receipt.runs.iter().flat_map(|run| self.aside(receipt, run)));
+        lines
+    }
+
+    /// Messages that have reached the context of an agent.
+    pub(super) fn delivery(&self, messages: &[ContextMessage]) -> Vec<String> {
+        let told = |message: &ContextMessage| {
+            let text = format!("{}: {}", message.hook, message.text);
+            self.detail(Tone::Message, "context", Tone::Plain, &text)
+        };
+        messages.iter().flat_map(told).collect()
+    }
+
+    fn row(&self, at: Duration, receipt: &Receipt) -> String {
+        let (symbol, tone) = mark(receipt);
+        let event = &receipt.event;
+        let about = subject(&**event.original());
+        let room = self.width - TEXT - POINT - 1 - TOOK;
+        let heard = receipt.runs.iter().any(|run| run.outcome.has_run());
+        let (about, took) = match heard {
+            true => (column(&about, room), format!("{:>TOOK$}", milliseconds(receipt.took))),
+            false => (cut(&about, room + TOOK), String::new()),
+        };
+        let loud = if receipt.verdict.strength() > Strength::Allow { Tone::Bold } else { Tone::Plain };
+        format!(
+            "{} {} {} {} {}{}",
+            self.ink.paint(Tone::Dim, &format!("{:5.3}", at.as_secs_f64())),
+            self.ink.paint(tone, symbol),
+            self.agent(&event.envelope().source.agent.id),
+            column(event.point().name, POINT),
+            self.ink.paint(loud, &about),
+            self.ink.paint(Tone::Dim, &took),
+        )
+    }
+
+    /// The agent in its colour, at its place in the tree.
+    fn agent(&self, id: &str) -> String {
+        let number = self.agents.iter().position(|agent| agent == id).unwrap_or(self.agents.len());
+        let branch = match number {
+            0 => "",
+            last if last + 1 == self.agents.len() => "└ ",
+            _ => "├ ",
+        };
+        let name = column(id, AGENT - branch.chars().count());
+        self.ink.paint(Tone::Dim, branch) + &self.ink.paint(Tone::Agent(number), &name)
+    }
+
+    /// An amendment, before and after.
+    fn change(&self, receipt: &Receipt, By { hook, what }: &By<Change>) -> Vec<String> {
+        let field = &what.field;
+        let text =
+            receipt.hook(*hook).map_or(field.clone(), |hook| format!("{field} by {}", self.whose(hook)));
+        let mut lines = self.detail(Tone::Changed, "amends", Tone::Plain, &text);
+        let (before, after) = difference(&what.before, &what.after);
+        let line = |sign: &str, tone: Tone, text: &str| {
+            let text = cut(&one_line(&format!("{sign} {text}")), self.width - TEXT);
+            format!("{:TEXT$}{}", "", self.ink.paint(tone, &text))
+        };
+        lines.extend(before.iter().map(|text| line("-", Tone::Dim, text)));
+        lines.extend(after.iter().map(|text| line("+", Tone::Changed, text)));
+        lines
+    }
+
+    /// A refusal or a question: why, by whom, and what comes of it.
+    fn objection(&self, receipt: &Receipt) -> Vec<String> {
+        let strength = receipt.verdict.strength();
+        let Some(reason) = receipt.verdict.reason() else { return Vec::new() };
+        let (_, tone) = mark(receipt);
+        let mut lines = self.detail(tone, strength.as_str(), Tone::Bold, reason.as_str());
+        let author = receipt.author.and_then(|index| Some((index, receipt.hook(index)?)));
+        let by = author.map_or("nobody".to_owned(), |(index, hook)| {
+            let run = receipt.runs.iter().rev().find(|run| run.hook == index && run.outcome.has_run());
+            let took = run.map(|run| milliseconds(run.took)).unwrap_or_default();
+            format!("{}, {took}", self.whose(hook))
+        });
+        lines.extend(self.detail(Tone::Dim, "by", Tone::Plain, &by));
+        if let Some(text) = consequence(receipt.event.point(), strength.is_final()) {
+            lines.extend(self.detail(Tone::Dim, "so", Tone::Dim, text));
+        }
+        lines
+    }
+
+    /// What a hook did that is neither an amendment nor the verdict: it failed, or nobody waits for it.
+    fn aside(&self, receipt: &Receipt, run: &Run) -> Vec<String> {
+        let name = receipt.name(run.hook);
+        match &run.outcome {
+            Outcome::Failed { failure, verdict } => {
+                let text = format!("{name}: {failure}; counts as {}, as declared", verdict.strength());
+                self.detail(Tone::Asked, "failed", Tone::Plain, &text)
+            }
+            Outcome::Detached => {
+                let text = format!("{name} in the background; nobody waits for it");
+                self.detail(Tone::Dim, "starts", Tone::Dim, &text)
+            }
+            Outcome::Answered(_) | Outcome::Skipped(_) => Vec::new(),
+        }
+    }
+
+    /// A hook by the place that declares it: its file, or what it is and whose.
+    fn whose(&self, hook: &Hook) -> String {
+        if let Some(origin) = &hook.origin {
+            let origin = origin.to_string();
+            let below = origin.strip_prefix(&self.project).and_then(|path| path.strip_prefix('/'));
+            return below.unwrap_or(&origin).to_owned();
+        }
+        let whose = if hook.layer == Layer::Session { " on main's session" } else { "" };
+        format!("{} ({}{whose})", hook.name, hook.source)
+    }
+
+    /// A line below a row, continued where it is too long for one.
+    fn detail(&self, tone: Tone, label: &str, text_tone: Tone, text: &str) -> Vec<String> {
+        let label = self.ink.paint(tone, &column(label, AGENT));
+        let mut lines = wrapped(text, self.width - TEXT, 3).into_iter();
+        let first = lines.next().unwrap_or_default();
+        let mut told = vec![format!("{:INDENT$}{label} {}", "", self.ink.paint(text_tone, &first))];
+        told.extend(lines.map(|line| format!("{:TEXT$}{}", "", self.ink.paint(text_tone, &line))));
+        told
+    }
+}
+
+/// The symbol of a decision.
+fn mark(receipt: &Receipt) -> (&'static str, Tone) {
+    match receipt.verdict.strength() {
+        Strength::Continue | Strength::Allow if receipt.changes.is_empty() => ("✓", Tone::Good),
+        Strength::Continue | Strength::Allow => ("~", Tone::Changed),
+        Strength::Ask => ("?", Tone::Asked),
+        Strength::Block | Strength::Stop => ("✗", Tone::Refused),
+    }
+}
+
+/// A duration in milliseconds with a tenth, or without where there are hundreds of them.
+fn milliseconds(took: Duration) -> String {
+    let took = took.as_secs_f64() * 1000.0;
+    if took < 99.95 { format!("{took:.1} ms") } else { format!("{took:.0} ms") }
+}
+
+/// Hooks by their points, as a session gives them.
+pub(super) type Hooks = Vec<(&'static str, Arc<Hook>)>;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Colour and width: text that is painted, cut and wrapped. It knows nothing of hooks.
+//!
+//! Widths count characters; whatever the demo prints is one column wide each.
+
+use crate::demo::screen::Colour;
+
+/// What a piece of text is, as far as its looks go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Dim,
+    Bold,
+    Good,
+    Changed,
+    Asked,
+    Refused,
+    Message,
+    /// One of the agents, by the order in which they came.
+    Agent(usize),
+}
+
+/// The colours of agents: none of them means a verdict.
+const AGENTS: [&str; 4] = ["1", "1;36", "1;35", "1;34"];
+
+/// Paints, or does not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ink {
+    colour: Colour,
+}
+
+impl Ink {
+    pub(crate) fn of(colour: Colour) -> Self {
+        Self { colour }
+    }
+
+    /// The text in its tone.
+    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
+        let code = match tone {
+            Tone::Plain => return text.to_owned(),
+            Tone::Dim => "2",
+            Tone::Bold => "1",
+            Tone::Good => "32",
+            Tone::Changed => "33",
+            Tone::Asked => "1;33",
+            Tone::Refused => "1;31",
+            Tone::Message => "94",
+            Tone::Agent(number) => AGENTS[number % AGENTS.len()],
+        };
+        match self.colour {
+            Colour::On if !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
+            Colour::On | Colour::Off => text.to_owned(),
+        }
+    }
+}
+
+/// The text on one line: line breaks and other control characters become blanks.
+pub(crate) fn one_line(text: &str) -> String {
+    let blank = |char: char| if char.is_control() { ' ' } else { char };
+    text.trim_end().chars().map(blank).collect()
+}
+
+/// The text in at most so many columns; what is cut off is marked.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(columns.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// The text in exactly so many columns, filled with blanks on the right.
+pub(crate) fn column(text: &str, columns: usize) -> String {
+    format!("{:<columns$}", cut(text, columns))
+}
+
+/// The text broken between words into lines of at most so many columns, at most `lines` of them; the last one is cut
+/// where there would be more.
+pub(crate) fn wrapped(text: &str, columns: usize, lines: usize) -> Vec<String> {
+    let mut broken = vec![String::new()];
+    for word in one_line(text).split_whitespace() {
+        let open = broken.len() < lines;
+        let Some(line) = broken.last_mut() else { continue };
+        let longer = line.chars().count() + 1 + word.chars().count();
+        if line.is_empty() {
+            line.push_str(word);
+        } else if longer <= columns || !open {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            broken.push(word.to_owned());
+        }
+    }
+    broken.iter().map(|line| cut(line, columns)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_is_marked() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdef", 5), "abcd…");
+        assert_eq!(cut("abc def", 5), "abc…");
+        assert_eq!(column("ab", 4), "ab  ");
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("one two three", 7, 9), ["one two", "three"]);
+        assert_eq!(wrapped("one two three", 7, 1), ["one tw…"]);
+        assert_eq!(wrapped("one\ntwo three four", 8, 2), ["one two", "three f…"]);
+        assert_eq!(wrapped("", 8, 2), [""]);
+    }
+
+    #[test]
+    fn without_colour_there_is_no_escape() {
+        assert_eq!(Ink::of(Colour::Off).paint(Tone::Refused, "x"), "x");
+        assert_eq!(Ink::of(Colour::On).paint(Tone::Refused, "x"), "\x1b[1;31mx\x1b[0m");
+    }
+}

@@ -1,0 +1,70 @@
+//! The head of the page: what is going to play, and the hooks in force, in the order in which they run.
+
+use lineside::core::{Hook, Layer, Part};
+
+use super::ink::{Tone, column, cut, wrapped};
+use super::{Hooks, Page};
+
+/// What plays and what does not.
+const WHAT: &str = "The agents are a recording. The hooks are real: processes, closures, an actor.";
+
+/// The columns of the table.
+const POINT: usize = 17;
+const PRIORITY: usize = 4;
+const NAME: usize = 26;
+
+impl Page {
+    /// The head of the page.
+    pub(in crate::demo) fn opening(&self, events: usize, hooks: &Hooks) -> Vec<String> {
+        let title = format!("{} agents, {events} events, {} hooks", self.agents.len(), hooks.len());
+        let head = format!("{}{:>PRIORITY$}  {}kind", column("point", POINT), "prio", column("hook", NAME));
+        let mut lines = vec![format!("{}  {title}", self.ink.paint(Tone::Bold, "lineside demo"))];
+        lines.extend(wrapped(WHAT, self.width, 2));
+        lines.extend([String::new(), self.ink.paint(Tone::Dim, &cut(&head, self.width))]);
+        let mut last = "";
+        for (point, hook) in hooks {
+            let shown = if *point == last { "" } else { point };
+            last = point;
+            lines.push(self.in_force(shown, hook));
+        }
+        lines.push(String::new());
+        lines.push(self.legend());
+        lines.push(String::new());
+        lines
+    }
+
+    fn in_force(&self, point: &str, hook: &Hook) -> String {
+        let priority = if hook.part == Part::Observer { String::new() } else { hook.priority.to_string() };
+        let room = self.width.saturating_sub(POINT + PRIORITY + 2 + NAME);
+        format!(
+            "{}{}  {}{}",
+            column(point, POINT),
+            self.ink.paint(Tone::Dim, &format!("{priority:>PRIORITY$}")),
+            column(&hook.name, NAME),
+            self.ink.paint(Tone::Dim, &cut(&kind(hook), room)),
+        )
+    }
+
+    fn legend(&self) -> String {
+        let marks = [
+            (Tone::Good, "✓", "no objection"),
+            (Tone::Changed, "~", "amended"),
+            (Tone::Asked, "?", "ask"),
+            (Tone::Refused, "✗", "refused"),
+        ];
+        let told = marks.map(|(tone, mark, word)| format!("{} {word}", self.ink.paint(tone, mark)));
+        told.join("   ")
+    }
+}
+
+/// What a hook is.
+fn kind(hook: &Hook) -> String {
+    let runs = if hook.dialect == "native" { &*hook.source } else { "script" };
+    let how = match hook.part {
+        Part::Detached => ", in the background",
+        Part::Amender if hook.dialect == "native" => ", amends",
+        Part::Observer | Part::Gate | Part::LoneGate | Part::Amender => "",
+    };
+    let place = if hook.layer == Layer::Session { ", on main's session" } else { "" };
+    format!("{runs}{how}{place}")
+}

@@ -1,0 +1,129 @@
+//! The stage: the demo project, unpacked into a temporary folder of its own and taken away at the end.
+//!
+//! Its files are in the program, so that an installed one plays as well as one in its repository. Nothing of the person
+//! who runs it is on the stage: neither their home nor their hooks.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use lineside::dialects::{Places, Trust};
+use tempfile::TempDir;
+
+/// One file of a hook folder of the demo project: its path there and its text.
+macro_rules! of_project {
+    ($($path:literal),* $(,)?) => {
+        [$( ($path, include_str!(concat!("../../../../examples/hooks/.agents/hooks/", $path))) ),*]
+    };
+}
+
+const FILES: [(&str, &str); 10] = of_project![
+    "block-dangerous-commands/HOOK.md",
+    "block-dangerous-commands/scripts/run.sh",
+    "format-check/HOOK.md",
+    "format-check/scripts/run.sh",
+    "note-edits/HOOK.md",
+    "note-edits/scripts/run.sh",
+    "subagent-brief/HOOK.md",
+    "subagent-brief/scripts/run.sh",
+    "withhold-secrets/HOOK.md",
+    "withhold-secrets/scripts/run.sh",
+];
+
+/// The unpacked project. Dropping it removes it.
+pub(super) struct Stage {
+    folder: TempDir,
+}
+
+impl Stage {
+    /// Unpacks the project.
+    ///
+    /// # Errors
+    /// The folder for temporary files cannot be written to.
+    pub(super) fn set() -> Result<Self> {
+        // Nobody else may look into it.
+        let private = Permissions::from_mode(0o700);
+        let mut builder = tempfile::Builder::new();
+        let stage = Self { folder: builder.prefix("lineside-demo-").permissions(private).tempdir()? };
+        for (path, text) in FILES {
+            let path = stage.project().join(".agents/hooks").join(path);
+            write(&path, text).with_context(|| format!("write {}", path.display()))?;
+        }
+        Ok(stage)
+    }
+
+    /// The root of the project.
+    pub(super) fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    /// Where `note-edits` writes.
+    fn edit_log(&self) -> PathBuf {
+        self.folder.path().join("edits.log")
+    }
+
+    /// What `note-edits` has written so far.
+    pub(super) fn edits(&self) -> Vec<String> {
+        fs::read_to_string(self.edit_log()).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// Where hooks are looked for: only here. The project is the program's own, and therefore trusted.
+    pub(super) fn places(&self) -> Places {
+        Places {
+            environment: self.environment(),
+            project_root: Some(self.project()),
+            cwd: self.project(),
+            trust: Trust::Granted,
+        }
+    }
+
+    /// The environment of the hooks: where programs are, and the stage.
+    pub(super) fn environment(&self) -> BTreeMap<String, String> {
+        let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        BTreeMap::from([
+            ("PATH".to_owned(), path),
+            ("HOME".to_owned(), text(self.folder.path().join("home"))),
+            ("EDIT_LOG".to_owned(), text(self.edit_log())),
+        ])
+    }
+}
+
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mode = if path.extension().is_some_and(|extension| extension == "sh") { 0o700 } else { 0o600 };
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_can_be_run_and_nothing_is_left() {
+        let stage = Stage::set().unwrap();
+        let root = stage.folder.path().to_owned();
+        let script = stage.project().join(".agents/hooks/format-check/scripts/run.sh");
+        assert_eq!(fs::metadata(script).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
+        drop(stage);
+        assert!(!root.exists());
+    }
+
+    #[test]
+    fn every_hook_of_the_example_is_on_the_stage() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hooks/.agents/hooks");
+        let mut folders: Vec<_> = fs::read_dir(source)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        folders.sort_unstable();
+        let staged: Vec<_> = FILES.iter().filter_map(|(path, _)| path.strip_suffix("/HOOK.md")).collect();
+        assert_eq!(staged, folders);
+    }
+}

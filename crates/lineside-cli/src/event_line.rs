@@ -1,0 +1,249 @@
+//! One line of input: from JSON to a typed event that is about to be published.
+//!
+//! Envelope fields stand at the top level beside `payload`, as in the specification of points. What has no canonical
+//! name is kept as `extra` and handed on. `seq`, `root_session` and `depth` are given anew by the bus.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use jiff::Timestamp;
+use lineside::core::json::read_strict;
+use lineside::core::point::Slot;
+use lineside::core::{Agent, EventId, Model, Payload, PointInfo};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::vocabulary::Vocabulary;
+
+/// The session of an event that names none.
+pub(crate) const SESSION: &str = "s1";
+
+/// The fields of the envelope, and the payload.
+pub(crate) const FIELDS: [&str; 18] = [
+    "id",
+    "point",
+    "time",
+    "seq",
+    "session",
+    "root_session",
+    "parent_session",
+    "depth",
+    "cause",
+    "agent",
+    "turn",
+    "project_root",
+    "cwd",
+    "model",
+    "host",
+    "traceparent",
+    "payload",
+    "extra",
+];
+
+/// An event about to be published. What is absent here takes the default of its session.
+#[derive(Debug)]
+pub(crate) struct EventLine {
+    pub(crate) point: &'static PointInfo,
+    pub(crate) payload: Arc<dyn Payload>,
+    pub(crate) session: String,
+    pub(crate) parent: Option<String>,
+    pub(crate) agent: Option<Agent>,
+    pub(crate) id: Option<EventId>,
+    pub(crate) time: Option<Timestamp>,
+    pub(crate) cause: Option<EventId>,
+    pub(crate) turn: Option<u64>,
+    pub(crate) project_root: Option<String>,
+    pub(crate) cwd: Option<String>,
+    pub(crate) model: Option<Model>,
+    pub(crate) host: Option<String>,
+    pub(crate) traceparent: Option<String>,
+    pub(crate) extra: Map<String, Value>,
+}
+
+impl EventLine {
+    /// Reads the text of one event.
+    ///
+    /// # Errors
+    /// It is no JSON object in UTF-8, names a key twice, is nested too deep, or is no event.
+    pub(crate) fn parse(text: &[u8], vocabulary: &Vocabulary) -> Result<Self> {
+        let value = read_strict(text).map_err(|error| anyhow!("not JSON: {}", on_one_line(&error)))?;
+        match value {
+            Value::Object(fields) => Self::read(fields, vocabulary),
+            other => bail!("an event is a JSON object, not {}", kind_of(&other)),
+        }
+    }
+
+    /// Reads an event from its fields.
+    ///
+    /// # Errors
+    /// The point is absent or unknown, a required field of its payload is absent, or a field has the wrong type.
+    pub(crate) fn read(mut fields: Map<String, Value>, vocabulary: &Vocabulary) -> Result<Self> {
+        let Some(name) = take::<String>(&mut fields, "point", TEXT)? else {
+            bail!("the field `point` is absent")
+        };
+        let payload = take::<Map<String, Value>>(&mut fields, "payload", "an object")?.unwrap_or_default();
+        let point = vocabulary.point(&name, &payload)?;
+        let (payload, unknown) = known_fields(point, payload);
+        let payload = (point.decode)(point, payload)?;
+        let time = match take::<String>(&mut fields, "time", TEXT)? {
+            Some(text) => Some(text.parse().with_context(|| format!("`time` is no time: {text:?}"))?),
+            None => None,
+        };
+        for given_anew in ["seq", "root_session", "depth"] {
+            fields.shift_remove(given_anew);
+        }
+        Ok(Self {
+            point,
+            payload,
+            session: take(&mut fields, "session", TEXT)?.unwrap_or_else(|| SESSION.to_owned()),
+            parent: take(&mut fields, "parent_session", TEXT)?,
+            agent: take(&mut fields, "agent", "an object with `id` and `kind`")?,
+            id: take(&mut fields, "id", "a UUID")?,
+            time,
+            cause: take(&mut fields, "cause", "a UUID")?,
+            turn: take(&mut fields, "turn", "a whole number from 0")?,
+            project_root: take(&mut fields, "project_root", TEXT)?,
+            cwd: take(&mut fields, "cwd", TEXT)?,
+            model: take(&mut fields, "model", "an object with `selected` or `running`")?,
+            host: take(&mut fields, "host", TEXT)?,
+            traceparent: take(&mut fields, "traceparent", TEXT)?,
+            extra: extra(take(&mut fields, "extra", "an object")?.unwrap_or_default(), fields, unknown),
+        })
+    }
+}
+
+/// What most fields are.
+const TEXT: &str = "a string";
+
+/// Takes a field out; `null` counts as absent.
+fn take<T: DeserializeOwned>(
+    fields: &mut Map<String, Value>,
+    name: &str,
+    expected: &str,
+) -> Result<Option<T>> {
+    match fields.shift_remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match T::deserialize(&value) {
+            Ok(value) => Ok(Some(value)),
+            Err(_) => bail!("`{name}` must be {expected}, not {}", brief(&value)),
+        },
+    }
+}
+
+/// A value as it is written, if it is short, else what kind it is.
+fn brief(value: &Value) -> String {
+    let text = value.to_string();
+    if text.len() <= 60 { text } else { kind_of(value).to_owned() }
+}
+
+/// The fields that the point has, and the others.
+fn known_fields(point: &PointInfo, payload: Map<String, Value>) -> (Map<String, Value>, Map<String, Value>) {
+    if point.slot == Slot::Declared {
+        return (payload, Map::new());
+    }
+    payload.into_iter().partition(|(name, _)| point.field(name).is_some())
+}
+
+/// Everything without a canonical name. A name that is taken already gets a prefix, so that nothing is lost.
+fn extra(
+    mut extra: Map<String, Value>,
+    envelope: Map<String, Value>,
+    payload: Map<String, Value>,
+) -> Map<String, Value> {
+    for (prefix, fields) in [("envelope", envelope), ("payload", payload)] {
+        for (name, value) in fields {
+            let name = if extra.contains_key(&name) { format!("{prefix}.{name}") } else { name };
+            extra.insert(name, value);
+        }
+    }
+    extra
+}
+
+/// What is wrong with a text. Its line is told where it has several.
+fn on_one_line(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
+}
+
+/// What a value is, for people.
+pub(crate) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::dialects::DIALECTS;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(text: &[u8]) -> Result<EventLine> {
+        EventLine::parse(text, &Vocabulary::new(DIALECTS))
+    }
+
+    fn refused(text: &[u8], expected: &str) {
+        assert_eq!(
+            read(text).map(|line| line.point.name).map_err(|error| format!("{error:#}")),
+            Err(expected.to_owned())
+        );
+    }
+
+    #[test]
+    fn an_event_needs_little() {
+        let line = read(br#"{"point":"on_idle"}"#).unwrap();
+        assert_eq!((line.point.name, &*line.session), ("on_idle", "s1"));
+        assert!(line.extra.is_empty());
+    }
+
+    #[test]
+    fn the_envelope_is_read() {
+        let line = read(
+            br#"{"point":"pre-tool-call","session":"s2","parent_session":"s1","turn":7,"seq":9,"depth":1,
+                "id":"019a0000-0000-7000-8000-000000000001","time":"2026-03-02T09:14:00.5+01:00",
+                "agent":{"id":"r","kind":"subagent","type":"reviewer"},"model":{"running":"m"},"host":"h",
+                "payload":{"tool_name":"Shell","tool_input":{}}}"#,
+        )
+        .unwrap();
+        assert_eq!(line.point.name, "before_tool");
+        assert_eq!((line.parent.as_deref(), line.turn), (Some("s1"), Some(7)));
+        assert_eq!(line.time.unwrap().to_string(), "2026-03-02T08:14:00.5Z");
+        assert_eq!(line.id.unwrap().to_string(), "019a0000-0000-7000-8000-000000000001");
+        assert_eq!(line.agent.unwrap().role.as_deref(), Some("reviewer"));
+        assert!(line.extra.is_empty());
+    }
+
+    #[test]
+    fn what_has_no_canonical_name_is_handed_on() {
+        let line = read(
+            br#"{"point":"on_idle","colour":"red","extra":{"since":1},"payload":{"since":2,"colour":3,"why":null}}"#,
+        )
+        .unwrap();
+        let expected = json!({"since":1,"colour":"red","payload.since":2,"payload.colour":3,"why":null});
+        assert_eq!(Value::Object(line.extra), expected);
+        assert!(line.payload.to_json().is_empty());
+    }
+
+    #[test]
+    fn what_is_no_event_is_refused() {
+        refused(
+            br#"{"point":"before_tool","payload":{"tool_name":"x"}}"#,
+            "before_tool needs the field `tool_input`",
+        );
+        refused(br#"{"point":"befor_tool"}"#, "unknown point `befor_tool`; the nearest is `before_tool`");
+        refused(b"{}", "the field `point` is absent");
+        refused(b"[1]", "an event is a JSON object, not a list");
+        refused(br#"{"point":"on_idle","point":"on_error"}"#, "not JSON: duplicate key `point` at column 26");
+        refused(b"{\"point\":\"on_idle\xff\"}", "not JSON: invalid unicode code point at column 18");
+        refused(b"{\"point\":", "not JSON: EOF while parsing a value at column 9");
+        refused(br#"{"point":"on_idle","turn":-1}"#, "`turn` must be a whole number from 0, not -1");
+        refused(br#"{"point":"on_idle","payload":[]}"#, "`payload` must be an object, not []");
+        let deep = format!("{{\"point\":\"on_idle\",\"x\":{}{}}}", "[".repeat(99), "]".repeat(99));
+        assert!(read(deep.as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! An explanation as people read it.
+
+use super::{Explained, Explanation};
+use crate::list::part;
+use crate::style::{Style, Tone, count, one_line};
+use crate::table::{self, Cell};
+use lineside::core::{Part, SkipReason};
+
+const HEADING: [&str; 10] = [
+    "#",
+    "hook",
+    "priority",
+    "layer",
+    "dialect",
+    "point",
+    "part",
+    "on failure",
+    "would it run",
+    "declared at",
+];
+
+/// The lines of the page.
+pub(super) fn lines(explanation: &Explanation, style: Style) -> Vec<String> {
+    let point = explanation.event.point().name;
+    let session = one_line(explanation.event.envelope().source.session.as_str());
+    let running = explanation.hooks.iter().filter(|hook| hook.skipped.is_none()).count();
+    let title = style.paint(Tone::Bold, point);
+    let mut lines = vec![match (running, explanation.hooks.len()) {
+        (0, _) => format!("{title} in session {session}: nothing would run"),
+        (_, all) => format!("{title} in session {session}: {running} of {} would run", count(all, "hook")),
+    }];
+    if explanation.hooks.is_empty() {
+        lines.extend(nobody_waits(explanation, style));
+        return lines;
+    }
+    lines.push(String::new());
+    lines.extend(table::lines(&HEADING, explanation.hooks.iter().map(row).collect(), style));
+    if running > 1 {
+        lines.push(String::new());
+        lines.push("For the event as it stands: an earlier hook may still block it or change it.".to_owned());
+    }
+    lines
+}
+
+fn nobody_waits(explanation: &Explanation, style: Style) -> Vec<String> {
+    let point = explanation.event.point().name;
+    if explanation.elsewhere.is_empty() {
+        return vec!["No hook was found at all.".to_owned()];
+    }
+    let mut lines = vec![format!("No hook waits for {point}. Those that were found wait for:")];
+    let rows = explanation
+        .elsewhere
+        .iter()
+        .map(|(point, names)| vec![Cell::toned(point, Tone::Bold), Cell::new(names.join(", "))]);
+    lines.extend(table::lines(&["point", "hooks"], rows.collect(), style).into_iter().skip(1));
+    lines
+}
+
+fn row(explained: &Explained) -> Vec<Cell> {
+    let (listed, hook) = (&explained.listed, &explained.listed.hook);
+    let (fate, tone) = fate(explained);
+    vec![
+        Cell::new(listed.order.to_string()),
+        Cell::toned(&hook.name, Tone::Bold),
+        Cell::new(hook.priority.to_string()),
+        Cell::new(hook.layer.as_str()),
+        Cell::new(hook.dialect),
+        Cell::new(&listed.trigger),
+        Cell::new(part(hook)),
+        Cell::new(on_failure(explained)),
+        Cell::toned(fate, tone),
+        Cell::toned(listed.origin(), Tone::Dim),
+    ]
+}
+
+/// A hook that nobody waits for has no say, whatever becomes of it.
+fn on_failure(explained: &Explained) -> &'static str {
+    match (explained.listed.hook.part, explained.listed.hook.on_failure) {
+        (Part::Detached | Part::Observer, _) => "–",
+        (_, lineside::core::OnFailure::Block) => "block",
+        (_, lineside::core::OnFailure::Continue) => "continue",
+    }
+}
+
+fn fate(explained: &Explained) -> (String, Tone) {
+    let condition = explained.listed.hook.select.as_ref().map(|select| select.describe());
+    match explained.skipped {
+        None => ("runs".to_owned(), Tone::Good),
+        Some(SkipReason::Filter) => (format!("filter: {}", condition.unwrap_or_default()), Tone::Warning),
+        Some(why) => (why.as_str().to_owned(), Tone::Warning),
+    }
+}

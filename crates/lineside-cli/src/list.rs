@@ -1,0 +1,172 @@
+//! `lineside list`: every hook that is found, point by point, in the order in which the hooks run there.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use lineside::assembly::Report;
+use lineside::core::{Hook, Part};
+use lineside::{Assembly, State};
+use serde_json::{Value, json};
+
+use crate::loading::{load, tell_findings};
+use crate::places::PlaceArgs;
+use crate::style::{Style, Styles, Tone, count};
+use crate::table::{self, Cell};
+
+/// List every hook that is found, with its place and whether it can run.
+///
+/// Findings about hooks that do not load, or will not do what their authors expect, go to standard error.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    places: PlaceArgs,
+
+    /// Print one JSON object: `hooks` and `diagnostics`.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The project cannot be opened, or the output cannot be written.
+pub(crate) async fn run(args: &ListArgs, styles: Styles) -> Result<ExitCode> {
+    let ground = args.places.ground()?;
+    let (assembly, report) = load(&ground)?;
+    let hooks = listed(&assembly, &report).await?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let hooks: Vec<_> = hooks.iter().map(Listed::to_json).collect();
+        writeln!(out, "{}", json!({"hooks": hooks, "diagnostics": report.diagnostics}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    tell_findings(&report, styles.err);
+    for line in page(hooks, styles.out) {
+        writeln!(out, "{line}")?;
+    }
+    if report.hooks.is_empty() {
+        let names: Vec<_> = ground.dialects.iter().map(|dialect| dialect.name()).collect();
+        writeln!(out, "no hook was found for {} (looked for {})", ground.project, names.join(", "))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A hook at one of its points.
+pub(crate) struct Listed {
+    pub(crate) hook: Hook,
+    pub(crate) point: &'static str,
+    /// Its place in the order of the point, counted from 1.
+    pub(crate) order: usize,
+    /// What its own format calls the point.
+    pub(crate) trigger: String,
+    pub(crate) state: State,
+}
+
+/// What was found, in the order in which it would run.
+///
+/// # Errors
+/// The bus does not open a session.
+pub(crate) async fn listed(assembly: &Assembly, report: &Report) -> Result<Vec<Listed>> {
+    // A session is what hooks are ordered for.
+    let session = assembly.bus().session("list").open().await?;
+    let hooks = session.hooks();
+    session.close().await;
+    let mut listed: Vec<Listed> = Vec::new();
+    for (point, hook) in hooks {
+        let found = report.hooks.iter().find(|found| is_same(&found.hook, &hook) && found.point == point);
+        let Some(found) = found else { continue };
+        let before = listed.iter().filter(|other| other.point == point).count();
+        let (trigger, state) = (found.trigger.clone(), found.state);
+        listed.push(Listed { hook: (*hook).clone(), point, order: before + 1, trigger, state });
+    }
+    Ok(listed)
+}
+
+/// Whether two descriptions are of one hook; the registration number is not known before it is installed.
+pub(crate) fn is_same(a: &Hook, b: &Hook) -> bool {
+    (&a.name, a.dialect, &a.origin, a.layer) == (&b.name, b.dialect, &b.origin, b.layer)
+}
+
+impl Listed {
+    /// Where it is declared, relative to the current directory where it lies below it.
+    pub(crate) fn origin(&self) -> String {
+        let Some(origin) = &self.hook.origin else { return String::new() };
+        let here = std::env::current_dir().ok();
+        let below = here.and_then(|here| origin.file.strip_prefix(here).ok().map(Path::to_path_buf));
+        match below {
+            Some(file) => format!("{}:{}", file.display(), origin.line),
+            None => origin.to_string(),
+        }
+    }
+
+    /// Everything about it.
+    pub(crate) fn to_json(&self) -> Value {
+        let hook = &self.hook;
+        json!({
+            "hook": hook.name,
+            "point": self.point,
+            "order": self.order,
+            "priority": hook.priority,
+            "layer": hook.layer,
+            "dialect": hook.dialect,
+            "trigger": self.trigger,
+            "part": hook.part.as_str(),
+            "on_failure": hook.on_failure,
+            "timeout_ms": u64::try_from(hook.timeout.as_millis()).unwrap_or(u64::MAX),
+            "condition": hook.select.as_ref().map(|select| select.describe()).filter(|text| !text.is_empty()),
+            "file": hook.origin.as_ref().map(|origin| origin.file.to_string_lossy()),
+            "line": hook.origin.as_ref().map(|origin| origin.line),
+            "state": state(self.state),
+        })
+    }
+}
+
+/// The word for a state.
+fn state(state: State) -> &'static str {
+    match state {
+        State::Ready => "ready",
+        State::Off(why) => why.as_str(),
+    }
+}
+
+fn page(hooks: Vec<Listed>, style: Style) -> Vec<String> {
+    let number = hooks.len();
+    if number == 0 {
+        return Vec::new();
+    }
+    let heading =
+        ["point", "#", "hook", "priority", "layer", "dialect", "trigger", "part", "state", "declared at"];
+    let mut last = "";
+    let rows = hooks.into_iter().map(|listed| {
+        let point =
+            if std::mem::replace(&mut last, listed.point) == listed.point { "" } else { listed.point };
+        let tone = if listed.state == State::Ready { Tone::Good } else { Tone::Warning };
+        vec![
+            Cell::toned(point, Tone::Bold),
+            Cell::new(listed.order.to_string()),
+            Cell::new(&listed.hook.name),
+            Cell::new(listed.hook.priority.to_string()),
+            Cell::new(listed.hook.layer.as_str()),
+            Cell::new(listed.hook.dialect),
+            Cell::new(&listed.trigger),
+            Cell::new(part(&listed.hook)),
+            Cell::toned(state(listed.state), tone),
+            Cell::toned(listed.origin(), Tone::Dim),
+        ]
+    });
+    let mut lines = table::lines(&heading, rows.collect(), style);
+    lines.push(String::new());
+    lines.push(count(number, "hook"));
+    lines
+}
+
+/// What a hook takes part in, and what its failure means where that matters.
+pub(crate) fn part(hook: &Hook) -> &'static str {
+    match hook.part {
+        Part::Detached => "in background",
+        other => other.as_str(),
+    }
+}

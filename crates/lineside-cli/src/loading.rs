@@ -1,0 +1,51 @@
+//! From places to a bus with hooks on it, and what is said about those that do not load.
+
+use anyhow::{Context as _, Result};
+use lineside::assembly::Report;
+use lineside::core::{Diagnostic, Severity, SkipReason};
+use lineside::{Assembly, Bus, State};
+
+use crate::places::Ground;
+use crate::style::{Style, Tone, count, one_line, tell};
+
+/// A bus with the hooks of these places.
+///
+/// # Errors
+/// More hooks at one point than can be numbered.
+pub(crate) fn load(ground: &Ground) -> Result<(Assembly, Report)> {
+    let assembly = Assembly::new(Bus::new()).only(ground.dialects.iter().copied());
+    let report = assembly.load(&ground.places).context("failed to load hooks")?;
+    Ok((assembly, report))
+}
+
+/// A finding as people read it: severity, place, text.
+pub(crate) fn finding(diagnostic: &Diagnostic, style: Style) -> String {
+    let tone = match diagnostic.severity {
+        Severity::Warning => Tone::Warning,
+        Severity::Error => Tone::Bad,
+    };
+    let severity = style.paint(tone, diagnostic.severity.as_str());
+    format!("{severity}: {}", one_line(&diagnostic.to_string()))
+}
+
+/// Tells on standard error what was wrong, and which hooks will not run because nobody vouches for the project.
+pub(crate) fn tell_findings(report: &Report, style: Style) {
+    for diagnostic in &report.diagnostics {
+        tell(&finding(diagnostic, style));
+    }
+    if let Some(note) = untrusted(report) {
+        tell(&format!("{}: {note}", style.paint(Tone::Bold, "note")));
+    }
+}
+
+/// What to say about hooks that are not trusted.
+pub(crate) fn untrusted(report: &Report) -> Option<String> {
+    let off = report.hooks.iter().filter(|found| found.state == State::Off(SkipReason::Untrusted)).count();
+    let verb = if off == 1 { "is" } else { "are" };
+    (off > 0).then(|| {
+        format!(
+            "{} of the project {verb} not trusted and will not be started; name the project with --project to trust it",
+            count(off, "hook")
+        )
+    })
+}

@@ -1,0 +1,103 @@
+//! Where hooks are looked for and whom to trust, from the arguments and the environment of the process.
+//!
+//! The environment is read here and nowhere else in this crate, apart from what styles the terminal.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use lineside::core::nearest::nearest;
+use lineside::dialects::{self, DIALECTS, Dialect, Places, Trust};
+
+/// The arguments that say where hooks are looked for.
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArgs {
+    /// The root of the project. Naming it says that you trust its hooks, and they may run.
+    ///
+    /// Without it the project is the current directory, and its hooks are found and listed but not started; those of
+    /// the user run all the same.
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+
+    /// Only hooks of this format; may be given several times. Without it, hooks of all formats.
+    #[arg(long = "dialect", value_name = "NAME", value_parser = dialect)]
+    dialects: Vec<Chosen>,
+
+    /// Do not start the hooks of the project although it is named.
+    #[arg(long)]
+    untrusted: bool,
+}
+
+/// A dialect that was asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Chosen(&'static dyn Dialect);
+
+impl std::fmt::Debug for Chosen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
+/// Where this run of the command stands.
+pub(crate) struct Ground {
+    /// Where hooks are looked for.
+    pub(crate) places: Places,
+    /// The root of the project as events name it.
+    pub(crate) project: Arc<str>,
+    /// The formats that hooks are looked for in.
+    pub(crate) dialects: Vec<&'static dyn Dialect>,
+}
+
+impl PlaceArgs {
+    /// The places.
+    ///
+    /// # Errors
+    /// The project is no directory, or its path is not UTF-8.
+    pub(crate) fn ground(&self) -> Result<Ground> {
+        let named = self.project.as_deref();
+        let root = directory(named.unwrap_or(Path::new(".")))?;
+        let Some(project) = root.to_str().map(Arc::from) else {
+            bail!("the path of the project is not UTF-8: {}", root.display());
+        };
+        let trust = if named.is_some() && !self.untrusted { Trust::Granted } else { Trust::Withheld };
+        let dialects = match &self.dialects[..] {
+            [] => DIALECTS.to_vec(),
+            chosen => chosen.iter().map(|chosen| chosen.0).collect(),
+        };
+        let places =
+            Places { environment: environment(), project_root: Some(root.clone()), cwd: root, trust };
+        Ok(Ground { places, project, dialects })
+    }
+}
+
+/// The environment of the process. What is not UTF-8 is left out; hooks inherit it all the same.
+pub(crate) fn environment() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+/// The one path that a directory has without links.
+fn directory(path: &Path) -> Result<PathBuf> {
+    let root = path.canonicalize().with_context(|| format!("cannot use {} as project", path.display()))?;
+    if !root.is_dir() {
+        bail!("cannot use {} as project: it is no directory", path.display());
+    }
+    Ok(root)
+}
+
+fn dialect(name: &str) -> Result<Chosen, String> {
+    dialects::find(name).map(Chosen).ok_or_else(|| unknown_dialect(name))
+}
+
+/// What is said of a dialect that this program does not speak.
+pub(crate) fn unknown_dialect(name: &str) -> String {
+    let names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+    let nearest = nearest(name, names.iter().copied()).unwrap_or_default();
+    match &names[..] {
+        [only] => format!("unknown dialect `{name}`; the only one is `{only}`"),
+        _ => format!("unknown dialect `{name}`; the nearest is `{nearest}`, all are {}", names.join(", ")),
+    }
+}

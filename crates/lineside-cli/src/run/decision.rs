@@ -1,0 +1,67 @@
+//! A decision as one line of JSON.
+
+use anyhow::Result;
+use lineside::core::{Outcome, Receipt};
+use serde_json::{Map, Value, json};
+
+/// The line, without its end: what was decided about which payload, and what goes to whom; with everything else that
+/// the receipt holds when the `whole` of it is wanted.
+///
+/// # Errors
+/// None that are known: what is in a receipt can be written as JSON.
+pub(super) fn line(receipt: &Receipt, whole: bool) -> Result<Vec<u8>> {
+    let mut receipt_json = receipt.to_json();
+    let mut map = Map::new();
+    for field in ["id", "session", "seq", "point", "verdict", "reason", "by"] {
+        if let Some(value) = receipt_json.remove(field) {
+            map.insert(field.to_owned(), value);
+        }
+    }
+    map.insert("payload".to_owned(), Value::Object(receipt.event.payload_json().clone()));
+    let context = receipt
+        .context
+        .iter()
+        .map(|by| json!({"role": by.what.role, "text": by.what.text, "hook": receipt.name(by.hook)}));
+    let notices = receipt
+        .notices
+        .iter()
+        .map(|by| json!({"level": by.what.level, "text": by.what.text, "hook": receipt.name(by.hook)}));
+    let lists = [("context", context.collect::<Vec<_>>()), ("notices", notices.collect())];
+    map.insert("payload_sha256".to_owned(), receipt_json.remove("payload_sha256").unwrap_or_default());
+    map.extend(lists.map(|(name, list)| (name.to_owned(), Value::Array(list))));
+    for (name, list) in [("changed", changed(receipt)), ("failed", failed(receipt))] {
+        if !list.is_empty() {
+            map.insert(name.to_owned(), Value::Array(list));
+        }
+    }
+    if whole {
+        map.extend(receipt_json);
+    }
+    Ok(serde_json::to_vec(&map)?)
+}
+
+/// The fields that amendments have changed, each once.
+fn changed(receipt: &Receipt) -> Vec<Value> {
+    let mut fields = Vec::new();
+    for change in &receipt.changes {
+        let field = json!(change.what.field);
+        if !fields.contains(&field) {
+            fields.push(field);
+        }
+    }
+    fields
+}
+
+/// The hooks that could not answer, and what that was taken for.
+fn failed(receipt: &Receipt) -> Vec<Value> {
+    let failed = receipt.runs.iter().filter_map(|run| match &run.outcome {
+        Outcome::Failed { failure, verdict } => Some(json!({
+            "hook": receipt.name(run.hook),
+            "kind": failure.kind,
+            "detail": failure.detail,
+            "taken_as": verdict.strength(),
+        })),
+        _ => None,
+    });
+    failed.collect()
+}

@@ -1,0 +1,41 @@
+//! The line that tells a person how far it is, redrawn in place and gone at the end.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+/// How often it is redrawn at most.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// The line; nothing at all where standard error is no terminal.
+pub(super) struct Progress {
+    on_terminal: bool,
+    drawn: bool,
+    last: Option<Instant>,
+}
+
+impl Progress {
+    pub(super) fn on_stderr() -> Self {
+        Self { on_terminal: std::io::stderr().is_terminal(), drawn: false, last: None }
+    }
+
+    /// Draws it, if the last time was long enough ago.
+    pub(super) fn show(&mut self, line: impl FnOnce() -> String) {
+        let recent = self.last.is_some_and(|last| last.elapsed() < EVERY);
+        if !self.on_terminal || recent {
+            return;
+        }
+        self.last = Some(Instant::now());
+        self.drawn = true;
+        let mut stderr = std::io::stderr();
+        // A terminal that is gone shows nothing; the work goes on.
+        write!(stderr, "\r\x1b[2K{}", line()).and_then(|()| stderr.flush()).ok();
+    }
+
+    /// Takes it off the screen, so that something else can be written there.
+    pub(super) fn clear(&mut self) {
+        if std::mem::take(&mut self.drawn) {
+            let mut stderr = std::io::stderr();
+            write!(stderr, "\r\x1b[2K").and_then(|()| stderr.flush()).ok();
+        }
+    }
+}

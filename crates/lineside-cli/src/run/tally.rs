@@ -1,0 +1,136 @@
+//! The numbers of a run: what was decided, what failed, what was refused, what was lost.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use lineside::bus::DrainReport;
+use lineside::core::failure::seconds;
+use lineside::core::{Receipt, Strength};
+
+use crate::style::{Style, Tone, count};
+
+/// The numbers so far.
+pub(super) struct Tally {
+    start: Instant,
+    hooks: usize,
+    verdicts: BTreeMap<Strength, usize>,
+    /// Lines that were no event.
+    refused: usize,
+    /// Events whose decision has not been printed.
+    open: usize,
+    /// Hooks that could not answer.
+    failures: usize,
+    cut_short: usize,
+    /// What was lost, in words.
+    lost: Vec<String>,
+}
+
+impl Tally {
+    pub(super) fn start(hooks: usize) -> Self {
+        Self {
+            start: Instant::now(),
+            hooks,
+            verdicts: BTreeMap::new(),
+            refused: 0,
+            open: 0,
+            failures: 0,
+            cut_short: 0,
+            lost: Vec::new(),
+        }
+    }
+
+    pub(super) fn under_way(&mut self) {
+        self.open = 1;
+    }
+
+    /// One more decision, and how many hooks have failed so far.
+    pub(super) fn decided(&mut self, receipt: &Receipt, failures: u64) {
+        *self.verdicts.entry(receipt.verdict.strength()).or_default() += 1;
+        self.failed(failures);
+    }
+
+    pub(super) fn failed(&mut self, failures: u64) {
+        self.failures = number(failures);
+    }
+
+    /// So many background hooks were cut short before the end of the bus.
+    pub(super) fn cut_short(&mut self, hooks: usize) {
+        self.cut_short += hooks;
+    }
+
+    pub(super) fn printed(&mut self) {
+        self.open = 0;
+    }
+
+    pub(super) fn refused(&mut self) {
+        self.refused += 1;
+        self.open = 0;
+    }
+
+    /// What the end of the bus found.
+    pub(super) fn drained(&mut self, report: &DrainReport) {
+        let lost = [
+            (self.open, "decision"),
+            (self.cut_short + number(report.detached_cut_short), "background hook"),
+            (number(report.context_dropped).saturating_add(report.context_waiting), "context message"),
+            (number(report.observers_lost), "observed event"),
+        ];
+        self.lost
+            .extend(lost.iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(*number, what)));
+    }
+
+    pub(super) fn is_clean(&self) -> bool {
+        self.refused == 0 && self.lost.is_empty()
+    }
+
+    fn events(&self) -> usize {
+        self.verdicts.values().sum()
+    }
+
+    fn rate(&self) -> f64 {
+        self.events() as f64 / self.start.elapsed().as_secs_f64().max(0.001)
+    }
+
+    /// How far it is.
+    pub(super) fn progress(&self) -> String {
+        let blocked: usize =
+            self.verdicts.iter().filter(|(strength, _)| strength.is_final()).map(|(_, number)| number).sum();
+        let mut line = format!("{}, {blocked} blocked", count(self.events(), "event"));
+        if self.failures > 0 {
+            line.push_str(&format!(", {}", count(self.failures, "failure")));
+        }
+        if self.refused > 0 {
+            line.push_str(&format!(", {} refused", count(self.refused, "line")));
+        }
+        format!("{line}, {:.0}/s", self.rate())
+    }
+
+    /// The whole of it, with a note on how it ended.
+    pub(super) fn summary(&self, note: Option<&str>, style: Style) -> String {
+        let mut parts = vec![self.decisions()];
+        parts.push(format!("{} in force", count(self.hooks, "hook")));
+        if self.failures > 0 {
+            parts.push(style.paint(Tone::Warning, &count(self.failures, "hook failure")));
+        }
+        if self.refused > 0 {
+            parts.push(style.paint(Tone::Bad, &format!("{} refused", count(self.refused, "line"))));
+        }
+        if !self.lost.is_empty() {
+            parts.push(style.paint(Tone::Bad, &format!("lost: {}", self.lost.join(", "))));
+        }
+        parts.extend(note.map(str::to_owned));
+        parts.push(format!("{} s", seconds(self.start.elapsed())));
+        parts.join("; ")
+    }
+
+    fn decisions(&self) -> String {
+        let verdicts: Vec<_> =
+            self.verdicts.iter().map(|(strength, number)| format!("{number} {strength}")).collect();
+        let events = count(self.events(), "event");
+        if verdicts.is_empty() { events } else { format!("{events}: {}", verdicts.join(", ")) }
+    }
+}
+
+fn number(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

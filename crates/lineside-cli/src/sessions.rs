@@ -1,0 +1,286 @@
+//! The sessions of a stream of events: opened when an event of theirs comes, each below its parent.
+//!
+//! What an event says differently from its session is said on the event; sessions are opened with the defaults.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use lineside::bus::publish::Publication;
+use lineside::core::envelope::Cause;
+use lineside::core::{Agent, Payload, Receipt};
+use lineside::{Bus, Session};
+
+use crate::event_line::EventLine;
+
+/// The sessions that events have named so far.
+pub(crate) struct Sessions {
+    bus: Bus,
+    /// The root of the project, which is the working directory too.
+    project: Arc<str>,
+    /// Sessions that a `before_subagent` has announced.
+    announced: HashMap<String, Announced>,
+    closed: HashSet<String>,
+}
+
+/// A session that will be below another one.
+#[derive(Clone)]
+struct Announced {
+    parent: String,
+    role: Option<String>,
+}
+
+impl Sessions {
+    pub(crate) fn new(bus: &Bus, project: &Arc<str>) -> Self {
+        Self {
+            bus: bus.clone(),
+            project: Arc::clone(project),
+            announced: HashMap::new(),
+            closed: HashSet::new(),
+        }
+    }
+
+    /// The session of an event, opened if it is not open.
+    ///
+    /// # Errors
+    /// It was closed before, or would be below itself or below a closed session.
+    pub(crate) async fn of(&mut self, line: &EventLine) -> Result<Session> {
+        if line.point.name == "before_subagent"
+            && let Some(child) = line.payload.text("child_session")
+        {
+            let role = line.payload.text("agent_type").map(str::to_owned);
+            self.announced.insert(child.to_owned(), Announced { parent: line.session.clone(), role });
+        }
+        let wanted = Wanted { id: &line.session, parent: line.parent.as_deref(), host: line.host.as_deref() };
+        self.get(wanted, line.agent.as_ref()).await
+    }
+
+    /// A session below another one, both opened if they are not open.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub(crate) async fn subagent(
+        &mut self,
+        parent: &str,
+        id: &str,
+        agent: Option<&Agent>,
+    ) -> Result<Session> {
+        self.get(Wanted { id, parent: Some(parent), host: None }, agent).await
+    }
+
+    /// The session of that id, opened as a root if it is not open.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub(crate) async fn named(&mut self, id: &str) -> Result<Session> {
+        self.get(Wanted { id, parent: None, host: None }, None).await
+    }
+
+    /// How many hooks have failed so far.
+    pub(crate) fn failures(&self) -> u64 {
+        self.bus.failures()
+    }
+
+    /// Ends a session; waits for its background hooks, each within its own timeout.
+    pub(crate) async fn close(&mut self, session: &Session) {
+        self.closed.insert(session.id().to_string());
+        session.close().await;
+    }
+
+    /// Takes the messages of an event out of the mailboxes: whoever reads the decision has them.
+    pub(crate) fn hand_over(&self, session: &Session, receipt: &Receipt) {
+        if receipt.context.is_empty() {
+            return;
+        }
+        let child = receipt.event.payload().text("child_session").and_then(|id| self.bus.find(id));
+        for session in [Some(session), child.as_ref()].into_iter().flatten() {
+            session.collect().ready().accept();
+        }
+    }
+
+    async fn get(&self, wanted: Wanted<'_>, agent: Option<&Agent>) -> Result<Session> {
+        if let Some(session) = self.bus.find(wanted.id) {
+            return Ok(session);
+        }
+        let above = self.lineage(&wanted)?;
+        let mut parent: Option<Session> = None;
+        for id in above.iter().rev() {
+            parent = Some(match self.bus.find(id) {
+                Some(session) => session,
+                None => self.open(id, parent.as_ref(), None, wanted.host).await?,
+            });
+        }
+        self.open(wanted.id, parent.as_ref(), agent, wanted.host).await
+    }
+
+    /// The sessions above one that is not open, from the nearest up to the first that is open or has none above it.
+    fn lineage(&self, wanted: &Wanted<'_>) -> Result<Vec<String>> {
+        let announced = |id: &str| self.announced.get(id).map(|announced| announced.parent.clone());
+        let mut above = Vec::new();
+        let mut next = wanted.parent.map(str::to_owned).or_else(|| announced(wanted.id));
+        while let Some(id) = next {
+            if id == wanted.id || above.contains(&id) {
+                bail!("session `{}` cannot be below itself", wanted.id);
+            }
+            next = if self.bus.find(&id).is_some() { None } else { announced(&id) };
+            above.push(id);
+        }
+        Ok(above)
+    }
+
+    async fn open(
+        &self,
+        id: &str,
+        parent: Option<&Session>,
+        agent: Option<&Agent>,
+        host: Option<&str>,
+    ) -> Result<Session> {
+        if self.closed.contains(id) {
+            bail!("session `{id}` is closed");
+        }
+        let opening = match parent {
+            None => self.bus.session(id),
+            Some(parent) => {
+                let role = self.announced.get(id).and_then(|announced| announced.role.as_deref());
+                let agent = agent.cloned().unwrap_or_else(|| Agent::subagent(role.unwrap_or("subagent")));
+                parent.subagent(id).agent(agent)
+            }
+        };
+        let opening = opening.project_root(Arc::clone(&self.project)).cwd(Arc::clone(&self.project));
+        let opening = match host {
+            Some(host) => opening.host(host),
+            None => opening,
+        };
+        Ok(opening.open().await?)
+    }
+}
+
+/// A session that is needed.
+struct Wanted<'a> {
+    id: &'a str,
+    parent: Option<&'a str>,
+    host: Option<&'a str>,
+}
+
+/// An event with everything that its line says.
+pub(crate) fn publication(session: &Session, line: EventLine) -> Publication<Arc<dyn Payload>> {
+    let source = session.source();
+    let mut publication = session.any_event(line.payload);
+    if let Some(id) = line.id {
+        publication = publication.id(id);
+    }
+    if let Some(time) = line.time {
+        publication = publication.time(time);
+    }
+    if let Some(event) = line.cause {
+        publication = publication.cause(Cause { event, depth: 0 });
+    }
+    if let Some(turn) = line.turn {
+        publication = publication.turn(turn);
+    }
+    if let Some(agent) = line.agent.filter(|agent| *agent != source.agent) {
+        publication = publication.agent(agent);
+    }
+    if let Some(root) = line.project_root.filter(|root| source.project_root.as_deref() != Some(root)) {
+        publication = publication.project_root(root);
+    }
+    if let Some(cwd) = line.cwd.filter(|cwd| source.cwd.as_deref() != Some(cwd)) {
+        publication = publication.cwd(cwd);
+    }
+    if let Some(model) = line.model {
+        publication = publication.model(model);
+    }
+    if let Some(traceparent) = line.traceparent {
+        publication = publication.traceparent(traceparent);
+    }
+    let mut extra = line.extra;
+    // The program that publishes is a matter of the session; another one is handed on beside it.
+    if let Some(host) = line.host.filter(|host| source.host.as_deref() != Some(host)) {
+        extra.entry("host").or_insert_with(|| host.into());
+    }
+    publication.extra(extra)
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::dialects::DIALECTS;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::vocabulary::Vocabulary;
+
+    fn line(event: Value) -> EventLine {
+        let Value::Object(fields) = event else { panic!("an event is an object") };
+        EventLine::read(fields, &Vocabulary::new(DIALECTS)).unwrap()
+    }
+
+    fn sessions() -> Sessions {
+        Sessions::new(&Bus::new(), &Arc::from("/p"))
+    }
+
+    #[tokio::test]
+    async fn a_session_that_nobody_opened_is_a_root() {
+        let session = sessions().of(&line(json!({"point": "on_idle"}))).await.unwrap();
+        let source = session.source();
+        assert_eq!((source.session.as_str(), source.depth), ("s1", 0));
+        assert_eq!((source.project_root.as_deref(), source.cwd.as_deref()), (Some("/p"), Some("/p")));
+        assert_eq!(source.agent, Agent::main("main"));
+    }
+
+    #[tokio::test]
+    async fn a_parent_is_opened_first() {
+        let mut sessions = sessions();
+        let event = json!({"point": "on_idle", "session": "s3", "parent_session": "s2"});
+        let session = sessions.of(&line(event)).await.unwrap();
+        assert_eq!(session.source().parent_session.as_ref().unwrap().as_str(), "s2");
+        assert_eq!(session.source().root_session.as_str(), "s2");
+    }
+
+    #[tokio::test]
+    async fn an_announced_child_is_opened_by_its_own_first_event() {
+        let mut sessions = sessions();
+        let announcement = json!({"point": "before_subagent", "session": "a",
+            "payload": {"child_session": "b", "agent_type": "reviewer"}});
+        sessions.of(&line(announcement)).await.unwrap();
+        assert!(sessions.bus.find("b").is_none());
+        let session = sessions.of(&line(json!({"point": "on_idle", "session": "b"}))).await.unwrap();
+        assert_eq!(session.source().parent_session.as_ref().unwrap().as_str(), "a");
+        assert_eq!(session.source().agent, Agent::subagent("reviewer"));
+    }
+
+    #[tokio::test]
+    async fn nobody_is_below_themselves_or_comes_back() {
+        let mut sessions = sessions();
+        let own_parent = json!({"point": "on_idle", "session": "a", "parent_session": "a"});
+        let error = sessions.of(&line(own_parent)).await.err().unwrap();
+        assert_eq!(error.to_string(), "session `a` cannot be below itself");
+        let session = sessions.named("a").await.unwrap();
+        sessions.close(&session).await;
+        let error = sessions.named("a").await.err().unwrap();
+        assert_eq!(error.to_string(), "session `a` is closed");
+        let below = json!({"point": "on_idle", "session": "b", "parent_session": "a"});
+        let error = sessions.of(&line(below)).await.err().unwrap();
+        assert_eq!(error.to_string(), "session `a` is closed");
+    }
+
+    #[tokio::test]
+    async fn an_event_may_differ_from_its_session() {
+        let mut sessions = sessions();
+        let line = line(json!({"point": "on_idle", "cwd": "/p/src", "turn": 3, "host": "h", "k": 1,
+            "agent": {"id": "x", "kind": "subagent"}, "time": "2026-03-02T09:14:00Z"}));
+        let session = sessions.of(&line).await.unwrap();
+        let receipt = publication(&session, line).publish_any().await.unwrap();
+        let envelope = Value::Object(receipt.event.envelope().to_json("on_idle"));
+        for (field, expected) in [
+            ("cwd", json!("/p/src")),
+            ("project_root", json!("/p")),
+            ("turn", json!(3)),
+            ("host", json!("h")),
+            ("extra", json!({"k": 1})),
+            ("agent", json!({"id": "x", "kind": "subagent"})),
+            ("time", json!("2026-03-02T09:14:00.000Z")),
+        ] {
+            assert_eq!(envelope[field], expected, "{field}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `lineside test`: runs case files, which lay out hooks as a user would, publish events, and state what must come of
+//! it. The suites in `tests/conformance/` are such files.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use lineside::dialects::{self, Dialect};
+
+use crate::interrupt::Interrupt;
+use crate::places::{environment, unknown_dialect};
+use crate::style::Styles;
+
+use crew::{Crew, Job};
+use outcome::{CaseOutcome, Outcome, SuiteOutcome};
+use suite::Suite;
+
+mod crew;
+mod files;
+mod outcome;
+mod report;
+
+mod suite;
+mod fields;
+mod long_text;
+mod step;
+mod expect;
+mod text_match;
+
+mod gaps;
+mod layout;
+mod case_run;
+mod observed;
+mod judge;
+
+/// Test hooks with case files.
+///
+/// A case lays out hooks in an empty directory of its own, publishes events, and states what must come of it. Cases
+/// run at the same time, each with a home, a project and a bus of its own.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct TestArgs {
+    /// Case files, or directories that are searched for `*.cases.json`.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Only cases whose id or title contains this.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+
+    /// How many cases run at the same time; as many as there are cores by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+
+    /// Print one JSON object: every suite and case with its status, failures and duration.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXIT_STATUS: &str = "\
+A suite for a format that this build does not know is skipped, with the reason.
+
+Exit status:
+  0    no case failed
+  1    a case failed, or a case file has an error
+  2    nothing could be done, or there was no case to run
+  130  interrupted (143: terminated)";
+
+/// Runs the command.
+///
+/// # Errors
+/// There is no case file or no case, or the output cannot be written.
+pub(crate) async fn run(args: &TestArgs, styles: Styles) -> Result<ExitCode> {
+    let mut interrupt = Interrupt::watch()?;
+    let mut suites: Vec<Planned> = files::find(&args.paths)?.into_iter().map(Planned::read).collect();
+    if let Some(filter) = &args.filter {
+        suites.iter_mut().for_each(|suite| suite.keep(filter));
+        suites.retain(|suite| !suite.is_empty());
+        if suites.is_empty() {
+            bail!("no case has `{filter}` in its id or title");
+        }
+    }
+    if suites.iter().all(Planned::is_empty) {
+        bail!("there is no case in these files");
+    }
+    let jobs =
+        args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+    let environment = Arc::new(case_run::inherited(environment()));
+    let printer = report::Printer::new(args.json, styles);
+    let mut outcomes = Vec::new();
+    let mut crew = Crew::new(jobs, environment);
+    for suite in suites {
+        let ended = tokio::select! {
+            biased;
+            signal = interrupt.next() => Err(signal),
+            outcome = suite.run(&mut crew) => Ok(outcome),
+        };
+        let outcome = match ended {
+            Ok(outcome) => outcome,
+            Err(signal) => {
+                crew.dismiss().await;
+                return Ok(ExitCode::from(signal.exit_status()));
+            }
+        };
+        printer.suite(&outcome)?;
+        outcomes.push(outcome);
+    }
+    let total = printer.finish(&outcomes)?;
+    Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A case file, and what is to be done with it.
+struct Planned {
+    file: PathBuf,
+    plan: Plan,
+}
+
+enum Plan {
+    /// Run its cases.
+    Run { suite: Suite, dialect: &'static dyn Dialect },
+    /// Its format is unknown to this build.
+    Skip { suite: Suite, why: String },
+    /// It is no case file.
+    Broken(Vec<String>),
+}
+
+impl Planned {
+    fn read(file: PathBuf) -> Self {
+        let plan = match Suite::read(&file) {
+            Err(errors) => Plan::Broken(errors),
+            Ok(suite) => match dialects::find(&suite.dialect) {
+                Some(dialect) => Plan::Run { suite, dialect },
+                None => Plan::Skip { why: unknown_dialect(&suite.dialect), suite },
+            },
+        };
+        Self { file, plan }
+    }
+
+    fn keep(&mut self, filter: &str) {
+        if let Plan::Run { suite, .. } | Plan::Skip { suite, .. } = &mut self.plan {
+            suite.cases.retain(|case| case.id.contains(filter) || case.title.contains(filter));
+        }
+    }
+
+    /// Whether nothing is to be told of it.
+    fn is_empty(&self) -> bool {
+        match &self.plan {
+            Plan::Run { suite, .. } | Plan::Skip { suite, .. } => suite.cases.is_empty(),
+            Plan::Broken(_) => false,
+        }
+    }
+
+    async fn run(self, crew: &mut Crew) -> SuiteOutcome {
+        let Self { file, plan } = self;
+        match plan {
+            Plan::Broken(errors) => SuiteOutcome::broken(file, errors),
+            Plan::Skip { suite, why } => SuiteOutcome::skipped(file, suite, why),
+            Plan::Run { suite, dialect } => {
+                let Suite { dialect: name, cases } = suite;
+                let started = std::time::Instant::now();
+                let jobs = cases.into_iter().map(|case| Job { case: Arc::new(case), dialect }).collect();
+                let cases: Vec<CaseOutcome> = crew.run(jobs).await;
+                SuiteOutcome { file, dialect: name, outcome: Outcome::Ran(cases), took: started.elapsed() }
+            }
+        }
+    }
+}

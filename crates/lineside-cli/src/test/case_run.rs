@@ -1,0 +1,208 @@
+//! One case from its empty directory to its outcome: laid out, loaded, published, judged, taken away.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, anyhow};
+use futures_util::future::join_all;
+use lineside::bus::Signals;
+use lineside::core::{Failure, Receipt};
+use lineside::dialects::{Dialect, Places};
+use lineside::{Assembly, Bus};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+use super::gaps;
+use super::judge::judge;
+use super::layout::{Directory, HOME, PROJECT};
+use super::observed::{Observed, ended};
+use super::outcome::{CaseOutcome, Fault, Mismatch, Status};
+use super::step::{Act, Step};
+use super::suite::{Case, Script};
+use crate::event_line::EventLine;
+use crate::sessions::{Sessions, publication};
+use crate::vocabulary::Vocabulary;
+
+/// How long background hooks may still run after the last step.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// What cases inherit of the environment: nothing that says where somebody's own hooks and settings are.
+pub(super) fn inherited(mut environment: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    environment
+        .retain(|name, _| name != "HOME" && !name.starts_with("XDG_") && !name.starts_with("LINESIDE_"));
+    environment
+}
+
+/// Runs a case, or as much of it as there is until it is dismissed.
+pub(super) async fn run(
+    case: &Case,
+    dialect: &'static dyn Dialect,
+    environment: &BTreeMap<String, String>,
+    dismissed: watch::Receiver<bool>,
+) -> CaseOutcome {
+    let started = Instant::now();
+    let status = match in_directory(case, dialect, environment, dismissed).await {
+        Ok(status) => status,
+        Err(error) => Status::Failed(vec![Fault { step: None, mismatch: Mismatch::error(&error) }]),
+    };
+    let (id, title, from) = (case.id.clone(), case.title.clone(), case.from.clone());
+    CaseOutcome { id, title, from, status, took: started.elapsed() }
+}
+
+async fn in_directory(
+    case: &Case,
+    dialect: &'static dyn Dialect,
+    environment: &BTreeMap<String, String>,
+    mut dismissed: watch::Receiver<bool>,
+) -> Result<Status> {
+    let directory = Directory::new()?;
+    let path = directory.path().to_str().context("the path of the directory of the case is not UTF-8")?;
+    let script = case.script(path)?;
+    if script.steps.iter().any(|step| matches!(step.act, Act::Host)) {
+        return Ok(Status::Unsupported(
+            "this build has no `lineside hook`, which a `host` step runs".to_owned(),
+        ));
+    }
+    directory.lay_out(&script.files)?;
+    let mut play = Play::new(&script, dialect, directory.path(), environment)?;
+    let faults = tokio::select! {
+        faults = play.steps(&script, directory.path()) => faults,
+        _ = dismissed.wait_for(|dismissed| *dismissed) => {
+            vec![Fault { step: None, mismatch: Mismatch::error(&anyhow!("interrupted")) }]
+        }
+    };
+    // What is lost here was not waited for by any step, so nobody asked for it.
+    let _lost = play.assembly.drain(DRAIN).await;
+    directory.remove()?;
+    Ok(if faults.is_empty() { Status::Passed } else { Status::Failed(faults) })
+}
+
+/// A case while it runs.
+struct Play {
+    assembly: Assembly,
+    places: Places,
+    vocabulary: Vocabulary,
+    sessions: Sessions,
+    signals: Signals,
+    /// Failures of background hooks that no step has waited for yet.
+    ends: Vec<(String, Failure)>,
+}
+
+impl Play {
+    fn new(
+        script: &Script,
+        dialect: &'static dyn Dialect,
+        directory: &Path,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Self> {
+        let at = |child: &str| directory.join(child);
+        let text = |child: &str| at(child).to_string_lossy().into_owned();
+        let mut environment = environment.clone();
+        environment.insert("HOME".to_owned(), text(HOME));
+        environment.insert("XDG_CONFIG_HOME".to_owned(), text("home/.config"));
+        environment.extend(script.env.clone());
+        let assembly = Assembly::new(Bus::new()).only([dialect]).environment(environment.clone());
+        Ok(Self {
+            places: Places {
+                environment,
+                project_root: Some(at(PROJECT)),
+                cwd: at(PROJECT),
+                trust: script.trust,
+            },
+            vocabulary: Vocabulary::new(&[dialect]),
+            sessions: Sessions::new(assembly.bus(), &Arc::from(text(PROJECT))),
+            signals: assembly.bus().signals(),
+            assembly,
+            ends: Vec::new(),
+        })
+    }
+
+    /// Runs step after step until one is not as expected.
+    async fn steps(&mut self, script: &Script, directory: &Path) -> Vec<Fault> {
+        let fault = |step, mismatch| Fault { step, mismatch };
+        // A later load is a reload.
+        if !matches!(script.steps.first(), Some(Step { act: Act::Load, .. }))
+            && let Err(error) = self.load()
+        {
+            return vec![fault(None, Mismatch::error(&error))];
+        }
+        for (number, step) in (1..).zip(&script.steps) {
+            let mismatches = match self.act(&step.act).await {
+                Ok(observed) => judge(&step.expect, &observed, directory),
+                Err(error) => vec![Mismatch::error(&error)],
+            };
+            if !mismatches.is_empty() {
+                let place = || Some((number, step.act.describe()));
+                return mismatches.into_iter().map(|mismatch| fault(place(), mismatch)).collect();
+            }
+        }
+        Vec::new()
+    }
+
+    async fn act(&mut self, act: &Act) -> Result<Observed> {
+        let started = Instant::now();
+        let mut observed = Observed::default();
+        match act {
+            Act::Load => observed.loaded = Some(self.load()?),
+            Act::Publish(event) => {
+                let publishing = self.prepare(event).await?;
+                observed.receipts.push(publishing.await?);
+            }
+            Act::PublishAll(events) => {
+                let mut publishing = Vec::new();
+                for event in events {
+                    publishing.push(self.prepare(event).await?);
+                }
+                observed.receipts = join_all(publishing).await.into_iter().collect::<Result<_>>()?;
+            }
+            Act::Subagent { parent, session, agent } => {
+                self.sessions.subagent(parent, session, agent.as_ref()).await?;
+            }
+            Act::Advance(time) => tokio::time::sleep(*time).await,
+            Act::Collect { session, joins } => {
+                let session = self.sessions.named(session).await?;
+                let collect = session.collect();
+                let delivery = if *joins { collect.before_next_model().await } else { collect.ready() };
+                observed.collected = delivery.accept().into_iter().map(|message| message.text).collect();
+            }
+            Act::Close { session } => {
+                let session = self.sessions.named(session).await?;
+                self.sessions.close(&session).await;
+            }
+            Act::Host => anyhow::bail!("a `host` step needs `lineside hook`"),
+        }
+        observed.took = started.elapsed();
+        self.background(act, &mut observed)?;
+        Ok(observed)
+    }
+
+    fn load(&self) -> Result<lineside::assembly::Report> {
+        self.assembly.load(&self.places).context("failed to load hooks")
+    }
+
+    /// An event in its session, about to be published.
+    async fn prepare(
+        &mut self,
+        event: &Map<String, Value>,
+    ) -> Result<impl Future<Output = Result<Arc<Receipt>>> + use<>> {
+        let mut event = event.clone();
+        gaps::fill(&mut event, &self.vocabulary);
+        let line = EventLine::read(event, &self.vocabulary)?;
+        let session = self.sessions.of(&line).await?;
+        let publication = publication(&session, line);
+        Ok(async move { Ok(publication.publish_any().await?) })
+    }
+
+    /// A publisher does not wait for background hooks, so their ends belong to the next step that lets time pass.
+    fn background(&mut self, act: &Act, observed: &mut Observed) -> Result<()> {
+        let (ends, lost) = ended(&mut self.signals);
+        anyhow::ensure!(lost == 0, "{lost} signals of the bus were lost");
+        self.ends.extend(ends);
+        if matches!(act, Act::Advance(_) | Act::Collect { .. } | Act::Close { .. }) {
+            observed.ends = std::mem::take(&mut self.ends);
+        }
+        Ok(())
+    }
+}

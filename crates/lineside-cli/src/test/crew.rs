@@ -1,0 +1,87 @@
+//! Cases at the same time, a bounded number of them. This file is the task owner of the crate.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use lineside::dialects::Dialect;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::case_run;
+use super::outcome::{CaseOutcome, Fault, Mismatch, Status};
+use super::suite::Case;
+
+/// A case to be run.
+pub(super) struct Job {
+    pub(super) case: Arc<Case>,
+    pub(super) dialect: &'static dyn Dialect,
+}
+
+/// Runs cases.
+pub(super) struct Crew {
+    size: usize,
+    /// Told to the cases that run when they are to end before their time.
+    dismissed: watch::Sender<bool>,
+    environment: Arc<BTreeMap<String, String>>,
+    running: JoinSet<(usize, CaseOutcome)>,
+}
+
+impl Crew {
+    /// A crew of at most `size` cases at the same time.
+    pub(super) fn new(size: usize, environment: Arc<BTreeMap<String, String>>) -> Self {
+        Self { size: size.max(1), dismissed: watch::Sender::new(false), environment, running: JoinSet::new() }
+    }
+
+    /// Runs all of them; the outcomes come in the order of the jobs.
+    pub(super) async fn run(&mut self, jobs: Vec<Job>) -> Vec<CaseOutcome> {
+        let mut outcomes = Vec::with_capacity(jobs.len());
+        let mut waiting = jobs.into_iter().enumerate();
+        loop {
+            while self.running.len() < self.size
+                && let Some((index, job)) = waiting.next()
+            {
+                let environment = Arc::clone(&self.environment);
+                let dismissed = self.dismissed.subscribe();
+                self.running.spawn(async move { (index, run(&job, &environment, dismissed).await) });
+            }
+            match self.running.join_next().await {
+                None => break,
+                // What panics in a case is its outcome; nobody else cancels one.
+                Some(Err(_)) => {}
+                Some(Ok(outcome)) => outcomes.push(outcome),
+            }
+        }
+        outcomes.sort_by_key(|(index, _)| *index);
+        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    /// Ends what runs, and waits until its hooks have ended and its directories are gone.
+    pub(super) async fn dismiss(mut self) {
+        self.dismissed.send_replace(true);
+        while self.running.join_next().await.is_some() {}
+    }
+}
+
+async fn run(
+    job: &Job,
+    environment: &BTreeMap<String, String>,
+    dismissed: watch::Receiver<bool>,
+) -> CaseOutcome {
+    let started = Instant::now();
+    let running = case_run::run(&job.case, job.dialect, environment, dismissed);
+    AssertUnwindSafe(running).catch_unwind().await.unwrap_or_else(|_| panicked(&job.case, started.elapsed()))
+}
+
+/// A case must never bring the others down; one that panics has found a fault of lineside.
+fn panicked(case: &Case, took: Duration) -> CaseOutcome {
+    let mismatch = Mismatch {
+        what: "error".to_owned(),
+        expected: None,
+        got: "lineside panicked, which is a fault of its own".to_owned(),
+    };
+    let status = Status::Failed(vec![Fault { step: None, mismatch }]);
+    CaseOutcome { id: case.id.clone(), title: case.title.clone(), from: case.from.clone(), status, took }
+}

@@ -1,0 +1,71 @@
+//! `lineside explain`: the table, the reasons, and what is said when nothing would run.
+
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, shell};
+
+fn stage() -> Stage {
+    let stage = Stage::new();
+    stage.hook("guard", "trigger: before_tool\npriority: 900\non_failure: block", "touch ran.txt");
+    stage.hook("only-write", "trigger: before_tool\nmatcher:\n  tool: WriteFile", "touch ran.txt");
+    stage.hook("note", "trigger: pre-tool-call\npriority: 5\nasync: true", "touch ran.txt");
+    stage.hook("later", "trigger: after_tool", "touch ran.txt");
+    stage.hook("typo", "trigger: before_toll", "touch ran.txt");
+    stage
+}
+
+#[test]
+fn the_table_says_who_would_run_and_why_the_others_not() {
+    let stage = stage();
+    let said = stage.run(&["explain", "--project", "."], shell("ls"));
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(said.out);
+    assert!(!stage.path("project/ran.txt").exists(), "nothing is run");
+}
+
+#[test]
+fn an_untrusted_project_is_told() {
+    let said = stage().run(&["explain", "-"], shell("ls"));
+    insta::assert_snapshot!(said.out);
+}
+
+#[test]
+fn without_a_hook_the_points_of_the_others_are_shown() {
+    let said = stage().run(&["explain", "--project", "."], r#"{"point": "on_idle"}"#);
+    insta::assert_snapshot!(said.out);
+    let said = Stage::new().run(&["explain"], r#"{"point": "on_idle"}"#);
+    assert_eq!(said.out, "on_idle in session s1: nothing would run\nNo hook was found at all.\n");
+}
+
+#[test]
+fn programs_get_json() {
+    let said = stage().run(&["explain", "--project", ".", "--json"], shell("ls"));
+    let explained: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(explained["event"], json!({"point": "before_tool", "session": "s1"}));
+    let runs: Vec<_> = explained["hooks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hook| (&hook["hook"], &hook["runs"], &hook["skipped"]))
+        .collect();
+    assert_eq!(
+        runs,
+        [
+            (&json!("guard"), &json!(true), &json!(null)),
+            (&json!("only-write"), &json!(false), &json!("filter")),
+            (&json!("note"), &json!(true), &json!(null)),
+        ]
+    );
+    assert_eq!(explained["elsewhere"], json!({"after_tool": ["later"]}));
+    assert_eq!(explained["diagnostics"][0]["severity"], "error");
+}
+
+#[test]
+fn what_is_no_event_cannot_be_explained() {
+    let said = Stage::new().run(&["explain"], "{\n\"point\": \"on_idl\"}");
+    assert_eq!(said.code, Some(2));
+    assert_eq!(
+        said.err,
+        "lineside: cannot explain stdin: unknown point `on_idl`; the nearest is `on_idle`\n"
+    );
+}

@@ -1,0 +1,12 @@
+//! The command as people and other programs use it: arguments and input in, output and exit status out.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod stage;
+
+mod explain;
+mod interruption;
+mod list;
+mod run;
+mod run_bad_input;
+mod run_sessions;
+mod test;

@@ -1,0 +1,136 @@
+//! `lineside run`: decisions, trust, receipts, and its life in a pipe.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, shell, timeless};
+
+const DENY: &str = "grep -q forbidden && { echo 'not that' >&2; exit 2; } || exit 0";
+
+fn guarded() -> Stage {
+    let stage = Stage::new();
+    stage.hook("guard", "trigger: before_tool", DENY);
+    stage
+}
+
+#[test]
+fn a_decision_says_what_was_decided_about_what() {
+    let stage = guarded();
+    let said = stage.run(&["run", "--project", "."], shell("ls") + &shell("forbidden"));
+    assert_eq!((said.code, said.field("verdict")), (Some(0), vec![json!("continue"), json!("block")]));
+    let blocked = &said.json()[1];
+    assert_eq!(
+        (&blocked["reason"], &blocked["by"], &blocked["seq"], &blocked["session"]),
+        (&json!("not that"), &json!("guard"), &json!(2), &json!("s1"))
+    );
+    assert_eq!(blocked["payload"], json!({"tool_name": "Shell", "tool_input": {"command": "forbidden"}}));
+    assert_eq!(blocked["payload_sha256"].as_str().unwrap().len(), 64);
+    assert_eq!((&blocked["context"], &blocked["notices"]), (&json!([]), &json!([])));
+    assert_eq!(timeless(&said.err), "2 events: 1 continue, 1 block; 1 hook in force; [time]\n");
+}
+
+#[test]
+fn what_hooks_give_is_printed() {
+    let stage = Stage::new();
+    let answer = r#"{"modified_input": {"command": "ls -l"}, "additional_context": "look twice"}"#;
+    stage.hook("amends", "trigger: before_tool", &format!("cat >/dev/null\necho '{answer}'"));
+    stage.hook("breaks", "trigger: before_tool\npriority: 1", "exit 1");
+    let said = stage.run(&["run", "--project", "."], shell("ls"));
+    let decision = &said.json()[0];
+    assert_eq!(
+        decision["context"],
+        json!([{"role": "system", "text": "look twice", "hook": "amends"}]),
+        "{said:?}"
+    );
+    assert_eq!(decision["changed"], json!(["tool_input"]));
+    assert_eq!(decision["payload"]["tool_input"], json!({"command": "ls -l"}));
+    assert_eq!(
+        (&decision["failed"][0]["hook"], &decision["failed"][0]["kind"]),
+        (&json!("breaks"), &json!("exit"))
+    );
+    assert!(said.err.contains("; 1 hook failure; "), "{}", said.err);
+}
+
+#[test]
+fn nothing_of_a_project_runs_before_it_is_named() {
+    let stage = guarded();
+    let note = "note: 1 hook of the project is not trusted and will not be started; name the project with --project to trust it\n";
+    for arguments in [&["run"][..], &["run", "--project", ".", "--untrusted"]] {
+        let said = stage.run(arguments, shell("forbidden"));
+        assert_eq!((said.code, said.field("verdict")), (Some(0), vec![json!("continue")]));
+        assert!(said.err.starts_with(note), "{}", said.err);
+    }
+}
+
+#[test]
+fn a_receipt_is_the_whole_of_it() {
+    let said = guarded().run(&["run", "--project", ".", "--receipts"], shell("forbidden"));
+    let receipt = &said.json()[0];
+    assert_eq!(receipt["hooks"][0]["hook"], "guard");
+    assert_eq!(receipt["hooks"][0]["said"], "block");
+    assert!(receipt["took_us"].is_u64() && receipt["payload"].is_object() && receipt["changes"].is_array());
+}
+
+#[test]
+fn it_answers_line_by_line() {
+    let stage = guarded();
+    let mut child = stage.command(&["run", "--project", "."]).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    for (command, verdict) in [("ls", "continue"), ("forbidden", "block"), ("pwd", "continue")] {
+        input.write_all(shell(command).as_bytes()).unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let decision: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(decision["verdict"], verdict);
+    }
+    drop(input);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn background_hooks_come_to_their_end() {
+    let stage = Stage::new();
+    stage.hook("bg", "trigger: before_tool\nasync: true", "cat >/dev/null\nsleep 0.3\necho done > done.txt");
+    let said = stage.run(&["run", "--project", "."], shell("ls"));
+    assert_eq!(said.code, Some(0));
+    assert_eq!(std::fs::read_to_string(stage.path("project/done.txt")).unwrap(), "done\n");
+}
+
+#[test]
+fn a_reader_that_leaves_ends_it() {
+    let stage = guarded();
+    let mut child = stage.command(&["run", "--project", "."]).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(shell("ls").as_bytes()).unwrap();
+    let said = stage.said(child);
+    assert_eq!(said.code, Some(128 + 13));
+    assert_eq!(
+        timeless(&said.err),
+        "1 event: 1 continue; 1 hook in force; lost: 1 decision; ended early; [time]\n"
+    );
+}
+
+#[test]
+fn a_hook_that_does_not_load_is_told_first() {
+    let stage = Stage::new();
+    stage.hook("typo", "trigger: before_toll", "exit 0");
+    let said = stage.run(&["run", "--project", "."], shell("ls"));
+    assert_eq!(said.code, Some(0));
+    insta::assert_snapshot!(timeless(&said.err));
+}
+
+#[test]
+fn nothing_to_read_is_no_success() {
+    let stage = Stage::new();
+    let said = stage.run(&["run", "absent.jsonl"], "");
+    assert_eq!(said.code, Some(2));
+    assert_eq!(said.err, "lineside: failed to open absent.jsonl: No such file or directory (os error 2)\n");
+    let said = stage.run(&["run", "--project", "nowhere"], "");
+    assert_eq!(said.err, "lineside: cannot use nowhere as project: No such file or directory (os error 2)\n");
+    let said = stage.run(&["run", "--dialect", "agenthoks"], "");
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("unknown dialect `agenthoks`"), "{}", said.err);
+}

@@ -1,0 +1,109 @@
+//! A project and a home of their own for each test, and the command run in them.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub(crate) struct Stage {
+    directory: TempDir,
+}
+
+/// What the command has said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let stage = Self { directory: tempfile::tempdir().unwrap() };
+        for directory in ["project", "home"] {
+            fs::create_dir(stage.path(directory)).unwrap();
+        }
+        stage
+    }
+
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join(below)
+    }
+
+    /// Writes a file.
+    pub(crate) fn file(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A hook of the project in the Agent Hooks format, its front matter beyond name and description, and its script.
+    pub(crate) fn hook(&self, name: &str, front_matter: &str, script: &str) {
+        let folder = format!("project/.agents/hooks/{name}");
+        let text = format!("---\nname: {name}\ndescription: d\n{front_matter}\n---\n");
+        self.file(&format!("{folder}/HOOK.md"), &text);
+        let script = self.file(&format!("{folder}/scripts/run.sh"), &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// The command, in the project.
+    pub(crate) fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lineside"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.path("home"))
+            .current_dir(self.path("project"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it on this input.
+    pub(crate) fn run(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Said {
+        let mut child = self.command(arguments).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_ref()).unwrap();
+        self.said(child)
+    }
+
+    /// What a child has said when it has ended.
+    pub(crate) fn said(&self, child: Child) -> Said {
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| {
+            String::from_utf8(bytes).unwrap().replace(self.path("").to_str().unwrap(), "[stage]/")
+        };
+        Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+impl Said {
+    /// Its output, one JSON value a line.
+    pub(crate) fn json(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// A field of each line of its output.
+    pub(crate) fn field(&self, name: &str) -> Vec<Value> {
+        self.json().iter().map(|line| line[name].clone()).collect()
+    }
+}
+
+/// Times are different each time.
+pub(crate) fn timeless(text: &str) -> String {
+    let time = regex::Regex::new(r"\d+(\.\d+)? s\b").unwrap();
+    time.replace_all(text, "[time]").into_owned()
+}
+
+/// An event at which a tool is about to run.
+pub(crate) fn shell(command: &str) -> String {
+    let event = serde_json::json!({"point": "before_tool", "payload": {"tool_name": "Shell", "tool_input": {"command": command}}});
+    format!("{event}\n")
+}

@@ -1,0 +1,137 @@
+//! `lineside test`: what its report says of cases that pass, fail, cannot be run, and are none.
+
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, timeless};
+
+fn case(id: &str, steps: &Value) -> Value {
+    json!({
+        "id": id,
+        "title": format!("the case {id}"),
+        "from": "a page",
+        "files": {
+            "project/.agents/hooks/deny/HOOK.md": "---\nname: deny\ndescription: d\ntrigger: before_tool\n---\n",
+            "project/.agents/hooks/deny/scripts/run.sh": {"text": "#!/bin/sh\ncat > seen.json\necho no >&2\nexit 2\n", "mode": "755"},
+        },
+        "steps": steps,
+    })
+}
+
+fn publish(expect: &Value) -> Value {
+    json!({"publish": {"point": "before_tool", "payload": {"tool_name": "x", "tool_input": {}}}, "expect": expect})
+}
+
+fn suite(stage: &Stage, name: &str, dialect: &str, cases: &Value) {
+    stage.file(
+        &format!("project/{name}.cases.json"),
+        &json!({"dialect": dialect, "cases": cases}).to_string(),
+    );
+}
+
+fn all_kinds() -> Stage {
+    let stage = Stage::new();
+    let passes = publish(&json!({"verdict": "block", "reason": "no", "ran": ["deny"], "failed": {},
+        "files": {"project/seen.json": {"contains": "before_tool"}}}));
+    let fails = publish(&json!({"verdict": "continue", "reason": "because", "ran": [], "notices": ["x"],
+        "files": {"project/seen.json": {"absent": true}}}));
+    suite(
+        &stage,
+        "deep/one",
+        "agenthooks",
+        &json!([
+            case("passes", &json!([passes])),
+            case(
+                "fails",
+                &json!([{"load": true, "expect": {"hooks": ["deny"], "diagnostics": []}}, fails, passes])
+            ),
+            case("breaks", &json!([{"publish": {"point": "before_toll"}}])),
+            case("host", &json!([{"host": {"name": "claude", "stdin": {}}, "expect": {"exit": 0}}])),
+        ]),
+    );
+    suite(&stage, "other", "telepathy", &json!([case("a", &json!([])), case("b", &json!([]))]));
+    suite(
+        &stage,
+        "wrong",
+        "agenthooks",
+        &json!([
+            case("typo", &json!([publish(&json!({"verdikt": "block"}))])),
+            case("nonsense", &json!([{"advance_ms": 1, "expect": {"verdict": "block"}}])),
+        ]),
+    );
+    stage
+}
+
+#[test]
+fn the_report_says_what_was_expected_and_what_there_was() {
+    let said = all_kinds().run(&["test", "."], "");
+    assert_eq!((said.code, said.err.as_str()), (Some(1), ""));
+    insta::assert_snapshot!(timeless(&said.out));
+}
+
+#[test]
+fn programs_get_json() {
+    let said = all_kinds().run(&["test", ".", "--json"], "");
+    assert_eq!(said.code, Some(1));
+    let report: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((&report["passed"], &report["failed"], &report["skipped"]), (&json!(1), &json!(4), &json!(2)));
+    let statuses = |index: usize| -> Vec<&Value> {
+        report["suites"][index]["cases"].as_array().unwrap().iter().map(|case| &case["status"]).collect()
+    };
+    assert_eq!(statuses(0), ["passed", "failed", "failed", "unsupported"]);
+    let failure = &report["suites"][0]["cases"][1]["failures"][0];
+    assert_eq!(
+        failure,
+        &json!({"step": 2, "act": "publish before_tool", "what": "verdict", "expected": "continue", "got": "block: \"no\""})
+    );
+    assert_eq!(
+        (&report["suites"][1]["status"], &report["suites"][2]["status"]),
+        (&json!("skipped"), &json!("failed"))
+    );
+}
+
+#[test]
+fn a_filter_leaves_the_others_out() {
+    let stage = all_kinds();
+    let said = stage.run(&["test", "deep", "--filter", "passes"], "");
+    assert_eq!((said.code, said.out.lines().last()), (Some(0), Some("1 passed, 0 failed")));
+    let said = stage.run(&["test", "deep", "--filter", "nobody"], "");
+    assert_eq!(said.code, Some(2));
+    assert_eq!(said.err, "lineside: no case has `nobody` in its id or title\n");
+    let said = stage.run(&["test", "deep/one.cases.json", "nowhere"], "");
+    assert_eq!(said.code, Some(2));
+}
+
+#[test]
+fn a_case_sees_nothing_of_its_surroundings() {
+    let stage = Stage::new();
+    let script = "#!/bin/sh\ncat >/dev/null\nprintf '%s|%s|%s|%s' \"$HOME\" \"$XDG_CONFIG_HOME\" \"$XDG_DATA_HOME$LINESIDE_X\" \"$OWN\" > env.txt\n";
+    let case = json!({"id": "env", "title": "env", "env": {"OWN": "$CASE/own"}, "files": {
+            "home/.config/agents/hooks/a/HOOK.md": "---\nname: a\ndescription: d\ntrigger: before_tool\n---\n",
+            "home/.config/agents/hooks/a/scripts/run.sh": {"text": script, "mode": "755"},
+        }, "steps": [publish(&json!({
+            "files": {"project/env.txt": {"text": "$CASE/home|$CASE/home/.config||$CASE/own"}}}))]});
+    suite(&stage, "env", "agenthooks", &json!([case]));
+    let child = stage
+        .command(&["test", "env.cases.json"])
+        .envs([("XDG_DATA_HOME", "/x"), ("LINESIDE_X", "/y"), ("XDG_CONFIG_HOME", "/z")])
+        .spawn()
+        .unwrap();
+    let said = stage.said(child);
+    assert_eq!(said.code, Some(0), "{}", said.out);
+}
+
+#[test]
+fn background_work_belongs_to_the_step_that_waits_for_it() {
+    let stage = Stage::new();
+    let case = json!({"id": "bg", "title": "bg", "files": {
+            "project/.agents/hooks/a/HOOK.md": "---\nname: a\ndescription: d\ntrigger: before_tool\nasync: true\n---\n",
+            "project/.agents/hooks/a/scripts/run.sh": {"text": "#!/bin/sh\nexit 1\n", "mode": "755"},
+        }, "steps": [
+            publish(&json!({"verdict": "continue", "ran": ["a"], "failed": {}})),
+            {"advance_ms": 0, "expect": {}},
+            publish(&json!({"failed": {}})),
+            {"close": {"session": "s1"}, "expect": {"failed": {"a": "exit"}}}]});
+    suite(&stage, "bg", "agenthooks", &json!([case]));
+    let said = stage.run(&["test", "bg.cases.json"], "");
+    assert_eq!(said.code, Some(0), "{}", said.out);
+}
