@@ -47,3 +47,14 @@ pub use kameo;
 pub use lineside_bus::{Bus, Channel, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals};
 pub use lineside_core::{Judgement, Reply, Verdict};
 pub use serde_json;
+
+/// The code of the README and of the book's first pages, which is run as it stands there.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/start.md")]
+    struct Start;
+    #[doc = include_str!("../../../docs/concepts.md")]
+    struct Concepts;
+}
