@@ -67,18 +67,15 @@ async fn no_process_outlives_its_hook() {
 #[tokio::test]
 async fn a_publisher_that_gives_up_ends_the_process() {
     let project =
-        project("timeout: 60000", "#!/bin/sh\necho started > \"$AGENT_HOOK_DIR/started\"\nsleep 600\n");
+        project("timeout: 60000", "#!/bin/sh\necho started > \"$AGENT_HOOK_DIR/fifo\"\nsleep 600\n");
+    let fifo = project.path().join(".agents/hooks/h/fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let (assembly, session) = loaded(project.path()).await;
-    let started = project.path().join(".agents/hooks/h/started");
-    let publishing = session.publish(shell("ls"));
-    let until_started = async {
-        while !started.exists() {
-            tokio::time::sleep(millis(5)).await;
-        }
-    };
+    // Reading from the pipe ends when the hook has written to it.
+    let started = tokio::task::spawn_blocking(move || std::fs::read(fifo).unwrap());
     tokio::select! {
-        _ = publishing => panic!("the hook never answers"),
-        () = until_started => {}
+        _ = session.publish(shell("ls")) => panic!("the hook never answers"),
+        said = started => assert_eq!(said.unwrap(), b"started\n"),
     }
     assert!(assembly.drain(secs(5)).await.is_clean());
     assert_eq!(processes_of(project.path()), [""; 0]);
