@@ -50,6 +50,13 @@ impl Shared {
         // Fewer hooks than before always compile.
         self.tree.change(place, leaves, Vec::new()).map_or(0, |(_, gone)| gone)
     }
+
+    /// Takes the hooks of one source away at one place, at one point or at all. Sources compare as whole strings.
+    pub(crate) fn remove_source(&self, place: &Place, point: Option<&PointInfo>, source: &str) -> usize {
+        self.remove(place, |registered| {
+            *registered.hook.source == *source && point.is_none_or(|point| registered.point == point)
+        })
+    }
 }
 
 /// A bus about to be made.
@@ -166,9 +173,7 @@ impl Bus {
     /// Takes away the hooks of the bus that have this source, at one point or at all. Sources compare as whole
     /// strings; an unknown one is no error.
     pub fn remove_source(&self, point: Option<&PointInfo>, source: &str) -> usize {
-        self.shared.remove(&Place::Bus, |registered| {
-            *registered.hook.source == *source && point.is_none_or(|point| registered.point == point)
-        })
+        self.shared.remove_source(&Place::Bus, point, source)
     }
 
     /// Everything that happens from now on.

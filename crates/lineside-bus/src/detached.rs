@@ -17,16 +17,27 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// It came to its own end.
     pub(crate) fn send(self, result: Result<Said, Failure>, took: Duration) {
-        let background = self.session.node().background();
         let outcome = match result {
             Ok(_) => Outcome::Answered(Verdict::Continue),
             Err(failure) => {
                 self.session.shared().count_failure();
-                Outcome::Failed { failure: Box::new(failure), verdict: Verdict::Continue }
+                failed(failure)
             }
         };
-        background.count_finished();
+        self.session.node().background().count_finished();
+        self.signal(outcome, took);
+    }
+
+    /// The session ended first.
+    pub(crate) fn cut_short(self) {
+        self.session.node().background().count_cut_short();
+        let failure = Failure::new(FailureKind::Closed, "still running when the session closed");
+        self.signal(failed(failure), Duration::ZERO);
+    }
+
+    fn signal(self, outcome: Outcome, took: Duration) {
         self.session.shared().signals.emit(|| Signal::DetachedFinished {
             event: self.event.envelope().id,
             session: self.event.envelope().source.session.clone(),
@@ -35,16 +46,9 @@ impl Report {
             took,
         });
     }
+}
 
-    pub(crate) fn cut_short(self) {
-        self.session.node().background().count_cut_short();
-        let failure = Failure::new(FailureKind::Closed, "still running when the session closed");
-        self.session.shared().signals.emit(|| Signal::DetachedFinished {
-            event: self.event.envelope().id,
-            session: self.event.envelope().source.session.clone(),
-            hook: self.hook,
-            outcome: Outcome::Failed { failure: Box::new(failure), verdict: Verdict::Continue },
-            took: Duration::ZERO,
-        });
-    }
+/// A detached hook has no authority, so its failure refuses nothing.
+fn failed(failure: Failure) -> Outcome {
+    Outcome::Failed { failure: Box::new(failure), verdict: Verdict::Continue }
 }

@@ -95,7 +95,7 @@ impl Session {
     ) -> Vec<(Arc<lineside_core::Hook>, Option<lineside_core::SkipReason>)> {
         let tables = self.inner.node.tables.load();
         let Some(plan) = tables.own.plan(event.point()) else { return Vec::new() };
-        plan.interceptors.hooks().iter().map(|hook| (Arc::clone(hook), hook.skip(event))).collect()
+        plan.interceptors.explain(event).map(|one| (Arc::clone(one.hook), one.skipped)).collect()
     }
 
     /// The channel of a point.
@@ -121,9 +121,7 @@ impl Session {
     /// Takes away the hooks of that source that were registered on this session, at one point or at all. Sources
     /// compare as whole strings; an unknown one is no error.
     pub fn remove_source(&self, point: Option<&PointInfo>, source: &str) -> usize {
-        self.inner.shared.remove(&self.place(), |registered| {
-            *registered.hook.source == *source && point.is_none_or(|point| registered.point == point)
-        })
+        self.inner.shared.remove_source(&self.place(), point, source)
     }
 
     /// Publishes an event and waits for the decision.

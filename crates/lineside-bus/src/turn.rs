@@ -73,7 +73,7 @@ impl<'a> Turn<'a> {
             self.group(plan, group.clone(), false).await;
         }
         let stale = self.chain.stale();
-        let hooks = Arc::clone(self.chain.hooks());
+        let hooks = plan.interceptors.hooks();
         let gate = |index: &u16| {
             let hook = hooks.get(usize::from(*index))?;
             (hook.part == Part::Gate).then_some(hook.priority)

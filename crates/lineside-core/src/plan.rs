@@ -71,7 +71,7 @@ impl<H> Plan<H> {
 #[derive(Debug, Clone, Copy)]
 pub struct Explained<'a> {
     /// The hook.
-    pub hook: &'a Hook,
+    pub hook: &'a Arc<Hook>,
     /// Why it would not run; `None` when it would.
     pub skipped: Option<SkipReason>,
 }
