@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use lineside_core::receipt::By;
-use lineside_core::{Append, Change, KeepWorking, Notice};
+use lineside_core::{Append, Change, Failure, KeepWorking, Notice};
+use serde_json::{Map, Value};
 
 /// Changes, messages, notices and remarks, each with its author's place in plan order.
 #[derive(Default)]
@@ -13,6 +14,9 @@ pub(crate) struct Gathered {
     pub(crate) notices: Vec<By<Notice>>,
     pub(crate) remarks: Vec<By<Cow<'static, str>>>,
     pub(crate) keep_working: Vec<By<Box<KeepWorking>>>,
+    pub(crate) extra: Map<String, Value>,
+    /// The failed attempts of the hook that is being taken in.
+    pub(crate) earlier: Vec<Failure>,
 }
 
 impl Gathered {

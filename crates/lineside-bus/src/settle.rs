@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use lineside_core::answer::Beyond;
 use lineside_core::receipt::By;
 use lineside_core::{Append, KeepWorking, Notice, Receipt, Strength, Verdict};
 
@@ -21,9 +22,21 @@ impl Turn<'_> {
         }
         self.append_context();
         let Self { event, chain, gathered, elapsed: took, .. } = self;
-        let Gathered { changes, context, notices, remarks, .. } = gathered;
+        let Gathered { changes, context, notices, remarks, extra, .. } = gathered;
         let (hooks, runs) = chain.into_parts();
-        Arc::new(Receipt { event, hooks, runs, verdict, author, changes, context, notices, remarks, took })
+        Arc::new(Receipt {
+            event,
+            hooks,
+            runs,
+            verdict,
+            author,
+            changes,
+            context,
+            notices,
+            remarks,
+            extra,
+            took,
+        })
     }
 
     /// Whose stop this event is about.
@@ -53,11 +66,11 @@ impl Turn<'_> {
             self.gathered.keep_working.iter().find(|given| given.hook == by).map(|given| &*given.what);
         let texts = given.cloned().unwrap_or_else(|| KeepWorking {
             append: Append::system(reason.as_str()),
-            overridden: Notice::warning(format!(
+            beyond: Beyond::Continue(Notice::warning(format!(
                 "{} was blocked {} times in a row; it goes through now",
                 self.event.point().name,
                 STOPS_IN_A_ROW + 1
-            )),
+            ))),
         });
         match node.stops().blocked(agent, self.event.envelope().turn) {
             Ruling::Stands => {
@@ -67,8 +80,13 @@ impl Turn<'_> {
             }
             Ruling::Overridden => {
                 self.gathered.remark(by, "overridden: blocked too often in a row");
-                self.gathered.notice(by, texts.overridden);
-                (Verdict::Continue, None)
+                match texts.beyond {
+                    Beyond::Continue(notice) => {
+                        self.gathered.notice(by, notice);
+                        (Verdict::Continue, None)
+                    }
+                    Beyond::Stop => (Verdict::Stop(reason.clone()), author),
+                }
             }
         }
     }

@@ -184,10 +184,14 @@ impl<'a> Turn<'a> {
             }
         };
         self.chain.record(index, again, took, outcome);
+        if !self.gathered.earlier.is_empty() {
+            self.chain.failed_before(index, std::mem::take(&mut self.gathered.earlier));
+        }
     }
 
     fn failed(&mut self, index: u16, hook: &Hook, mut failure: Failure) -> Outcome {
         self.session.shared().count_failure();
+        self.gathered.earlier = std::mem::take(&mut failure.earlier);
         let taken_as = failure.taken_as.take().map(Said::Answer);
         let verdict = match taken_as.map(|said| self.accept(index, hook, said)) {
             Some(Ok(verdict)) => verdict,
@@ -206,7 +210,10 @@ impl<'a> Turn<'a> {
             Said::Verdict(verdict) => return Ok(verdict.with_readable_reason(&hook.name)),
             Said::Answer(answer) => *answer,
         };
-        let Answer { verdict, amendment, context, notices, remarks, keep_working } = answer;
+        let Answer { verdict, amendment, context, notices, remarks, keep_working, own: _, extra, earlier } =
+            answer;
+        self.gathered.extra.extend(extra);
+        self.gathered.earlier = earlier;
         if !amendment.is_empty() && !verdict.strength().is_final() {
             self.amend(index, hook, &amendment)?;
         }

@@ -5,8 +5,11 @@
 
 use std::borrow::Cow;
 
+use serde_json::{Map, Value};
+
 use crate::amendment::Amendment;
 use crate::context::{Append, Notice};
+use crate::failure::Failure;
 use crate::payload::Amend;
 use crate::verdict::Verdict;
 
@@ -23,17 +26,33 @@ pub struct Answer {
     pub notices: Vec<Notice>,
     /// Things that the receipt should tell, e.g. what the hook asked for and had no right to.
     pub remarks: Vec<Cow<'static, str>>,
-    /// How a block of `before_stop` or `after_subagent` is put to the agent; the bus has a text of its own.
+    /// How a block that has the agent try again is put to it. The blocks of `before_stop` and `after_subagent` always
+    /// do, and the bus has a text of its own for them.
     pub keep_working: Option<Box<KeepWorking>>,
+    /// What the hook said in its own format, for the ensemble that it is a member of.
+    pub own: Option<Box<Value>>,
+    /// What the hook has for the publisher beside the verdict, under names of its format.
+    pub extra: Map<String, Value>,
+    /// The attempts before the one that answered, all of which failed.
+    pub earlier: Vec<Failure>,
 }
 
-/// The texts of a block that keeps an agent working.
+/// A block that has the agent try again, which it may do only so often in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeepWorking {
     /// Appended to the agent's context while the block stands.
     pub append: Append,
-    /// Told to the user once too many blocks in a row have been overridden.
-    pub overridden: Notice,
+    /// What one block too many in a row becomes.
+    pub beyond: Beyond,
+}
+
+/// What one block too many in a row becomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beyond {
+    /// It is overridden, and the user is told this.
+    Continue(Notice),
+    /// It is a stop.
+    Stop,
 }
 
 impl From<Verdict> for Answer {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::failure::Failure;
 use crate::hook::{AfterBlock, Hook, NATIVE, Part};
 use crate::receipt::{Outcome, Run, SkipReason};
 use crate::verdict::{Standing, Strength, Verdict};
@@ -68,7 +69,14 @@ impl Chain {
             self.ended_by = Some(hook);
         }
         let version = self.version();
-        self.runs.push(Run { hook, version, again, took, outcome });
+        self.runs.push(Run { hook, version, again, took, outcome, earlier: Vec::new() });
+    }
+
+    /// What was recorded last of the hook at this place had failed before, like this.
+    pub fn failed_before(&mut self, hook: u16, earlier: Vec<Failure>) {
+        if let Some(run) = self.runs.iter_mut().rfind(|run| run.hook == hook) {
+            run.earlier = earlier;
+        }
     }
 
     /// Whether a block or stop has ended it.
@@ -108,7 +116,7 @@ impl Chain {
             Part::Amender if hook.dialect != NATIVE => {
                 later.any(|author| self.hook(*author).is_some_and(|author| author.dialect != hook.dialect))
             }
-            Part::Amender | Part::Detached | Part::Observer => false,
+            Part::Amender | Part::Detached | Part::Told | Part::Observer => false,
         }
     }
 

@@ -46,6 +46,12 @@ impl AnyEvent {
         }))
     }
 
+    /// The same event as if it had been published with another payload.
+    #[must_use]
+    pub fn with_payload(&self, payload: Arc<dyn Payload>) -> Self {
+        Self::new(self.0.envelope.clone(), payload)
+    }
+
     /// The point.
     #[must_use]
     pub fn point(&self) -> &'static PointInfo {

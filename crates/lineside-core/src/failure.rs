@@ -70,17 +70,34 @@ pub struct Failure {
     /// What the hook is taken to have said, where its format says more than its `on_failure`.
     #[serde(skip)]
     pub taken_as: Option<Box<Answer>>,
+    /// The attempts before this one.
+    #[serde(skip)]
+    pub earlier: Vec<Failure>,
 }
 
 impl Failure {
     /// A failure of a hook that had been started.
     pub fn new(kind: FailureKind, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, detail: detail.into(), started: true, refusal: None, taken_as: None }
+        Self {
+            kind,
+            detail: detail.into(),
+            started: true,
+            refusal: None,
+            taken_as: None,
+            earlier: Vec::new(),
+        }
     }
 
     /// A failure of a hook that was never started.
     pub fn not_started(kind: FailureKind, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, detail: detail.into(), started: false, refusal: None, taken_as: None }
+        Self {
+            kind,
+            detail: detail.into(),
+            started: false,
+            refusal: None,
+            taken_as: None,
+            earlier: Vec::new(),
+        }
     }
 }
 

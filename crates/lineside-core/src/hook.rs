@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Origin;
+use crate::ensemble::Ensemble;
 use crate::event::AnyEvent;
 use crate::failure::OnFailure;
 use crate::receipt::SkipReason;
@@ -82,8 +83,11 @@ pub enum Part {
     LoneGate,
     /// May change the payload too; runs alone.
     Amender,
-    /// Is started in its turn and not waited for; has no authority.
+    /// Is started in its turn and not waited for; has no authority, and what it says is not read.
     Detached,
+    /// Is told once the event is decided, with the payload as it was decided, unless it was refused; is not waited
+    /// for and has no authority. What it has for the context and the user is delivered when it is ready.
+    Told,
     /// Hears the event and its outcome.
     Observer,
 }
@@ -96,6 +100,7 @@ impl Part {
             Self::Gate | Self::LoneGate => "gate",
             Self::Amender => "amender",
             Self::Detached => "detached",
+            Self::Told => "told",
             Self::Observer => "observer",
         }
     }
@@ -115,6 +120,26 @@ pub enum AfterBlock {
     Skip,
     /// It runs if the block came from a hook of its own dialect, whose page promises that all of them run.
     RunWithinDialect,
+}
+
+/// Whether hooks that nobody waits for run beside one another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// Each on its own.
+    #[default]
+    Own,
+    /// Those of one dialect run one after another for each event.
+    Shared,
+}
+
+/// Whether the agent's next model call waits for what a hook that is told has for the context.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Join {
+    /// It does not: what is ready by then is taken.
+    #[default]
+    Background,
+    /// It does.
+    BeforeNextModel,
 }
 
 /// Whether a hook can run at all.
@@ -178,10 +203,16 @@ pub struct Hook {
     pub reach: Reach,
     /// Whether it runs after a block.
     pub after_block: AfterBlock,
+    /// Whether it runs beside others, if nobody waits for it.
+    pub lane: Lane,
+    /// Whether the next model call waits for it, if it is told.
+    pub join: Join,
     /// Whether it can run.
     pub standby: Standby,
     /// When it runs; always, when absent.
     pub select: Option<Arc<dyn Select>>,
+    /// With which hooks its answer counts; on its own, when absent.
+    pub ensemble: Option<Arc<dyn Ensemble>>,
 }
 
 impl Hook {
@@ -202,8 +233,11 @@ impl Hook {
             timeout: Duration::from_secs(30),
             reach: Reach::Subtree,
             after_block: AfterBlock::Skip,
+            lane: Lane::Own,
+            join: Join::Background,
             standby: Standby::Ready,
             select: None,
+            ensemble: None,
         }
     }
 

@@ -106,6 +106,8 @@ pub struct Run {
     pub took: Duration,
     /// What became of it.
     pub outcome: Outcome,
+    /// The attempts before the one that counts, all of which failed.
+    pub earlier: Vec<Failure>,
 }
 
 /// Something that one hook gave.
@@ -138,6 +140,8 @@ pub struct Receipt {
     pub notices: Vec<By<Notice>>,
     /// What else is worth knowing: refused fields, overridden blocks.
     pub remarks: Vec<By<Cow<'static, str>>>,
+    /// What hooks have for the publisher beside the verdict, under names of their formats.
+    pub extra: Map<String, Value>,
     /// From the publication to the decision.
     pub took: Duration,
 }
@@ -189,6 +193,9 @@ impl Receipt {
             })
             .collect();
         map.insert("changes".into(), Value::Array(changes));
+        if !self.extra.is_empty() {
+            map.insert("extra".into(), Value::Object(self.extra.clone()));
+        }
         map
     }
 
@@ -216,6 +223,14 @@ impl Receipt {
         }
         if run.again {
             map.insert("again".into(), json!(true));
+        }
+        if !run.earlier.is_empty() {
+            let attempts: Vec<_> = run
+                .earlier
+                .iter()
+                .map(|failure| json!({"failed": failure.kind, "detail": failure.detail}))
+                .collect();
+            map.insert("earlier_attempts".into(), Value::Array(attempts));
         }
         if run.outcome.has_run() {
             map.insert("took_us".into(), micros(run.took));

@@ -25,7 +25,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::hook::{AfterBlock, Select, Standby};
+use lineside_core::hook::{AfterBlock, Join, Lane, Select, Standby};
 use lineside_core::{Hook, Layer, Part, PointInfo, Reach, SkipReason};
 use serde_json::{Map, Value};
 
@@ -72,6 +72,7 @@ impl Dialect for AgentHooks {
             hooks: loaded.into_iter().map(|found| found.hook(places.trust, Arc::clone(&runtime))).collect(),
             diagnostics,
             log: log_target(places),
+            plugins: None,
         }
     }
 
@@ -153,6 +154,9 @@ impl Found {
             timeout: declared.timeout + MARGIN,
             reach: Reach::Subtree,
             after_block: AfterBlock::Skip,
+            lane: Lane::Own,
+            join: Join::Background,
+            ensemble: None,
             // AH-5
             standby: if folder.layer == Layer::Project && trust == Trust::Withheld {
                 Standby::Off(SkipReason::Untrusted)
@@ -161,24 +165,21 @@ impl Found {
             },
             select: declared.filter.map(|filter| Arc::new(filter) as Arc<dyn Select>),
         };
-        ForeignHook {
-            hook,
-            trigger: declared.written.clone(),
-            points: vec![declared.trigger.point],
-            handler: Arc::new(handler::Hook {
-                identity: Identity {
-                    name,
-                    folder: folder.path,
-                    trigger: declared.trigger,
-                    trigger_as_written: declared.written,
-                    mode: declared.mode,
-                },
-                timeout: declared.timeout,
-                on_failure: declared.on_failure,
-                closed: declared.closed,
-                runtime,
-            }),
-        }
+        let (trigger, points) = (declared.written.clone(), vec![declared.trigger.point]);
+        let handler = Arc::new(handler::Hook {
+            identity: Identity {
+                name,
+                folder: folder.path,
+                trigger: declared.trigger,
+                trigger_as_written: declared.written,
+                mode: declared.mode,
+            },
+            timeout: declared.timeout,
+            on_failure: declared.on_failure,
+            closed: declared.closed,
+            runtime,
+        });
+        ForeignHook::new(hook, trigger, points, handler)
     }
 }
 

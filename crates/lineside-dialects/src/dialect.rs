@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lineside_core::flow::{Debounce, Retry};
+use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerSpec};
 use lineside_core::{Diagnostic, Hook, PointInfo};
 use serde_json::{Map, Value};
 
@@ -77,6 +79,19 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// Where the dialect's own debug log goes; off by default.
     pub log: Option<LogTarget>,
+    /// Hooks that are known only once a worker has loaded them.
+    pub plugins: Option<Plugins>,
+}
+
+/// From what became of a worker to its hooks and what was wrong with them.
+pub type Registered = Box<dyn FnOnce(Result<WorkerReady, StartWorkerError>) -> Loaded + Send>;
+
+/// Hooks that are known only once a worker has loaded them.
+pub struct Plugins {
+    /// The worker. A reload with an equal one keeps the process and its state.
+    pub worker: WorkerSpec,
+    /// Says what was loaded, from what became of the worker. What it gives has no further plugins.
+    pub registered: Registered,
 }
 
 /// Where a debug log goes.
@@ -99,4 +114,31 @@ pub struct ForeignHook {
     pub points: Vec<&'static PointInfo>,
     /// What it runs and how its output is read.
     pub handler: Arc<dyn Handler>,
+    /// How often it is tried again.
+    pub retry: Retry,
+    /// Runs with the same key never overlap, over all hooks and sessions; they go in the order in which they were due.
+    pub key: Option<Arc<str>>,
+    /// Events are held until it is quiet. Only for hooks that are told.
+    pub debounce: Option<Debounce>,
+}
+
+impl ForeignHook {
+    /// A hook without retries, key and debounce.
+    #[must_use]
+    pub fn new(
+        hook: Hook,
+        trigger: impl Into<String>,
+        points: Vec<&'static PointInfo>,
+        handler: Arc<dyn Handler>,
+    ) -> Self {
+        Self {
+            hook,
+            trigger: trigger.into(),
+            points,
+            handler,
+            retry: Retry::default(),
+            key: None,
+            debounce: None,
+        }
+    }
 }

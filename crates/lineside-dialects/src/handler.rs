@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use lineside_core::exchange::{Post, Posted};
 use lineside_core::invocation::{Ended, Invocation};
-use lineside_core::{Answer, AnyEvent, Failure};
+use lineside_core::worker::{WorkerCall, WorkerEnded};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, SkipReason};
 
 /// The pure half of a foreign hook: event to call, result to answer.
 pub trait Handler: Send + Sync {
@@ -18,13 +20,25 @@ pub trait Handler: Send + Sync {
     /// # Errors
     /// The hook could not answer: it failed to start, ran out of time, exited with a failing status, or printed what
     /// its format does not allow.
-    fn read(&self, event: &AnyEvent, ended: &Ended) -> Result<Answer, Failure>;
+    fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure>;
 
     /// What a failure amounts to when the hook declares that its failure refuses the event; `None` for the usual
     /// block. For formats that put the refusal of a stop in words of their own, or in which some stops are final.
     fn refuse(&self, event: &AnyEvent, failure: &Failure) -> Option<Answer> {
         let _ = (event, failure);
         None
+    }
+
+    /// Why the hook does not run for the event that a burst of held events came to; `None` when it does.
+    fn skips_burst(&self, event: &AnyEvent) -> Option<SkipReason> {
+        let _ = event;
+        None
+    }
+
+    /// The failure of an attempt that was not started because the time of all hooks of its kind was used up.
+    fn out_of_time(&self, time: Duration) -> Failure {
+        let whole = lineside_core::failure::seconds(time);
+        Failure::not_started(FailureKind::Timeout, format!("chain budget of {whole} s used up"))
     }
 
     /// The lines of the dialect's own debug log for a moment of a run. They are written together.
@@ -35,10 +49,44 @@ pub trait Handler: Send + Sync {
 }
 
 /// What is to be run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Call {
     /// A command.
     Command(Invocation),
+    /// A request over HTTP.
+    Post(Post),
+    /// A function in the worker that the load of the hooks has started.
+    Worker(Box<WorkerCall>),
+    /// Nothing: the answer is known without running anything.
+    Nothing,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Returned {
+    /// How the command ended.
+    Command(Ended),
+    /// How the request ended.
+    Post(Posted),
+    /// How the call of the worker ended.
+    Worker(WorkerEnded),
+    /// Nothing was run.
+    Nothing,
+}
+
+impl Returned {
+    /// How the command ended.
+    ///
+    /// # Errors
+    /// Something else was run, which is a fault of whoever ran it.
+    pub fn command(&self) -> Result<&Ended, Failure> {
+        match self {
+            Self::Command(ended) => Ok(ended),
+            Self::Post(_) | Self::Worker(_) | Self::Nothing => {
+                Err(Failure::not_started(FailureKind::Error, "a command was to be run, and none was"))
+            }
+        }
+    }
 }
 
 /// A moment of a run that a debug log may tell of.
@@ -49,10 +97,15 @@ pub enum Moment<'a> {
         /// What it is started with.
         call: &'a Call,
     },
+    /// It does not run for this event.
+    Skipped {
+        /// Why.
+        why: SkipReason,
+    },
     /// It has ended.
     Finished {
-        /// How the process ended; absent when none was started.
-        ended: Option<&'a Ended>,
+        /// What came of the call; absent when nothing was started.
+        returned: Option<&'a Returned>,
         /// What was made of it.
         result: &'a Result<Answer, Failure>,
         /// From before the start to the end.

@@ -16,8 +16,8 @@ pub mod yaml;
 
 pub mod agenthooks;
 
-pub use dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust};
-pub use handler::{Call, Handler, Moment};
+pub use dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Plugins, Registered, Trust};
+pub use handler::{Call, Handler, Moment, Returned};
 
 /// All dialects, in the order in which their hooks are registered.
 pub static DIALECTS: &[&dyn Dialect] = &[&agenthooks::AgentHooks];

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use lineside_bus::Cx;
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
-use lineside_core::invocation::{Ended, Environment, Inherit, Invocation};
+use lineside_core::invocation::{Environment, Inherit, Invocation};
 use lineside_core::{AnyEvent, Failure, Said};
-use lineside_dialects::{Call, Handler, LogTarget, Moment};
+use lineside_dialects::{Call, Handler, LogTarget, Moment, Returned};
 use lineside_exec::Runner;
 use tokio::time::Instant;
 
@@ -36,17 +36,17 @@ impl Interceptor for Foreign {
                     log.write(&handler.log(&moment));
                 }
             };
-            let (ended, result) = match handler.prepare(&event) {
+            let (returned, result) = match handler.prepare(&event) {
                 Ok(call) => {
                     tell(Moment::Starting { call: &call });
-                    let ended = run(&runner, call, environment.as_deref(), cx.deadline()).await;
-                    let result = handler.read(&event, &ended);
-                    (Some(ended), result)
+                    let returned = run(&runner, call, environment.as_deref(), cx.deadline()).await;
+                    let result = handler.read(&event, &returned);
+                    (Some(returned), result)
                 }
                 Err(failure) => (None, Err(failure)),
             };
             let took = began.elapsed();
-            tell(Moment::Finished { ended: ended.as_ref(), result: &result, took });
+            tell(Moment::Finished { returned: returned.as_ref(), result: &result, took });
             result.map(Said::from).map_err(|mut failure| {
                 failure.taken_as = handler.refuse(&event, &failure).map(Box::new);
                 failure
@@ -60,13 +60,13 @@ async fn run(
     call: Call,
     environment: Option<&BTreeMap<String, String>>,
     deadline: Instant,
-) -> Ended {
-    let Call::Command(mut invocation) = call;
+) -> Returned {
+    let Call::Command(mut invocation) = call else { return Returned::Nothing };
     if let Some(base) = environment {
         invocation.environment = based_on(base, &invocation.environment);
     }
     shorten(&mut invocation, deadline.saturating_duration_since(Instant::now()));
-    runner.run(&invocation).await
+    Returned::Command(runner.run(&invocation).await)
 }
 
 /// What remains of the event's time bounds the hook's own.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use lineside_core::answer::Beyond;
 use lineside_core::failure::seconds;
 use lineside_core::invocation::{Captured, Ended, Exit};
 use lineside_core::{
@@ -132,10 +133,10 @@ pub(super) fn block(hook: &Identity, event: &AnyEvent, reason: String) -> Answer
     let keep_working = kind.keeps_working().then(|| {
         Box::new(KeepWorking {
             append: Append::system(format!("[Hook blocked stop: {reason}]")),
-            overridden: Notice::warning(format!(
+            beyond: Beyond::Continue(Notice::warning(format!(
                 "[Warning: {} hook blocked stop 4 times, exceeding limit. Allowing stop to proceed.]",
                 hook.trigger.page
-            )),
+            ))),
         })
     });
     Answer { verdict: Verdict::block(reason), keep_working, ..Answer::default() }

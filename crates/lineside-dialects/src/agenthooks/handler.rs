@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::invocation::{Ended, Ending, Environment, Invocation, Leftovers, Limits};
+use lineside_core::invocation::{Ending, Environment, Invocation, Leftovers, Limits};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, OnFailure};
 
 use super::entry::{self, Search};
@@ -13,7 +13,7 @@ use super::fields::Mode;
 use super::findings::HookWarning;
 use super::triggers::Trigger;
 use super::{effects, input, log};
-use crate::handler::{Call, Handler, Moment};
+use crate::handler::{Call, Handler, Moment, Returned};
 
 /// Who the hook is.
 #[derive(Debug, Clone)]
@@ -132,8 +132,8 @@ impl Handler for Hook {
         }))
     }
 
-    fn read(&self, event: &AnyEvent, ended: &Ended) -> Result<Answer, Failure> {
-        effects::answer(&self.identity, event, ended)
+    fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
+        effects::answer(&self.identity, event, returned.command()?)
     }
 
     /// AH-66, with the message of AH-56 and the exception of AH-58.

@@ -20,7 +20,10 @@ const LONGEST: usize = 2000;
 pub(super) fn lines(hook: &Hook, moment: &Moment<'_>) -> Vec<String> {
     let mut lines = match moment {
         Moment::Starting { call } => starting(hook, call),
-        Moment::Finished { ended, result, took } => finished(hook, *ended, result, *took),
+        Moment::Skipped { .. } => return Vec::new(),
+        Moment::Finished { returned, result, took } => {
+            finished(hook, returned.and_then(|returned| returned.command().ok()), result, *took)
+        }
     };
     for line in &mut lines {
         *line = format!("[HOOK DEBUG] {}", in_one_line(line));
@@ -43,7 +46,7 @@ fn starting(hook: &Hook, call: &Call) -> Vec<String> {
         identity.name,
         identity.trigger_as_written
     );
-    let Call::Command(invocation) = call;
+    let Call::Command(invocation) = call else { return vec![started] };
     let input = String::from_utf8_lossy(&invocation.stdin);
     vec![started, format!("Input: {}", input.trim_end_matches('\n'))]
 }

@@ -1,0 +1,47 @@
+//! How the work that events start is paced: held until it is quiet, and tried again.
+
+use std::time::Duration;
+
+use crate::failure::FailureKind;
+
+/// Events are held until none has come for a while; then there is one run for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Debounce {
+    /// For so long no further event may come.
+    pub quiet: Duration,
+    /// So long after the first event the run starts in any case.
+    pub at_most: Duration,
+}
+
+/// How often a run that failed is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Retry {
+    /// How many further attempts there are at most.
+    pub again: u32,
+    /// From the end of one attempt to the start of the next.
+    pub delay: Duration,
+    /// Which failures are tried again.
+    pub after: RetryAfter,
+}
+
+/// Which failures are tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RetryAfter {
+    /// All of them.
+    #[default]
+    AnyFailure,
+    /// All but an output that cannot be read, which the next attempt would give again.
+    AnyButOutput,
+}
+
+impl Retry {
+    /// Whether there is another attempt after `attempts` of them, the last of which failed like this.
+    #[must_use]
+    pub fn tries_again(&self, attempts: u32, failed: FailureKind) -> bool {
+        let worth_it = match self.after {
+            RetryAfter::AnyFailure => true,
+            RetryAfter::AnyButOutput => failed != FailureKind::Output,
+        };
+        worth_it && attempts <= self.again
+    }
+}

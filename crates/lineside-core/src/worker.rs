@@ -1,0 +1,193 @@
+//! A process that lives long and answers many calls: what is started, what is called, and how a call ended. Plain
+//! values; who keeps the process is another crate's business.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::failure::FailureKind;
+use crate::invocation::{Environment, Program};
+
+/// A worker: the process, and the plugins that it loads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkerSpec {
+    /// The program and its arguments.
+    pub program: Program,
+    /// Its environment.
+    pub environment: Environment,
+    /// Its working directory.
+    pub working_directory: Option<std::path::PathBuf>,
+    /// The fields of its `hello` apart from `type`, `protocol`, `token`, `runtime` and `maxFrameBytes`.
+    pub hello: Map<String, Value>,
+    /// The plugins, in load order.
+    pub plugins: Vec<WorkerPlugin>,
+    /// Its bounds.
+    pub bounds: WorkerBounds,
+}
+
+/// One plugin of a worker.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkerPlugin {
+    /// Its id.
+    pub id: String,
+    /// The object `plugin` of its `load` frame.
+    pub load: PluginLoad,
+    /// A digest of everything that the plugin is made of, so that a reload can tell whether it is still the same.
+    pub content: String,
+}
+
+/// How a plugin is loaded.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PluginLoad {
+    /// Like this, by every worker.
+    Plain(Map<String, Value>),
+    /// An entry in TypeScript.
+    TypeScript {
+        /// By a worker whose `hello` says that it runs TypeScript.
+        native: Map<String, Value>,
+        /// By any other; absent when there is no way.
+        otherwise: Option<Map<String, Value>>,
+    },
+}
+
+/// A worker that has loaded its plugins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkerReady {
+    /// Its `hello` frame.
+    pub hello: Map<String, Value>,
+    /// How the loading of each plugin ended, in load order.
+    pub plugins: Vec<PluginLoaded>,
+}
+
+/// Why there is no worker at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StartWorkerError {
+    /// Its program could not be started.
+    NotFound {
+        /// Why, one line.
+        why: String,
+    },
+    /// It did not say `hello` in time, said it in another version, or ended before.
+    Failed {
+        /// Why, one line.
+        why: String,
+        /// Its `hello`, if it said one.
+        hello: Option<Map<String, Value>>,
+    },
+}
+
+/// The bounds of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerBounds {
+    /// For its `hello`.
+    pub hello: Duration,
+    /// For loading one plugin.
+    pub load: Duration,
+    /// In which it must answer a `cancel`.
+    pub cancel: Duration,
+    /// From `shutdown` to its end.
+    pub shutdown: Duration,
+    /// The largest frame in either direction, in bytes.
+    pub frame: usize,
+    /// Calls without an answer that may be under way or waiting; one more is dropped.
+    pub untold: usize,
+}
+
+/// How the loading of one plugin ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PluginLoaded {
+    /// The worker said so: its `loaded` frame, which may hold an error.
+    Answered(Map<String, Value>),
+    /// It took too long.
+    TimedOut,
+    /// The worker cannot load it: it is TypeScript, and there is no loader for it.
+    NoLoader,
+    /// The worker ended, or was stuck and killed, while it loaded this plugin.
+    Died {
+        /// How, one line.
+        why: String,
+    },
+}
+
+/// Which function of which plugin is called. Numbers would change when a worker is started again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct HandlerKey {
+    /// The plugin.
+    pub plugin: String,
+    /// The name under which it registered the function.
+    pub hook: String,
+    /// Which one of those, from 1.
+    pub nth: u32,
+}
+
+/// One call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkerCall {
+    /// The function.
+    pub handler: HandlerKey,
+    /// How it is called.
+    pub class: CallClass,
+    /// The first argument.
+    pub event: Value,
+    /// The second argument.
+    pub ctx: Value,
+    /// From when the call is due to the last byte of its answer.
+    pub timeout: Duration,
+    /// Whether it is told again to a worker that is started in place of another.
+    pub repeat: Repeat,
+}
+
+/// How a function is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CallClass {
+    /// Its answer is awaited, promise or not.
+    Modifying,
+    /// Its answer may not be a promise.
+    Sync,
+    /// It is told, and its answer is not read.
+    Void,
+}
+
+impl CallClass {
+    /// The word for it in a frame.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Modifying => "modifying",
+            Self::Sync => "sync",
+            Self::Void => "void",
+        }
+    }
+}
+
+/// Whether a call is repeated after a restart, before any other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Repeat {
+    /// It is not.
+    #[default]
+    No,
+    /// It is, until a call of [`Repeat::Ends`].
+    AfterRestart,
+    /// It is not, and what was to be repeated is not any more.
+    Ends,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WorkerEnded {
+    /// The function returned this; `None` for nothing that decides anything.
+    Returned(Option<Value>),
+    /// It could not answer.
+    Failed {
+        /// How.
+        kind: FailureKind,
+        /// Why, as the worker said it or as it was found out: one line.
+        message: String,
+        /// Whether the function had been started.
+        started: bool,
+    },
+    /// The event is larger than a frame may be, so that the function cannot be shown it.
+    TooLarge,
+    /// There were too many calls already, and it was dropped.
+    Dropped,
+}
