@@ -32,8 +32,10 @@ fn hook_in(folder: &Path) -> Hook {
 }
 
 fn invocation(hook: &Hook, event: &AnyEvent) -> Invocation {
-    let Call::Command(invocation) = hook.prepare(event).unwrap();
-    invocation
+    match hook.prepare(event).unwrap() {
+        Call::Command(invocation) => invocation,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Hook, Mode, Moment, lines};
 use crate::agenthooks::samples::{event, hook};
-use crate::handler::Handler as _;
+use crate::handler::{Handler as _, Returned};
 
 fn ended(code: i32, stdout: &str, stderr: &str) -> Ended {
     let captured = |text: &str| Captured { bytes: text.into(), dropped: 0 };
@@ -23,8 +23,9 @@ fn ended(code: i32, stdout: &str, stderr: &str) -> Ended {
 
 fn check(hook: &Hook, ended: &Ended, expected: &[&str]) {
     let event = event("before_tool", json!({"tool_name": "Shell", "tool_input": {}}));
-    let result = hook.read(&event, ended);
-    let moment = Moment::Finished { ended: Some(ended), result: &result, took: ended.took };
+    let returned = Returned::Command(ended.clone());
+    let result = hook.read(&event, &returned);
+    let moment = Moment::Finished { returned: Some(&returned), result: &result, took: ended.took };
     let expected: Vec<_> = expected.iter().map(|line| format!("[HOOK DEBUG] {line}")).collect();
     assert_eq!(lines(hook, &moment), expected);
 }
@@ -91,7 +92,7 @@ fn the_lines_of_an_end() {
 fn a_hook_that_was_never_started_has_its_lines_too() {
     // AH-67
     let result = Err(Failure::not_started(FailureKind::Spawn, "cannot start: x"));
-    let moment = Moment::Finished { ended: None, result: &result, took: Duration::ZERO };
+    let moment = Moment::Finished { returned: None, result: &result, took: Duration::ZERO };
     assert_eq!(
         lines(&hook("before_stop"), &moment),
         [
