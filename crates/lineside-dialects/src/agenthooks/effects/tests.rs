@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lineside_core::answer::{Beyond, KeepWorking};
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
 use lineside_core::{Answer, Failure, FailureKind, Strength};
 use proptest::prelude::*;
