@@ -36,8 +36,8 @@ async fn no_silent_no_op() {
     assert_eq!(unknown.nearest, "before_tool");
 }
 
-#[test]
-fn a_hook_file_that_can_never_run_is_reported_with_file_and_line() {
+#[tokio::test]
+async fn a_hook_file_that_can_never_run_is_reported_with_file_and_line() {
     let project = tempfile::tempdir().unwrap();
     let write = |name: &str, front: &str| {
         let folder = project.path().join(".agents/hooks").join(name);
@@ -53,7 +53,7 @@ fn a_hook_file_that_can_never_run_is_reported_with_file_and_line() {
         cwd: project.path().to_owned(),
         trust: Trust::Granted,
     };
-    let report = Assembly::new(Bus::new()).load(&places).unwrap();
+    let report = Assembly::new(Bus::new()).load(&places).await.unwrap();
     let names: Vec<_> = report.hooks.iter().map(|found| (&*found.hook.name, found.state)).collect();
     assert_eq!(names, [("missing", State::Ready)]);
     let found = |severity, line: u32, part: &str| {

@@ -30,7 +30,7 @@ async fn loaded(project: &Path) -> (Assembly, Session) {
         cwd: project.to_owned(),
         trust: Trust::Granted,
     };
-    assert_eq!(assembly.load(&places).unwrap().hooks.len(), 1);
+    assert_eq!(assembly.load(&places).await.unwrap().hooks.len(), 1);
     let root = project.to_str().unwrap();
     let session = assembly.bus().session("s").project_root(root).open().await.unwrap();
     (assembly, session)

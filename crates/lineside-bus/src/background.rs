@@ -1,10 +1,25 @@
-//! The task owner of the crate: detached hooks of a session run here, tracked and cancellable.
+//! The task owner of the crate: hooks that nobody waits for run here, tracked and cancellable.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use lineside_core::SessionId;
+use lineside_core::hook::Join;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use crate::interceptor::Interceptor;
+
+/// Which of the events that are held are to be run for at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Release {
+    /// Those of hooks that the next model call waits for.
+    Joining,
+    /// All of them: the session ends.
+    All,
+}
 
 /// What a session runs without waiting for it.
 #[derive(Default)]
@@ -13,21 +28,57 @@ pub(crate) struct Background {
     cancel: CancellationToken,
     finished: AtomicU64,
     cut_short: AtomicU64,
+    joining: Mutex<HashMap<u64, CancellationToken>>,
+    started: AtomicU64,
+    /// Hooks that hold events of the session, or have done so.
+    holders: Mutex<Vec<Arc<dyn Interceptor>>>,
 }
 
 impl Background {
-    /// Starts `work`; `cut` runs instead of its end when the session ends first.
+    /// Starts `work`; `cut` runs instead of its end when the session ends first. `done` is cancelled when it is over.
     pub(crate) fn spawn(
-        &self,
+        self: &Arc<Self>,
+        join: Join,
+        done: CancellationToken,
         work: impl Future<Output = ()> + Send + 'static,
         cut: impl FnOnce() + Send + 'static,
     ) {
         let cancel = self.cancel.clone();
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        if join == Join::BeforeNextModel {
+            lock(&self.joining).insert(number, done.clone());
+        }
+        let over = Over { background: Arc::clone(self), number, done };
         self.tracker.spawn(async move {
+            let _over = over;
             if cancel.run_until_cancelled(work).await.is_none() {
                 cut();
             }
         });
+    }
+
+    /// Waits until everything has ended that the next model call must wait for and that has been started by now.
+    pub(crate) async fn joined(&self) {
+        let waiting: Vec<CancellationToken> = lock(&self.joining).values().cloned().collect();
+        for one in waiting {
+            one.cancelled().await;
+        }
+    }
+
+    /// A hook holds an event of the session.
+    pub(crate) fn holds(&self, holder: &Arc<dyn Interceptor>) {
+        let mut holders = lock(&self.holders);
+        if !holders.iter().any(|other| Arc::ptr_eq(other, holder)) {
+            holders.push(Arc::clone(holder));
+        }
+    }
+
+    /// Has held events of the session run for at once.
+    pub(crate) fn release(&self, session: &SessionId, which: Release) {
+        let holders = lock(&self.holders).clone();
+        for holder in holders {
+            holder.release(session, which);
+        }
     }
 
     /// One run has come to its own end.
@@ -46,7 +97,9 @@ impl Background {
     }
 
     /// Waits until everything has ended; what has not by `deadline` is cut short.
-    pub(crate) async fn drain(&self, deadline: Option<tokio::time::Instant>) {
+    pub(crate) async fn drain(&self, session: &SessionId, deadline: Option<tokio::time::Instant>) {
+        self.release(session, Release::All);
+        lock(&self.holders).clear();
         self.tracker.close();
         if let Some(deadline) = deadline
             && tokio::time::timeout_at(deadline, self.tracker.wait()).await.is_err()
@@ -56,4 +109,22 @@ impl Background {
         self.tracker.wait().await;
         self.tracker.reopen();
     }
+}
+
+/// Tells that a run is over, however it ended.
+struct Over {
+    background: Arc<Background>,
+    number: u64,
+    done: CancellationToken,
+}
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        lock(&self.background.joining).remove(&self.number);
+        self.done.cancel();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -155,7 +155,7 @@ impl Bus {
     pub fn install(&self, source: &str, hooks: Vec<Installed>) -> Result<(), RegisterHookError> {
         let mut added = Vec::with_capacity(hooks.len());
         for Installed { point, mut hook, run } in hooks {
-            if !point.phase.may_intercept() && hook.part != Part::Detached {
+            if !point.phase.may_intercept() && !matches!(hook.part, Part::Detached | Part::Told) {
                 return Err(no_authority(point));
             }
             hook.source = Arc::from(source);

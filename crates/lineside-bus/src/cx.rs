@@ -20,11 +20,21 @@ pub struct Cx {
     session: Session,
     cause: Cause,
     deadline: Instant,
+    chain: Option<ChainTime>,
+}
+
+/// Until when hooks whose answers count together may be started.
+#[derive(Debug, Clone, Copy)]
+pub struct ChainTime {
+    /// The end.
+    pub ends: Instant,
+    /// All of the time.
+    pub whole: std::time::Duration,
 }
 
 impl Cx {
     pub(crate) fn new(session: Session, cause: Cause, deadline: Instant) -> Self {
-        Self { session, cause, deadline }
+        Self { session, cause, deadline, chain: None }
     }
 
     /// The session whose event is handled.
@@ -37,6 +47,17 @@ impl Cx {
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.deadline
+    }
+
+    /// Until when hooks may be started whose answers count together with this one's.
+    #[must_use]
+    pub fn chain_time(&self) -> Option<ChainTime> {
+        self.chain
+    }
+
+    pub(crate) fn within(mut self, chain: Option<ChainTime>) -> Self {
+        self.chain = chain;
+        self
     }
 
     /// An event that the handled one has led to; it carries its `cause`.

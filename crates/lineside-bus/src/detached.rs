@@ -1,54 +1,208 @@
-//! How a hook that nobody waits for ended: counted and signalled, never waited for.
+//! Hooks that nobody waits for: started, held for later, and reported when they have ended.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::hook::Hook;
-use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Said, Verdict};
+use lineside_core::budget::Bound;
+use lineside_core::envelope::Cause;
+use lineside_core::hook::{Hook, Join, Lane};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, SkipReason, Verdict};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
+use crate::cx::Cx;
+use crate::guard::{Guarded, Time};
+use crate::interceptor::Interceptor;
+use crate::mailbox::{ContextMessage, Order};
 use crate::session::Session;
+use crate::settle::deliver;
 use crate::signal::Signal;
 
-/// Who reports what of which event.
-pub(crate) struct Report {
+/// A hook that is to run on behalf of an event.
+#[derive(Clone)]
+pub(crate) struct Errand {
     pub(crate) session: Session,
     pub(crate) hook: Arc<Hook>,
-    pub(crate) event: AnyEvent,
+    /// The hook's place in plan order.
+    pub(crate) place: u16,
+    pub(crate) run: Arc<dyn Interceptor>,
+    pub(crate) cause: Cause,
+}
+
+impl Errand {
+    /// Starts it, at once or when the one before it in its lane is over. Gives what tells when it is over.
+    pub(crate) fn start(self, event: AnyEvent, after: Option<CancellationToken>) -> CancellationToken {
+        let done = CancellationToken::new();
+        let background = Arc::clone(self.session.node().background());
+        let join = if self.hook.part == Part::Told { self.hook.join } else { Join::Background };
+        let cut = Report { errand: self.clone(), event: event.clone() };
+        // What can start at once is called at once, so that hooks that queue for something do so in their order.
+        let called = after.is_none().then(|| self.call(&event));
+        let work = async move {
+            let (call, began) = match (called, after) {
+                (Some(called), _) => called,
+                (None, Some(after)) => {
+                    after.cancelled().await;
+                    self.call(&event)
+                }
+                (None, None) => return,
+            };
+            let result = call.await;
+            Report { errand: self, event }.send(result, began.elapsed());
+        };
+        background.spawn(join, done.clone(), work, move || cut.cut_short());
+        done
+    }
+
+    fn call(&self, event: &AnyEvent) -> (Guarded, Instant) {
+        let began = Instant::now();
+        let granted = self.hook.timeout;
+        let time = Time { granted, bound: Bound::Hook, deadline: began + granted };
+        let cx = Cx::new(self.session.clone(), self.cause, time.deadline);
+        (Guarded::start(&*self.run, event, cx, time), began)
+    }
+}
+
+/// The lanes of one event: the last hook of each dialect whose hooks run one after another.
+#[derive(Default)]
+pub(crate) struct Lanes(Vec<(&'static str, CancellationToken)>);
+
+impl Lanes {
+    /// Starts a hook behind those that were started before it in its lane, if it has one.
+    pub(crate) fn start(&mut self, errand: Errand, event: AnyEvent) {
+        let dialect = errand.hook.dialect;
+        if errand.hook.lane == Lane::Own {
+            errand.start(event, None);
+            return;
+        }
+        match self.0.iter_mut().find(|(other, _)| *other == dialect) {
+            Some((_, last)) => *last = errand.start(event, Some(last.clone())),
+            None => self.0.push((dialect, errand.start(event, None))),
+        }
+    }
+}
+
+/// The right to run once for events that are held. Dropping it runs nothing.
+pub struct Ticket {
+    errand: Errand,
+}
+
+impl Ticket {
+    pub(crate) fn new(errand: Errand) -> Self {
+        Self { errand }
+    }
+
+    /// The session whose event is held.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.errand.session
+    }
+
+    /// The hook.
+    #[must_use]
+    pub fn hook(&self) -> &Hook {
+        &self.errand.hook
+    }
+
+    /// Runs for this event now, without being waited for.
+    pub fn start(self, event: AnyEvent) {
+        let Self { mut errand } = self;
+        errand.cause = Cause { event: event.envelope().id, ..errand.cause };
+        let signals = &errand.session.shared().signals;
+        signals.emit(|| Signal::Released {
+            event: event.envelope().id,
+            session: errand.session.id().clone(),
+            hook: Arc::clone(&errand.hook),
+            skipped: None,
+        });
+        errand.start(event, None);
+    }
+
+    /// Does not run for this event after all.
+    pub fn skip(self, event: &AnyEvent, why: SkipReason) {
+        let Self { errand } = self;
+        errand.session.shared().signals.emit(|| Signal::Released {
+            event: event.envelope().id,
+            session: errand.session.id().clone(),
+            hook: Arc::clone(&errand.hook),
+            skipped: Some(why),
+        });
+    }
+}
+
+/// How an errand ended: counted, delivered and signalled.
+struct Report {
+    errand: Errand,
+    event: AnyEvent,
 }
 
 impl Report {
     /// It came to its own end.
-    pub(crate) fn send(self, result: Result<Said, Failure>, took: Duration) {
-        let outcome = match result {
-            Ok(_) => Outcome::Answered(Verdict::Continue),
-            Err(failure) => {
-                self.session.shared().count_failure();
-                failed(failure)
+    fn send(self, result: Result<Said, Failure>, took: Duration) {
+        let session = &self.errand.session;
+        session.node().background().count_finished();
+        match result {
+            Ok(said) => {
+                let answer = Answer::from(said);
+                let earlier = answer.earlier.clone();
+                if self.errand.hook.part == Part::Told {
+                    self.deliver(answer);
+                }
+                self.signal(Outcome::Answered(Verdict::Continue), earlier, took);
             }
-        };
-        self.session.node().background().count_finished();
-        self.signal(outcome, took);
+            Err(mut failure) => {
+                session.shared().count_failure();
+                let earlier = std::mem::take(&mut failure.earlier);
+                self.signal(failed(failure), earlier, took);
+            }
+        }
     }
 
     /// The session ended first.
-    pub(crate) fn cut_short(self) {
-        self.session.node().background().count_cut_short();
+    fn cut_short(self) {
+        self.errand.session.node().background().count_cut_short();
         let failure = Failure::new(FailureKind::Closed, "still running when the session closed");
-        self.signal(failed(failure), Duration::ZERO);
+        self.signal(failed(failure), Vec::new(), Duration::ZERO);
     }
 
-    fn signal(self, outcome: Outcome, took: Duration) {
-        self.session.shared().signals.emit(|| Signal::DetachedFinished {
+    fn deliver(&self, answer: Answer) {
+        let Errand { session, hook, place, .. } = &self.errand;
+        let event = self.event.envelope().id;
+        for append in answer.context {
+            let message = ContextMessage {
+                hook: Arc::clone(&hook.name),
+                dialect: hook.dialect,
+                event,
+                session: session.id().clone(),
+                role: append.role,
+                text: append.text,
+            };
+            let order = Order { seq: self.event.envelope().seq, hook: u32::from(*place) };
+            deliver(session.shared(), session.node(), order, message);
+        }
+        for notice in answer.notices {
+            session.shared().signals.emit(|| Signal::Notified {
+                event,
+                session: session.id().clone(),
+                hook: Arc::clone(&hook.name),
+                notice,
+            });
+        }
+    }
+
+    fn signal(self, outcome: Outcome, earlier: Vec<Failure>, took: Duration) {
+        self.errand.session.shared().signals.emit(|| Signal::DetachedFinished {
             event: self.event.envelope().id,
             session: self.event.envelope().source.session.clone(),
-            hook: self.hook,
+            hook: self.errand.hook,
             outcome,
+            earlier,
             took,
         });
     }
 }
 
-/// A detached hook has no authority, so its failure refuses nothing.
+/// A hook that nobody waits for has no authority, so its failure refuses nothing.
 fn failed(failure: Failure) -> Outcome {
     Outcome::Failed { failure: Box::new(failure), verdict: Verdict::Continue }
 }

@@ -40,7 +40,7 @@ pub(crate) async fn run(
     poll_fn(|cx| {
         for index in indices.by_ref() {
             let Some((hook, run)) = plan.interceptors.entry(index) else { continue };
-            let Some(time) = turn.admit(index, hook, again) else { continue };
+            let Some(time) = turn.admit(index, hook, &**run, None, again) else { continue };
             let mut call = Guarded::start(&**run, &turn.event, turn.cx(time), time);
             match Pin::new(&mut call).poll(cx) {
                 Poll::Ready(result) if running.is_empty() => {
@@ -67,6 +67,9 @@ pub(crate) async fn run(
             Call::Ended(result, took) => turn.fold(index, again, took, result),
             Call::Pending(_) | Call::Cancelled => {
                 let why = turn.chain.refuses(index).unwrap_or(SkipReason::Blocked);
+                if let Some((_, run)) = plan.interceptors.entry(index) {
+                    run.skipped(&turn.event, why);
+                }
                 turn.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
             }
         }

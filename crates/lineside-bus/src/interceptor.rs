@@ -11,9 +11,11 @@ use kameo::message::Message;
 use kameo::reply::ReplyError;
 use kameo::{Actor, Reply};
 use lineside_core::payload::Point;
-use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said};
+use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said, SessionId, SkipReason};
 
+use crate::background::Release;
 use crate::cx::Cx;
+use crate::detached::Ticket;
 
 /// A future on the heap.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -24,6 +26,26 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub trait Interceptor: Send + Sync {
     /// Answers one event.
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>>;
+
+    /// Takes an event that it is told of, to run for it later or never. By default it gives the ticket back, which
+    /// means that it runs at once.
+    ///
+    /// # Errors
+    /// The ticket, when it does not hold the event.
+    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<(), Ticket> {
+        let _ = event;
+        Err(ticket)
+    }
+
+    /// Runs at once for the events of a session that it holds.
+    fn release(&self, session: &SessionId, which: Release) {
+        let _ = (session, which);
+    }
+
+    /// It would have had its turn, and does not run.
+    fn skipped(&self, event: &AnyEvent, why: SkipReason) {
+        let _ = (event, why);
+    }
 }
 
 /// The message that an actor gets as an interceptor; its reply is the answer.

@@ -1,13 +1,16 @@
 //! The messages that wait for an agent's context, and how they are handed over: in order, once for each acceptance.
 
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lineside_core::{EventId, Role, SessionId};
 use serde::Serialize;
 
+use crate::background::Release;
 use crate::session::Session;
 use crate::signal::Signal;
+use crate::tree::Node;
 
 /// A message for an agent's context, with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,37 +41,54 @@ pub(crate) struct Mailbox {
     waiting: Mutex<Waiting>,
 }
 
+/// Where a message stands among the others of its mailbox: by its event, then by its hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Order {
+    /// The number of the event that it is about.
+    pub(crate) seq: u64,
+    /// The hook's place in plan order.
+    pub(crate) hook: u32,
+}
+
+impl Order {
+    /// After everything that the session has published so far.
+    pub(crate) fn arriving(node: &Node) -> Self {
+        Self { seq: node.seq.load(Ordering::Relaxed), hook: u32::MAX }
+    }
+}
+
 #[derive(Default)]
 struct Waiting {
-    messages: VecDeque<ContextMessage>,
+    messages: VecDeque<(Order, ContextMessage)>,
     bytes: usize,
     dropped: u64,
 }
 
 impl Mailbox {
     /// Adds a message; gives it back when there is no room for it.
-    pub(crate) fn push(&self, message: ContextMessage) -> Result<(), ContextMessage> {
+    pub(crate) fn push(&self, order: Order, message: ContextMessage) -> Result<(), ContextMessage> {
         let mut waiting = self.lock();
         if waiting.messages.len() >= MOST_MESSAGES || waiting.bytes + message.text.len() > MOST_BYTES {
             waiting.dropped += 1;
             return Err(message);
         }
         waiting.bytes += message.text.len();
-        waiting.messages.push_back(message);
+        let place = waiting.messages.partition_point(|(other, _)| *other <= order);
+        waiting.messages.insert(place, (order, message));
         Ok(())
     }
 
-    fn take(&self) -> Vec<ContextMessage> {
+    fn take(&self) -> Vec<(Order, ContextMessage)> {
         let mut waiting = self.lock();
         waiting.bytes = 0;
         waiting.messages.drain(..).collect()
     }
 
-    fn put_back(&self, messages: Vec<ContextMessage>) {
+    fn put_back(&self, messages: Vec<(Order, ContextMessage)>) {
         let mut waiting = self.lock();
-        for message in messages.into_iter().rev() {
+        for (order, message) in messages.into_iter().rev() {
             waiting.bytes += message.text.len();
-            waiting.messages.push_front(message);
+            waiting.messages.push_front((order, message));
         }
     }
 
@@ -95,13 +115,19 @@ impl<'a> Collect<'a> {
 
     /// Everything that is there now.
     pub fn ready(self) -> Delivery {
-        Delivery { messages: self.session.node().mailbox().take(), session: self.session.clone() }
+        let (orders, messages) = self.session.node().mailbox().take().into_iter().unzip();
+        Delivery { orders, messages, session: self.session.clone() }
     }
 
-    /// Everything that the next model call must have.
+    /// Everything that the next model call must have: it waits for the hooks that say so and that events up to now
+    /// have started, each within its own time, and starts those at once that wait for further events.
     ///
     /// Cancel safe: a dropped call takes nothing.
     pub async fn before_next_model(self) -> Delivery {
+        if let Some(background) = self.session.node().background_so_far() {
+            background.release(self.session.id(), Release::Joining);
+            background.joined().await;
+        }
         self.ready()
     }
 }
@@ -111,6 +137,8 @@ impl<'a> Collect<'a> {
 pub struct Delivery {
     session: Session,
     messages: Vec<ContextMessage>,
+    /// Where each of them stood.
+    orders: Vec<Order>,
 }
 
 impl Delivery {
@@ -135,7 +163,9 @@ impl Delivery {
 impl Drop for Delivery {
     fn drop(&mut self) {
         if !self.messages.is_empty() {
-            self.session.node().mailbox().put_back(std::mem::take(&mut self.messages));
+            let orders = std::mem::take(&mut self.orders).into_iter();
+            let messages = orders.zip(std::mem::take(&mut self.messages)).collect();
+            self.session.node().mailbox().put_back(messages);
         }
     }
 }

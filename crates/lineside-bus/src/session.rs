@@ -197,7 +197,7 @@ impl Session {
     async fn end(&self, deadline: Option<tokio::time::Instant>) {
         let was_open = self.inner.shared.tree.close(&self.inner.node);
         if let Some(background) = self.inner.node.background_so_far() {
-            background.drain(deadline).await;
+            background.drain(self.id(), deadline).await;
         }
         if was_open {
             self.inner

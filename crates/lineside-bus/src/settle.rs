@@ -1,13 +1,12 @@
-//! The end of an event: the verdict, what it means for an agent that wants to stop, and what goes to its context.
+//! The end of an event: the verdict, what it means for an agent that is to try again, and what goes to its context.
 
 use std::sync::Arc;
 
 use lineside_core::answer::Beyond;
-use lineside_core::receipt::By;
-use lineside_core::{Append, KeepWorking, Notice, Receipt, Strength, Verdict};
+use lineside_core::{Append, Notice, Receipt, Strength, Verdict};
 
 use crate::gathered::Gathered;
-use crate::mailbox::ContextMessage;
+use crate::mailbox::{ContextMessage, Order};
 use crate::signal::Signal;
 use crate::stop_limit::{Ruling, STOPS_IN_A_ROW};
 use crate::tree::Node;
@@ -16,10 +15,8 @@ use crate::turn::Turn;
 impl Turn<'_> {
     /// The verdict and everything that goes with it.
     pub(crate) fn settle(mut self) -> Arc<Receipt> {
-        let (mut verdict, mut author) = self.chain.decide();
-        if let Some(agent) = self.agent_that_stops() {
-            (verdict, author) = self.limit_stops(&agent, verdict, author);
-        }
+        let (verdict, author) = self.chain.decide();
+        let (verdict, author) = self.limit_blocks(verdict, author);
         self.append_context();
         let Self { event, chain, gathered, elapsed: took, .. } = self;
         let Gathered { changes, context, notices, remarks, extra, .. } = gathered;
@@ -31,7 +28,7 @@ impl Turn<'_> {
             verdict,
             author,
             changes,
-            context,
+            context: context.into_iter().map(|message| message.by).collect(),
             notices,
             remarks,
             extra,
@@ -48,40 +45,52 @@ impl Turn<'_> {
         }
     }
 
-    /// A block keeps the agent working and tells it why, unless it is one too many in a row.
-    fn limit_stops(
-        &mut self,
-        agent: &Arc<str>,
-        verdict: Verdict,
-        author: Option<u16>,
-    ) -> (Verdict, Option<u16>) {
-        let node = self.session.node();
-        let (Strength::Block, Some(by), Some(reason)) = (verdict.strength(), author, verdict.reason()) else {
-            if let Some(stops) = node.stops_so_far() {
-                stops.reset(agent);
+    /// A block that has the agent try again tells it why, unless it is one too many in a row.
+    fn limit_blocks(&mut self, verdict: Verdict, author: Option<u16>) -> (Verdict, Option<u16>) {
+        let stops = self.agent_that_stops();
+        let point = self.event.point().name;
+        let agent = |stops: &Option<Arc<str>>, turn: &Self| {
+            stops.clone().unwrap_or_else(|| Arc::clone(&turn.event.envelope().source.agent.id))
+        };
+        let refused = match (verdict.strength(), author, verdict.reason()) {
+            (Strength::Block, Some(by), Some(reason)) => Some((by, reason)),
+            _ => None,
+        };
+        let beyond = refused.and_then(|(by, _)| self.gathered.beyond.iter().find(|given| given.hook == by));
+        let Some((by, reason)) = refused.filter(|_| stops.is_some() || beyond.is_some()) else {
+            if let Some(counts) = self.session.node().stops_so_far() {
+                counts.passed(&agent(&stops, self), point);
             }
+            self.keep_nobody_working();
             return (verdict, author);
         };
-        let given =
-            self.gathered.keep_working.iter().find(|given| given.hook == by).map(|given| &*given.what);
-        let texts = given.cloned().unwrap_or_else(|| KeepWorking {
-            append: Append::system(reason.as_str()),
-            beyond: Beyond::Continue(Notice::warning(format!(
-                "{} was blocked {} times in a row; it goes through now",
-                self.event.point().name,
-                STOPS_IN_A_ROW + 1
-            ))),
-        });
-        match node.stops().blocked(agent, self.event.envelope().turn) {
+        let beyond = match beyond {
+            Some(given) => given.what.clone(),
+            None => {
+                self.gathered.append(by, Append::system(reason.as_str()), true);
+                let blocks = STOPS_IN_A_ROW + 1;
+                let notice = format!("{point} was blocked {blocks} times in a row; it goes through now");
+                Beyond::Continue(Notice::warning(notice))
+            }
+        };
+        let turn = self.event.envelope().turn;
+        match self.session.node().stops().blocked(&agent(&stops, self), point, turn) {
             Ruling::Stands => {
-                self.kept_working = Some(self.gathered.context.len());
-                self.gathered.context.push(By { hook: by, what: texts.append });
+                let hooks = Arc::clone(self.chain.hooks());
+                let at = |hook: u16| hooks.get(usize::from(hook));
+                let with_author = |hook: u16| {
+                    hook == by || at(hook).zip(at(by)).is_some_and(|(hook, by)| hook.counts_with(by))
+                };
+                self.gathered
+                    .context
+                    .retain(|message| !message.keeps_working || with_author(message.by.hook));
                 (verdict, author)
             }
             Ruling::Overridden => {
-                self.gathered.remark(by, "overridden: blocked too often in a row");
-                match texts.beyond {
+                self.keep_nobody_working();
+                match beyond {
                     Beyond::Continue(notice) => {
+                        self.gathered.remark(by, "overridden: blocked too often in a row");
                         self.gathered.notice(by, notice);
                         (Verdict::Continue, None)
                     }
@@ -91,12 +100,16 @@ impl Turn<'_> {
         }
     }
 
-    /// Puts the messages into the mailbox of the session's agent; the one that keeps a subagent working into its own.
+    fn keep_nobody_working(&mut self) {
+        self.gathered.context.retain(|message| !message.keeps_working);
+    }
+
+    /// Puts the messages into the mailbox of the session's agent; those that keep a subagent working into its own.
     fn append_context(&self) {
-        for (index, By { hook, what }) in self.gathered.context.iter().enumerate() {
-            let Some(hook) = self.chain.hooks().get(usize::from(*hook)) else { continue };
-            let child = if self.kept_working == Some(index) { self.child() } else { None };
-            let node = child.as_deref().unwrap_or_else(|| self.session.node());
+        for message in &self.gathered.context {
+            let (by, what) = (message.by.hook, &message.by.what);
+            let Some(hook) = self.chain.hooks().get(usize::from(by)) else { continue };
+            let child = if message.keeps_working { self.child() } else { None };
             let message = ContextMessage {
                 hook: Arc::clone(&hook.name),
                 dialect: hook.dialect,
@@ -105,15 +118,27 @@ impl Turn<'_> {
                 role: what.role,
                 text: what.text.clone(),
             };
-            if let Err(message) = node.mailbox().push(message) {
-                let session = node.source.session.clone();
-                self.session.shared().signals.emit(|| Signal::ContextDropped { session, hook: message.hook });
-            }
+            let (node, order) = match &child {
+                Some(child) => (&**child, Order::arriving(child)),
+                None => (self.session.node(), Order { seq: self.event.envelope().seq, hook: u32::from(by) }),
+            };
+            deliver(self.session.shared(), node, order, message);
         }
     }
 
     /// The session of the subagent that the event is about, if it is open.
     fn child(&self) -> Option<Arc<Node>> {
+        if self.event.point().name != "after_subagent" {
+            return None;
+        }
         self.session.shared().tree.find(self.event.payload().text("child_session")?)
+    }
+}
+
+/// Puts a message into a mailbox; one that does not fit is told of.
+pub(crate) fn deliver(shared: &crate::bus::Shared, node: &Node, order: Order, message: ContextMessage) {
+    if let Err(message) = node.mailbox().push(order, message) {
+        let session = node.source.session.clone();
+        shared.signals.emit(|| Signal::ContextDropped { session, hook: message.hook });
     }
 }

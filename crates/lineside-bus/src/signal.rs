@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lineside_core::{EventId, Hook, Outcome, Receipt, SessionId};
+use lineside_core::{EventId, Failure, Hook, Notice, Outcome, Receipt, SessionId, SkipReason};
 use tokio::sync::broadcast;
 
 /// Something that has happened.
@@ -48,8 +48,32 @@ pub enum Signal {
         hook: Arc<Hook>,
         /// What became of it.
         outcome: Outcome,
+        /// The attempts before that, all of which failed.
+        earlier: Vec<Failure>,
         /// How long it took.
         took: Duration,
+    },
+    /// A hook that held events has started for what they came to, or does not run for it after all.
+    Released {
+        /// The event: the last of those that were held.
+        event: EventId,
+        /// The session of the events.
+        session: SessionId,
+        /// The hook.
+        hook: Arc<Hook>,
+        /// Why it does not run; `None` when it does.
+        skipped: Option<SkipReason>,
+    },
+    /// A hook that nobody waits for has a message for the user.
+    Notified {
+        /// The event that had started it.
+        event: EventId,
+        /// The session of the event.
+        session: SessionId,
+        /// The hook.
+        hook: Arc<str>,
+        /// The message.
+        notice: Notice,
     },
     /// Messages were handed over to an agent's context.
     ContextDelivered {

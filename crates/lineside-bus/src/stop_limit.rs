@@ -1,17 +1,17 @@
-//! How often in a row an agent may be kept from stopping within one turn.
+//! How often in a row an agent may be made to try again at one point within one turn.
 //!
 //! Without a limit a gate that never lets go would keep an agent working for ever.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many blocks in a row stand.
 pub(crate) const STOPS_IN_A_ROW: u32 = 3;
 
-/// The counts of one session, by agent.
+/// The counts of one session, by agent and point.
 #[derive(Default)]
 pub(crate) struct StopLimit {
-    counts: Mutex<HashMap<Arc<str>, Count>>,
+    counts: Mutex<HashMap<(Arc<str>, &'static str), Count>>,
 }
 
 #[derive(Default)]
@@ -29,10 +29,10 @@ pub(crate) enum Ruling {
 }
 
 impl StopLimit {
-    /// A stop was blocked.
-    pub(crate) fn blocked(&self, agent: &Arc<str>, turn: Option<u64>) -> Ruling {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(Arc::clone(agent)).or_default();
+    /// An event was blocked so that the agent tries again.
+    pub(crate) fn blocked(&self, agent: &Arc<str>, point: &'static str, turn: Option<u64>) -> Ruling {
+        let mut counts = self.lock();
+        let count = counts.entry((Arc::clone(agent), point)).or_default();
         if count.turn != turn {
             *count = Count { turn, blocks: 0 };
         }
@@ -44,8 +44,17 @@ impl StopLimit {
         Ruling::Stands
     }
 
-    /// A stop was let through, or the agent got a new prompt.
+    /// An event of the point was let through.
+    pub(crate) fn passed(&self, agent: &Arc<str>, point: &'static str) {
+        self.lock().remove(&(Arc::clone(agent), point));
+    }
+
+    /// The agent got a new prompt.
     pub(crate) fn reset(&self, agent: &str) {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner).remove(agent);
+        self.lock().retain(|(other, _), _| **other != *agent);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(Arc<str>, &'static str), Count>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

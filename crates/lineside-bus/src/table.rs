@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use lineside_core::hook::Hook;
 use lineside_core::plan::{CompilePlanError, coverage};
 use lineside_core::point::Slot;
-use lineside_core::{Plan, PointInfo};
+use lineside_core::{Part, Plan, PointInfo};
 use lineside_points::CATALOGUE;
 
 use crate::interceptor::Interceptor;
@@ -31,6 +31,8 @@ pub(crate) struct Registered {
 pub(crate) struct PointPlan {
     pub(crate) interceptors: Plan<Arc<dyn Interceptor>>,
     pub(crate) observers: Plan<Arc<dyn Listener>>,
+    /// Whether any of the interceptors is told of the decision instead of asked.
+    pub(crate) tells: bool,
 }
 
 /// The plans of a session at all points.
@@ -113,6 +115,8 @@ impl PointPlan {
                 Runs::Observer(run) => observers.push((Arc::clone(hook), Arc::clone(run))),
             }
         }
-        Ok(Self { interceptors: Plan::compile(interceptors)?, observers: Plan::compile(observers)? })
+        let tells = interceptors.iter().any(|(hook, _): &(Arc<Hook>, _)| hook.part == Part::Told);
+        let (interceptors, observers) = (Plan::compile(interceptors)?, Plan::compile(observers)?);
+        Ok(Self { interceptors, observers, tells })
     }
 }

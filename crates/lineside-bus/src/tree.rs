@@ -23,7 +23,7 @@ pub(crate) struct Node {
     state: AtomicU8,
     mailbox: OnceLock<Box<Mailbox>>,
     stops: OnceLock<Box<StopLimit>>,
-    background: OnceLock<Box<Background>>,
+    background: OnceLock<Arc<Background>>,
     /// Guarded by the lock of the tree.
     branch: Mutex<Branch>,
 }
@@ -88,8 +88,8 @@ impl Node {
         self.stops.get().map(|stops| &**stops)
     }
 
-    pub(crate) fn background(&self) -> &Background {
-        self.background.get_or_init(Box::default)
+    pub(crate) fn background(&self) -> &Arc<Background> {
+        self.background.get_or_init(Arc::default)
     }
 
     /// The background work, if any was ever started.

@@ -13,18 +13,19 @@ use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
 use lineside_core::receipt::By;
 use lineside_core::{
-    Amendment, Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, SkipReason, Verdict,
+    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, Outcome, Part, Said, SkipReason, Verdict,
 };
 use tokio::time::Instant;
 
 use crate::cx::Cx;
-use crate::detached::Report;
+use crate::detached::{Errand, Lanes, Ticket};
 use crate::gathered::{Gathered, extend};
 use crate::group;
 use crate::guard::{Guarded, Time};
 use crate::interceptor::Interceptor;
 use crate::session::Session;
 use crate::table::PointPlan;
+use crate::together::Together;
 
 /// The state of one dispatch.
 pub(crate) struct Turn<'a> {
@@ -34,8 +35,9 @@ pub(crate) struct Turn<'a> {
     pub(crate) gathered: Gathered,
     pub(crate) budget: Budget,
     pub(crate) cause: Cause,
-    /// Which message of the context keeps the agent working.
-    pub(crate) kept_working: Option<usize>,
+    /// Hooks whose answers count together.
+    pub(crate) ensembles: Vec<Together>,
+    pub(crate) lanes: Lanes,
     /// From the publication to `now`.
     pub(crate) elapsed: Duration,
     /// When the last thing happened; spares the clock.
@@ -61,26 +63,35 @@ impl<'a> Turn<'a> {
             event,
             gathered: Gathered::default(),
             budget,
-            kept_working: None,
+            ensembles: Vec::new(),
+            lanes: Lanes::default(),
             elapsed: Duration::ZERO,
             now,
         }
     }
 
-    /// Every hook in its turn, then once more those that judged an earlier payload and have to judge this one.
+    /// Every hook in its turn, then once more those that judged an earlier payload and have to judge this one, then
+    /// those that are told of what was decided.
     pub(crate) async fn walk(&mut self, plan: &PointPlan) {
         for group in plan.interceptors.groups() {
             self.group(plan, group.clone(), false).await;
         }
         let stale = self.chain.stale();
-        let hooks = plan.interceptors.hooks();
-        let gate = |index: &u16| {
-            let hook = hooks.get(usize::from(*index))?;
-            (hook.part == Part::Gate).then_some(hook.priority)
-        };
-        // As in the first round, only gates of equal priority run at the same time.
-        for together in stale.chunk_by(|a, b| gate(a).is_some() && gate(a) == gate(b)) {
-            self.group(plan, together.iter().copied(), true).await;
+        if !stale.is_empty() {
+            self.begin_round();
+            let hooks = plan.interceptors.hooks();
+            let gate = |index: &u16| {
+                let hook = hooks.get(usize::from(*index))?;
+                (hook.part == Part::Gate).then_some(hook.priority)
+            };
+            // As in the first round, only gates of equal priority run at the same time.
+            for together in stale.chunk_by(|a, b| gate(a).is_some() && gate(a) == gate(b)) {
+                self.group(plan, together.iter().copied(), true).await;
+            }
+            self.end_round(true);
+        }
+        if plan.tells {
+            self.tell(plan);
         }
     }
 
@@ -95,9 +106,17 @@ impl<'a> Turn<'a> {
         }
         let Some(index) = indices.next() else { return };
         let Some((hook, run)) = plan.interceptors.entry(index) else { return };
-        let Some(time) = self.admit(index, hook, again) else { return };
+        if hook.part == Part::Told {
+            return;
+        }
+        if hook.ensemble.is_some() {
+            return Box::pin(self.member(plan, index, again)).await;
+        }
+        let Some(time) = self.admit(index, hook, &**run, None, again) else { return };
         if hook.part == Part::Detached {
-            self.detach(index, hook, Arc::clone(run), time);
+            self.chain.record(index, false, Duration::ZERO, Outcome::Detached);
+            let errand = self.errand(index, hook, run);
+            self.lanes.start(errand, self.event.clone());
             return;
         }
         let result = Guarded::start(&**run, &self.event, self.cx(time), time).await;
@@ -105,17 +124,64 @@ impl<'a> Turn<'a> {
         self.fold(index, again, took, result);
     }
 
-    /// Decides whether a hook may start now; what it is not is recorded.
-    pub(crate) fn admit(&mut self, index: u16, hook: &Hook, again: bool) -> Option<Time> {
+    /// Tells of the decision whoever is to be told, unless the event was refused.
+    fn tell(&mut self, plan: &PointPlan) {
+        for index in 0.. {
+            let Some((hook, run)) = plan.interceptors.entry(index) else { return };
+            if hook.part != Part::Told {
+                continue;
+            }
+            let why = match (self.chain.refuses(index), hook.select(&self.event)) {
+                (Some(why), _) | (None, Selected::Skipped(why)) => Some(why),
+                (None, Selected::Runs) => None,
+                (None, Selected::InDoubt(doubt)) => {
+                    self.gathered.remark(index, doubt);
+                    None
+                }
+            };
+            if let Some(why) = why {
+                self.leave_out(index, &**run, false, why);
+                continue;
+            }
+            let errand = self.errand(index, hook, run);
+            let outcome = match run.hold(&self.event, Ticket::new(errand.clone())) {
+                Ok(()) => {
+                    self.session.node().background().holds(run);
+                    Outcome::Skipped(SkipReason::Debounced)
+                }
+                Err(_ticket) => {
+                    self.lanes.start(errand, self.event.clone());
+                    Outcome::Detached
+                }
+            };
+            self.chain.record(index, false, Duration::ZERO, outcome);
+        }
+    }
+
+    fn errand(&self, place: u16, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) -> Errand {
+        let (session, hook, run) = (self.session.clone(), Arc::clone(hook), Arc::clone(run));
+        Errand { session, hook, place, run, cause: self.cause }
+    }
+
+    /// Decides whether a hook may start now, by the event as it stands or as it is `shown` to it; what it is not is
+    /// recorded.
+    pub(crate) fn admit(
+        &mut self,
+        index: u16,
+        hook: &Hook,
+        run: &dyn Interceptor,
+        shown: Option<&AnyEvent>,
+        again: bool,
+    ) -> Option<Time> {
         let selected = match self.chain.refuses(index) {
             Some(why) => Selected::Skipped(why),
-            None => hook.select(&self.event),
+            None => hook.select(shown.unwrap_or(&self.event)),
         };
         match selected {
             Selected::Runs => {}
             Selected::InDoubt(why) => self.gathered.remark(index, why),
             Selected::Skipped(why) => {
-                self.skip(index, again, why);
+                self.leave_out(index, run, again, why);
                 return None;
             }
         }
@@ -132,7 +198,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Records that a hook does not run. One that was left out before as well is not told of twice.
-    fn skip(&mut self, index: u16, again: bool, why: SkipReason) {
+    pub(crate) fn leave_out(&mut self, index: u16, run: &dyn Interceptor, again: bool, why: SkipReason) {
+        run.skipped(&self.event, why);
         if again {
             self.gathered.forget(index);
         }
@@ -190,18 +257,22 @@ impl<'a> Turn<'a> {
     }
 
     fn failed(&mut self, index: u16, hook: &Hook, mut failure: Failure) -> Outcome {
-        self.session.shared().count_failure();
+        self.tell_failure(hook, &failure);
         self.gathered.earlier = std::mem::take(&mut failure.earlier);
         let taken_as = failure.taken_as.take().map(Said::Answer);
         let verdict = match taken_as.map(|said| self.accept(index, hook, said)) {
             Some(Ok(verdict)) => verdict,
             Some(Err(_)) | None => hook.on_failure.verdict(&hook.name, &failure),
         };
+        Outcome::Failed { failure: Box::new(failure), verdict }
+    }
+
+    pub(crate) fn tell_failure(&self, hook: &Hook, failure: &Failure) {
+        self.session.shared().count_failure();
         tracing::warn!(
             hook = %hook.name, point = self.event.point().name, kind = %failure.kind, detail = %failure.detail,
-            taken_as = %verdict.strength(), "a hook failed",
+            on_failure = ?hook.on_failure, "a hook failed",
         );
-        Outcome::Failed { failure: Box::new(failure), verdict }
     }
 
     /// Applies an answer. One whose amendment is refused counts as a failure, and nothing of it takes effect.
@@ -210,53 +281,59 @@ impl<'a> Turn<'a> {
             Said::Verdict(verdict) => return Ok(verdict.with_readable_reason(&hook.name)),
             Said::Answer(answer) => *answer,
         };
-        let Answer { verdict, amendment, context, notices, remarks, keep_working, own: _, extra, earlier } =
+        let Answer { verdict, amendment, context, notices, remarks, keep_working, extra, earlier, .. } =
             answer;
-        self.gathered.extra.extend(extra);
-        self.gathered.earlier = earlier;
         if !amendment.is_empty() && !verdict.strength().is_final() {
             self.amend(index, hook, &amendment)?;
         }
-        extend(&mut self.gathered.context, index, context);
+        for append in context {
+            self.gathered.append(index, append, false);
+        }
+        self.kept_working(index, keep_working);
         extend(&mut self.gathered.notices, index, notices);
         extend(&mut self.gathered.remarks, index, remarks);
-        self.gathered.keep_working.extend(keep_working.map(|what| By { hook: index, what }));
+        if !extra.is_empty() {
+            self.gathered.extra.extend(extra);
+        }
+        self.gathered.earlier = earlier;
         Ok(verdict.with_readable_reason(&hook.name))
     }
 
-    fn amend(&mut self, index: u16, hook: &Hook, amendment: &Amendment) -> Result<(), Failure> {
-        let refused = |why: String| Failure::new(FailureKind::Output, format!("amendment refused: {why}"));
-        if hook.part != Part::Amender {
-            return Err(refused("a gate only judges".to_owned()));
+    pub(crate) fn kept_working(&mut self, index: u16, keep_working: Option<Box<KeepWorking>>) {
+        if let Some(KeepWorking { append, beyond }) = keep_working.map(|given| *given) {
+            self.gathered.append(index, append, true);
+            self.gathered.beyond.push(By { hook: index, what: beyond });
         }
-        let amended = amendment.apply(&**self.event.payload()).map_err(|error| refused(error.to_string()))?;
+    }
+
+    fn amend(&mut self, index: u16, hook: &Hook, amendment: &Amendment) -> Result<(), Failure> {
+        if hook.part != Part::Amender {
+            return Err(refused("a gate only judges"));
+        }
+        if self.chain.has_judged(index) && changes(amendment, &self.event) {
+            let other = self.chain.last_author().map_or("", |author| &author.name);
+            return Err(refused(&format!("hook \"{other}\" amended after it, and it amends once more")));
+        }
+        self.apply(index, amendment)
+    }
+
+    /// Gives the payload a new version, if the amendment changes anything.
+    pub(crate) fn apply(&mut self, index: u16, amendment: &Amendment) -> Result<(), Failure> {
+        let amended =
+            amendment.apply(&**self.event.payload()).map_err(|error| refused(&error.to_string()))?;
         if let Some(amended) = amended {
-            if self.chain.has_judged(index) {
-                let other = self.chain.last_author().map_or("", |author| &author.name);
-                return Err(refused(format!("hook \"{other}\" amended after it, and it amends once more")));
-            }
             extend(&mut self.gathered.changes, index, amended.changes);
             self.event = self.event.amended(amended.payload);
             self.chain.amended(index);
         }
         Ok(())
     }
+}
 
-    /// Starts a hook that nobody waits for.
-    fn detach(&mut self, index: u16, hook: &Arc<Hook>, run: Arc<dyn Interceptor>, time: Time) {
-        self.chain.record(index, false, Duration::ZERO, Outcome::Detached);
-        let (session, hook, event, cx) =
-            (self.session.clone(), Arc::clone(hook), self.event.clone(), self.cx(time));
-        let report =
-            Report { session: self.session.clone(), hook: Arc::clone(&hook), event: self.event.clone() };
-        let cut = Report { session: self.session.clone(), hook, event: self.event.clone() };
-        session.node().background().spawn(
-            async move {
-                let began = Instant::now();
-                let result = Guarded::start(&*run, &event, cx, time).await;
-                report.send(result, began.elapsed());
-            },
-            move || cut.cut_short(),
-        );
-    }
+fn refused(why: &str) -> Failure {
+    Failure::new(FailureKind::Output, format!("amendment refused: {why}"))
+}
+
+fn changes(amendment: &Amendment, event: &AnyEvent) -> bool {
+    matches!(amendment.apply(&**event.payload()), Ok(Some(_)))
 }

@@ -52,7 +52,7 @@ pub(crate) async fn run(screen: Screen, out: &mut impl Write) -> Result<ExitCode
 async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
     let recorded = session::recorded()?;
     let stage = Stage::set()?;
-    let assembly = assemble(&stage)?;
+    let assembly = assemble(&stage).await?;
     let bus = assembly.bus().clone();
     let tally = native::on_bus(&bus)?;
     let project = stage.project().to_string_lossy().into_owned();
@@ -94,10 +94,10 @@ async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
 }
 
 /// A bus with the hook folders of the project.
-fn assemble(stage: &Stage) -> Result<Assembly> {
+async fn assemble(stage: &Stage) -> Result<Assembly> {
     let assembly =
         Assembly::new(Bus::new()).only(dialects::find("agenthooks")).environment(stage.environment());
-    let report = assembly.load(&stage.places())?;
+    let report = assembly.load(&stage.places()).await?;
     match report.diagnostics.first() {
         Some(diagnostic) => bail!("a hook of the demo does not load as it should: {diagnostic}"),
         None => Ok(assembly),

@@ -61,7 +61,7 @@ pub(crate) struct Explanation {
 pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> {
     let ground = args.places.ground()?;
     let text = read(args.event.as_deref())?;
-    let (assembly, report) = load(&ground)?;
+    let (assembly, report) = load(&ground).await?;
     let line = EventLine::parse(&text, &Vocabulary::new(&ground.dialects))
         .with_context(|| format!("cannot explain {}", name_of(args.event.as_deref())))?;
     let event = as_event(line, &ground.project).await?;

@@ -35,7 +35,7 @@ pub(crate) struct ListArgs {
 /// The project cannot be opened, or the output cannot be written.
 pub(crate) async fn run(args: &ListArgs, styles: Styles) -> Result<ExitCode> {
     let ground = args.places.ground()?;
-    let (assembly, report) = load(&ground)?;
+    let (assembly, report) = load(&ground).await?;
     let hooks = listed(&assembly, &report).await?;
     let mut out = std::io::stdout().lock();
     if args.json {

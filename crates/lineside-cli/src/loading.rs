@@ -12,9 +12,9 @@ use crate::style::{Style, Tone, count, one_line, tell};
 ///
 /// # Errors
 /// More hooks at one point than can be numbered.
-pub(crate) fn load(ground: &Ground) -> Result<(Assembly, Report)> {
+pub(crate) async fn load(ground: &Ground) -> Result<(Assembly, Report)> {
     let assembly = Assembly::new(Bus::new()).only(ground.dialects.iter().copied());
-    let report = assembly.load(&ground.places).context("failed to load hooks")?;
+    let report = assembly.load(&ground.places).await.context("failed to load hooks")?;
     Ok((assembly, report))
 }
 

@@ -75,7 +75,7 @@ const UNHURRIED: Duration = Duration::from_secs(24 * 60 * 60);
 pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     let mut interrupt = Interrupt::watch()?;
     let ground = args.places.ground()?;
-    let (assembly, report) = load(&ground)?;
+    let (assembly, report) = load(&ground).await?;
     tell_findings(&report, styles.err);
     let ready = report.hooks.iter().filter(|found| found.state == State::Ready).count();
     let mut stream = Stream {

@@ -29,6 +29,8 @@ pub struct Answer {
     /// How a block that has the agent try again is put to it. The blocks of `before_stop` and `after_subagent` always
     /// do, and the bus has a text of its own for them.
     pub keep_working: Option<Box<KeepWorking>>,
+    /// The hooks of its ensemble after it do not run, and what those before it gave is dropped, whatever the verdict.
+    pub ends_chain: bool,
     /// What the hook said in its own format, for the ensemble that it is a member of.
     pub own: Option<Box<Value>>,
     /// What the hook has for the publisher beside the verdict, under names of its format.

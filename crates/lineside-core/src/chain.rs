@@ -79,6 +79,21 @@ impl Chain {
         }
     }
 
+    /// The hook at this place, which has had its turn, is taken to have said this of the payload as it is now.
+    pub fn decree(&mut self, hook: u16, verdict: Verdict) {
+        let version = self.version();
+        let ends = verdict.strength().is_final();
+        let Some(run) = self.runs.iter_mut().rfind(|run| run.hook == hook) else { return };
+        run.version = version;
+        match &mut run.outcome {
+            Outcome::Answered(said) | Outcome::Failed { verdict: said, .. } => *said = verdict,
+            Outcome::Skipped(_) | Outcome::Detached => return,
+        }
+        if ends && self.ended_by.is_none_or(|first| hook < first) {
+            self.ended_by = Some(hook);
+        }
+    }
+
     /// Whether a block or stop has ended it.
     #[must_use]
     pub fn has_ended(&self) -> bool {
@@ -103,6 +118,9 @@ impl Chain {
 
     fn is_stale(&self, run: &Run) -> bool {
         let Some(hook) = self.hook(run.hook) else { return false };
+        if hook.ensemble.as_ref().is_some_and(|ensemble| !ensemble.judges_again()) {
+            return false;
+        }
         // A hook that its matcher left out may be meant by what the payload has become.
         let considered =
             run.outcome.verdict().is_some() || run.outcome == Outcome::Skipped(SkipReason::Filter);

@@ -247,6 +247,15 @@ impl Hook {
         (Reverse(self.priority), self.layer, self.depth, self.registration)
     }
 
+    /// Whether its answer counts together with that of another one.
+    #[must_use]
+    pub fn counts_with(&self, other: &Self) -> bool {
+        match (&self.ensemble, &other.ensemble) {
+            (Some(own), Some(theirs)) => Arc::ptr_eq(own, theirs),
+            _ => false,
+        }
+    }
+
     /// Whether it runs for this event as it stands.
     #[must_use]
     pub fn select(&self, event: &AnyEvent) -> Selected {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_automation::Keys;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Installed};
 use lineside_core::hook::{Hook, Standby};
@@ -11,14 +12,16 @@ use lineside_core::{Diagnostic, SkipReason};
 use lineside_dialects::{DIALECTS, Dialect, Places};
 use lineside_exec::Runner;
 
-use crate::foreign::{DebugLog, Foreign};
+use crate::debug_log::DebugLog;
+use crate::foreign::Foreign;
+use crate::outside::Outside;
 
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
     bus: Bus,
-    runner: Runner,
+    outside: Outside,
+    keys: Keys,
     dialects: Vec<&'static dyn Dialect>,
-    environment: Option<Arc<BTreeMap<String, String>>>,
 }
 
 /// One hook that was found, at one of its points.
@@ -58,7 +61,8 @@ impl Assembly {
     /// A bus without foreign hooks, for all dialects.
     #[must_use]
     pub fn new(bus: Bus) -> Self {
-        Self { bus, runner: Runner::new(), dialects: DIALECTS.to_vec(), environment: None }
+        let outside = Outside { runner: Runner::new(), environment: None };
+        Self { bus, outside, keys: Keys::default(), dialects: DIALECTS.to_vec() }
     }
 
     /// Only these dialects.
@@ -71,7 +75,7 @@ impl Assembly {
     /// Hooks inherit this environment instead of that of the process.
     #[must_use]
     pub fn environment(mut self, environment: BTreeMap<String, String>) -> Self {
-        self.environment = Some(Arc::new(environment));
+        self.outside.environment = Some(Arc::new(environment));
         self
     }
 
@@ -82,11 +86,12 @@ impl Assembly {
     }
 
     /// Finds the hooks of every dialect and puts them in the place of those that were found before, all at once for
-    /// each dialect. Events under way end with the hooks that they began with. Reads files.
+    /// each dialect. Events under way end with the hooks that they began with. Reads files, and starts the workers of
+    /// formats whose hooks are functions.
     ///
     /// # Errors
     /// More hooks at one point than can be numbered.
-    pub fn load(&self, places: &Places) -> Result<Report, RegisterHookError> {
+    pub async fn load(&self, places: &Places) -> Result<Report, RegisterHookError> {
         let mut report = Report::default();
         let mut number = 0;
         for dialect in &self.dialects {
@@ -94,12 +99,8 @@ impl Assembly {
             let log = loaded.log.map(|target| Arc::new(DebugLog::to(target)));
             let mut installed = Vec::new();
             for found in loaded.hooks {
-                let run = Arc::new(Foreign {
-                    handler: found.handler,
-                    runner: self.runner.clone(),
-                    environment: self.environment.clone(),
-                    log: log.clone(),
-                });
+                let run =
+                    Arc::new(Foreign::new(&found, self.outside.clone(), self.keys.clone(), log.clone()));
                 for point in found.points {
                     let state = match &found.hook.standby {
                         Standby::Ready => State::Ready,
@@ -123,7 +124,7 @@ impl Assembly {
     /// Cancel safe, as [`Bus::drain`].
     pub async fn drain(&self, limit: Duration) -> DrainReport {
         let report = self.bus.drain(limit).await;
-        self.runner.drain().await;
+        self.outside.runner.drain().await;
         report
     }
 }

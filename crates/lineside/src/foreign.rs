@@ -1,126 +1,140 @@
-//! Runs a foreign hook as an interceptor: its dialect says what to run and reads what came of it; this runs it.
+//! Runs a foreign hook as an interceptor: its dialect says what to run and reads what came of it; this runs it, as
+//! often and in the order that the hook asks for.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_bus::Cx;
+use lineside_automation::{Debouncer, Keys};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
-use lineside_core::invocation::{Environment, Inherit, Invocation};
-use lineside_core::{AnyEvent, Failure, Said};
-use lineside_dialects::{Call, Handler, LogTarget, Moment, Returned};
-use lineside_exec::Runner;
-use tokio::time::Instant;
+use lineside_bus::{ChainTime, Cx, Release, Ticket};
+use lineside_core::flow::Retry;
+use lineside_core::{Answer, AnyEvent, Failure, Said, SessionId, SkipReason};
+use lineside_dialects::{ForeignHook, Handler, Moment};
+use tokio::time::{Instant, sleep};
+
+use crate::debug_log::DebugLog;
+use crate::outside::Outside;
 
 /// A foreign hook with everything that it needs to run.
 pub(crate) struct Foreign {
-    pub(crate) handler: Arc<dyn Handler>,
-    pub(crate) runner: Runner,
-    pub(crate) environment: Option<Arc<BTreeMap<String, String>>>,
-    pub(crate) log: Option<Arc<DebugLog>>,
+    attempts: Arc<Attempts>,
+    key: Option<Arc<str>>,
+    keys: Keys,
+    debouncer: Option<Debouncer>,
+}
+
+/// The attempts of one hook.
+struct Attempts {
+    handler: Arc<dyn Handler>,
+    outside: Outside,
+    log: Option<Arc<DebugLog>>,
+    retry: Retry,
+}
+
+impl Foreign {
+    pub(crate) fn new(hook: &ForeignHook, outside: Outside, keys: Keys, log: Option<Arc<DebugLog>>) -> Self {
+        let handler = Arc::clone(&hook.handler);
+        let debouncer = hook.debounce.map(|pace| {
+            let (handler, log) = (Arc::clone(&hook.handler), log.clone());
+            Debouncer::new(
+                pace,
+                Box::new(move |event| {
+                    let why = handler.skips_burst(event)?;
+                    tell(&*handler, log.as_deref(), &Moment::Skipped { why });
+                    Some(why)
+                }),
+            )
+        });
+        let attempts = Arc::new(Attempts { handler, outside, log, retry: hook.retry });
+        Self { attempts, key: hook.key.clone(), keys, debouncer }
+    }
 }
 
 impl Interceptor for Foreign {
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        let handler = Arc::clone(&self.handler);
-        let runner = self.runner.clone();
-        let environment = self.environment.clone();
-        let log = self.log.clone();
+        let attempts = Arc::clone(&self.attempts);
+        // The place in the queue is taken now, so that hooks go in the order in which they became due.
+        let queued = self.key.as_ref().map(|key| self.keys.queue(key));
         Box::pin(async move {
-            let began = Instant::now();
-            let tell = |moment: Moment<'_>| {
-                if let Some(log) = &log {
-                    log.write(&handler.log(&moment));
-                }
+            let _held = match queued {
+                Some(queued) => Some(queued.await),
+                None => None,
             };
-            let (returned, result) = match handler.prepare(&event) {
-                Ok(call) => {
-                    tell(Moment::Starting { call: &call });
-                    let returned = run(&runner, call, environment.as_deref(), cx.deadline()).await;
-                    let result = handler.read(&event, &returned);
-                    (Some(returned), result)
-                }
-                Err(failure) => (None, Err(failure)),
-            };
-            let took = began.elapsed();
-            tell(Moment::Finished { returned: returned.as_ref(), result: &result, took });
-            result.map(Said::from).map_err(|mut failure| {
-                failure.taken_as = handler.refuse(&event, &failure).map(Box::new);
-                failure
-            })
+            attempts.run(&event, &cx).await.map(Said::from)
         })
     }
-}
 
-async fn run(
-    runner: &Runner,
-    call: Call,
-    environment: Option<&BTreeMap<String, String>>,
-    deadline: Instant,
-) -> Returned {
-    let Call::Command(mut invocation) = call else { return Returned::Nothing };
-    if let Some(base) = environment {
-        invocation.environment = based_on(base, &invocation.environment);
-    }
-    shorten(&mut invocation, deadline.saturating_duration_since(Instant::now()));
-    Returned::Command(runner.run(&invocation).await)
-}
-
-/// What remains of the event's time bounds the hook's own.
-fn shorten(invocation: &mut Invocation, rest: Duration) {
-    invocation.limits.timeout = invocation.limits.timeout.min(rest);
-}
-
-/// The environment of a hook whose runtime has another environment than this process.
-fn based_on(base: &BTreeMap<String, String>, environment: &Environment) -> Environment {
-    let inherited = |name: &str| match &environment.inherit {
-        Inherit::All => true,
-        Inherit::Only(names) => names.iter().any(|other| other == OsStr::new(name)),
-    };
-    let kept = base
-        .iter()
-        .filter(|(name, _)| {
-            inherited(name) && !environment.remove.iter().any(|gone| gone == OsStr::new(name))
-        })
-        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    Environment {
-        inherit: Inherit::Only(Vec::new()),
-        remove: Vec::new(),
-        set: kept.chain(environment.set.iter().cloned()).collect(),
-    }
-}
-
-/// Where the debug log of a dialect is written, lines of one moment together.
-pub(crate) struct DebugLog {
-    target: LogTarget,
-    writing: Mutex<()>,
-}
-
-impl DebugLog {
-    pub(crate) fn to(target: LogTarget) -> Self {
-        Self { target, writing: Mutex::new(()) }
-    }
-
-    fn write(&self, lines: &[String]) {
-        if lines.is_empty() {
-            return;
+    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<(), Ticket> {
+        match &self.debouncer {
+            Some(debouncer) => {
+                debouncer.hold(event, ticket);
+                Ok(())
+            }
+            None => Err(ticket),
         }
-        let mut text = lines.join("\n");
-        text.push('\n');
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = match &self.target {
-            LogTarget::Stderr => std::io::stderr().write_all(text.as_bytes()),
-            LogTarget::File(path) => OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(path)
-                .and_then(|mut file| file.write_all(text.as_bytes())),
+    }
+
+    fn release(&self, session: &SessionId, which: Release) {
+        if let Some(debouncer) = &self.debouncer {
+            debouncer.release(session, which);
+        }
+    }
+
+    fn skipped(&self, _event: &AnyEvent, why: SkipReason) {
+        self.attempts.tell(&Moment::Skipped { why });
+    }
+}
+
+impl Attempts {
+    /// Attempts until one does not fail or there is none left.
+    async fn run(&self, event: &AnyEvent, cx: &Cx) -> Result<Answer, Failure> {
+        let mut earlier: Vec<Failure> = Vec::new();
+        loop {
+            let over = cx.chain_time().filter(|chain| Instant::now() >= chain.ends);
+            let (result, may_again) = match over {
+                Some(ChainTime { whole, .. }) => (Err(self.handler.out_of_time(whole)), false),
+                None => self.attempt(event, cx).await,
+            };
+            match result {
+                Ok(answer) => return Ok(Answer { earlier, ..answer }),
+                Err(failure) => {
+                    let made = u32::try_from(earlier.len()).unwrap_or(u32::MAX).saturating_add(1);
+                    if may_again && self.retry.tries_again(made, failure.kind) {
+                        earlier.push(failure);
+                        sleep(self.retry.delay).await;
+                        continue;
+                    }
+                    let taken_as = self.handler.refuse(event, &failure).map(Box::new);
+                    return Err(Failure { earlier, taken_as, ..failure });
+                }
+            }
+        }
+    }
+
+    /// One attempt, and whether another one could end differently.
+    async fn attempt(&self, event: &AnyEvent, cx: &Cx) -> (Result<Answer, Failure>, bool) {
+        let began = Instant::now();
+        let (returned, result) = match self.handler.prepare(event) {
+            Ok(call) => {
+                self.tell(&Moment::Starting { call: &call });
+                let returned = self.outside.run(call, cx.deadline()).await;
+                let result = self.handler.read(event, &returned);
+                (Some(returned), result)
+            }
+            Err(failure) => (None, Err(failure)),
         };
-        if let Err(error) = written {
-            tracing::warn!(%error, "failed to write the debug log of a dialect");
-        }
+        let took: Duration = began.elapsed();
+        self.tell(&Moment::Finished { returned: returned.as_ref(), result: &result, took });
+        (result, returned.is_some())
+    }
+
+    fn tell(&self, moment: &Moment<'_>) {
+        tell(&*self.handler, self.log.as_deref(), moment);
+    }
+}
+
+fn tell(handler: &dyn Handler, log: Option<&DebugLog>, moment: &Moment<'_>) {
+    if let Some(log) = log {
+        log.write(&handler.log(moment));
     }
 }

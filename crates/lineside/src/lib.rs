@@ -36,7 +36,10 @@ pub mod assembly;
 pub mod prelude;
 
 mod foreign;
+mod outside;
+mod debug_log;
 
+pub use lineside_automation as automation;
 pub use lineside_bus as bus;
 pub use lineside_core as core;
 pub use lineside_dialects as dialects;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, anyhow};
 use futures_util::future::join_all;
 use lineside::bus::Signals;
-use lineside::core::{Failure, Receipt};
+use lineside::core::Receipt;
 use lineside::dialects::{Dialect, Places};
 use lineside::{Assembly, Bus};
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use super::gaps;
 use super::judge::judge;
 use super::layout::{Directory, HOME, PROJECT};
-use super::observed::{Observed, ended};
+use super::observed::{Background, Observed};
 use super::outcome::{CaseOutcome, Fault, Mismatch, Status};
 use super::step::{Act, Step};
 use super::suite::{Case, Script};
@@ -86,8 +86,8 @@ struct Play {
     vocabulary: Vocabulary,
     sessions: Sessions,
     signals: Signals,
-    /// Failures of background hooks that no step has waited for yet.
-    ends: Vec<(String, Failure)>,
+    /// What has happened in the background and no step has waited for yet.
+    background: Background,
 }
 
 impl Play {
@@ -115,7 +115,7 @@ impl Play {
             sessions: Sessions::new(assembly.bus(), &Arc::from(text(PROJECT))),
             signals: assembly.bus().signals(),
             assembly,
-            ends: Vec::new(),
+            background: Background::default(),
         })
     }
 
@@ -124,7 +124,7 @@ impl Play {
         let fault = |step, mismatch| Fault { step, mismatch };
         // A later load is a reload.
         if !matches!(script.steps.first(), Some(Step { act: Act::Load, .. }))
-            && let Err(error) = self.load()
+            && let Err(error) = self.load().await
         {
             return vec![fault(None, Mismatch::error(&error))];
         }
@@ -145,7 +145,7 @@ impl Play {
         let started = Instant::now();
         let mut observed = Observed::default();
         match act {
-            Act::Load => observed.loaded = Some(self.load()?),
+            Act::Load => observed.loaded = Some(self.load().await?),
             Act::Publish(event) => {
                 let publishing = self.prepare(event).await?;
                 observed.receipts.push(publishing.await?);
@@ -174,12 +174,12 @@ impl Play {
             Act::Host => anyhow::bail!("a `host` step needs `lineside hook`"),
         }
         observed.took = started.elapsed();
-        self.background(act, &mut observed)?;
+        self.in_background(act, &mut observed)?;
         Ok(observed)
     }
 
-    fn load(&self) -> Result<lineside::assembly::Report> {
-        self.assembly.load(&self.places).context("failed to load hooks")
+    async fn load(&self) -> Result<lineside::assembly::Report> {
+        self.assembly.load(&self.places).await.context("failed to load hooks")
     }
 
     /// An event in its session, about to be published.
@@ -195,13 +195,12 @@ impl Play {
         Ok(async move { Ok(publication.publish_any().await?) })
     }
 
-    /// A publisher does not wait for background hooks, so their ends belong to the next step that lets time pass.
-    fn background(&mut self, act: &Act, observed: &mut Observed) -> Result<()> {
-        let (ends, lost) = ended(&mut self.signals);
+    /// A publisher does not wait for background hooks, so what they do belongs to the next step that lets time pass.
+    fn in_background(&mut self, act: &Act, observed: &mut Observed) -> Result<()> {
+        let lost = self.background.take_in(&mut self.signals);
         anyhow::ensure!(lost == 0, "{lost} signals of the bus were lost");
-        self.ends.extend(ends);
         if matches!(act, Act::Advance(_) | Act::Collect { .. } | Act::Close { .. }) {
-            observed.ends = std::mem::take(&mut self.ends);
+            observed.background = std::mem::take(&mut self.background);
         }
         Ok(())
     }

@@ -76,7 +76,10 @@ fn runs(expect: &Expect, observed: &Observed, faults: &mut Vec<Mismatch>) {
         }
     }
     for (hook, expected) in &expect.skipped {
-        let fates: Vec<String> = observed.receipts.iter().flat_map(|receipt| fates(receipt, hook)).collect();
+        let mut fates: Vec<String> =
+            observed.receipts.iter().flat_map(|receipt| fates(receipt, hook)).collect();
+        let later = observed.background.skipped.iter().filter(|(name, _)| name == hook);
+        fates.extend(later.map(|(_, why)| skip(*why)));
         if !fates.contains(&skip(*expected)) {
             let got =
                 if fates.is_empty() { "no such hook at this point".to_owned() } else { fates.join(", ") };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lineside::assembly::Report;
 use lineside::bus::Signals;
 use lineside::bus::signal::Watched;
-use lineside::core::{Failure, Outcome, Receipt};
+use lineside::core::{Failure, Outcome, Receipt, SkipReason};
 use lineside::{Found, Signal};
 
 /// Everything that a step can be judged by.
@@ -14,8 +14,8 @@ use lineside::{Found, Signal};
 pub(super) struct Observed {
     /// The receipts of its events, in the order in which they are written in the case.
     pub(super) receipts: Vec<Arc<Receipt>>,
-    /// The failures of background hooks that have come to their end in it.
-    pub(super) ends: Vec<(String, Failure)>,
+    /// What has happened in the background in it.
+    pub(super) background: Background,
     /// The messages of a collection.
     pub(super) collected: Vec<String>,
     /// What a load has found.
@@ -25,15 +25,17 @@ pub(super) struct Observed {
 }
 
 impl Observed {
-    /// The names of the hooks that were started, in start order.
+    /// The names of the hooks that were started, in start order; each attempt is a start.
     pub(super) fn ran(&self) -> Vec<&str> {
-        let of = |receipt: &'_ Arc<Receipt>| -> Vec<u16> {
-            receipt.runs.iter().filter(|run| run.outcome.has_run()).map(|run| run.hook).collect()
-        };
-        self.receipts
-            .iter()
-            .flat_map(|receipt| of(receipt).into_iter().map(|hook| receipt.name(hook)))
-            .collect()
+        let mut ran = Vec::new();
+        for receipt in &self.receipts {
+            for run in &receipt.runs {
+                let attempts = starts(&run.earlier) + usize::from(run.outcome.has_run());
+                ran.extend(std::iter::repeat_n(receipt.name(run.hook), attempts));
+            }
+        }
+        ran.extend(self.background.started.iter().map(String::as_str));
+        ran
     }
 
     /// The failures, with the names of their hooks.
@@ -46,7 +48,7 @@ impl Observed {
                 }
             }
         }
-        failures.extend(self.ends.iter().map(|(name, failure)| (name.as_str(), failure)));
+        failures.extend(self.background.failures.iter().map(|(name, failure)| (name.as_str(), failure)));
         failures
     }
 
@@ -59,7 +61,8 @@ impl Observed {
     /// The messages for the user.
     pub(super) fn notices(&self) -> Vec<&str> {
         let told = self.receipts.iter().flat_map(|receipt| &receipt.notices);
-        told.map(|by| by.what.text.as_str()).collect()
+        let later = self.background.notices.iter().map(String::as_str);
+        told.map(|by| by.what.text.as_str()).chain(later).collect()
     }
 
     /// The receipt whose verdict is that of the whole step: the strongest, and of equals the first.
@@ -82,22 +85,48 @@ impl Observed {
     }
 }
 
-/// The failures of background hooks that have been signalled. A lost signal is none of them and is told.
-pub(super) fn ended(signals: &mut Signals) -> (Vec<(String, Failure)>, u64) {
-    let mut ends = Vec::new();
-    let mut lost = 0;
-    while let Some(watched) = signals.try_next() {
-        match watched {
-            Watched::Lost(number) => lost += number,
-            Watched::Signal(Signal::DetachedFinished {
-                hook,
-                outcome: Outcome::Failed { failure, .. },
-                ..
-            }) => {
-                ends.push((hook.name.to_string(), *failure));
+/// What has happened in the background.
+#[derive(Debug, Default)]
+pub(super) struct Background {
+    /// The hooks that were started for events that had been held.
+    pub(super) started: Vec<String>,
+    /// The hooks that were not, after all.
+    pub(super) skipped: Vec<(String, SkipReason)>,
+    /// The failures.
+    pub(super) failures: Vec<(String, Failure)>,
+    /// The messages for the user.
+    pub(super) notices: Vec<String>,
+}
+
+impl Background {
+    /// Takes in what has been signalled; gives how many signals were lost.
+    pub(super) fn take_in(&mut self, signals: &mut Signals) -> u64 {
+        let mut lost = 0;
+        while let Some(watched) = signals.try_next() {
+            match watched {
+                Watched::Lost(count) => lost += count,
+                Watched::Signal(Signal::DetachedFinished { hook, outcome, earlier, .. }) => {
+                    let again = starts(&earlier);
+                    self.started.extend(std::iter::repeat_n(hook.name.to_string(), again));
+                    if let Outcome::Failed { failure, .. } = outcome {
+                        self.failures.push((hook.name.to_string(), *failure));
+                    }
+                }
+                Watched::Signal(Signal::Released { hook, skipped: None, .. }) => {
+                    self.started.push(hook.name.to_string());
+                }
+                Watched::Signal(Signal::Released { hook, skipped: Some(why), .. }) => {
+                    self.skipped.push((hook.name.to_string(), why));
+                }
+                Watched::Signal(Signal::Notified { notice, .. }) => self.notices.push(notice.text),
+                Watched::Signal(_) => {}
             }
-            Watched::Signal(_) => {}
         }
+        lost
     }
-    (ends, lost)
+}
+
+/// How many attempts had been started before they failed.
+fn starts(attempts: &[Failure]) -> usize {
+    attempts.iter().filter(|failure| failure.started).count()
 }

@@ -8,6 +8,7 @@ use lineside::core::{Failure, FailureKind};
 use lineside::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::observed::Background;
 use super::super::step::Step;
 use super::*;
 
@@ -23,8 +24,9 @@ async fn observed() -> Observed {
     let session = bus.session("s1").open().await.unwrap();
     let receipt =
         session.any_event(Arc::new(BeforeTool::new("Shell", json!({})))).publish_any().await.unwrap();
-    let ends = vec![("bg".to_owned(), Failure::new(FailureKind::Exit, "exit status 1"))];
-    Observed { receipts: vec![receipt], ends, took: Duration::from_millis(20), ..Observed::default() }
+    let failures = vec![("bg".to_owned(), Failure::new(FailureKind::Exit, "exit status 1"))];
+    let background = Background { failures, ..Background::default() };
+    Observed { receipts: vec![receipt], background, took: Duration::from_millis(20), ..Observed::default() }
 }
 
 async fn check(expect: Value, faults: &[&str]) {

@@ -1,0 +1,176 @@
+//! Events that are held until it is quiet: a pure state machine, given the time.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::time::Instant;
+
+use lineside_core::flow::Debounce;
+
+/// How many events one burst may hold; with one more it is due.
+pub const MOST_HELD: usize = 4096;
+
+/// The bursts of one hook, by key.
+#[derive(Debug)]
+pub struct Bursts<K, E> {
+    pace: Debounce,
+    held: HashMap<K, Burst<E>>,
+}
+
+#[derive(Debug)]
+struct Burst<E> {
+    events: Vec<E>,
+    first: Instant,
+    last: Instant,
+}
+
+/// Whether an event began a burst or joined one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pushed {
+    /// It is the first; somebody has to look after the burst.
+    Began,
+    /// There were others before it.
+    Joined,
+}
+
+impl<K: Hash + Eq + Clone, E> Bursts<K, E> {
+    /// No bursts yet.
+    #[must_use]
+    pub fn new(pace: Debounce) -> Self {
+        Self { pace, held: HashMap::new() }
+    }
+
+    /// Holds an event.
+    pub fn push(&mut self, key: K, event: E, now: Instant) -> Pushed {
+        match self.held.get_mut(&key) {
+            Some(burst) => {
+                burst.events.push(event);
+                burst.last = now;
+                Pushed::Joined
+            }
+            None => {
+                self.held.insert(key, Burst { events: vec![event], first: now, last: now });
+                Pushed::Began
+            }
+        }
+    }
+
+    /// When the burst of a key is due: when it has been quiet for long enough, and at the latest so long after its
+    /// first event; `None` when there is no burst.
+    #[must_use]
+    pub fn due(&self, key: &K) -> Option<Instant> {
+        let burst = self.held.get(key)?;
+        if burst.events.len() > MOST_HELD {
+            return Some(burst.last);
+        }
+        Some((burst.last + self.pace.quiet).min(burst.first + self.pace.at_most))
+    }
+
+    /// The events of a burst, in order, if it is due by now.
+    pub fn take_due(&mut self, key: &K, now: Instant) -> Option<Vec<E>> {
+        if self.due(key)? > now {
+            return None;
+        }
+        self.take(key)
+    }
+
+    /// The events of a burst, in order, if this holds of them, due or not.
+    pub fn take_if(&mut self, key: &K, wanted: impl FnOnce(&[E]) -> bool) -> Option<Vec<E>> {
+        wanted(&self.held.get(key)?.events).then(|| self.take(key))?
+    }
+
+    fn take(&mut self, key: &K) -> Option<Vec<E>> {
+        self.held.remove(key).map(|burst| burst.events)
+    }
+
+    /// The keys of the bursts for which this holds.
+    pub fn keys(&self, which: impl Fn(&K) -> bool) -> Vec<K> {
+        self.held.keys().filter(|key| which(key)).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PACE: Debounce =
+        Debounce { quiet: Duration::from_millis(100), at_most: Duration::from_millis(1000) };
+
+    fn at(start: Instant, ms: u64) -> Instant {
+        start + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn each_event_starts_the_quiet_time_anew() {
+        // CH-53
+        let start = Instant::now();
+        let mut bursts = Bursts::new(PACE);
+        assert_eq!(bursts.push("k", 1, start), Pushed::Began);
+        assert_eq!(bursts.push("k", 2, at(start, 90)), Pushed::Joined);
+        assert_eq!(bursts.take_due(&"k", at(start, 100)), None);
+        assert_eq!(bursts.due(&"k"), Some(at(start, 190)));
+        assert_eq!(bursts.take_due(&"k", at(start, 190)), Some(vec![1, 2]));
+        assert_eq!(bursts.due(&"k"), None);
+    }
+
+    #[test]
+    fn a_burst_postpones_only_up_to_its_longest_wait() {
+        // CH-53
+        let start = Instant::now();
+        let mut bursts = Bursts::new(PACE);
+        for number in 0..20 {
+            bursts.push("k", number, at(start, number * 50));
+        }
+        assert_eq!(bursts.due(&"k"), Some(at(start, 1000)));
+    }
+
+    #[test]
+    fn a_burst_that_is_too_large_is_due_at_once() {
+        let start = Instant::now();
+        let mut bursts = Bursts::new(PACE);
+        for number in 0..=MOST_HELD {
+            bursts.push("k", number, start);
+        }
+        assert_eq!(bursts.due(&"k"), Some(start));
+    }
+
+    proptest! {
+        /// Whatever comes when: nothing is lost or doubled, order is kept within a key, and nothing waits longer than
+        /// it may.
+        #[test]
+        fn every_event_comes_out_once_in_order_and_in_time(
+            gaps in prop::collection::vec((0u64..400, 0usize..3), 1..60)
+        ) {
+            let start = Instant::now();
+            let mut bursts = Bursts::new(PACE);
+            let mut now = 0;
+            let mut taken: Vec<Vec<u64>> = vec![Vec::new(); 3];
+            let mut pushed: Vec<Vec<u64>> = vec![Vec::new(); 3];
+            let drain = |bursts: &mut Bursts<usize, (u64, u64)>, now: u64, taken: &mut Vec<Vec<u64>>| {
+                for (key, taken) in taken.iter_mut().enumerate() {
+                    if let Some(events) = bursts.take_due(&key, at(start, now)) {
+                        // Looked at every millisecond, so it comes out when it is due.
+                        assert!(events.iter().all(|(when, _)| now - when <= 1000));
+                        taken.extend(events.iter().map(|(_, id)| *id));
+                    }
+                }
+            };
+            for (id, (gap, key)) in gaps.iter().enumerate() {
+                for _ in 0..*gap {
+                    now += 1;
+                    drain(&mut bursts, now, &mut taken);
+                }
+                bursts.push(*key, (now, id as u64), at(start, now));
+                pushed[*key].push(id as u64);
+            }
+            for _ in 0..1000 {
+                now += 1;
+                drain(&mut bursts, now, &mut taken);
+            }
+            prop_assert_eq!(taken, pushed);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Whatever a hook may have run outside this process, behind one call.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::invocation::{Environment, Inherit};
+use lineside_dialects::{Call, Returned};
+use lineside_exec::Runner;
+use tokio::time::Instant;
+
+/// Runs calls.
+#[derive(Clone)]
+pub(crate) struct Outside {
+    pub(crate) runner: Runner,
+    /// What hooks inherit instead of the environment of this process.
+    pub(crate) environment: Option<Arc<BTreeMap<String, String>>>,
+}
+
+impl Outside {
+    /// Runs a call to its end, at the latest until the deadline.
+    pub(crate) async fn run(&self, call: Call, deadline: Instant) -> Returned {
+        let rest = deadline.saturating_duration_since(Instant::now());
+        let shorten = |timeout: &mut Duration| *timeout = rest.min(*timeout);
+        match call {
+            Call::Command(mut invocation) => {
+                if let Some(base) = &self.environment {
+                    invocation.environment = based_on(base, &invocation.environment);
+                }
+                shorten(&mut invocation.limits.timeout);
+                Returned::Command(self.runner.run(&invocation).await)
+            }
+            Call::Post(_) | Call::Worker(_) | Call::Nothing => Returned::Nothing,
+        }
+    }
+}
+
+/// The environment of a hook whose runtime has another environment than this process.
+fn based_on(base: &BTreeMap<String, String>, environment: &Environment) -> Environment {
+    let inherited = |name: &str| match &environment.inherit {
+        Inherit::All => true,
+        Inherit::Only(names) => names.iter().any(|other| other == OsStr::new(name)),
+    };
+    let kept = base
+        .iter()
+        .filter(|(name, _)| {
+            inherited(name) && !environment.remove.iter().any(|gone| gone == OsStr::new(name))
+        })
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    Environment {
+        inherit: Inherit::Only(Vec::new()),
+        remove: Vec::new(),
+        set: kept.chain(environment.set.iter().cloned()).collect(),
+    }
+}
