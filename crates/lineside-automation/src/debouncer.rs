@@ -49,7 +49,8 @@ impl Debouncer {
 
     /// Runs at once for the events of a session that are held.
     pub fn release(&self, session: &SessionId, which: Release) {
-        for key in self.inner.bursts().keys(|(held, _)| held == session) {
+        let keys = self.inner.bursts().keys(|(held, _)| held == session);
+        for key in keys {
             let joins = |held: &[(AnyEvent, Ticket)]| {
                 held.last().is_some_and(|(_, ticket)| ticket.hook().join == Join::BeforeNextModel)
             };
