@@ -18,6 +18,7 @@ mod code;
 mod markdown;
 
 mod cases;
+mod citations;
 mod edges;
 mod headers;
 mod knowledge;
@@ -39,7 +40,7 @@ struct Rule {
     check: fn(&Repository) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     Rule { name: "edges", check: edges::check },
     Rule { name: "knowledge", check: knowledge::check },
     Rule { name: "wording", check: wording::check },
@@ -52,6 +53,7 @@ const RULES: [Rule; 12] = [
     Rule { name: "machine paths", check: machine_paths::check },
     Rule { name: "laws", check: laws::check },
     Rule { name: "cases", check: cases::check },
+    Rule { name: "citations", check: citations::check },
 ];
 
 /// The chore: findings and a last word.
