@@ -25,6 +25,16 @@ pub struct WorkerSpec {
     pub bounds: WorkerBounds,
 }
 
+/// The program that a worker runs, as the texts of its files. They are written into a private directory, and the path
+/// of the entry becomes the last argument of [`WorkerSpec::program`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerScript {
+    /// The file that is run.
+    pub entry: &'static str,
+    /// Path below the directory, with `/` between its parts, and text of each file.
+    pub files: &'static [(&'static str, &'static str)],
+}
+
 /// One plugin of a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkerPlugin {
@@ -112,7 +122,7 @@ pub enum PluginLoaded {
 /// Which function of which plugin is called. Numbers would change when a worker is started again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HandlerKey {
-    /// The plugin.
+    /// The plugin, by the id in its `loaded` frame.
     pub plugin: String,
     /// The name under which it registered the function.
     pub hook: String,

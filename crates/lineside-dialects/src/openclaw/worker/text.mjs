@@ -1,0 +1,11 @@
+// What an error says, in text that can be sent.
+
+export function messageOf(error) {
+  try {
+    const message = error instanceof Error || typeof error?.message === 'string' ? error.message : error;
+    const text = typeof message === 'string' ? message : String(message);
+    return text === '' && error?.name ? String(error.name) : text.slice(0, 8192);
+  } catch {
+    return 'unknown error';
+  }
+}
