@@ -17,8 +17,17 @@ pub const DEEPEST: u8 = 64;
 /// Anything that is not exactly one JSON value in UTF-8, a key that occurs twice in an object, more than 64 levels.
 /// The message gives line and column, counted from 1.
 pub fn read_strict(text: &[u8]) -> Result<Value, serde_json::Error> {
+    read_strict_within(text, DEEPEST)
+}
+
+/// Reads one JSON value strictly, with another bound for its depth: what is wrapped is deeper than what it wraps.
+/// More than 126 levels are never read.
+///
+/// # Errors
+/// Those of [`read_strict`].
+pub fn read_strict_within(text: &[u8], deepest: u8) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = Strict { depth: 0 }.deserialize(&mut reader)?;
+    let value = Strict { depth: 0, deepest }.deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)
 }
@@ -36,14 +45,15 @@ pub fn any_string(value: &Value, found: &mut dyn FnMut(&str) -> bool) -> bool {
 #[derive(Clone, Copy)]
 struct Strict {
     depth: u8,
+    deepest: u8,
 }
 
 impl Strict {
     fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
-        if self.depth >= DEEPEST {
-            return Err(E::custom(format_args!("nested more than {DEEPEST} levels deep")));
+        if self.depth >= self.deepest {
+            return Err(E::custom(format_args!("nested more than {} levels deep", self.deepest)));
         }
-        Ok(Self { depth: self.depth + 1 })
+        Ok(Self { depth: self.depth + 1, ..self })
     }
 }
 

@@ -8,15 +8,15 @@ use std::future::poll_fn;
 use lineside_core::invocation::Ending;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
+use crate::background::Background;
 use crate::running::Running;
 
 /// Who ends the runs that were dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct Reapers {
-    /// Owns the tasks.
-    pub(crate) tasks: TaskTracker,
+    /// Has the tasks.
+    pub(crate) tasks: Background,
     /// Cancelled: no grace any more.
     pub(crate) hurry: CancellationToken,
 }
@@ -56,7 +56,7 @@ impl Drop for Guard<'_> {
         // Without a runtime the run is dropped here, and its tree sees to itself.
         if let Ok(runtime) = Handle::try_current() {
             let reaping = reap(running, self.ending, self.reapers.hurry.clone());
-            self.reapers.tasks.spawn_on(tokio::task::unconstrained(reaping), &runtime);
+            self.reapers.tasks.start(reaping, &runtime);
         }
     }
 }

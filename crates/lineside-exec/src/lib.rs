@@ -1,5 +1,6 @@
 //! Handlers outside the process: commands with one deadline over everything.
 //!
+//! A [`Worker`] is a process that is kept, for functions that are called in it again and again.
 //! A [`Runner`] turns a [`lineside_core::invocation::Invocation`] into a [`lineside_core::invocation::Ended`].
 //! It is the only place that knows processes, signals and pipes.
 //! It knows no event, no verdict and no format: what an exit code or an output means is the dialect's business.
@@ -30,7 +31,11 @@ mod watch;
 mod guard;
 mod running;
 
+mod background;
 mod run;
 mod runner;
 
+mod worker;
+
 pub use runner::Runner;
+pub use worker::{LogLevel, LogSource, Worker, WorkerListener, WorkerLog};

@@ -76,6 +76,7 @@ impl Pipes {
     }
 }
 
-fn try_again(error: &io::Error) -> bool {
+/// Whether an error of a pipe that does not block is none.
+pub(crate) fn try_again(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

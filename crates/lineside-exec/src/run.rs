@@ -71,17 +71,22 @@ fn exit(status: Status) -> Exit {
 }
 
 fn not_started(error: &StartHookError, began: Instant) -> Ended {
+    Ended {
+        exit: Exit::NotStarted { why: with_causes(error) },
+        stdout: Captured::default(),
+        stderr: Captured::default(),
+        took: began.elapsed(),
+        leaked: Leaked::Nothing,
+    }
+}
+
+/// The whole chain of an error in one line.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
     let mut why = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         why = format!("{why}: {error}");
         cause = error.source();
     }
-    Ended {
-        exit: Exit::NotStarted { why },
-        stdout: Captured::default(),
-        stderr: Captured::default(),
-        took: began.elapsed(),
-        leaked: Leaked::Nothing,
-    }
+    why
 }

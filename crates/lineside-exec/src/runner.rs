@@ -1,9 +1,9 @@
-//! The public face: runs commands, and owns the tasks that end what was cancelled.
+//! The public face: runs commands.
 
 use lineside_core::invocation::{Ended, Invocation};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
+use crate::background::Background;
 use crate::guard::Reapers;
 use crate::run;
 
@@ -38,11 +38,7 @@ impl Runner {
     /// A runner with nothing to wait for.
     #[must_use]
     pub fn new() -> Self {
-        let tasks = TaskTracker::new();
-        // A closed tracker still takes tasks; it is waiting that needs it closed.
-        tasks.close();
-        let hurry = CancellationToken::new();
-        Self { reapers: Reapers { tasks, hurry } }
+        Self { reapers: Reapers { tasks: Background::new(), hurry: CancellationToken::new() } }
     }
 
     /// Runs a command and says how it ended.
@@ -85,7 +81,7 @@ impl Runner {
     ///
     /// Cancel safe: nothing is lost, and it can be called again.
     pub async fn drain(&self) {
-        self.reapers.tasks.wait().await;
+        self.reapers.tasks.ended().await;
     }
 
     /// Takes the grace away from runs that were dropped, and from those that will be: they get `SIGKILL` at once.

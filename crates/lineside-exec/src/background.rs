@@ -1,0 +1,31 @@
+//! The task owner of the crate: what goes on when nobody awaits it is started here and tracked.
+//!
+//! These are the endings of runs that were dropped, and the workers. What they do is their own business; each ends
+//! its processes when it is dropped with its runtime.
+
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+
+/// Tasks that can be waited for.
+#[derive(Debug, Clone)]
+pub(crate) struct Background(TaskTracker);
+
+impl Background {
+    /// No task yet.
+    pub(crate) fn new() -> Self {
+        let tasks = TaskTracker::new();
+        // A closed tracker still takes tasks; it is waiting that needs it closed.
+        tasks.close();
+        Self(tasks)
+    }
+
+    /// Starts a task that bounds its own work: a budget spent by a neighbour must not stop its clock.
+    pub(crate) fn start(&self, task: impl Future<Output = ()> + Send + 'static, runtime: &Handle) {
+        self.0.spawn_on(tokio::task::unconstrained(task), runtime);
+    }
+
+    /// Waits until no task is left. Cancel safe.
+    pub(crate) async fn ended(&self) {
+        self.0.wait().await;
+    }
+}

@@ -1,0 +1,199 @@
+//! Workers: a process that is kept, and calls of functions in it (OC-59 to OC-81).
+//!
+//! A [`Worker`] starts the process, loads the plugins one after the other, keeps it alive, and carries calls to it and
+//! their answers back. It knows no event and no hook: which functions there are, when they are called and what their
+//! answers mean is the dialect's business.
+
+use std::sync::Arc;
+
+use lineside_core::failure::FailureKind;
+use lineside_core::worker::{
+    StartWorkerError, WorkerCall, WorkerEnded, WorkerReady, WorkerScript, WorkerSpec,
+};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until};
+
+use self::calls::{Calls, Order, Ticket};
+use self::frames::Reason;
+pub use self::log::{LogLevel, LogSource, WorkerLog};
+use self::supervisor::{Shared, Supervisor};
+use self::voice::Voice;
+pub use self::voice::WorkerListener;
+use crate::background::Background;
+use crate::running::after;
+
+mod script;
+
+mod frames;
+mod lines;
+mod process;
+
+mod log;
+mod voice;
+
+mod loading;
+
+mod calls;
+
+mod restarts;
+mod supervisor;
+
+/// What stands in a `call` frame before its body, at most.
+const HEAD: usize = 64;
+
+/// A process that is kept, with plugins in it.
+///
+/// Clones are the same worker. When the last one is dropped, the process group is killed; [`Worker::shutdown`] is the
+/// kind way.
+#[derive(Debug, Clone)]
+pub struct Worker {
+    kept: Arc<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    shared: Arc<Shared>,
+    task: Background,
+    frame: usize,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.shared.hurry.cancel();
+        self.shared.stop.cancel();
+    }
+}
+
+impl Worker {
+    /// Starts a worker and loads its plugins, one after the other.
+    ///
+    /// Says how the start ended; after an error each call fails with [`FailureKind::Spawn`], and nothing is started
+    /// any more. A plugin that ends the worker while it is loaded, or that cannot be stopped from loading, is refused,
+    /// and the worker is started anew without it.
+    /// The times are those of [`WorkerSpec::bounds`], by the clock of tokio.
+    ///
+    /// Cancel safe: dropping the future kills what was started.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with I/O and time enabled.
+    pub async fn start(
+        spec: WorkerSpec,
+        script: &WorkerScript,
+        listener: WorkerListener,
+    ) -> (Self, Result<WorkerReady, StartWorkerError>) {
+        let shared = Arc::new(Shared::new(Calls::new(spec.bounds.untold)));
+        let kept = Kept { shared, task: Background::new(), frame: spec.bounds.frame };
+        let worker = Self { kept: Arc::new(kept) };
+        let (first, started) = oneshot::channel();
+        let voice = Voice::new(listener);
+        let shared = Arc::clone(&worker.kept.shared);
+        match script::write(script) {
+            Ok(script) => {
+                let supervisor = Supervisor { shared, spec, script, voice };
+                worker.kept.task.start(supervisor.run(first), &Handle::current());
+            }
+            Err(error) => {
+                let why = format!("cannot write the script of the worker: {error}");
+                shared.calls().end(supervisor::spawn(&why));
+                return (worker, Err(StartWorkerError::Failed { why, hello: None }));
+            }
+        }
+        let stopped = || StartWorkerError::Failed { why: "it was stopped".to_owned(), hello: None };
+        let started = started.await.unwrap_or_else(|_| Err(stopped()));
+        (worker, started)
+    }
+
+    /// Calls a function and says how that ended.
+    ///
+    /// The time of the call counts from here and covers waiting for a worker, a restart, writing, running and reading.
+    /// When it is over the worker is told so, and ended if it does not hear that.
+    /// A call that was sent to a worker that ended before it started the function is sent once more.
+    ///
+    /// Dropping the future gives the call up: the worker is told that nobody waits any more.
+    pub async fn call(&self, call: WorkerCall) -> WorkerEnded {
+        let until = after(Instant::now(), call.timeout);
+        let body = frames::call_body(&call.handler.hook, call.class.as_str(), &call.event, &call.ctx);
+        if body.len() + HEAD > self.kept.frame {
+            return WorkerEnded::TooLarge;
+        }
+        let WorkerCall { handler, class, timeout, repeat, .. } = call;
+        let order = Order { handler, class, body: body.into(), timeout, repeat };
+        let shared = &self.kept.shared;
+        let added = shared.calls().add(order);
+        shared.wake.notify_one();
+        let (ticket, answer) = match added {
+            Ok(added) => added,
+            Err(ended) => return ended,
+        };
+        let mut waiting = Waiting { shared, ticket: Some(ticket) };
+        tokio::select! {
+            biased;
+            ended = answer => {
+                waiting.ticket = None;
+                ended.unwrap_or_else(|_| WorkerEnded::Failed {
+                    kind: FailureKind::Closed,
+                    message: "the worker is stopping".to_owned(),
+                    started: false,
+                })
+            }
+            () = sleep_until(until) => WorkerEnded::Failed {
+                kind: FailureKind::Timeout,
+                message: format!("timed out after {}ms", timeout.as_millis()),
+                started: waiting.give_up(Reason::Timeout),
+            },
+        }
+    }
+
+    /// What was to be repeated after a restart is not any more, as after a call of
+    /// [`Repeat::Ends`](lineside_core::worker::Repeat::Ends).
+    pub fn forget_repeats(&self) {
+        self.kept.shared.calls().forget_repeats();
+    }
+
+    /// Calls without an answer that were dropped because there were too many.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.kept.shared.calls().dropped()
+    }
+
+    /// Calls that were sent to the process and are not over.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.kept.shared.calls().under_way()
+    }
+
+    /// Lets the calls under way finish, ends the process and its group, and waits for that.
+    ///
+    /// Further calls fail with [`FailureKind::Closed`], and so does what is not finished in time.
+    /// Takes [`WorkerBounds::shutdown`](lineside_core::worker::WorkerBounds::shutdown) and half a second at most.
+    /// Cancel safe: the end goes on without a waiter, and can be awaited again.
+    pub async fn shutdown(&self) {
+        self.kept.shared.stop.cancel();
+        self.kept.task.ended().await;
+    }
+}
+
+/// A caller that waits.
+struct Waiting<'a> {
+    shared: &'a Shared,
+    ticket: Option<Ticket>,
+}
+
+impl Waiting<'_> {
+    fn give_up(&mut self, reason: Reason) -> bool {
+        let Some(ticket) = self.ticket.take() else {
+            return false;
+        };
+        let started = self.shared.calls().give_up(ticket, reason);
+        self.shared.wake.notify_one();
+        started
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.give_up(Reason::Gone);
+    }
+}

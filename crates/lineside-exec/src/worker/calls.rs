@@ -1,0 +1,337 @@
+//! The calls of a worker: which are waiting, sent or started, and what becomes of them when it ends (OC-64, OC-67).
+//!
+//! Values and no clock; who calls has the time, and the supervisor writes what is to be written.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::failure::FailureKind;
+use lineside_core::worker::{CallClass, HandlerKey, Repeat, WorkerEnded};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::frames::{Outcome, Reason};
+
+/// A call, whichever worker it is sent to. They count up, so that the order of calls is theirs.
+pub(super) type Ticket = u64;
+
+/// What is called and how.
+#[derive(Debug, Clone)]
+pub(super) struct Order {
+    pub(super) handler: HandlerKey,
+    pub(super) class: CallClass,
+    /// The end of its frame.
+    pub(super) body: Arc<[u8]>,
+    pub(super) timeout: Duration,
+    pub(super) repeat: Repeat,
+}
+
+/// Why no call is taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) kind: FailureKind,
+    pub(super) why: String,
+}
+
+/// How a worker ended under its calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ending {
+    /// `exit` or `signal`.
+    pub(super) kind: FailureKind,
+    pub(super) why: String,
+}
+
+#[derive(Debug)]
+struct Call {
+    order: Order,
+    /// Nobody waits for what is only told again.
+    reply: Option<oneshot::Sender<WorkerEnded>>,
+    stage: Stage,
+    resent: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Sent(u64),
+    Started(u64),
+}
+
+/// All calls that are not over.
+#[derive(Debug)]
+pub(super) struct Calls {
+    last: Ticket,
+    open: BTreeMap<Ticket, Call>,
+    waiting: VecDeque<Ticket>,
+    sent: HashMap<u64, Ticket>,
+    /// Calls that are over for us and were not for the worker.
+    to_cancel: VecDeque<(u64, Reason)>,
+    /// What is told again after a restart, by handler, in the order of the first telling.
+    repeats: Vec<Order>,
+    /// When something that nobody waits for is over.
+    unattended: BTreeMap<Ticket, Instant>,
+    void: usize,
+    void_most: usize,
+    /// Void calls that were too many: all of them, and those of which nobody was told.
+    dropped: u64,
+    untold: u64,
+    refusal: Option<Refusal>,
+}
+
+impl Calls {
+    pub(super) fn new(void_most: usize) -> Self {
+        Self {
+            last: 0,
+            open: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            sent: HashMap::new(),
+            to_cancel: VecDeque::new(),
+            repeats: Vec::new(),
+            unattended: BTreeMap::new(),
+            void: 0,
+            void_most,
+            dropped: 0,
+            untold: 0,
+            refusal: None,
+        }
+    }
+
+    /// Takes a call, or says how it ended at once.
+    pub(super) fn add(
+        &mut self,
+        order: Order,
+    ) -> Result<(Ticket, oneshot::Receiver<WorkerEnded>), WorkerEnded> {
+        if let Some(Refusal { kind, why }) = &self.refusal {
+            return Err(WorkerEnded::Failed { kind: *kind, message: why.clone(), started: false });
+        }
+        if order.class == CallClass::Void && self.void >= self.void_most {
+            self.dropped += 1;
+            self.untold += 1;
+            return Err(WorkerEnded::Dropped); // OC-43
+        }
+        if order.repeat == Repeat::Ends {
+            self.forget_repeats();
+        }
+        let (reply, answer) = oneshot::channel();
+        let ticket = self.open(order, Some(reply));
+        self.waiting.push_back(ticket);
+        Ok((ticket, answer))
+    }
+
+    fn open(&mut self, order: Order, reply: Option<oneshot::Sender<WorkerEnded>>) -> Ticket {
+        self.last += 1;
+        self.void += usize::from(order.class == CallClass::Void);
+        let call = Call { order, reply, stage: Stage::Waiting, resent: false };
+        self.open.insert(self.last, call);
+        self.last
+    }
+
+    /// Nothing is told again after a restart.
+    pub(super) fn forget_repeats(&mut self) {
+        self.repeats.clear();
+    }
+
+    /// Takes no more calls and fails those that wait; those that were sent go on.
+    pub(super) fn refuse(&mut self, refusal: Refusal) {
+        for ticket in std::mem::take(&mut self.waiting) {
+            self.fail(ticket, refusal.kind, &refusal.why);
+        }
+        self.refusal = Some(refusal);
+    }
+
+    /// Takes calls again.
+    pub(super) fn accept(&mut self) {
+        self.refusal = None;
+    }
+
+    /// No call goes on.
+    pub(super) fn end(&mut self, refusal: Refusal) {
+        let open: Vec<Ticket> = self.open.keys().copied().collect();
+        for ticket in open {
+            self.fail(ticket, refusal.kind, &refusal.why);
+        }
+        self.waiting.clear();
+        self.to_cancel.clear();
+        self.refusal.get_or_insert(refusal);
+    }
+
+    /// The next call to be written, which counts as sent with this id.
+    pub(super) fn send(&mut self, id: u64) -> Option<(Ticket, Order)> {
+        let ticket = self.waiting.pop_front()?;
+        let call = self.open.get_mut(&ticket)?;
+        call.stage = Stage::Sent(id);
+        let order = call.order.clone();
+        self.sent.insert(id, ticket);
+        if order.repeat == Repeat::AfterRestart && call.reply.is_some() {
+            self.repeats.retain(|repeat| repeat.handler != order.handler);
+            self.repeats.push(order.clone());
+        }
+        Some((ticket, order))
+    }
+
+    /// Whether a call waits to be written.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The worker is about to run the function.
+    pub(super) fn started(&mut self, id: u64) {
+        let call = self.sent.get(&id).and_then(|ticket| self.open.get_mut(ticket));
+        if let Some(call) = call {
+            call.stage = Stage::Started(id);
+        }
+    }
+
+    /// The worker has answered. Says whether it was asked.
+    pub(super) fn answered(&mut self, id: u64, outcome: Outcome) -> bool {
+        let Some(ticket) = self.sent.get(&id).copied() else {
+            return false;
+        };
+        let started = self.open.get(&ticket).is_some_and(|call| matches!(call.stage, Stage::Started(_)));
+        let ended = match outcome {
+            Outcome::Returned(value) => WorkerEnded::Returned(value),
+            Outcome::Failed { kind, message } => {
+                WorkerEnded::Failed { kind: kind_of(&kind), message: one_line(&message), started }
+            }
+        };
+        self.close(ticket, ended);
+        true
+    }
+
+    /// The call is over for us. Says whether the function had been started.
+    pub(super) fn give_up(&mut self, ticket: Ticket, reason: Reason) -> bool {
+        let Some(stage) = self.open.get(&ticket).map(|call| call.stage) else {
+            return false;
+        };
+        self.forget(ticket);
+        match stage {
+            Stage::Waiting => {
+                self.waiting.retain(|waiting| *waiting != ticket);
+                false
+            }
+            Stage::Sent(id) | Stage::Started(id) => {
+                self.to_cancel.push_back((id, reason));
+                matches!(stage, Stage::Started(_))
+            }
+        }
+    }
+
+    /// The next call that the worker is to be told is over.
+    pub(super) fn next_cancel(&mut self) -> Option<(u64, Reason)> {
+        self.to_cancel.pop_front()
+    }
+
+    /// The handler of a call that was just sent is gone.
+    pub(super) fn gone(&mut self, ticket: Ticket) {
+        self.fail(ticket, FailureKind::Closed, "the handler is gone");
+    }
+
+    /// OC-64: what had started fails, what had not is sent once more, before what came later.
+    pub(super) fn ended(&mut self, ending: &Ending) {
+        self.to_cancel.clear();
+        let open: Vec<(Ticket, Stage, bool)> =
+            self.open.iter().map(|(ticket, call)| (*ticket, call.stage, call.resent)).collect();
+        let mut again = Vec::new();
+        for (ticket, stage, resent) in open {
+            match stage {
+                Stage::Waiting => {}
+                Stage::Sent(_) if !resent => again.push(ticket),
+                Stage::Sent(_) | Stage::Started(_) => self.fail(ticket, ending.kind, &ending.why),
+            }
+        }
+        for ticket in again.into_iter().rev() {
+            if let Some(call) = self.open.get_mut(&ticket) {
+                call.stage = Stage::Waiting;
+                call.resent = true;
+                self.waiting.push_front(ticket);
+            }
+        }
+        self.sent.clear();
+    }
+
+    /// OC-67: what is told again goes before everything else, except what was not told yet.
+    pub(super) fn repeat(&mut self, now: Instant) {
+        let waits = |calls: &Self, order: &Order| {
+            let mut waiting = calls.waiting.iter().filter_map(|ticket| calls.open.get(ticket));
+            waiting
+                .any(|call| call.order.repeat == Repeat::AfterRestart && call.order.handler == order.handler)
+        };
+        for order in self.repeats.clone().into_iter().rev() {
+            if waits(self, &order) {
+                continue;
+            }
+            let until = now + order.timeout;
+            let ticket = self.open(order, None);
+            self.waiting.push_front(ticket);
+            self.unattended.insert(ticket, until);
+        }
+    }
+
+    /// When the next thing is over that nobody waits for.
+    pub(super) fn next_unattended(&self) -> Option<Instant> {
+        self.unattended.values().min().copied()
+    }
+
+    /// Gives up what nobody waits for and whose time is over.
+    pub(super) fn expire(&mut self, now: Instant) {
+        let over: Vec<Ticket> =
+            self.unattended.iter().filter(|(_, until)| **until <= now).map(|(ticket, _)| *ticket).collect();
+        for ticket in over {
+            self.give_up(ticket, Reason::Timeout);
+        }
+    }
+
+    /// Void calls that were dropped.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Those of them that were not taken from here.
+    pub(super) fn take_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.untold)
+    }
+
+    /// Calls that were sent and are not over.
+    pub(super) fn under_way(&self) -> usize {
+        self.sent.len()
+    }
+
+    fn fail(&mut self, ticket: Ticket, kind: FailureKind, why: &str) {
+        let started = self.open.get(&ticket).is_some_and(|call| matches!(call.stage, Stage::Started(_)));
+        self.close(ticket, WorkerEnded::Failed { kind, message: why.to_owned(), started });
+    }
+
+    fn close(&mut self, ticket: Ticket, ended: WorkerEnded) {
+        if let Some(reply) = self.forget(ticket).and_then(|call| call.reply) {
+            // Who waited may be gone, and has then given the call up.
+            drop(reply.send(ended));
+        }
+    }
+
+    fn forget(&mut self, ticket: Ticket) -> Option<Call> {
+        let call = self.open.remove(&ticket)?;
+        self.void -= usize::from(call.order.class == CallClass::Void);
+        self.unattended.remove(&ticket);
+        if let Stage::Sent(id) | Stage::Started(id) = call.stage {
+            self.sent.remove(&id);
+        }
+        Some(call)
+    }
+}
+
+fn kind_of(word: &str) -> FailureKind {
+    match word {
+        "panic" => FailureKind::Panic,
+        "exit" => FailureKind::Exit,
+        "closed" => FailureKind::Closed,
+        _ => FailureKind::Output,
+    }
+}
+
+/// Control characters and line ends as spaces, runs of spaces as one (OC-58).
+pub(super) fn one_line(text: &str) -> String {
+    let spaced = text.replace(|c: char| c.is_control() || c.is_whitespace(), " ");
+    let line = spaced.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    if line.is_empty() { "unknown error".to_owned() } else { line }
+}

@@ -1,0 +1,143 @@
+//! One output of a worker as lines, whole ones and in constant memory.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use tokio::net::unix::pipe::Receiver;
+
+use crate::pipes::try_again;
+
+/// One read; the usual capacity of a pipe.
+const READ_BYTES: usize = 64 * 1024;
+/// Reads in a row before the others get their turn.
+const READS: usize = 16;
+
+/// A line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Without its end.
+    Whole(Vec<u8>),
+    /// One that was longer than the limit, and how much of it was dropped.
+    TooLong(usize),
+}
+
+/// One output.
+#[derive(Debug)]
+pub(super) struct Lines {
+    /// `None` at the end of the output.
+    pipe: Option<Receiver>,
+    chunk: Vec<u8>,
+    splitter: Splitter,
+}
+
+impl Lines {
+    pub(super) fn new(pipe: OwnedFd, limit: usize) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        let pipe = Some(Receiver::from_owned_fd_unchecked(pipe)?);
+        Ok(Self { pipe, chunk: vec![0; READ_BYTES], splitter: Splitter::new(limit) })
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.pipe.is_none()
+    }
+
+    /// Waits until there is something to read; for ever at the end. Cancel safe.
+    pub(super) async fn readable(&self) {
+        match &self.pipe {
+            // An error shows itself when it is read.
+            Some(pipe) => drop(pipe.readable().await),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Reads what is there, and hands over the lines.
+    pub(super) fn read(&mut self, mut line: impl FnMut(Line)) {
+        for _ in 0..READS {
+            let Some(pipe) = &self.pipe else { return };
+            match pipe.try_read(&mut self.chunk) {
+                Ok(0) => return self.end(line),
+                Ok(bytes) => self.splitter.take(&self.chunk[..bytes], &mut line),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if try_again(&error) => {}
+                Err(_) => return self.end(line),
+            }
+        }
+    }
+
+    fn end(&mut self, mut line: impl FnMut(Line)) {
+        self.pipe = None;
+        self.splitter.end(&mut line);
+    }
+}
+
+/// Cuts bytes into lines.
+#[derive(Debug)]
+struct Splitter {
+    begun: Vec<u8>,
+    dropped: usize,
+    limit: usize,
+}
+
+impl Splitter {
+    fn new(limit: usize) -> Self {
+        Self { begun: Vec::new(), dropped: 0, limit }
+    }
+
+    fn take(&mut self, bytes: &[u8], line: &mut impl FnMut(Line)) {
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            self.add(&rest[..end]);
+            self.end(line);
+            rest = &rest[end + 1..];
+        }
+        self.add(rest);
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        if self.dropped > 0 || self.begun.len() + bytes.len() > self.limit {
+            self.dropped += self.begun.len() + bytes.len();
+            self.begun = Vec::new();
+        } else {
+            self.begun.extend_from_slice(bytes);
+        }
+    }
+
+    /// The end of a line, or of the output; empty lines are skipped.
+    fn end(&mut self, line: &mut impl FnMut(Line)) {
+        let dropped = std::mem::take(&mut self.dropped);
+        let whole = std::mem::take(&mut self.begun);
+        if dropped > 0 {
+            line(Line::TooLong(dropped));
+        } else if !whole.is_empty() {
+            line(Line::Whole(whole));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(limit: usize, chunks: &[&str], expected: &[Line]) {
+        let mut splitter = Splitter::new(limit);
+        let mut lines = Vec::new();
+        for chunk in chunks {
+            splitter.take(chunk.as_bytes(), &mut |line| lines.push(line));
+        }
+        splitter.end(&mut |line| lines.push(line));
+        assert_eq!(lines, expected);
+    }
+
+    /// OC-70: empty lines are skipped.
+    #[test]
+    fn lines_come_out_whole_however_they_arrive() {
+        let whole = |text: &str| Line::Whole(text.into());
+        check(9, &["\na", "b\n\nc\nd", "e"], &[whole("ab"), whole("c"), whole("de")]);
+    }
+
+    /// OC-68: the bound of a frame.
+    #[test]
+    fn a_line_over_the_limit_is_dropped_and_the_next_one_is_not() {
+        check(3, &["abcd", "efg\nxyz\n"], &[Line::TooLong(7), Line::Whole("xyz".into())]);
+    }
+}

@@ -1,0 +1,222 @@
+//! Bringing a worker up: hello, then one plugin after the other (OC-22, OC-72 to OC-74).
+
+use std::collections::HashMap;
+use std::mem;
+
+use lineside_core::worker::{
+    HandlerKey, PluginLoad, PluginLoaded, StartWorkerError, WorkerPlugin, WorkerReady, WorkerSpec,
+};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::frames::{self, Frame, PROTOCOL, Reason};
+use super::process::{Event, Process, until};
+use super::script::Script;
+use super::voice::Voice;
+use crate::run::with_causes;
+
+/// A worker that can be called.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) process: Process,
+    /// Their numbers in this process.
+    pub(super) handlers: HashMap<HandlerKey, u64>,
+    /// The last id that was used.
+    pub(super) last_id: u64,
+}
+
+/// Plugins that are not given to a worker again: by their place, and why.
+#[derive(Debug, Default)]
+pub(super) struct Refused(HashMap<usize, PluginLoaded>);
+
+/// Starts a worker and loads the plugins.
+///
+/// A plugin under which it ends, or that it cannot be stopped from loading, is refused from then on, and the worker is
+/// started anew without it, so this ends after as many starts as there are plugins at the latest.
+/// Dropping the future kills the worker.
+pub(super) async fn bring_up(
+    spec: &WorkerSpec,
+    script: &Script,
+    refused: &mut Refused,
+    voice: &mut Voice,
+) -> Result<(Live, WorkerReady), StartWorkerError> {
+    loop {
+        let (mut live, hello) = greet(spec, script, voice).await?;
+        match load_all(&mut live, &hello, &spec.plugins, spec, refused, voice).await {
+            Loading::Done(plugins) => return Ok((live, WorkerReady { hello, plugins })),
+            Loading::Broken => live.process.ended().await,
+        }
+    }
+}
+
+async fn greet(
+    spec: &WorkerSpec,
+    script: &Script,
+    voice: &mut Voice,
+) -> Result<(Live, Map<String, Value>), StartWorkerError> {
+    let not_found = |error| StartWorkerError::NotFound { why: with_causes(&error) };
+    let mut process = Process::start(spec, script).await.map_err(not_found)?;
+    let by = Instant::now() + spec.bounds.hello;
+    let failed = |why: String, hello| Err(StartWorkerError::Failed { why, hello });
+    loop {
+        let event = tokio::select! {
+            event = process.event() => event,
+            () = until(Some(by)) => {
+                process.ended().await;
+                return failed(format!("it said no hello within {:?}", spec.bounds.hello), None);
+            }
+        };
+        match event {
+            Event::Frame(Frame::Hello(mut hello)) => {
+                hello.shift_remove("type");
+                if hello.get("protocol").and_then(Value::as_u64) != Some(PROTOCOL) {
+                    process.ended().await;
+                    let why = format!("it does not speak version {PROTOCOL} of the protocol");
+                    return failed(why, Some(hello));
+                }
+                return Ok((Live { process, handlers: HashMap::new(), last_id: 0 }, hello));
+            }
+            Event::Frame(frame) => voice.frame(frame),
+            Event::Log(log) => voice.say(log),
+            Event::Room => {}
+            Event::Ended(ending) => return failed(ending.why, None),
+        }
+    }
+}
+
+enum Loading {
+    Done(Vec<PluginLoaded>),
+    /// The worker is of no use any more.
+    Broken,
+}
+
+async fn load_all(
+    live: &mut Live,
+    hello: &Map<String, Value>,
+    plugins: &[WorkerPlugin],
+    spec: &WorkerSpec,
+    refused: &mut Refused,
+    voice: &mut Voice,
+) -> Loading {
+    let runs_typescript = hello.get("typescript") == Some(&Value::Bool(true));
+    let mut loaded = Vec::with_capacity(plugins.len());
+    for (place, plugin) in plugins.iter().enumerate() {
+        if let Some(why) = refused.0.get(&place) {
+            loaded.push(why.clone());
+            continue;
+        }
+        let how = match &plugin.load {
+            PluginLoad::Plain(how) => Some(how),
+            PluginLoad::TypeScript { native, .. } if runs_typescript => Some(native),
+            PluginLoad::TypeScript { otherwise, .. } => otherwise.as_ref(),
+        };
+        let Some(how) = how else {
+            loaded.push(PluginLoaded::NoLoader);
+            continue;
+        };
+        match load(live, how, spec, voice).await {
+            One::Answered(frame) => {
+                live.handlers.extend(handlers(&frame));
+                loaded.push(PluginLoaded::Answered(frame));
+            }
+            One::TimedOut => {
+                refused.0.insert(place, PluginLoaded::TimedOut);
+                loaded.push(PluginLoaded::TimedOut);
+            }
+            One::Stuck => {
+                refused.0.insert(place, PluginLoaded::TimedOut);
+                return Loading::Broken;
+            }
+            One::Died(why) => {
+                refused.0.insert(place, PluginLoaded::Died { why });
+                return Loading::Broken;
+            }
+        }
+    }
+    Loading::Done(loaded)
+}
+
+/// How the loading of one plugin ended.
+enum One {
+    Answered(Map<String, Value>),
+    /// It took too long, and the worker goes on.
+    TimedOut,
+    /// It took too long, and the worker does not hear us.
+    Stuck,
+    /// The worker has ended.
+    Died(String),
+}
+
+async fn load(live: &mut Live, how: &Map<String, Value>, spec: &WorkerSpec, voice: &mut Voice) -> One {
+    live.last_id += 1;
+    let id = live.last_id;
+    live.process.push(&frames::load(id, how));
+    let mut by = Instant::now() + spec.bounds.load;
+    let mut cancelled = false;
+    loop {
+        let event = tokio::select! {
+            event = live.process.event() => event,
+            () = until(Some(by)) => {
+                if mem::replace(&mut cancelled, true) {
+                    return One::Stuck;
+                }
+                live.process.push(&frames::cancel(id, Reason::Timeout));
+                by = Instant::now() + spec.bounds.cancel;
+                continue;
+            }
+        };
+        match event {
+            // After a cancel as well: it was ready at that very moment, the cancel finds nothing, and it is loaded.
+            Event::Frame(Frame::Loaded { id: loaded, mut frame }) if loaded == id => {
+                frame.shift_remove("id");
+                return One::Answered(frame);
+            }
+            Event::Frame(Frame::Cancelled { id: over }) if over == id => return One::TimedOut,
+            Event::Frame(frame) => voice.frame(frame),
+            Event::Log(log) => voice.say(log),
+            Event::Room => {}
+            Event::Ended(ending) => return One::Died(ending.why),
+        }
+    }
+}
+
+/// The handlers of a `loaded` frame and their numbers.
+fn handlers(frame: &Map<String, Value>) -> Vec<(HandlerKey, u64)> {
+    let plugin = frame.get("plugin").and_then(|plugin| plugin.get("id")).and_then(Value::as_str);
+    let registrations = frame.get("registrations").and_then(Value::as_array);
+    let (Some(plugin), Some(registrations)) = (plugin, registrations) else {
+        return Vec::new();
+    };
+    let mut nth: HashMap<&str, u32> = HashMap::new();
+    let numbered = registrations.iter().filter_map(|registration| {
+        let hook = registration.get("hook")?.as_str()?;
+        let number = registration.get("handler")?.as_u64()?;
+        let nth = nth.entry(hook).and_modify(|nth| *nth += 1).or_insert(1);
+        Some((HandlerKey { plugin: plugin.to_owned(), hook: hook.to_owned(), nth: *nth }, number))
+    });
+    numbered.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// OC-29, OC-73.
+    #[test]
+    fn handlers_are_known_by_their_place_among_those_of_the_same_hook() {
+        let frame = json!({ "plugin": { "id": "p" }, "registrations": [
+            { "kind": "hook", "handler": 4, "hook": "agent_end" },
+            { "kind": "command", "name": "x" },
+            { "kind": "hook", "hook": "before_install", "fires": false },
+            { "kind": "hook", "handler": 5, "hook": "before_tool_call" },
+            { "kind": "hook", "handler": 6, "hook": "agent_end" },
+        ] });
+        let key = |hook: &str, nth| HandlerKey { plugin: "p".to_owned(), hook: hook.to_owned(), nth };
+        assert_eq!(
+            handlers(frame.as_object().unwrap()),
+            [(key("agent_end", 1), 4), (key("before_tool_call", 1), 5), (key("agent_end", 2), 6)]
+        );
+    }
+}

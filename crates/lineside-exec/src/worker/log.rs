@@ -1,0 +1,151 @@
+//! What a worker says beside its answers, as typed values, with a bound on how much of it there is (OC-61, OC-68).
+
+use std::time::Duration;
+
+use lineside_core::worker::WorkerReady;
+use tokio::time::Instant;
+
+/// How loud a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LogLevel {
+    /// For authors.
+    Debug,
+    /// For the curious.
+    Info,
+    /// Something is not as it should be.
+    Warn,
+    /// Something went wrong.
+    Error,
+}
+
+impl LogLevel {
+    fn of(word: &str) -> Self {
+        match word {
+            "debug" => Self::Debug,
+            "warn" => Self::Warn,
+            "error" => Self::Error,
+            _ => Self::Info,
+        }
+    }
+}
+
+/// Where a line comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LogSource {
+    /// A `log` frame: a plugin, or the worker about one.
+    Frame,
+    /// The standard error of the process.
+    Stderr,
+    /// The standard output of the process, where only frames should be.
+    Stray,
+    /// The supervisor itself.
+    Supervisor,
+}
+
+/// Something that a worker, or its supervisor, has to say.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WorkerLog {
+    /// One line or text.
+    Line {
+        /// Where it comes from.
+        source: LogSource,
+        /// How loud it is.
+        level: LogLevel,
+        /// The plugin, where it is known.
+        plugin: Option<String>,
+        /// The text, at most 8 KiB and a mark.
+        text: String,
+    },
+    /// The worker ended unasked too often and is not started for a while; every call fails. For the user.
+    GaveUp {
+        /// In one line.
+        text: String,
+    },
+    /// The worker was started again, and this is how the loading of its plugins ended.
+    Restarted(WorkerReady),
+}
+
+impl WorkerLog {
+    /// Something that the supervisor says.
+    pub(super) fn supervisor(level: LogLevel, text: impl Into<String>) -> Self {
+        Self::Line { source: LogSource::Supervisor, level, plugin: None, text: text.into() }
+    }
+
+    /// A `log` frame.
+    pub(super) fn frame(level: &str, plugin: Option<String>, text: String) -> Self {
+        Self::Line { source: LogSource::Frame, level: LogLevel::of(level), plugin, text }
+    }
+
+    /// A line of one of the outputs.
+    pub(super) fn output(source: LogSource, line: &[u8]) -> Self {
+        Self::Line { source, level: LogLevel::Warn, plugin: None, text: cut(line) }
+    }
+}
+
+/// The longest text of a line.
+const LONGEST: usize = 8192;
+/// The most lines in a second.
+const PER_SECOND: u32 = 1000;
+
+fn cut(line: &[u8]) -> String {
+    if line.len() <= LONGEST {
+        return String::from_utf8_lossy(line).into_owned();
+    }
+    format!("{} … [cut]", String::from_utf8_lossy(&line[..LONGEST]).trim_end_matches('\u{fffd}'))
+}
+
+/// Counts lines and drops those that are too many.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    since: Instant,
+    passed: u32,
+    dropped: u64,
+}
+
+impl Limiter {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { since: now, passed: 0, dropped: 0 }
+    }
+
+    /// Whether a line may pass, and how many were dropped before it that nobody was told of.
+    pub(super) fn pass(&mut self, now: Instant) -> Option<u64> {
+        let mut untold = 0;
+        if now.duration_since(self.since) >= Duration::from_secs(1) {
+            self.since = now;
+            self.passed = 0;
+            untold = std::mem::take(&mut self.dropped);
+        }
+        if self.passed == PER_SECOND {
+            self.dropped += 1;
+            return None;
+        }
+        self.passed += 1;
+        Some(untold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// OC-68.
+    #[test]
+    fn more_than_a_thousand_lines_in_a_second_are_dropped_and_counted() {
+        let now = Instant::now();
+        let mut limiter = Limiter::new(now);
+        let passed = (0..1500).filter(|_| limiter.pass(now).is_some()).count();
+        assert_eq!(passed, 1000);
+        assert_eq!(limiter.pass(now + Duration::from_secs(1)), Some(500));
+        assert_eq!(limiter.pass(now + Duration::from_secs(1)), Some(0));
+    }
+
+    /// OC-68.
+    #[test]
+    fn a_long_line_is_cut_with_a_mark() {
+        let WorkerLog::Line { text, .. } = WorkerLog::output(LogSource::Stderr, "é".repeat(5000).as_bytes())
+        else {
+            panic!("no line");
+        };
+        assert_eq!(text, format!("{} … [cut]", "é".repeat(4096)));
+    }
+}
