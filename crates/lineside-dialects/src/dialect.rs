@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lineside_core::flow::{Debounce, Retry};
-use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerSpec};
+use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerScript, WorkerSpec};
 use lineside_core::{Diagnostic, Hook, PointInfo};
 use serde_json::{Map, Value};
 
@@ -90,6 +90,8 @@ pub type Registered = Box<dyn FnOnce(Result<WorkerReady, StartWorkerError>) -> L
 pub struct Plugins {
     /// The worker. A reload with an equal one keeps the process and its state.
     pub worker: WorkerSpec,
+    /// What it runs.
+    pub script: WorkerScript,
     /// Says what was loaded, from what became of the worker. What it gives has no further plugins.
     pub registered: Registered,
 }

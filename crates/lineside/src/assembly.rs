@@ -15,12 +15,14 @@ use lineside_exec::Runner;
 use crate::debug_log::DebugLog;
 use crate::foreign::Foreign;
 use crate::outside::Outside;
+use crate::workers::Workers;
 
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
     bus: Bus,
     outside: Outside,
     keys: Keys,
+    workers: Workers,
     dialects: Vec<&'static dyn Dialect>,
 }
 
@@ -61,8 +63,8 @@ impl Assembly {
     /// A bus without foreign hooks, for all dialects.
     #[must_use]
     pub fn new(bus: Bus) -> Self {
-        let outside = Outside { runner: Runner::new(), environment: None };
-        Self { bus, outside, keys: Keys::default(), dialects: DIALECTS.to_vec() }
+        let outside = Outside { runner: Runner::new(), environment: None, worker: None };
+        Self { bus, outside, keys: Keys::default(), workers: Workers::default(), dialects: DIALECTS.to_vec() }
     }
 
     /// Only these dialects.
@@ -95,12 +97,23 @@ impl Assembly {
         let mut report = Report::default();
         let mut number = 0;
         for dialect in &self.dialects {
-            let loaded = dialect.load(places);
+            let mut loaded = dialect.load(places);
+            let mut outside = self.outside.clone();
+            let replaced = match loaded.plugins.take() {
+                Some(plugins) => {
+                    let (worker, more, replaced) = self.workers.load(dialect.name(), plugins, &outside).await;
+                    outside.worker = Some(worker);
+                    loaded.hooks.extend(more.hooks);
+                    loaded.diagnostics.extend(more.diagnostics);
+                    loaded.log = loaded.log.or(more.log);
+                    replaced
+                }
+                None => self.workers.unload(dialect.name()).await,
+            };
             let log = loaded.log.map(|target| Arc::new(DebugLog::to(target)));
             let mut installed = Vec::new();
             for found in loaded.hooks {
-                let run =
-                    Arc::new(Foreign::new(&found, self.outside.clone(), self.keys.clone(), log.clone()));
+                let run = Arc::new(Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone()));
                 for point in found.points {
                     let state = match &found.hook.standby {
                         Standby::Ready => State::Ready,
@@ -114,6 +127,7 @@ impl Assembly {
                 number += 1;
             }
             self.bus.install(dialect.name(), installed)?;
+            replaced.end().await;
             report.diagnostics.extend(loaded.diagnostics);
         }
         Ok(report)
@@ -124,6 +138,7 @@ impl Assembly {
     /// Cancel safe, as [`Bus::drain`].
     pub async fn drain(&self, limit: Duration) -> DrainReport {
         let report = self.bus.drain(limit).await;
+        self.workers.end().await;
         self.outside.runner.drain().await;
         report
     }

@@ -37,6 +37,7 @@ pub mod prelude;
 
 mod foreign;
 mod outside;
+mod workers;
 mod debug_log;
 
 pub use lineside_automation as automation;

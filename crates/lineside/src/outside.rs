@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lineside_core::invocation::{Environment, Inherit};
 use lineside_dialects::{Call, Returned};
-use lineside_exec::Runner;
+use lineside_exec::{Runner, Worker};
 use tokio::time::Instant;
 
 /// Runs calls.
@@ -16,6 +16,8 @@ pub(crate) struct Outside {
     pub(crate) runner: Runner,
     /// What hooks inherit instead of the environment of this process.
     pub(crate) environment: Option<Arc<BTreeMap<String, String>>>,
+    /// Where hooks that are functions live.
+    pub(crate) worker: Option<Worker>,
 }
 
 impl Outside {
@@ -25,13 +27,25 @@ impl Outside {
         let shorten = |timeout: &mut Duration| *timeout = rest.min(*timeout);
         match call {
             Call::Command(mut invocation) => {
-                if let Some(base) = &self.environment {
-                    invocation.environment = based_on(base, &invocation.environment);
-                }
+                self.rebase(&mut invocation.environment);
                 shorten(&mut invocation.limits.timeout);
                 Returned::Command(self.runner.run(&invocation).await)
             }
-            Call::Post(_) | Call::Worker(_) | Call::Nothing => Returned::Nothing,
+            Call::Worker(mut call) => {
+                shorten(&mut call.timeout);
+                match &self.worker {
+                    Some(worker) => Returned::Worker(worker.call(*call).await),
+                    None => Returned::Nothing,
+                }
+            }
+            Call::Post(_) | Call::Nothing => Returned::Nothing,
+        }
+    }
+
+    /// Has an environment inherit what hooks inherit here.
+    pub(crate) fn rebase(&self, environment: &mut Environment) {
+        if let Some(base) = &self.environment {
+            *environment = based_on(base, environment);
         }
     }
 }
