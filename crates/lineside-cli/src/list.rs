@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use lineside::assembly::Report;
-use lineside::core::{Hook, Part};
+use lineside::core::{Hook, Origin, Part};
+use lineside::dialects::{Inert, Why};
 use lineside::{Assembly, State};
 use serde_json::{Value, json};
 
@@ -39,15 +40,16 @@ pub(crate) async fn run(args: &ListArgs, styles: Styles) -> Result<ExitCode> {
     let hooks = listed(&assembly, &report).await?;
     let mut out = std::io::stdout().lock();
     if args.json {
-        let hooks: Vec<_> = hooks.iter().map(Listed::to_json).collect();
+        let inert = report.inert.iter().map(|(dialect, inert)| inert_json(dialect, inert));
+        let hooks: Vec<_> = hooks.iter().map(Listed::to_json).chain(inert).collect();
         writeln!(out, "{}", json!({"hooks": hooks, "diagnostics": report.diagnostics}))?;
         return Ok(ExitCode::SUCCESS);
     }
     tell_findings(&report, styles.err);
-    for line in page(hooks, styles.out) {
+    for line in page(hooks, &report.inert, styles.out) {
         writeln!(out, "{line}")?;
     }
-    if report.hooks.is_empty() {
+    if report.hooks.is_empty() && report.inert.is_empty() {
         let names: Vec<_> = ground.dialects.iter().map(|dialect| dialect.name()).collect();
         writeln!(out, "no hook was found for {} (looked for {})", ground.project, names.join(", "))?;
     }
@@ -93,13 +95,7 @@ pub(crate) fn is_same(a: &Hook, b: &Hook) -> bool {
 impl Listed {
     /// Where it is declared, relative to the current directory where it lies below it.
     pub(crate) fn origin(&self) -> String {
-        let Some(origin) = &self.hook.origin else { return String::new() };
-        let here = std::env::current_dir().ok();
-        let below = here.and_then(|here| origin.file.strip_prefix(here).ok().map(Path::to_path_buf));
-        match below {
-            Some(file) => format!("{}:{}", file.display(), origin.line),
-            None => origin.to_string(),
-        }
+        self.hook.origin.as_ref().map(shown_origin).unwrap_or_default()
     }
 
     /// Everything about it.
@@ -119,22 +115,45 @@ impl Listed {
             "condition": hook.select.as_ref().map(|select| select.describe()).filter(|text| !text.is_empty()),
             "file": hook.origin.as_ref().map(|origin| origin.file.to_string_lossy()),
             "line": hook.origin.as_ref().map(|origin| origin.line),
-            "state": state(self.state),
+            "state": self.state.as_str(),
         })
     }
 }
 
-/// The word for a state.
-fn state(state: State) -> &'static str {
-    match state {
-        State::Ready => "ready",
-        State::Off(why) => why.as_str(),
+fn shown_origin(origin: &Origin) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| origin.file.strip_prefix(here).ok().map(Path::to_path_buf));
+    match below {
+        Some(file) => format!("{}:{}", file.display(), origin.line),
+        None => origin.to_string(),
     }
 }
 
-fn page(hooks: Vec<Listed>, style: Style) -> Vec<String> {
+fn inert_json(dialect: &str, inert: &Inert) -> Value {
+    json!({
+        "hook": inert.name,
+        "point": inert.point.map(|point| point.name),
+        "layer": inert.layer,
+        "dialect": dialect,
+        "trigger": inert.trigger,
+        "file": inert.origin.as_ref().map(|origin| origin.file.to_string_lossy()),
+        "line": inert.origin.as_ref().map(|origin| origin.line),
+        "state": why(inert.why),
+    })
+}
+
+/// The word for what keeps something from being a hook.
+fn why(why: Why) -> &'static str {
+    match why {
+        Why::Error => "error",
+        Why::NeverFires => State::NeverFires.as_str(),
+        Why::Disabled => "disabled",
+    }
+}
+
+fn page(hooks: Vec<Listed>, inert: &[(&'static str, Inert)], style: Style) -> Vec<String> {
     let number = hooks.len();
-    if number == 0 {
+    if number + inert.len() == 0 {
         return Vec::new();
     }
     let heading =
@@ -153,13 +172,31 @@ fn page(hooks: Vec<Listed>, style: Style) -> Vec<String> {
             Cell::new(listed.hook.dialect),
             Cell::new(&listed.trigger),
             Cell::new(part(&listed.hook)),
-            Cell::toned(state(listed.state), tone),
+            Cell::toned(listed.state.as_str(), tone),
             Cell::toned(listed.origin(), Tone::Dim),
         ]
     });
-    let mut lines = table::lines(&heading, rows.collect(), style);
+    let mut last = None;
+    let others = inert.iter().map(|(dialect, inert)| {
+        let point = inert.point.map_or("-", |point| point.name);
+        let shown = if last.replace(point) == Some(point) { "" } else { point };
+        vec![
+            Cell::toned(shown, Tone::Bold),
+            Cell::new("-"),
+            Cell::new(&inert.name),
+            Cell::new(""),
+            Cell::new(inert.layer.as_str()),
+            Cell::new(*dialect),
+            Cell::new(&inert.trigger),
+            Cell::new(""),
+            Cell::toned(why(inert.why), if inert.why == Why::Error { Tone::Bad } else { Tone::Warning }),
+            Cell::toned(inert.origin.as_ref().map(shown_origin).unwrap_or_default(), Tone::Dim),
+        ]
+    });
+    let mut lines = table::lines(&heading, rows.chain(others).collect(), style);
     lines.push(String::new());
-    lines.push(count(number, "hook"));
+    let not = if inert.is_empty() { String::new() } else { format!(", {} that cannot run", inert.len()) };
+    lines.push(format!("{}{not}", count(number, "hook")));
     lines
 }
 

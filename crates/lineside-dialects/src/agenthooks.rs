@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::hook::{AfterBlock, Join, Lane, Select, Standby};
-use lineside_core::{Hook, Layer, Part, PointInfo, Reach, SkipReason};
+use lineside_core::{Hook, Layer, Origin, Part, PointInfo, Reach, SkipReason};
 use serde_json::{Map, Value};
 
 use self::entry::Search;
@@ -34,7 +34,7 @@ use self::fields::{Declared, Mode};
 use self::findings::{Findings, HookWarning};
 use self::handler::{Identity, Runtime};
 use self::places::Folder;
-use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust};
+use crate::dialect::{Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Trust, Why};
 
 /// Switches the debug log on (AH-68).
 const DEBUG: &str = "LINESIDE_AGENTHOOKS_DEBUG";
@@ -59,10 +59,12 @@ impl Dialect for AgentHooks {
             path: places.variable("PATH").map(str::to_owned),
         });
         let mut loaded: Vec<Found> = Vec::new();
+        let mut inert = Vec::new();
         for folder in folders {
             let mut findings = Findings::about(&folder.file());
-            if let Some(declared) = read(&folder, places, &mut findings) {
-                take(&mut loaded, Found { folder, declared }, places.trust, &mut findings);
+            match read(&folder, places, &mut findings) {
+                Some(declared) => take(&mut loaded, Found { folder, declared }, places.trust, &mut findings),
+                None => inert.push(broken(&folder, findings.first_line())),
             }
             diagnostics.extend(findings.into_diagnostics());
         }
@@ -73,6 +75,7 @@ impl Dialect for AgentHooks {
             diagnostics,
             log: log_target(places),
             plugins: None,
+            inert,
         }
     }
 
@@ -109,6 +112,17 @@ fn read(folder: &Folder, places: &Places, findings: &mut Findings) -> Option<Dec
         }
     }
     Some(declared)
+}
+
+fn broken(folder: &Folder, line: u32) -> Inert {
+    Inert {
+        name: folder.name(),
+        trigger: String::new(),
+        point: None,
+        layer: folder.layer,
+        origin: Some(Origin::new(folder.file(), line)),
+        why: Why::Error,
+    }
 }
 
 /// Puts a hook behind those that are loaded, in place of an earlier one of its name (AH-4).

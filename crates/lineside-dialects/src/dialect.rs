@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use lineside_core::flow::{Debounce, Retry};
 use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerScript, WorkerSpec};
-use lineside_core::{Diagnostic, Hook, PointInfo};
+use lineside_core::{Diagnostic, Hook, Layer, Origin, PointInfo};
 use serde_json::{Map, Value};
 
 use crate::handler::Handler;
@@ -81,6 +81,36 @@ pub struct Loaded {
     pub log: Option<LogTarget>,
     /// Hooks that are known only once a worker has loaded them.
     pub plugins: Option<Plugins>,
+    /// What was found and is no hook that could be installed, for the list.
+    pub inert: Vec<Inert>,
+}
+
+/// Something that was meant to be a hook and is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inert {
+    /// Its name, or where it stands in its file.
+    pub name: String,
+    /// What it waits for, as its file says; empty when it does not.
+    pub trigger: String,
+    /// The point, where there is one.
+    pub point: Option<&'static PointInfo>,
+    /// Where it comes from.
+    pub layer: Layer,
+    /// The file and line that declare it.
+    pub origin: Option<Origin>,
+    /// Why it is none.
+    pub why: Why,
+}
+
+/// Why something is no hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It is broken; a diagnostic says how.
+    Error,
+    /// It waits for something that never happens here.
+    NeverFires,
+    /// It is switched off.
+    Disabled,
 }
 
 /// From what became of a worker to its hooks and what was wrong with them.
@@ -122,6 +152,8 @@ pub struct ForeignHook {
     pub key: Option<Arc<str>>,
     /// Events are held until it is quiet. Only for hooks that are told.
     pub debounce: Option<Debounce>,
+    /// Whether there is an event for which its own condition holds.
+    pub can_fire: bool,
 }
 
 impl ForeignHook {
@@ -141,6 +173,7 @@ impl ForeignHook {
             retry: Retry::default(),
             key: None,
             debounce: None,
+            can_fire: true,
         }
     }
 }

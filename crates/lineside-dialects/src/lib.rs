@@ -16,7 +16,7 @@ pub mod yaml;
 
 pub mod agenthooks;
 
-pub use dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Plugins, Registered, Trust};
+pub use dialect::{Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Plugins, Registered, Trust, Why};
 pub use handler::{Call, Handler, Moment, Returned};
 
 /// All dialects, in the order in which their hooks are registered.

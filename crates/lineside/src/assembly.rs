@@ -9,7 +9,7 @@ use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Installed};
 use lineside_core::hook::{Hook, Standby};
 use lineside_core::{Diagnostic, SkipReason};
-use lineside_dialects::{DIALECTS, Dialect, Places};
+use lineside_dialects::{DIALECTS, Dialect, Inert, Places};
 use lineside_exec::Runner;
 
 use crate::debug_log::DebugLog;
@@ -48,6 +48,20 @@ pub enum State {
     Ready,
     /// It is listed and never started.
     Off(SkipReason),
+    /// There is no event for which its own condition holds.
+    NeverFires,
+}
+
+impl State {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Off(why) => why.as_str(),
+            Self::NeverFires => "never fires here",
+        }
+    }
 }
 
 /// What a load found.
@@ -57,6 +71,8 @@ pub struct Report {
     pub hooks: Vec<Found>,
     /// What was wrong.
     pub diagnostics: Vec<Diagnostic>,
+    /// What was found and is no hook that runs, with the name of its dialect.
+    pub inert: Vec<(&'static str, Inert)>,
 }
 
 impl Assembly {
@@ -105,6 +121,7 @@ impl Assembly {
                     outside.worker = Some(worker);
                     loaded.hooks.extend(more.hooks);
                     loaded.diagnostics.extend(more.diagnostics);
+                    loaded.inert.extend(more.inert);
                     loaded.log = loaded.log.or(more.log);
                     replaced
                 }
@@ -116,6 +133,7 @@ impl Assembly {
                 let run = Arc::new(Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone()));
                 for point in found.points {
                     let state = match &found.hook.standby {
+                        Standby::Ready if !found.can_fire => State::NeverFires,
                         Standby::Ready => State::Ready,
                         Standby::Off(why) => State::Off(*why),
                     };
@@ -129,6 +147,7 @@ impl Assembly {
             self.bus.install(dialect.name(), installed)?;
             replaced.end().await;
             report.diagnostics.extend(loaded.diagnostics);
+            report.inert.extend(loaded.inert.into_iter().map(|inert| (dialect.name(), inert)));
         }
         Ok(report)
     }

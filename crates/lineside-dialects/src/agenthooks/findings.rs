@@ -129,6 +129,11 @@ impl Findings {
         self.diagnostics.push(Diagnostic::warning(self.origin(line), warning.to_string()));
     }
 
+    /// The line of the first error; the first line without one.
+    pub(super) fn first_line(&self) -> u32 {
+        self.errors.iter().map(|(line, _)| *line).min().unwrap_or(1)
+    }
+
     /// The first error of the file, by line.
     pub(super) fn first_error(&self) -> Option<&LoadHookError> {
         self.errors.iter().min_by_key(|(line, _)| *line).map(|(_, error)| error)
