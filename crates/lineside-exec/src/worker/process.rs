@@ -66,6 +66,8 @@ pub(super) enum Event {
 enum End {
     /// It runs.
     Far,
+    /// It closed its output, and is killed unless it has exited by then.
+    Silent { by: Instant },
     /// It was killed, because of this, and must have exited by then.
     Killed { why: &'static str, by: Instant },
     /// It has exited, and what it wrote is read until then.
@@ -120,12 +122,12 @@ impl Process {
 
     /// Whether it has exited or was killed.
     pub(super) fn is_ending(&self) -> bool {
-        !matches!(self.end, End::Far)
+        !matches!(self.end, End::Far | End::Silent { .. })
     }
 
     /// Kills the whole group; the event of the end follows.
     pub(super) fn kill(&mut self, why: &'static str) {
-        if let End::Far = self.end {
+        if let End::Far | End::Silent { .. } = self.end {
             self.tree.kill();
             self.end = End::Killed { why, by: Instant::now() + SETTLE };
         }
@@ -152,7 +154,7 @@ impl Process {
             }
             let by = match self.end {
                 End::Far => None,
-                End::Killed { by, .. } | End::Exited { by, .. } => Some(by),
+                End::Silent { by } | End::Killed { by, .. } | End::Exited { by, .. } => Some(by),
             };
             let exited = matches!(self.end, End::Exited { .. });
             tokio::select! {
@@ -160,15 +162,24 @@ impl Process {
                 () = self.stderr.readable() => self.read_stderr(),
                 () = writable(self.input.as_ref()), if !self.unwritten.is_empty() => {}
                 () = poll_fn(|cx| self.tree.poll_exit(cx)), if !exited => self.exited(),
-                () = until(by) => self.exited(),
+                () = until(by) => self.too_late(),
             }
         }
     }
 
-    /// The leader has exited, or will not in time.
+    /// What was waited for has not come.
+    fn too_late(&mut self) {
+        match self.end {
+            // Nobody but us can close the output of a worker that goes on.
+            End::Silent { .. } => self.kill("it closed its output"),
+            _ => self.exited(),
+        }
+    }
+
+    /// The leader has exited, or is not waited for any more.
     fn exited(&mut self) {
         let why = match self.end {
-            End::Far => None,
+            End::Far | End::Silent { .. } => None,
             End::Killed { why, .. } => Some(why),
             End::Exited { .. } => return,
         };
@@ -181,9 +192,10 @@ impl Process {
     /// How it ended, once everything that it wrote is read.
     fn concluded(&mut self) -> Option<Ending> {
         let End::Exited { why, by } = self.end else {
-            // Nobody but us can close the output of a worker that goes on.
-            if self.stdout.is_at_end() {
-                self.kill("it closed its output");
+            if let End::Far = self.end
+                && self.stdout.is_at_end()
+            {
+                self.end = End::Silent { by: Instant::now() + SETTLE };
             }
             return None;
         };

@@ -1,5 +1,6 @@
 //! A room for one test: a directory, a mark in the environment of every process, and a check for residue at the end.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,13 +91,15 @@ impl Room {
         Invocation {
             program: Program::argv(argv),
             stdin: Vec::new(),
-            environment: Environment {
-                set: vec![(MARK.into(), self.mark.clone().into())],
-                ..Environment::default()
-            },
+            environment: Environment { set: self.mark(), ..Environment::default() },
             working_directory: None,
             limits: Limits { timeout: PATIENCE, leftovers: Leftovers::Kill, ..Limits::default() },
         }
+    }
+
+    /// The mark in the environment of every process.
+    pub(crate) fn mark(&self) -> Vec<(OsString, OsString)> {
+        vec![(MARK.into(), self.mark.clone().into())]
     }
 
     /// Processes with the room's mark that run, wherever they have moved to.

@@ -62,10 +62,18 @@ const told = (error) => (error instanceof Error ? (error.stack ?? messageOf(erro
 
 // Listens for ever: a plugin that removes all listeners does not remove this one.
 function keep(name, listener) {
-  process.on(name, listener);
-  process.on('removeListener', (removed, which) => {
-    if (removed === name && which === listener) process.on(name, listener);
-  });
+  const add = (event, one) => {
+    if (!process.listeners(event).includes(one)) process.on(event, one);
+  };
+  const arm = () => {
+    add(name, listener);
+    add('removeListener', again);
+  };
+  // Later: removing all of them ends with forgetting what was added meanwhile.
+  const again = (removed, which) => {
+    if (removed === name && which === listener) queueMicrotask(arm);
+  };
+  arm();
 }
 
 // At most so many frames in a second; what is dropped is counted and told in the next one.

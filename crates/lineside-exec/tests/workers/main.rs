@@ -1,0 +1,22 @@
+//! Laws of the worker, with the real script and a real Node.
+//!
+//! Every test runs in a [`room::Room`], which checks at its end that no process, zombie or descriptor stayed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[allow(dead_code, reason = "the tests of runs need more of it")]
+#[path = "../processes/room.rs"]
+mod room;
+#[path = "../../../lineside-dialects/src/openclaw/script.rs"]
+mod script;
+
+mod set;
+
+mod answers;
+mod api;
+mod bounds;
+mod conflicts;
+mod endings;
+mod loading;
+mod output;
+mod restarts;
+mod start;
