@@ -1,13 +1,14 @@
-//! Handlers outside the process: commands with one deadline over everything.
+//! Handlers outside the process: commands and HTTP posts, with one deadline over everything.
 //!
-//! A [`Worker`] is a process that is kept, for functions that are called in it again and again.
-//! A [`Runner`] turns a [`lineside_core::invocation::Invocation`] into a [`lineside_core::invocation::Ended`].
-//! It is the only place that knows processes, signals and pipes.
+//! A [`Runner`] turns a [`lineside_core::invocation::Invocation`] into a [`lineside_core::invocation::Ended`], an
+//! [`HttpClient`] a [`lineside_core::exchange::Post`] into a [`lineside_core::exchange::Posted`]; a [`Worker`] is a
+//! process that is kept, for functions that are called in it again and again.
+//! It is the only place that knows processes, signals, pipes and HTTP.
 //! It knows no event, no verdict and no format: what an exit code or an output means is the dialect's business.
 //!
 //! The modules stand in the order in which a run meets them: its environment, its program, the start, the pipes, the
 //! watch for the exit, the group and the tree that are signalled, a run in progress, the guard that ends a run which
-//! was dropped, and the run as a whole.
+//! was dropped, and the run as a whole. A post needs none of them.
 //!
 //! Linux only today: another system needs its own way to learn of an exit without reaping, and of the members of a
 //! process group; the public interface says nothing of either.
@@ -37,5 +38,8 @@ mod runner;
 
 mod worker;
 
+mod http;
+
+pub use http::HttpClient;
 pub use runner::Runner;
 pub use worker::{LogLevel, LogSource, Worker, WorkerListener, WorkerLog};

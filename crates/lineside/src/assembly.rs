@@ -10,7 +10,7 @@ use lineside_bus::{Bus, DrainReport, Installed};
 use lineside_core::hook::{Hook, Standby};
 use lineside_core::{Diagnostic, SkipReason};
 use lineside_dialects::{DIALECTS, Dialect, Inert, Places};
-use lineside_exec::Runner;
+use lineside_exec::{HttpClient, Runner};
 
 use crate::debug_log::DebugLog;
 use crate::foreign::Foreign;
@@ -79,7 +79,8 @@ impl Assembly {
     /// A bus without foreign hooks, for all dialects.
     #[must_use]
     pub fn new(bus: Bus) -> Self {
-        let outside = Outside { runner: Runner::new(), environment: None, worker: None };
+        let outside =
+            Outside { runner: Runner::new(), http: HttpClient::new(), environment: None, worker: None };
         Self { bus, outside, keys: Keys::default(), workers: Workers::default(), dialects: DIALECTS.to_vec() }
     }
 

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use lineside_core::invocation::{Environment, Inherit};
 use lineside_dialects::{Call, Returned};
-use lineside_exec::{Runner, Worker};
+use lineside_exec::{HttpClient, Runner, Worker};
 use tokio::time::Instant;
 
 /// Runs calls.
 #[derive(Clone)]
 pub(crate) struct Outside {
     pub(crate) runner: Runner,
+    pub(crate) http: HttpClient,
     /// What hooks inherit instead of the environment of this process.
     pub(crate) environment: Option<Arc<BTreeMap<String, String>>>,
     /// Where hooks that are functions live.
@@ -38,7 +39,11 @@ impl Outside {
                     None => Returned::Nothing,
                 }
             }
-            Call::Post(_) | Call::Nothing => Returned::Nothing,
+            Call::Post(mut post) => {
+                shorten(&mut post.timeout);
+                Returned::Post(self.http.post(&post).await)
+            }
+            Call::Nothing => Returned::Nothing,
         }
     }
 
