@@ -335,3 +335,6 @@ pub(super) fn one_line(text: &str) -> String {
     let line = spaced.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     if line.is_empty() { "unknown error".to_owned() } else { line }
 }
+
+#[cfg(test)]
+mod tests;

@@ -165,6 +165,7 @@ fn line(frame: &Value) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    #[allow(clippy::needless_pass_by_value, reason = "it is written where it is expected")]
     fn check(text: &str, expected: Option<Frame>) {
         assert_eq!(read(text.as_bytes(), "t"), expected, "{text}");
     }

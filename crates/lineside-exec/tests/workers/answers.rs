@@ -190,8 +190,8 @@ fn a_call_whose_time_is_over_has_failed_and_its_late_answer_is_ignored() {
     let late = "module.exports = (api) => { api.on('before_tool_call', async (e) => {
         await new Promise((done) => setTimeout(done, e.params.ms)); console.log('done'); return { block: true }; }); };";
     with(&[("a", late)], async |_, set| {
-        let ended = set.ask(within(millis(50), guard("a", json!({ "ms": 150 })))).await;
-        assert_eq!(failed(ended), (FailureKind::Timeout, "timed out after 50ms".to_owned()));
+        let ended = set.ask(within(millis(300), guard("a", json!({ "ms": 900 })))).await;
+        assert_eq!(failed(ended), (FailureKind::Timeout, "timed out after 300ms".to_owned()));
         set.said(LogSource::Frame, "done").await;
         assert_eq!(set.guard("a", json!({ "ms": 0 })).await, returned(json!({ "block": true })));
         assert_eq!(set.lines(LogSource::Supervisor), [], "neither stuck nor confused");

@@ -108,7 +108,7 @@ fn a_plugin_that_hangs_or_kills_the_worker_while_loading_is_refused() {
     with_spec(
         |room| {
             let mut spec = spec(room, &plugins);
-            spec.bounds.load = millis(600);
+            spec.bounds.load = millis(1500);
             spec.bounds.cancel = millis(300);
             spec
         },
@@ -130,12 +130,12 @@ fn a_plugin_that_hangs_or_kills_the_worker_while_loading_is_refused() {
 /// OC-78: what finishes after its load was cancelled registers nothing.
 #[test]
 fn a_cancelled_load_registers_nothing() {
-    let late = "await new Promise((done) => setTimeout(done, 400)); console.log('imported');
+    let late = "await new Promise((done) => setTimeout(done, 1500)); console.log('imported');
         export default (api) => { console.log('registered'); api.on('agent_end', () => {}); };";
     with_spec(
         |room| {
             let mut spec = spec(room, &[("late.mjs", late), ("fine", FINE)]);
-            spec.bounds.load = millis(200);
+            spec.bounds.load = millis(700);
             spec
         },
         async |_, set| {
@@ -176,6 +176,34 @@ fn a_typescript_entry_is_loaded_by_what_there_is() {
             assert_eq!((kind, started), (FailureKind::Closed, false));
         },
     );
+}
+
+/// OC-8: jiti 2 makes something that imports, jiti 1 something that requires.
+#[test]
+fn an_entry_is_loaded_by_the_jiti_of_its_plugin() {
+    let strip = "const load = (file) => { const module = { exports: {} };
+        new Function('module', require('fs').readFileSync(file, 'utf8').replace(/: any/g, ''))(module); return module.exports; };";
+    let entry = "module.exports = (api: any) => { api.on('before_tool_call', () => ({ params: { typed: true } })); };";
+    for export in [
+        "exports.createJiti = () => ({ import: async (file) => load(file) });",
+        "module.exports = () => load;",
+    ] {
+        with_spec(
+            |room| {
+                std::fs::create_dir_all(room.path("node_modules/jiti")).unwrap();
+                room.file("node_modules/jiti/index.js", &format!("{strip} {export}"), 0o644);
+                let mut spec = spec(room, &[("a.ts", entry)]);
+                let PluginLoad::Plain(mut load) = spec.plugins[0].load.clone() else { panic!() };
+                load.insert("loader".to_owned(), "jiti".into());
+                spec.plugins[0].load = PluginLoad::Plain(load);
+                spec
+            },
+            async |_, set| {
+                let answer = set.guard("a", json!({})).await;
+                assert_eq!(answer, returned(json!({ "params": { "typed": true } })), "{export}");
+            },
+        );
+    }
 }
 
 /// OC-19: whatever is installed, for modules of both kinds.

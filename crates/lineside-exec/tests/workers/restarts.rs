@@ -35,13 +35,13 @@ fn a_worker_that_was_killed_is_started_again_at_once() {
 #[test]
 fn a_stuck_worker_is_killed_and_what_had_not_started_is_sent_once_more() {
     with(&[("a", DIES), ("b", FINE)], async |_, set| {
-        let spins = set.ask(within(millis(300), guard("a", json!({ "spin": true }))));
+        let spins = set.ask(within(millis(500), guard("a", json!({ "spin": true }))));
         let beside = async {
             tokio::task::yield_now().await;
             set.guard("b", json!({})).await
         };
         let (spins, beside) = tokio::join!(spins, beside);
-        assert_eq!(failed(spins), (FailureKind::Timeout, "timed out after 300ms".to_owned()));
+        assert_eq!(failed(spins), (FailureKind::Timeout, "timed out after 500ms".to_owned()));
         assert_eq!(beside, returned(json!({ "params": { "ok": 1 } })));
     });
 }
@@ -54,7 +54,7 @@ fn what_had_started_beside_a_stuck_call_fails_with_signal() {
         let beside = set.guard("b", json!({}));
         let spins = async {
             tokio::task::yield_now().await;
-            set.ask(within(millis(200), guard("a", json!({ "spin": true })))).await
+            set.ask(within(millis(500), guard("a", json!({ "spin": true })))).await
         };
         let (beside, spins) = tokio::join!(beside, spins);
         let message = "the worker was killed: it did not answer".to_owned();
@@ -67,13 +67,13 @@ fn what_had_started_beside_a_stuck_call_fails_with_signal() {
 #[test]
 fn a_call_behind_an_endless_loop_has_its_own_time() {
     with(&[("a", DIES), ("b", FINE)], async |_, set| {
-        let spins = set.ask(within(millis(300), guard("a", json!({ "spin": true }))));
+        let spins = set.ask(within(millis(500), guard("a", json!({ "spin": true }))));
         let beside = async {
             tokio::task::yield_now().await;
-            set.ask(within(millis(50), guard("b", json!({})))).await
+            set.ask(within(millis(100), guard("b", json!({})))).await
         };
         let (_, beside) = tokio::join!(spins, beside);
-        let message = "timed out after 50ms".to_owned();
+        let message = "timed out after 100ms".to_owned();
         assert_eq!(beside, WorkerEnded::Failed { kind: FailureKind::Timeout, message, started: false });
     });
 }

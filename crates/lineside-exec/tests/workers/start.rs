@@ -1,10 +1,12 @@
 //! Workers that start, and that cannot.
 
+use std::time::Duration;
+
 use lineside_core::failure::FailureKind;
 use lineside_core::worker::{StartWorkerError, WorkerEnded, WorkerScript};
 use serde_json::json;
 
-use crate::room::{Room, millis};
+use crate::room::{PATIENCE, Room, millis};
 use crate::set::{Set, returned, spec, with};
 
 /// OC-59, OC-72 to OC-77, OC-81: hello, hello, load, loaded, calls; state lives from call to call.
@@ -34,10 +36,10 @@ fn a_worker_says_hello_loads_its_plugins_and_answers() {
 }
 
 /// What comes of a script that is not ours.
-fn start(text: &'static str) -> (StartWorkerError, WorkerEnded) {
+fn start(text: &'static str, hello: Duration) -> (StartWorkerError, WorkerEnded) {
     let room = Room::enter();
     let mut spec = spec(&room, &[]);
-    spec.bounds.hello = millis(400);
+    spec.bounds.hello = hello;
     let files: &'static [(&str, &str)] = Box::leak(Box::new([("it.mjs", text)]));
     let outcome = room.block_on(async {
         let set = Set::start_script(spec, &WorkerScript { entry: "it.mjs", files }).await;
@@ -54,6 +56,7 @@ fn a_worker_of_another_version_is_none() {
     let (error, ended) = start(
         "process.stdin.once('data', (data) => { const { token } = JSON.parse(data);
          process.stdout.write(JSON.stringify({ type: 'hello', token, protocol: 2 }) + '\\n', () => process.exit(2)); });",
+        PATIENCE,
     );
     let StartWorkerError::Failed { why, hello: Some(hello) } = error else { panic!("{error:?}") };
     assert_eq!(why, "it does not speak version 1 of the protocol");
@@ -65,10 +68,10 @@ fn a_worker_of_another_version_is_none() {
 /// OC-72.
 #[test]
 fn a_worker_that_is_silent_or_ends_is_none() {
-    let (error, _) = start("setInterval(() => {}, 1000);");
+    let (error, _) = start("setInterval(() => {}, 1000);", millis(400));
     let why = "it said no hello within 400ms".to_owned();
     assert_eq!(error, StartWorkerError::Failed { why, hello: None });
-    let (error, _) = start("process.exit(3);");
+    let (error, _) = start("process.exit(3);", PATIENCE);
     let why = "the worker ended with status 3".to_owned();
     assert_eq!(error, StartWorkerError::Failed { why, hello: None });
 }

@@ -1,0 +1,166 @@
+//! What becomes of calls, without a process.
+
+use serde_json::json;
+
+use super::*;
+
+fn order(hook: &str, class: CallClass, repeat: Repeat) -> Order {
+    let handler = HandlerKey { plugin: "p".to_owned(), hook: hook.to_owned(), nth: 1 };
+    let body = hook.as_bytes().into();
+    Order { handler, class, body, timeout: Duration::from_secs(1), repeat }
+}
+
+fn modifying(hook: &str) -> Order {
+    order(hook, CallClass::Modifying, Repeat::No)
+}
+
+fn signal() -> Ending {
+    Ending { kind: FailureKind::Signal, why: "killed".to_owned() }
+}
+
+fn failed(kind: FailureKind, message: &str, started: bool) -> WorkerEnded {
+    WorkerEnded::Failed { kind, message: message.to_owned(), started }
+}
+
+/// The hooks that are written next, with ids from this one on.
+fn sent(calls: &mut Calls, from: u64) -> Vec<String> {
+    (from..).map_while(|id| calls.send(id)).map(|(_, order)| order.handler.hook).collect()
+}
+
+/// OC-64: what had started fails; what had not is sent once more, in its order, before what came later.
+#[test]
+fn what_was_not_started_is_sent_once_more_and_not_twice() {
+    let mut calls = Calls::new(9);
+    let (_, mut started) = calls.add(modifying("started")).unwrap();
+    let (_, mut one) = calls.add(modifying("one")).unwrap();
+    let (_, mut two) = calls.add(modifying("two")).unwrap();
+    assert_eq!(sent(&mut calls, 1), ["started", "one", "two"]);
+    calls.started(1);
+    let (_, mut later) = calls.add(modifying("later")).unwrap();
+    calls.ended(&signal());
+    assert_eq!(started.try_recv().unwrap(), failed(FailureKind::Signal, "killed", true));
+    assert_eq!(sent(&mut calls, 1), ["one", "two", "later"]);
+    calls.answered(1, Outcome::Returned(Some(json!(1))));
+    assert_eq!(one.try_recv().unwrap(), WorkerEnded::Returned(Some(json!(1))));
+    calls.ended(&signal());
+    assert_eq!(two.try_recv().unwrap(), failed(FailureKind::Signal, "killed", false));
+    assert!(later.try_recv().is_err(), "it was sent for the first time");
+    assert_eq!(sent(&mut calls, 1), ["later"]);
+}
+
+/// OC-77, OC-78: a second answer, and one to nothing, is known to be none.
+#[test]
+fn an_answer_counts_once() {
+    let mut calls = Calls::new(9);
+    let (ticket, _answer) = calls.add(modifying("a")).unwrap();
+    sent(&mut calls, 5);
+    assert!(calls.answered(5, Outcome::Returned(None)));
+    assert!(!calls.answered(5, Outcome::Returned(None)));
+    assert!(!calls.answered(6, Outcome::Returned(None)));
+    assert!(!calls.give_up(ticket, Reason::Timeout));
+    assert_eq!(calls.next_cancel(), None, "it was over");
+}
+
+/// OC-78: only what was sent has to be cancelled.
+#[test]
+fn a_call_that_is_given_up_is_cancelled_where_it_is() {
+    let mut calls = Calls::new(9);
+    let (waiting, _a) = calls.add(modifying("a")).unwrap();
+    assert!(!calls.give_up(waiting, Reason::Gone));
+    assert_eq!((calls.next_cancel(), calls.has_waiting()), (None, false));
+    let (running, _b) = calls.add(modifying("b")).unwrap();
+    sent(&mut calls, 3);
+    calls.started(3);
+    assert!(calls.give_up(running, Reason::Timeout), "it had been started");
+    assert_eq!(calls.next_cancel(), Some((3, Reason::Timeout)));
+    assert_eq!(calls.under_way(), 0);
+}
+
+/// OC-43: what is over makes room.
+#[test]
+fn void_calls_are_counted_until_they_are_over() {
+    let mut calls = Calls::new(1);
+    let void = || order("v", CallClass::Void, Repeat::No);
+    let (_, _first) = calls.add(void()).unwrap();
+    assert_eq!(calls.add(void()).unwrap_err(), WorkerEnded::Dropped);
+    calls.add(modifying("a")).unwrap();
+    assert_eq!((calls.dropped(), calls.take_dropped(), calls.take_dropped()), (1, 1, 0));
+    sent(&mut calls, 1);
+    calls.answered(1, Outcome::Returned(None));
+    assert!(calls.add(void()).is_ok());
+}
+
+/// OC-54, OC-66.
+#[test]
+fn while_there_is_no_worker_calls_fail_at_once() {
+    let mut calls = Calls::new(9);
+    let (_, mut waiting) = calls.add(modifying("a")).unwrap();
+    calls.refuse(Refusal { kind: FailureKind::Spawn, why: "none".to_owned() });
+    assert_eq!(waiting.try_recv().unwrap(), failed(FailureKind::Spawn, "none", false));
+    assert_eq!(calls.add(modifying("a")).unwrap_err(), failed(FailureKind::Spawn, "none", false));
+    calls.accept();
+    assert!(calls.add(modifying("a")).is_ok());
+}
+
+/// OC-67: once for each handler, first, and not what was not told yet; with its own time.
+#[test]
+fn repeats_go_first_and_end() {
+    let told = |hook: &str| order(hook, CallClass::Void, Repeat::AfterRestart);
+    let mut calls = Calls::new(9);
+    for hook in ["one", "two", "one"] {
+        calls.add(told(hook)).unwrap();
+    }
+    sent(&mut calls, 1);
+    for id in 1..=3 {
+        calls.answered(id, Outcome::Returned(None));
+    }
+    calls.add(modifying("later")).unwrap();
+    calls.ended(&signal());
+    let now = Instant::now();
+    calls.repeat(now);
+    assert_eq!(calls.next_unattended(), Some(now + Duration::from_secs(1)));
+    assert_eq!(sent(&mut calls, 1), ["two", "one", "later"]);
+    calls.expire(now + Duration::from_secs(1));
+    assert_eq!(calls.next_cancel().map(|(_, reason)| reason), Some(Reason::Timeout));
+
+    calls.add(told("two")).unwrap();
+    calls.ended(&signal());
+    calls.repeat(now);
+    let again = sent(&mut calls, 1);
+    assert_eq!(again.iter().filter(|hook| *hook == "two").count(), 1, "{again:?}");
+
+    for ends in [true, false] {
+        let mut calls = Calls::new(9);
+        calls.add(told("one")).unwrap();
+        sent(&mut calls, 1);
+        calls.answered(1, Outcome::Returned(None));
+        if ends {
+            calls.add(order("end", CallClass::Void, Repeat::Ends)).unwrap();
+        } else {
+            calls.forget_repeats();
+        }
+        calls.ended(&signal());
+        calls.repeat(now);
+        assert!(!sent(&mut calls, 2).contains(&"one".to_owned()));
+    }
+}
+
+/// OC-54, OC-58, OC-77.
+#[test]
+fn a_failure_has_its_kind_and_one_line() {
+    for (word, kind) in [
+        ("panic", FailureKind::Panic),
+        ("output", FailureKind::Output),
+        ("exit", FailureKind::Exit),
+        ("closed", FailureKind::Closed),
+        ("new", FailureKind::Output),
+    ] {
+        let mut calls = Calls::new(9);
+        let (_, mut answer) = calls.add(modifying("a")).unwrap();
+        sent(&mut calls, 1);
+        let outcome = Outcome::Failed { kind: word.to_owned(), message: " a\n\tb\u{1b}[31m ".to_owned() };
+        calls.answered(1, outcome);
+        assert_eq!(answer.try_recv().unwrap(), failed(kind, "a b [31m", false));
+    }
+    assert_eq!(one_line(" \n "), "unknown error");
+}
