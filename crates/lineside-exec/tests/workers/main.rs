@@ -21,3 +21,4 @@ mod loading;
 mod output;
 mod restarts;
 mod start;
+mod wire;

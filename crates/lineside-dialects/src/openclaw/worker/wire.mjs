@@ -9,6 +9,8 @@ import { Socket } from 'node:net';
 
 const { parse, stringify } = JSON;
 const LINE_FEED = 0x0a;
+// So that a frame that the runtime may send is never refused for what stands around it.
+const MARGIN = 1024;
 
 export function openWire() {
   const input = takeInput();
@@ -109,8 +111,8 @@ function lines(input, limitOf, line) {
     for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, from)) {
       const rest = chunk.subarray(from, at);
       from = at + 1;
-      const whole = parts.length === 0 ? rest : Buffer.concat([...parts, rest]);
-      const skipped = skipping;
+      const skipped = skipping || length + rest.length > limitOf() + MARGIN;
+      const whole = skipped || parts.length === 0 ? rest : Buffer.concat([...parts, rest]);
       parts = [];
       length = 0;
       skipping = false;
@@ -119,8 +121,7 @@ function lines(input, limitOf, line) {
     if (from === chunk.length || skipping) return;
     const rest = chunk.subarray(from);
     length += rest.length;
-    // A margin, so that a frame that the runtime may send is never refused for its line feed.
-    if (length > limitOf() + 1024) {
+    if (length > limitOf() + MARGIN) {
       parts = [];
       skipping = true;
     } else {
