@@ -133,7 +133,7 @@ const NUMBER: &str = "$serde_json::private::Number";
 
 #[cfg(test)]
 mod tests {
-    use super::read_strict;
+    use super::{read_strict, read_strict_within};
 
     fn check(text: &str, expected: Result<&str, &str>) {
         match (read_strict(text.as_bytes()), expected) {
@@ -165,5 +165,7 @@ mod tests {
         );
         assert!(read_strict(b"\"\xff\"").is_err());
         assert!(read_strict("[".repeat(100_000).as_bytes()).is_err());
+        assert!(read_strict_within(b"{\"a\":[1]}", 2).is_ok());
+        assert!(read_strict_within(b"{\"a\":[[1]]}", 2).is_err());
     }
 }

@@ -1,7 +1,7 @@
 // Importing the entry of a plugin and finding the plugin in it (OC-8, OC-18, OC-19).
 
 import Module, { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const SDK_FILE = fileURLToPath(new URL('./sdk.cjs', import.meta.url));
@@ -45,9 +45,23 @@ async function importWithJiti(entry, root) {
   return (jiti.default ?? jiti)(entry, { alias, interopDefault: false })(entry);
 }
 
+// Imports a package as a module in the plugin's directory would.
 function importFrom(root, name) {
-  const path = createRequire(join(root, 'package.json')).resolve(name);
-  return import(pathToFileURL(path).href);
+  const require = createRequire(join(root, 'package.json'));
+  return import(pathToFileURL(exported(require, name) ?? require.resolve(name)).href);
+}
+
+// `require.resolve` finds what is meant for `require`; what is meant for `import` stands in the package's `exports`.
+function exported(require, name) {
+  const [packageName, ...path] = name.split('/');
+  try {
+    const file = require.resolve(`${packageName}/package.json`);
+    let target = require(file).exports[['.', ...path].join('/')];
+    while (typeof target === 'object' && target !== null) target = target.import ?? target.node ?? target.default;
+    return typeof target === 'string' ? join(dirname(file), target) : null;
+  } catch {
+    return null;
+  }
 }
 
 // OC-18: the first that fits, after unwrapping `default`; null when nothing does.
