@@ -20,10 +20,13 @@ use crate::sessions::{Sessions, publication};
 use crate::style::{Style, Styles, Tone, one_line, tell};
 use crate::vocabulary::Vocabulary;
 
+use background::Background;
+use decision::Later;
 use lines::{Line, Lines};
 use progress::Progress;
 use tally::Tally;
 
+mod background;
 mod decision;
 mod lines;
 mod progress;
@@ -83,6 +86,7 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
         lines: Lines::open(args.events.as_deref()).await?,
         vocabulary: Vocabulary::new(&ground.dialects),
         sessions: Sessions::new(assembly.bus(), &ground.project),
+        background: Background::new(assembly.bus().signals()),
         whole: args.receipts,
         out: tokio::io::stdout(),
         tally: Tally::start(ready),
@@ -102,6 +106,9 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     }
     let drained = drain(&assembly, hurry, &mut interrupt).await;
     stream.tally.failed(assembly.bus().failures());
+    for told in stream.background.take() {
+        tell(&one_line(&background::last_word(&told)));
+    }
     finish(stream.tally, &drained, ended, styles.err)
 }
 
@@ -167,6 +174,7 @@ struct Stream {
     lines: Lines,
     vocabulary: Vocabulary,
     sessions: Sessions,
+    background: Background,
     whole: bool,
     out: Stdout,
     tally: Tally,
@@ -224,9 +232,13 @@ impl Stream {
         self.tally.under_way();
         let receipt = publication.publish_any().await?;
         self.tally.decided(&receipt, self.sessions.failures());
-        let mut decision = decision::line(&receipt, self.whole)?;
+        let delivered = self.sessions.hand_over(&session, &receipt).await;
+        let later = Later {
+            delivered: delivered.iter().map(background::delivered).collect(),
+            background: self.background.take(),
+        };
+        let mut decision = decision::line(&receipt, later, self.whole)?;
         decision.push(b'\n');
-        self.sessions.hand_over(&session, &receipt);
         if receipt.event.point().name == "after_session" {
             self.closing = Some(session);
         }

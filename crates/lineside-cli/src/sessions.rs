@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use lineside::bus::publish::Publication;
 use lineside::core::envelope::Cause;
 use lineside::core::{Agent, Payload, Receipt};
-use lineside::{Bus, Session};
+use lineside::{Bus, ContextMessage, Session};
 
 use crate::event_line::EventLine;
 
@@ -87,15 +87,22 @@ impl Sessions {
         session.close().await;
     }
 
-    /// Takes the messages of an event out of the mailboxes: whoever reads the decision has them.
-    pub(crate) fn hand_over(&self, session: &Session, receipt: &Receipt) {
-        if receipt.context.is_empty() {
-            return;
+    /// Takes the messages out of the mailboxes: whoever reads the decision has those of its event. Gives the others,
+    /// which hooks have left that nobody waited for; before a model call those are waited for that say so.
+    pub(crate) async fn hand_over(&self, session: &Session, receipt: &Receipt) -> Vec<ContextMessage> {
+        let collect = session.collect();
+        let mut delivered = match receipt.event.point().name {
+            "before_model" => collect.before_next_model().await.accept(),
+            _ => collect.ready().accept(),
+        };
+        if !receipt.context.is_empty()
+            && let Some(child) =
+                receipt.event.payload().text("child_session").and_then(|id| self.bus.find(id))
+        {
+            delivered.extend(child.collect().ready().accept());
         }
-        let child = receipt.event.payload().text("child_session").and_then(|id| self.bus.find(id));
-        for session in [Some(session), child.as_ref()].into_iter().flatten() {
-            session.collect().ready().accept();
-        }
+        delivered.retain(|message| message.event != receipt.event.envelope().id);
+        delivered
     }
 
     async fn get(&self, wanted: Wanted<'_>, agent: Option<&Agent>) -> Result<Session> {

@@ -48,7 +48,9 @@ pub use lineside_points as points;
 
 pub use assembly::{Assembly, Found, State};
 pub use kameo;
-pub use lineside_bus::{Bus, Channel, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals};
+pub use lineside_bus::{
+    Bus, Channel, ContextMessage, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals,
+};
 pub use lineside_core::{Judgement, Reply, Verdict};
 pub use serde_json;
 

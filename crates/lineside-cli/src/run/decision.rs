@@ -4,12 +4,21 @@ use anyhow::Result;
 use lineside::core::{Outcome, Receipt};
 use serde_json::{Map, Value, json};
 
+/// What earlier events have led to by now.
+#[derive(Debug, Default)]
+pub(super) struct Later {
+    /// Messages that the agent takes into its context at this event, of hooks that nobody had waited for.
+    pub(super) delivered: Vec<Value>,
+    /// What else those hooks did that somebody should know.
+    pub(super) background: Vec<Value>,
+}
+
 /// The line, without its end: what was decided about which payload, and what goes to whom; with everything else that
 /// the receipt holds when the `whole` of it is wanted.
 ///
 /// # Errors
 /// None that are known: what is in a receipt can be written as JSON.
-pub(super) fn line(receipt: &Receipt, whole: bool) -> Result<Vec<u8>> {
+pub(super) fn line(receipt: &Receipt, later: Later, whole: bool) -> Result<Vec<u8>> {
     let mut receipt_json = receipt.to_json();
     let mut map = Map::new();
     for field in ["id", "session", "seq", "point", "verdict", "reason", "by"] {
@@ -29,10 +38,20 @@ pub(super) fn line(receipt: &Receipt, whole: bool) -> Result<Vec<u8>> {
     let lists = [("context", context.collect::<Vec<_>>()), ("notices", notices.collect())];
     map.insert("payload_sha256".to_owned(), receipt_json.remove("payload_sha256").unwrap_or_default());
     map.extend(lists.map(|(name, list)| (name.to_owned(), Value::Array(list))));
-    for (name, list) in [("changed", changed(receipt)), ("failed", failed(receipt))] {
+    let Later { delivered, background } = later;
+    let rare = [
+        ("changed", changed(receipt)),
+        ("failed", failed(receipt)),
+        ("delivered", delivered),
+        ("background", background),
+    ];
+    for (name, list) in rare {
         if !list.is_empty() {
             map.insert(name.to_owned(), Value::Array(list));
         }
+    }
+    if let Some(extra) = receipt_json.remove("extra") {
+        map.insert("extra".to_owned(), extra);
     }
     if whole {
         map.extend(receipt_json);

@@ -60,7 +60,7 @@ fn background_hooks_are_cut_short_and_counted() {
     assert_eq!(said.code, Some(130));
     assert_eq!(
         timeless(&said.err),
-        "1 event: 1 continue; 1 hook in force; lost: 1 background hook; interrupted; [time]\n"
+        "background hook bg failed: still running when the session closed\n1 event: 1 continue; 1 hook in force; lost: 1 background hook; interrupted; [time]\n"
     );
     assert!(!is_alive(&pid));
 }

@@ -36,6 +36,7 @@ fn programs_get_json() {
             (&json!("before_session"), &json!("z"), &json!(1), &json!("untrusted")),
             (&json!("before_tool"), &json!("a"), &json!(1), &json!("untrusted")),
             (&json!("before_tool"), &json!("b"), &json!(2), &json!("untrusted")),
+            (&json!(null), &json!("wrong"), &json!(null), &json!("error")),
         ]
     );
 }

@@ -1,0 +1,70 @@
+//! What hooks did that nobody waited for: told with the next decision, or at the end.
+
+use lineside::bus::Signals;
+use lineside::bus::signal::Watched;
+use lineside::core::Outcome;
+use lineside::{ContextMessage, Signal};
+use serde_json::{Value, json};
+
+/// Listens to what happens in the background.
+pub(super) struct Background {
+    signals: Signals,
+}
+
+impl Background {
+    pub(super) fn new(signals: Signals) -> Self {
+        Self { signals }
+    }
+
+    /// What has happened since the last time: notices for the user, and hooks that failed or were given up. What went
+    /// well and says nothing is not told.
+    pub(super) fn take(&mut self) -> Vec<Value> {
+        let mut told = Vec::new();
+        while let Some(watched) = self.signals.try_next() {
+            match watched {
+                Watched::Lost(count) => told.push(json!({"lost": count})),
+                Watched::Signal(Signal::Notified { event, session, hook, notice }) => {
+                    told.push(json!({
+                        "event": event, "session": session, "hook": hook,
+                        "notice": {"level": notice.level, "text": notice.text},
+                    }));
+                }
+                Watched::Signal(Signal::DetachedFinished {
+                    event,
+                    session,
+                    hook,
+                    outcome: Outcome::Failed { failure, .. },
+                    ..
+                }) => {
+                    told.push(json!({
+                        "event": event, "session": session, "hook": hook.name,
+                        "failed": failure.kind, "detail": failure.detail,
+                    }));
+                }
+                Watched::Signal(_) => {}
+            }
+        }
+        told
+    }
+}
+
+/// A message that was handed over to the agent's context, with its origin.
+pub(super) fn delivered(message: &ContextMessage) -> Value {
+    json!({
+        "hook": message.hook, "dialect": message.dialect, "event": message.event,
+        "role": message.role, "text": message.text,
+    })
+}
+
+/// What is told at the end, when no decision follows any more: a line for people.
+pub(super) fn last_word(told: &Value) -> String {
+    let text = |key: &str| told.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    match (told.get("notice"), told.get("lost")) {
+        (Some(notice), _) => {
+            let said = notice.get("text").and_then(Value::as_str).unwrap_or_default();
+            format!("hook {}: {said}", text("hook"))
+        }
+        (None, Some(lost)) => format!("{lost} signals were lost"),
+        (None, None) => format!("background hook {} failed: {}", text("hook"), text("detail")),
+    }
+}
