@@ -8,7 +8,7 @@ use lineside_core::budget::Budget;
 use lineside_core::hook::Hook;
 use lineside_core::nearest::nearest;
 use lineside_core::payload::{Intercept, Point};
-use lineside_core::{Part, PointInfo, SessionId};
+use lineside_core::{Notice, Part, PointInfo, SessionId};
 use lineside_points::CATALOGUE;
 use tokio::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::drain::{DrainReport, Gauge};
 use crate::interceptor::Interceptor;
 use crate::register::{Intercepting, Observing, RegisterHookError};
 use crate::session::{OpenSession, Session};
-use crate::signal::{Beacon, Signals};
+use crate::signal::{Beacon, Signal, Signals};
 use crate::table::{Registered, Runs};
 use crate::tree::{Place, Tree};
 
@@ -174,6 +174,11 @@ impl Bus {
     /// strings; an unknown one is no error.
     pub fn remove_source(&self, point: Option<&PointInfo>, source: &str) -> usize {
         self.shared.remove_source(&Place::Bus, point, source)
+    }
+
+    /// Tells whoever watches the signals of a message for the user that belongs to no event.
+    pub fn announce(&self, notice: Notice) {
+        self.shared.signals.emit(|| Signal::Announced { notice });
     }
 
     /// Everything that happens from now on.

@@ -75,6 +75,11 @@ pub enum Signal {
         /// The message.
         notice: Notice,
     },
+    /// There is a message for the user that belongs to no event.
+    Announced {
+        /// The message.
+        notice: Notice,
+    },
     /// Messages were handed over to an agent's context.
     ContextDelivered {
         /// The session.

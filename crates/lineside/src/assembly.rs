@@ -118,7 +118,8 @@ impl Assembly {
             let mut outside = self.outside.clone();
             let replaced = match loaded.plugins.take() {
                 Some(plugins) => {
-                    let (worker, more, replaced) = self.workers.load(dialect.name(), plugins, &outside).await;
+                    let (worker, more, replaced) =
+                        self.workers.load(dialect.name(), plugins, &outside, &self.bus).await;
                     outside.worker = Some(worker);
                     loaded.hooks.extend(more.hooks);
                     loaded.diagnostics.extend(more.diagnostics);

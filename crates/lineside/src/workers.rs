@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerSpec};
+use lineside_bus::Bus;
+use lineside_core::Notice;
+use lineside_core::worker::{PluginLoaded, StartWorkerError, WorkerReady, WorkerSpec};
 use lineside_dialects::{Loaded, Plugins};
-use lineside_exec::{Worker, WorkerListener};
+use lineside_exec::{Worker, WorkerListener, WorkerLog};
 use tokio::sync::Mutex;
 
 use crate::outside::Outside;
@@ -42,6 +44,7 @@ impl Workers {
         dialect: &'static str,
         plugins: Plugins,
         outside: &Outside,
+        bus: &Bus,
     ) -> (Worker, Loaded, Replaced) {
         let Plugins { mut worker, script, registered } = plugins;
         outside.rebase(&mut worker.environment);
@@ -49,7 +52,8 @@ impl Workers {
         if let Some(same) = kept.get(dialect).filter(|kept| kept.spec == worker && kept.started.is_ok()) {
             return (same.worker.clone(), registered(same.started.clone()), Replaced(None));
         }
-        let (process, started) = Worker::start(worker.clone(), &script, WorkerListener::default()).await;
+        let listener = announcing(bus.clone(), dialect);
+        let (process, started) = Worker::start(worker.clone(), &script, listener).await;
         let loaded = registered(started.clone());
         let before = kept.insert(dialect, Kept { spec: worker, worker: process.clone(), started });
         (process, loaded, Replaced(before.map(|kept| kept.worker)))
@@ -66,5 +70,32 @@ impl Workers {
         for worker in all {
             worker.shutdown().await;
         }
+    }
+}
+
+/// Tells the user what a worker cannot help: that it is given up for a while, and which plugins a restart has lost.
+fn announcing(bus: Bus, dialect: &'static str) -> WorkerListener {
+    WorkerListener::new(move |log| match log {
+        WorkerLog::GaveUp { text } => bus.announce(Notice::warning(format!("{dialect}: {text}"))),
+        WorkerLog::Restarted(ready) => {
+            for lost in ready.plugins.iter().filter_map(lost) {
+                bus.announce(Notice::warning(format!("{dialect}: after a restart of the worker, {lost}")));
+            }
+        }
+        WorkerLog::Line { .. } => {}
+    })
+}
+
+/// What is wrong with a plugin that did not load.
+fn lost(plugin: &PluginLoaded) -> Option<String> {
+    match plugin {
+        PluginLoaded::Answered(frame) => {
+            let message = frame.get("error")?.get("message")?.as_str()?;
+            let id = frame.get("plugin").and_then(|plugin| plugin.get("id")?.as_str()).unwrap_or_default();
+            Some(format!("plugin \"{id}\": {message}"))
+        }
+        PluginLoaded::TimedOut => Some("a plugin did not load in time".to_owned()),
+        PluginLoaded::NoLoader => None,
+        PluginLoaded::Died { why } => Some(format!("a plugin ended it: {why}")),
     }
 }

@@ -29,6 +29,9 @@ impl Background {
                         "notice": {"level": notice.level, "text": notice.text},
                     }));
                 }
+                Watched::Signal(Signal::Announced { notice }) => {
+                    told.push(json!({"notice": {"level": notice.level, "text": notice.text}}));
+                }
                 Watched::Signal(Signal::DetachedFinished {
                     event,
                     session,
@@ -62,7 +65,8 @@ pub(super) fn last_word(told: &Value) -> String {
     match (told.get("notice"), told.get("lost")) {
         (Some(notice), _) => {
             let said = notice.get("text").and_then(Value::as_str).unwrap_or_default();
-            format!("hook {}: {said}", text("hook"))
+            let hook = text("hook");
+            if hook.is_empty() { said.to_owned() } else { format!("hook {hook}: {said}") }
         }
         (None, Some(lost)) => format!("{lost} signals were lost"),
         (None, None) => format!("background hook {} failed: {}", text("hook"), text("detail")),

@@ -118,7 +118,9 @@ impl Background {
                 Watched::Signal(Signal::Released { hook, skipped: Some(why), .. }) => {
                     self.skipped.push((hook.name.to_string(), why));
                 }
-                Watched::Signal(Signal::Notified { notice, .. }) => self.notices.push(notice.text),
+                Watched::Signal(Signal::Notified { notice, .. } | Signal::Announced { notice }) => {
+                    self.notices.push(notice.text);
+                }
                 Watched::Signal(_) => {}
             }
         }
