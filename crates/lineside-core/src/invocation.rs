@@ -15,6 +15,8 @@ pub struct Invocation {
     pub stdin: Vec<u8>,
     /// The environment of the process.
     pub environment: Environment,
+    /// What does not fit into the environment, and is there in files for the time of the run.
+    pub files: Vec<EventFile>,
     /// The working directory; the runtime's own when absent.
     pub working_directory: Option<PathBuf>,
     /// Time and size bounds.
@@ -56,6 +58,17 @@ pub struct Environment {
     pub remove: Vec<OsString>,
     /// Names and values set last, in order; a later entry replaces an earlier one.
     pub set: Vec<(OsString, OsString)>,
+}
+
+/// A file that is there for one run.
+///
+/// It is written before the start, into a place that only the user can read, and is removed when the run ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventFile {
+    /// The variable whose value is the path of the file, set after all of [`Environment::set`].
+    pub variable: OsString,
+    /// What is in it.
+    pub bytes: Vec<u8>,
 }
 
 /// What a process inherits of an environment.

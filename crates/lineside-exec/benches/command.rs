@@ -39,6 +39,7 @@ fn invocation(input: usize) -> Invocation {
         program: Program::argv([PROGRAM]),
         stdin: vec![b'x'; input],
         environment: Environment::default(),
+        files: Vec::new(),
         working_directory: None,
         limits: Limits::default(),
     }

@@ -6,7 +6,7 @@
 //! It is the only place that knows processes, signals, pipes and HTTP.
 //! It knows no event, no verdict and no format: what an exit code or an output means is the dialect's business.
 //!
-//! The modules stand in the order in which a run meets them: its environment, its program, the start, the pipes, the
+//! The modules stand in the order in which a run meets them: its environment, its files, its program, the start, the pipes, the
 //! watch for the exit, the group and the tree that are signalled, a run in progress, the guard that ends a run which
 //! was dropped, and the run as a whole. A post needs none of them.
 //!
@@ -20,6 +20,7 @@ compile_error!(
 );
 
 mod environment;
+mod files;
 mod program;
 mod spawn;
 

@@ -9,6 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use lineside_core::invocation::{Captured, Ended, Exit, Invocation, Leaked};
 use tokio::time::Instant;
 
+use crate::files::Files;
 use crate::guard::{Guard, Reapers};
 use crate::pipes::Pipes;
 use crate::running::{First, Running, after};
@@ -49,12 +50,13 @@ pub(crate) async fn run(invocation: &Invocation, reapers: &Reapers) -> Ended {
 }
 
 async fn start(invocation: &Invocation, deadline: Instant) -> Result<Running, StartHookError> {
-    let mut child = spawn::start(invocation, deadline).await?;
+    let files = Files::write(&invocation.files).map_err(|source| StartHookError::Files { source })?;
+    let mut child = spawn::start(invocation, files.variables(), deadline).await?;
     let pipes = Pipes::take(&mut child, invocation);
     // The tree comes into being in any case: without pipes it is dropped here, which kills it.
     let tree = Tree::new(child);
     let pipes = pipes.map_err(|source| StartHookError::Watch { source })?;
-    Ok(Running { tree, pipes })
+    Ok(Running { tree, pipes, _files: files })
 }
 
 fn exit(status: Status) -> Exit {

@@ -21,6 +21,7 @@ use crate::run;
 ///     program: Program::argv(["cat"]),
 ///     stdin: b"{\"tool\":\"Shell\"}".to_vec(),
 ///     environment: Environment::default(),
+///     files: Vec::new(),
 ///     working_directory: None,
 ///     limits: Limits::default(),
 /// };
@@ -60,7 +61,9 @@ impl Runner {
     ///
     /// A relative program, and a relative entry of `PATH`, are relative to the working directory of the hook.
     /// A hook that does not read its input has done nothing wrong; an empty input is `/dev/null`.
-    /// Only the start itself blocks the thread, for the time of a `posix_spawn`.
+    /// Only the start itself blocks the thread, for the time of a `posix_spawn` and for that of writing `files`, which
+    /// are in a directory of their own (0700) below the system's one for temporary files, each with 0600, and are
+    /// removed when the run has ended; after a drop, when its processes have.
     ///
     /// # Cancel safety
     ///

@@ -12,6 +12,7 @@ use std::time::Duration;
 use lineside_core::invocation::{Ending, Leaked};
 use tokio::time::{Instant, sleep_until};
 
+use crate::files::Files;
 use crate::pipes::Pipes;
 use crate::tree::Tree;
 
@@ -29,6 +30,8 @@ pub(crate) struct Running {
     pub(crate) tree: Tree,
     /// The pipes.
     pub(crate) pipes: Pipes,
+    /// The files, which go when this does.
+    pub(crate) _files: Files,
 }
 
 /// What came first.

@@ -42,6 +42,12 @@ pub(crate) enum StartHookError {
         /// Where it is.
         place: String,
     },
+    /// A file for the run cannot be written.
+    #[error("cannot write a file for the run")]
+    Files {
+        /// The system's reason.
+        source: io::Error,
+    },
     /// The working directory cannot be entered.
     #[error("cannot enter the working directory `{}`", .path.display())]
     Directory {
@@ -82,21 +88,26 @@ pub(crate) enum StartHookError {
     },
 }
 
-/// Starts the process, in a process group of its own and with pipes for what is to be moved.
+/// Starts the process, in a process group of its own and with pipes for what is to be moved; the paths of `files` are
+/// set last.
 ///
 /// A start that is refused because the program is open for writing is tried again, at most until `deadline`.
 /// Cancel safe: nothing runs while this waits.
-pub(crate) async fn start(invocation: &Invocation, deadline: Instant) -> Result<Child, StartHookError> {
+pub(crate) async fn start(
+    invocation: &Invocation,
+    files: &[(OsString, PathBuf)],
+    deadline: Instant,
+) -> Result<Child, StartHookError> {
     if let Some(name) = environment::impossible_name(&invocation.environment) {
         return Err(StartHookError::Name { name: name.to_owned() });
     }
-    let refused = match attempt(&invocation.program.argv, invocation, deadline).await? {
+    let refused = match attempt(&invocation.program.argv, invocation, files, deadline).await? {
         Ok(child) => return Ok(child),
         Err(refused) => refused,
     };
     let other = invocation.program.without_interpreter.as_ref();
     if let Some(argv) = other.filter(|_| is(&refused.error, Errno::NOEXEC)) {
-        return match attempt(argv, invocation, deadline).await? {
+        return match attempt(argv, invocation, files, deadline).await? {
             Ok(child) => Ok(child),
             Err(refused) => Err(diagnosis::explain(refused, argv, invocation)),
         };
@@ -113,6 +124,7 @@ struct Refusal {
 async fn attempt(
     argv: &[OsString],
     invocation: &Invocation,
+    files: &[(OsString, PathBuf)],
     deadline: Instant,
 ) -> Result<Result<Child, Refusal>, StartHookError> {
     let (name, arguments) = argv.split_first().ok_or(StartHookError::NoProgram)?;
@@ -130,6 +142,7 @@ async fn attempt(
         command.current_dir(directory);
     }
     environment::apply(&invocation.environment, &mut command);
+    command.envs(files.iter().map(|(variable, path)| (variable, path)));
 
     let begun = Instant::now();
     let mut pause = Duration::from_millis(1);

@@ -126,6 +126,7 @@ impl Handler for Hook {
             program,
             stdin: stdin.into_bytes(),
             environment: self.environment(event, &work_dir),
+            files: Vec::new(),
             // AH-38
             working_directory: Some(work_dir),
             limits: self.limits(),

@@ -86,10 +86,11 @@ impl Process {
             program: Program { argv, without_interpreter: None },
             stdin: hello,
             environment: spec.environment.clone(),
+            files: Vec::new(),
             working_directory: spec.working_directory.clone(),
             limits,
         };
-        let mut child = spawn::start(&invocation, Instant::now() + limits.busy_retry).await?;
+        let mut child = spawn::start(&invocation, &[], Instant::now() + limits.busy_retry).await?;
         let pipes = pipes(&mut child, spec.bounds.frame.saturating_add(MARGIN));
         // The tree comes into being in any case: without pipes it is dropped here, which kills it.
         let tree = Tree::new(child);

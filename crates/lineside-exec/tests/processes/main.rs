@@ -10,6 +10,7 @@ mod cancellation;
 mod deadline;
 mod environment;
 mod exits;
+mod files;
 mod input;
 mod leftovers;
 mod output;

@@ -92,6 +92,7 @@ impl Room {
             program: Program::argv(argv),
             stdin: Vec::new(),
             environment: Environment { set: self.mark(), ..Environment::default() },
+            files: Vec::new(),
             working_directory: None,
             limits: Limits { timeout: PATIENCE, leftovers: Leftovers::Kill, ..Limits::default() },
         }
