@@ -9,6 +9,7 @@
 pub mod dialect;
 pub mod handler;
 
+pub mod lined_json;
 pub mod python_regex;
 pub mod spaced_json;
 pub mod text;

@@ -1,0 +1,134 @@
+//! JSON with what a good diagnostic needs: the line of every key and value, and the keys that occur twice.
+//!
+//! The text is one JSON value, at most [`DEEPEST`] levels deep. What a value should be is asked elsewhere; JSON whose
+//! lines nobody wants is read with serde_json alone.
+
+mod cursor;
+
+use serde_json::Number;
+
+/// The deepest nesting.
+pub const DEEPEST: usize = 64;
+
+/// A document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// Its value.
+    pub root: Node,
+    /// Keys that an object has more than once: each but the first, in the order of the text.
+    pub duplicates: Vec<DuplicateKey>,
+}
+
+/// A value and its line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// The line on which it begins, counted from 1.
+    pub line: u32,
+    /// The value.
+    pub content: Content,
+}
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// `null`.
+    Null,
+    /// `true`, `false`.
+    Boolean(bool),
+    /// A number, with its digits as they are written.
+    Number(Number),
+    /// A text.
+    Text(String),
+    /// An array.
+    List(Vec<Node>),
+    /// An object, its entries in order; of a key that occurs twice, both.
+    Object(Vec<Entry>),
+}
+
+/// A key and its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// The line of the key.
+    pub line: u32,
+    /// The value.
+    pub value: Node,
+}
+
+/// A key that occurs twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DuplicateKey {
+    /// The key.
+    pub key: String,
+    /// The line of the occurrence that is one too many.
+    pub line: u32,
+}
+
+impl Node {
+    /// The text, if it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &self.content {
+            Content::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The entries, if it is an object.
+    #[must_use]
+    pub fn entries(&self) -> Option<&[Entry]> {
+        match &self.content {
+            Content::Object(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The last entry of that key, if it is an object that has one.
+    #[must_use]
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries()?.iter().rfind(|entry| entry.key == key)
+    }
+
+    /// Whether it is null.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.content == Content::Null
+    }
+
+    /// The value as a person would name it in a message: a scalar as JSON, anything else by its shape.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match &self.content {
+            Content::Null => "null".to_owned(),
+            Content::Boolean(value) => value.to_string(),
+            Content::Number(number) => number.to_string(),
+            Content::Text(text) => serde_json::Value::from(text.as_str()).to_string(),
+            Content::List(_) => "[…]".to_owned(),
+            Content::Object(_) => "{…}".to_owned(),
+        }
+    }
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// What is not exactly one JSON value within the bound. The error has the line where reading stopped.
+pub fn read(text: &str) -> Result<Document, ReadJsonError> {
+    let mut cursor = cursor::Cursor::new(text);
+    let root = cursor.document()?;
+    Ok(Document { root, duplicates: cursor.duplicates })
+}
+
+/// Why a text is not a document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
+pub struct ReadJsonError {
+    /// What is wrong.
+    pub detail: &'static str,
+    /// The line where reading stopped, counted from 1.
+    pub line: u32,
+}
+
+#[cfg(test)]
+mod tests;
