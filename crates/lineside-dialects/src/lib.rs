@@ -16,12 +16,13 @@ pub mod text;
 pub mod yaml;
 
 pub mod agenthooks;
+pub mod flyto;
 
 pub use dialect::{Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Plugins, Registered, Trust, Why};
 pub use handler::{Call, Handler, Moment, Returned};
 
 /// All dialects, in the order in which their hooks are registered.
-pub static DIALECTS: &[&dyn Dialect] = &[&agenthooks::AgentHooks];
+pub static DIALECTS: &[&dyn Dialect] = &[&agenthooks::AgentHooks, &flyto::Flyto];
 
 /// The dialect of that name.
 #[must_use]

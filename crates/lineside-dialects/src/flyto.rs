@@ -1,0 +1,105 @@
+//! Flyto: the hooks of `settings.json` and of plugins' `hooks.json`.
+//!
+//! The rooms, in the order in which a hook passes them: `places` finds its file, `file` and `entry` read it into a
+//! `definition`; `variables` and `environment` say what it is started with, `output` and `decision` read what came of
+//! it. `handler` joins the last four behind the trait, `catalogue` is the table of types. Numbers such as FL-28 are
+//! those of the dialect's specification.
+//!
+//! What is public is for whoever registers hooks of this format at run time: a [`Definition`] becomes a [`FlytoHook`],
+//! and what a function returned is read like the output of a command.
+
+mod catalogue;
+mod decision;
+mod definition;
+mod entry;
+mod environment;
+mod file;
+mod findings;
+mod handler;
+mod output;
+mod places;
+mod platform;
+mod variables;
+
+#[cfg(test)]
+mod samples;
+
+use lineside_core::hook::Standby;
+use lineside_core::{Hook, PointInfo, SkipReason};
+use serde_json::{Map, Value};
+
+pub use catalogue::HookType;
+pub use definition::{DEFAULT_TIMEOUT, Definition, Run};
+pub use handler::FlytoHook;
+pub use output::HookResult;
+
+use self::entry::Entry;
+use self::file::Counts;
+use self::findings::Findings;
+use self::places::Place;
+use crate::dialect::{Dialect, ForeignHook, Inert, Loaded, Places, Trust, Why};
+
+/// The name of the dialect.
+pub const DIALECT: &str = "flyto";
+
+/// The dialect `flyto`.
+#[derive(Debug, Clone, Copy)]
+pub struct Flyto;
+
+impl Dialect for Flyto {
+    fn name(&self) -> &'static str {
+        DIALECT
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        HookType::all().map(HookType::name).collect()
+    }
+
+    fn load(&self, places: &Places) -> Loaded {
+        let mut loaded = Loaded::default();
+        let mut counts = Counts::default();
+        for place in places::find(places) {
+            let mut findings = Findings::about(&place.file);
+            for entry in file::read(&place, &mut counts, &mut findings) {
+                take(entry, &place, places, &findings, &mut loaded);
+            }
+            loaded.diagnostics.append(&mut findings.diagnostics);
+        }
+        loaded
+    }
+
+    fn point(&self, name: &str, _payload: &Map<String, Value>) -> Option<&'static PointInfo> {
+        HookType::find(name).map(HookType::point)
+    }
+}
+
+/// Puts an entry behind those that are loaded.
+fn take(entry: Entry, place: &Place, places: &Places, findings: &Findings, loaded: &mut Loaded) {
+    let Entry { hook_type, name, line, definition } = entry;
+    let (layer, origin) = (place.level.layer(), Some(findings.origin(line)));
+    let Some(definition) = definition else {
+        let (trigger, point) = (hook_type.name().to_owned(), Some(hook_type.point()));
+        loaded.inert.push(Inert { name, trigger, point, layer, origin, why: Why::Error });
+        return;
+    };
+    let hook = FlytoHook::new(hook_type, name, definition, places::absolute(&places.cwd));
+    loaded.hooks.push(installed(hook, |hook| Hook {
+        layer,
+        origin,
+        // FL-2
+        standby: if place.level.is_trusted() || places.trust == Trust::Granted {
+            Standby::Ready
+        } else {
+            Standby::Off(SkipReason::Untrusted)
+        },
+        ..hook
+    }));
+}
+
+fn installed(hook: FlytoHook, change: impl FnOnce(Hook) -> Hook) -> ForeignHook {
+    let known = change(hook.hook());
+    hook.into_foreign(known)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! What came of a run to what it decides (FL-17, FL-19 to FL-28, FL-30, FL-31, FL-34).
+
+use lineside_core::failure::seconds;
+use lineside_core::{Amendment, Answer, AnyEvent, Failure, FailureKind, Notice, Verdict};
+use serde_json::Value;
+
+use super::catalogue::Authority;
+use super::handler::Identity;
+use super::output::{End, Output};
+use crate::text::first_bytes;
+
+/// How much of standard error is a reason, in bytes (FL-21).
+const REASON: usize = 8192;
+/// How much of it a failure tells, in bytes (FL-31).
+const TOLD: usize = 2048;
+/// The longest text that joins a summary, in bytes (FL-28).
+const SUMMARY: usize = 65_536;
+/// FL-28
+const SUMMARY_TAG: &str = "[hook: post_compact]";
+/// FL-28
+const SUMMARY_CUT: &str = "... (truncated)";
+
+/// What the JSON output asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Nothing,
+    Allow,
+    Ask,
+    Block,
+    Stop,
+    /// Something that the type does not know, so that the output cannot be read.
+    Unknown,
+}
+
+/// Reads what came of a run.
+pub(super) fn read(hook: &Identity, event: &AnyEvent, output: Output) -> Result<Answer, Failure> {
+    let asked = asked(hook, &output);
+    let failure = failure(hook, asked, &output);
+    let mut answer = match hook.authority() {
+        Authority::Nothing => Answer::default(),
+        Authority::Summary => summary(event, &output),
+        Authority::Stop => stop(asked, &output).into(),
+        Authority::Block | Authority::Tool | Authority::Permission => {
+            judged(hook, asked, &output, failure.as_ref()).into()
+        }
+    };
+    // FL-26
+    if let (true, Verdict::Block(reason)) = (hook.hook_type.name() == "pre_sampling", &answer.verdict) {
+        answer.notices.push(Notice::warning(reason.as_str()));
+    }
+    answer.remarks = output.remarks;
+    match failure {
+        None => Ok(answer),
+        Some(failure) => Err(taken_as(failure, answer)),
+    }
+}
+
+/// What a failure that is known without a run amounts to.
+pub(super) fn without_run(hook: &Identity, failure: Failure) -> Failure {
+    let verdict = if hook.authority() == Authority::Stop {
+        stop(Asked::Nothing, &Output { end: End::NotStarted(String::new()), ..Output::default() })
+    } else {
+        hook.on_failure.verdict(&hook.name, &failure)
+    };
+    let mut answer = Answer::from(verdict);
+    if let (true, Verdict::Block(reason)) = (hook.hook_type.name() == "pre_sampling", &answer.verdict) {
+        answer.notices.push(Notice::warning(reason.as_str()));
+    }
+    taken_as(failure, answer)
+}
+
+fn taken_as(failure: Failure, answer: Answer) -> Failure {
+    let taken_as = (answer != Answer::default()).then(|| Box::new(answer));
+    Failure { taken_as, ..failure }
+}
+
+/// FL-19
+fn asked(hook: &Identity, output: &Output) -> Asked {
+    let authority = hook.authority();
+    // FL-32: what is not waited for is not read. FL-28: JSON is text there.
+    if hook.background || authority == Authority::Summary {
+        return Asked::Nothing;
+    }
+    let word = match output.json.as_ref().and_then(|json| json.get("decision")) {
+        None | Some(Value::Null) => return Asked::Nothing,
+        Some(Value::String(word)) => word.as_str(),
+        Some(_) => return Asked::Unknown,
+    };
+    match (word, authority) {
+        ("", _) => Asked::Nothing,
+        ("block" | "deny", authority) if authority.blocks() => Asked::Block,
+        ("ask", Authority::Tool | Authority::Permission) => Asked::Ask,
+        ("allow", Authority::Permission) => Asked::Allow,
+        ("allow", authority) if authority != Authority::Nothing => Asked::Nothing,
+        ("stop", Authority::Stop) => Asked::Stop,
+        _ => Asked::Unknown,
+    }
+}
+
+/// FL-17, FL-25, FL-34
+fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
+    let unknown = || {
+        let word = output.json.as_ref().and_then(|json| json.get("decision")).cloned().unwrap_or_default();
+        failed(FailureKind::Output, format!("unreadable output: unknown `decision` {word}"), &output.stderr)
+    };
+    let authority = hook.authority();
+    Some(match &output.end {
+        End::Status(status) => {
+            let is_an_answer =
+                *status == 0 || authority == Authority::Stop || (*status == 2 && authority.blocks());
+            return if !is_an_answer {
+                Some(failed(FailureKind::Exit, format!("exit status {status}"), &output.stderr))
+            } else if asked == Asked::Unknown {
+                Some(unknown())
+            } else {
+                None
+            };
+        }
+        End::Signal(signal) => failed(FailureKind::Signal, format!("signal {signal}"), &output.stderr),
+        End::TimedOut(after) => {
+            failed(FailureKind::Timeout, format!("timed out after {} s", seconds(*after)), &output.stderr)
+        }
+        End::NotStarted(why) => Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}")),
+        End::Refused(status) => Failure::new(FailureKind::Exit, format!("HTTP status {status}")),
+        End::Unreachable(why) => Failure::new(FailureKind::Spawn, format!("cannot start: {why}")),
+        End::Unreadable(why) => Failure::new(FailureKind::Output, format!("unreadable output: {why}")),
+    })
+}
+
+/// With the words of standard error, which a record of a failure has (FL-30).
+fn failed(kind: FailureKind, detail: String, stderr: &str) -> Failure {
+    Failure::new(
+        kind,
+        if stderr.is_empty() { detail } else { format!("{detail} (stderr: {})", first_bytes(stderr, TOLD)) },
+    )
+}
+
+/// What a hook with the authority to block says.
+fn judged(hook: &Identity, asked: Asked, output: &Output, failure: Option<&Failure>) -> Verdict {
+    let status = match output.end {
+        End::Status(status) => Some(status),
+        _ => None,
+    };
+    // FL-20: a block counts from any run that ended by itself.
+    if status == Some(2) || (asked == Asked::Block && status.is_some()) {
+        return Verdict::block(reason(output, "blocked by hook"));
+    }
+    if let Some(failure) = failure {
+        // FL-31
+        return hook.on_failure.verdict(&hook.name, failure);
+    }
+    match asked {
+        Asked::Allow => Verdict::Allow,
+        // FL-24: there a reason is for a refusal only.
+        Asked::Ask if hook.authority() == Authority::Permission => Verdict::ask(""),
+        Asked::Ask => Verdict::ask(output.reason().unwrap_or_default().to_owned()),
+        Asked::Nothing | Asked::Block | Asked::Stop | Asked::Unknown => Verdict::Continue,
+    }
+}
+
+/// FL-25
+fn stop(asked: Asked, output: &Output) -> Verdict {
+    match output.end {
+        End::Status(0) if asked != Asked::Stop => Verdict::Continue,
+        End::Unreadable(_) => Verdict::Continue,
+        _ => Verdict::stop(reason(output, "stopped by hook")),
+    }
+}
+
+/// FL-21
+fn reason(output: &Output, otherwise: &str) -> String {
+    let stderr = first_bytes(&output.stderr, REASON);
+    match output.reason() {
+        Some(reason) => reason.to_owned(),
+        None if stderr.is_empty() => otherwise.to_owned(),
+        None => stderr.to_owned(),
+    }
+}
+
+/// FL-28
+fn summary(event: &AnyEvent, output: &Output) -> Answer {
+    if output.end != End::Status(0) || output.text.is_empty() {
+        return Answer::default();
+    }
+    let mut summary = event.payload().text("summary").unwrap_or_default().to_owned();
+    // One empty line, wherever what precedes it ends.
+    summary.push_str(match summary.as_str() {
+        "" => "",
+        text if text.ends_with("\n\n") => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    });
+    let kept = first_bytes(&output.text, SUMMARY);
+    summary.push_str(SUMMARY_TAG);
+    summary.push('\n');
+    summary.push_str(kept);
+    if kept.len() < output.text.len() {
+        summary.push('\n');
+        summary.push_str(SUMMARY_CUT);
+    }
+    Answer { amendment: Amendment::default().with("summary", summary.into()), ..Answer::default() }
+}
+
+#[cfg(test)]
+mod tests;

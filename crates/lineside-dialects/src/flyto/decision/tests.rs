@@ -1,0 +1,280 @@
+//! What each type makes of each end.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::super::samples::{self, command};
+use super::super::{Definition, FlytoHook, HookType};
+use super::*;
+use crate::flyto::handler::Identity;
+
+fn identity(hook_type: &str) -> Identity {
+    let hook_type = HookType::find(hook_type).unwrap();
+    Identity {
+        hook_type,
+        name: "h".into(),
+        background: !hook_type.waits(),
+        on_failure: lineside_core::OnFailure::Continue,
+    }
+}
+
+fn output(end: End, stdout: &str, stderr: &str) -> Output {
+    let json = serde_json::from_str(stdout).ok();
+    Output {
+        end,
+        text: stdout.trim().to_owned(),
+        json,
+        stderr: stderr.trim().to_owned(),
+        remarks: Vec::new(),
+    }
+}
+
+/// The verdict and the failure, as words: `block: reason`, `exit: exit status 1`.
+fn said(hook: &Identity, output: Output) -> (String, String) {
+    let event = samples::event_at(hook.hook_type.name());
+    let word = |verdict: &Verdict| match verdict.reason() {
+        Some(reason) => format!("{}: {reason}", verdict.strength()),
+        None => verdict.strength().to_string(),
+    };
+    match read(hook, &event, output) {
+        Ok(answer) => (word(&answer.verdict), String::new()),
+        Err(failure) => {
+            let taken_as =
+                failure.taken_as.as_ref().map_or("continue".to_owned(), |answer| word(&answer.verdict));
+            (taken_as, format!("{}: {}", failure.kind, failure.detail))
+        }
+    }
+}
+
+fn check(hook_type: &str, status: i32, stdout: &str, stderr: &str, verdict: &str, failure: &str) {
+    let got = said(&identity(hook_type), output(End::Status(status), stdout, stderr));
+    assert_eq!(got, (verdict.to_owned(), failure.to_owned()), "{hook_type} {status} {stdout} {stderr}");
+}
+
+const BLOCKING: [&str; 7] = [
+    "user_prompt_submit",
+    "pre_sampling",
+    "pre_tool_use",
+    "post_tool_use",
+    "post_tool_use_failure",
+    "permission_request",
+    "pre_compact",
+];
+
+#[test]
+fn a_status_says_whether_it_was_meant() {
+    // FL-17, FL-23, FL-24, FL-26, FL-27
+    for hook_type in BLOCKING {
+        check(hook_type, 0, "text", "warn", "continue", "");
+        check(hook_type, 2, "", " no \n", "block: no", "");
+        check(hook_type, 1, "", "no", "continue", "exit: exit status 1 (stderr: no)");
+        check(hook_type, 127, "", "", "continue", "exit: exit status 127");
+    }
+    for hook_type in ["session_start", "post_compact", "session_end", "post_sampling", "notification"] {
+        check(hook_type, 2, "", "", "continue", "exit: exit status 2");
+    }
+}
+
+#[test]
+fn a_decision_is_one_of_the_words_that_its_type_knows() {
+    // FL-19
+    for hook_type in BLOCKING {
+        for word in ["block", "deny"] {
+            check(
+                hook_type,
+                0,
+                &format!("{{\"decision\":\"{word}\",\"reason\":\"r\"}}"),
+                "e",
+                "block: r",
+                "",
+            );
+        }
+        for nothing in ["{}", "{\"decision\":null}", "{\"decision\":\"\",\"reason\":\"r\"}"] {
+            check(hook_type, 0, nothing, "", "continue", "");
+        }
+        for (word, shown) in [("\"Block\"", "\"Block\""), ("true", "true"), ("\"stop\"", "\"stop\"")] {
+            let failure = format!("output: unreadable output: unknown `decision` {shown}");
+            check(hook_type, 0, &format!("{{\"decision\":{word}}}"), "", "continue", &failure);
+        }
+    }
+    let ask = "{\"decision\":\"ask\",\"reason\":\"sure?\"}";
+    check("pre_tool_use", 0, ask, "", "ask: sure?", "");
+    // FL-24: there a reason is for a refusal only.
+    check("permission_request", 0, ask, "", "ask: ", "");
+    let unknown = "output: unreadable output: unknown `decision` \"ask\"";
+    check("post_tool_use", 0, ask, "", "continue", unknown);
+    let allow = "{\"decision\":\"allow\",\"reason\":\"r\"}";
+    check("permission_request", 0, allow, "", "allow", "");
+    for hook_type in ["pre_tool_use", "user_prompt_submit", "stop"] {
+        check(hook_type, 0, allow, "", "continue", "");
+    }
+    let unknown = "output: unreadable output: unknown `decision` \"allow\"";
+    check("session_start", 0, allow, "", "continue", unknown);
+    let block = "{\"decision\":\"block\"}";
+    let unknown = "output: unreadable output: unknown `decision` \"block\"";
+    check("stop", 0, block, "", "continue", unknown);
+    check("session_start", 0, block, "", "continue", unknown);
+}
+
+#[test]
+fn a_block_counts_from_any_run_that_ended_by_itself_and_nothing_else_does() {
+    // FL-20
+    let block = "{\"decision\":\"deny\",\"reason\":\"meant\"}";
+    check("pre_tool_use", 1, block, "", "block: meant", "exit: exit status 1");
+    for word in ["allow", "ask"] {
+        let text = format!("{{\"decision\":\"{word}\"}}");
+        check("permission_request", 4, &text, "", "continue", "exit: exit status 4");
+        check("permission_request", 2, &text, "", "block: blocked by hook", "");
+    }
+    let hook = identity("pre_tool_use");
+    for (end, failure) in [
+        (End::Signal(9), "signal: signal 9"),
+        (End::TimedOut(Duration::from_millis(1500)), "timeout: timed out after 1.5 s"),
+        (End::NotStarted("no shell".to_owned()), "spawn: cannot start: no shell"),
+    ] {
+        assert_eq!(said(&hook, output(end, block, "")), ("continue".to_owned(), failure.to_owned()));
+    }
+    // Status 2 is meant whatever is printed beside it.
+    let unknown = "output: unreadable output: unknown `decision` \"forbid\"";
+    check("pre_tool_use", 2, "{\"decision\":\"forbid\"}", "", "block: blocked by hook", unknown);
+}
+
+#[test]
+fn the_reason_is_that_of_the_json_output_or_standard_error() {
+    // FL-21
+    check("pre_tool_use", 2, "{\"reason\":\" json \"}", "err", "block:  json ", "");
+    check("pre_tool_use", 2, "{\"reason\":\" \"}", "err", "block: err", "");
+    check("pre_tool_use", 2, "{\"reason\":7}", "", "block: blocked by hook", "");
+    let long = "é".repeat(5000);
+    check("pre_tool_use", 2, "", &format!("a{long}"), &format!("block: a{}", &long[..8190]), "");
+}
+
+#[test]
+fn every_end_of_a_stop_hook_that_is_not_well_means_stop() {
+    // FL-25
+    check("stop", 0, "text", "warn", "continue", "");
+    check("stop", 0, "{\"reason\":\"r\"}", "", "continue", "");
+    check("stop", 0, "{\"decision\":\"stop\",\"reason\":\"enough\"}", "e", "stop: enough", "");
+    check("stop", 1, "", " tests fail ", "stop: tests fail", "");
+    check("stop", 2, "{\"reason\":\"r\"}", "e", "stop: r", "");
+    check("stop", 1, "{\"decision\":\"allow\"}", "", "stop: stopped by hook", "");
+    let hook = identity("stop");
+    for (end, verdict, failure) in [
+        (End::Signal(9), "stop: e", "signal: signal 9 (stderr: e)"),
+        (End::TimedOut(Duration::from_secs(1)), "stop: e", "timeout: timed out after 1 s (stderr: e)"),
+        (End::NotStarted("no shell".to_owned()), "stop: e", "spawn: cannot start: no shell"),
+        (End::Unreachable("refused".to_owned()), "stop: e", "spawn: cannot start: refused"),
+        (End::Refused(500), "stop: e", "exit: HTTP status 500"),
+        (End::Unreadable("text"), "continue", "output: unreadable output: text"),
+    ] {
+        assert_eq!(said(&hook, output(end, "", "e")), (verdict.to_owned(), failure.to_owned()));
+    }
+    let failure = Failure::new(FailureKind::Panic, "panicked");
+    let taken_as = without_run(&hook, failure).taken_as.unwrap();
+    assert_eq!(taken_as.verdict, Verdict::stop("stopped by hook"));
+}
+
+#[test]
+fn a_round_that_is_refused_is_a_message_for_the_user() {
+    // FL-26
+    let refused = |hook: &Identity, output| match read(hook, &samples::event_at("pre_sampling"), output) {
+        Ok(answer) => answer,
+        Err(failure) => *failure.taken_as.unwrap(),
+    };
+    let mut hook = identity("pre_sampling");
+    let answer = refused(&hook, output(End::Status(2), "", "quota used"));
+    assert_eq!(answer.notices, [Notice::warning("quota used")]);
+    hook.on_failure = lineside_core::OnFailure::Block;
+    let answer = refused(&hook, output(End::Status(1), "", ""));
+    assert_eq!(answer.notices, [Notice::warning("hook \"h\" failed: exit status 1")]);
+    let answer = read(&hook, &samples::event_at("pre_sampling"), output(End::Status(0), "", "")).unwrap();
+    assert_eq!(answer, Answer::default());
+}
+
+#[test]
+fn what_a_background_hook_prints_has_no_effect() {
+    // FL-26, FL-32
+    let mut hook = identity("pre_tool_use");
+    hook.background = true;
+    for text in ["{\"decision\":\"block\"}", "{\"decision\":\"forbid\"}"] {
+        let got = said(&hook, output(End::Status(0), text, ""));
+        assert_eq!(got, ("continue".to_owned(), String::new()));
+        check("post_sampling", 0, text, "", "continue", "");
+    }
+    let got = said(&hook, output(End::Status(2), "", ""));
+    assert_eq!(got, ("continue".to_owned(), "exit: exit status 2".to_owned()));
+}
+
+fn summary_after(before: Option<&str>, output: Output) -> Option<String> {
+    let payload = match before {
+        Some(summary) => json!({"kind": "auto", "summary": summary}),
+        None => json!({"kind": "auto"}),
+    };
+    let event = samples::event("after_compact", payload);
+    let answer = read(&identity("post_compact"), &event, output).ok()?;
+    answer.amendment.fields().get("summary").map(|text| text.as_str().unwrap().to_owned())
+}
+
+#[test]
+fn what_post_compact_prints_joins_the_summary_as_a_block() {
+    // FL-28
+    let added = |before, text: &str| summary_after(before, output(End::Status(0), text, "e"));
+    let block = "[hook: post_compact]\nkeep: API v2";
+    assert_eq!(added(Some("Short."), " keep: API v2 \n").unwrap(), format!("Short.\n\n{block}"));
+    assert_eq!(added(Some("Short.\n"), "keep: API v2").unwrap(), format!("Short.\n\n{block}"));
+    assert_eq!(added(Some("Short.\n\n"), "keep: API v2").unwrap(), format!("Short.\n\n{block}"));
+    assert_eq!(added(None, "keep: API v2").unwrap(), block);
+    let json = "{\"decision\":\"block\"}";
+    assert_eq!(added(None, json).unwrap(), format!("[hook: post_compact]\n{json}"));
+    assert_eq!(added(Some("S"), " \n"), None);
+    assert_eq!(summary_after(Some("S"), output(End::Status(1), "text", "")), None);
+    let long = format!("a{}", "é".repeat(40_000));
+    let kept = &long[..65_535];
+    assert_eq!(added(None, &long).unwrap(), format!("[hook: post_compact]\n{kept}\n... (truncated)"));
+}
+
+#[test]
+fn a_failure_decides_nothing_unless_the_hook_is_a_guard() {
+    // FL-30, FL-31
+    let mut hook = identity("pre_tool_use");
+    let got = said(&hook, output(End::Refused(503), "", ""));
+    assert_eq!(got, ("continue".to_owned(), "exit: HTTP status 503".to_owned()));
+    hook.on_failure = lineside_core::OnFailure::Block;
+    for (end, detail) in [
+        (End::Status(1), "exit status 1 (stderr: oops)"),
+        (End::Signal(15), "signal 15 (stderr: oops)"),
+        (End::TimedOut(Duration::from_millis(300)), "timed out after 0.3 s (stderr: oops)"),
+        (End::NotStarted("w".to_owned()), "cannot start: w"),
+        (End::Unreachable("w".to_owned()), "cannot start: w"),
+        (End::Refused(503), "HTTP status 503"),
+        (End::Unreadable("w"), "unreadable output: w"),
+    ] {
+        let (verdict, _) = said(&hook, output(end, "", "oops"));
+        assert_eq!(verdict, format!("block: hook \"h\" failed: {detail}"));
+    }
+    let unknown = output(End::Status(0), "{\"decision\":\"forbid\"}", "oops");
+    let detail = "unreadable output: unknown `decision` \"forbid\" (stderr: oops)";
+    assert_eq!(said(&hook, unknown).0, format!("block: hook \"h\" failed: {detail}"));
+    let long = "x".repeat(3000);
+    let (_, failure) = said(&hook, output(End::Status(1), "", &long));
+    assert_eq!(failure, format!("exit: exit status 1 (stderr: {})", &long[..2048]));
+}
+
+#[test]
+fn being_a_guard_needs_the_authority_to_block() {
+    // FL-31
+    let guards = |hook_type: &str, is_async: bool| {
+        let definition = Definition {
+            is_async,
+            on_failure: lineside_core::OnFailure::Block,
+            ..Definition::new(command())
+        };
+        let hook: FlytoHook = samples::defined(hook_type, definition);
+        hook.hook().on_failure == lineside_core::OnFailure::Block
+    };
+    for hook_type in HookType::all() {
+        assert_eq!(guards(hook_type.name(), false), BLOCKING.contains(&hook_type.name()));
+        assert!(!guards(hook_type.name(), true));
+    }
+}

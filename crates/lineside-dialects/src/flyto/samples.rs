@@ -1,0 +1,75 @@
+//! Events and hooks for the tests of this folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lineside_core::envelope::{EventId, Source};
+use lineside_core::{Agent, AnyEvent, Envelope, OnFailure};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Definition, FlytoHook, HookType, Run};
+
+/// An event of a point, of the session `s1`, turn 7, in `/project`.
+pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
+    event_of(point, payload, |source| source.project_root = Some("/project".into()))
+}
+
+/// An event with another source.
+pub(super) fn event_of(point: &str, payload: Value, change: impl FnOnce(&mut Source)) -> AnyEvent {
+    let point = lineside_points::find(point).unwrap();
+    let Value::Object(fields) = payload else { panic!() };
+    let mut source = Source { agent: Agent::main("main"), ..Source::root("s1") };
+    change(&mut source);
+    let envelope = Envelope {
+        id: EventId(Uuid::nil()),
+        time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
+        seq: 1,
+        source: Arc::new(source),
+        cause: None,
+        turn: Some(7),
+        extra: None,
+    };
+    AnyEvent::new(envelope, (point.decode)(point, fields).unwrap())
+}
+
+/// An event of that type, with what it must have.
+pub(super) fn event_at(hook_type: &str) -> AnyEvent {
+    let payload = match hook_type {
+        "session_start" => serde_json::json!({"source": "startup"}),
+        "session_end" => serde_json::json!({"reason": "exit"}),
+        "user_prompt_submit" => serde_json::json!({"prompt": "p"}),
+        "pre_sampling" | "post_sampling" => serde_json::json!({"model": "m"}),
+        "pre_tool_use" => serde_json::json!({"tool_name": "T", "tool_input": {}}),
+        "permission_request" | "permission_denied" => serde_json::json!({"tool_name": "T"}),
+        "post_tool_use" => serde_json::json!({"tool_name": "T", "tool_output": "o"}),
+        "post_tool_use_failure" => serde_json::json!({"tool_name": "T", "error": "e"}),
+        "stop" => serde_json::json!({"stop_active": false}),
+        "pre_compact" => serde_json::json!({"kind": "auto"}),
+        "post_compact" => serde_json::json!({"kind": "auto", "summary": "S"}),
+        "notification" => serde_json::json!({"message": "m"}),
+        "task_created" | "task_completed" => serde_json::json!({"task_id": "t"}),
+        _ => serde_json::json!({}),
+    };
+    event(HookType::find(hook_type).unwrap().point().name, payload)
+}
+
+/// A hook `h` of that type, run by a runtime in `/runtime`.
+pub(super) fn hook(hook_type: &str, run: Run) -> FlytoHook {
+    defined(hook_type, Definition::new(run))
+}
+
+/// A guard: what it fails at, it blocks.
+pub(super) fn guard(hook_type: &str, run: Run) -> FlytoHook {
+    defined(hook_type, Definition { on_failure: OnFailure::Block, ..Definition::new(run) })
+}
+
+/// A hook `h` of that type.
+pub(super) fn defined(hook_type: &str, definition: Definition) -> FlytoHook {
+    FlytoHook::new(HookType::find(hook_type).unwrap(), "h", definition, PathBuf::from("/runtime"))
+}
+
+/// A command.
+pub(super) fn command() -> Run {
+    Run::Command("./guard.sh".to_owned())
+}
