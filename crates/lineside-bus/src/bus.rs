@@ -6,18 +6,17 @@ use std::time::Duration;
 
 use lineside_core::budget::Budget;
 use lineside_core::hook::Hook;
-use lineside_core::nearest::nearest;
 use lineside_core::payload::{Intercept, Point};
-use lineside_core::{Notice, Part, PointInfo, SessionId};
-use lineside_points::CATALOGUE;
+use lineside_core::{Notice, PointInfo, SessionId};
 use tokio::time::Instant;
 
 use crate::drain::{DrainReport, Gauge};
 use crate::interceptor::Interceptor;
+use crate::of_dialect::OfDialect;
 use crate::register::{Intercepting, Observing, RegisterHookError};
 use crate::session::{OpenSession, Session};
 use crate::signal::{Beacon, Signal, Signals};
-use crate::table::{Registered, Runs};
+use crate::table::Registered;
 use crate::tree::{Place, Tree};
 
 /// A hook bus. Cloning it costs one reference count; all clones are the same bus.
@@ -147,22 +146,29 @@ impl Bus {
         Observing::new(Arc::clone(&self.shared), Place::Bus, name.into())
     }
 
-    /// Puts hooks in the place of all that were installed under the same source before, at once: no event sees
-    /// something in between, and events under way end with the hooks that they began with.
+    /// Puts hooks in the place of all that were installed under the same name before, at once: no event sees something
+    /// in between, and events under way end with the hooks that they began with.
     ///
     /// # Errors
     /// An interceptor at a fact, or too many hooks; nothing is changed then.
-    pub fn install(&self, source: &str, hooks: Vec<Installed>) -> Result<(), RegisterHookError> {
+    pub fn install(&self, name: &str, hooks: Vec<Installed>) -> Result<(), RegisterHookError> {
         let mut added = Vec::with_capacity(hooks.len());
-        for Installed { point, mut hook, run } in hooks {
-            if !point.phase.may_intercept() && !matches!(hook.part, Part::Detached | Part::Told) {
-                return Err(no_authority(point));
-            }
-            hook.source = Arc::from(source);
-            added.push(Registered { hook: Arc::new(hook), point, runs: Runs::Interceptor(run) });
+        let name: Arc<str> = name.into();
+        for hook in hooks {
+            added.push(Registered::of(hook, Some(Arc::clone(&name)))?);
         }
-        self.shared.tree.change(&Place::Bus, |registered| *registered.hook.source == *source, added)?;
+        self.shared.tree.change(
+            &Place::Bus,
+            |registered| registered.installed.as_ref() == Some(&name),
+            added,
+        )?;
         Ok(())
+    }
+
+    /// The hooks of one format that are registered on the bus itself.
+    #[must_use]
+    pub fn of_dialect(&self, dialect: &'static str) -> OfDialect {
+        OfDialect::new(Arc::clone(&self.shared), Place::Bus, dialect)
     }
 
     /// Takes away the hooks of the bus that have this name. Gives how many there were.
@@ -233,10 +239,4 @@ impl Bus {
             report.observers_lost += listener.losses().0;
         }
     }
-}
-
-fn no_authority(point: &PointInfo) -> RegisterHookError {
-    let others = CATALOGUE.iter().filter(|other| other.phase.may_intercept()).map(|other| other.name);
-    let nearest = nearest(point.name, others).unwrap_or_default();
-    RegisterHookError::NoAuthority { point: point.name, nearest }
 }

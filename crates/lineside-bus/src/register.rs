@@ -10,9 +10,11 @@ use kameo::message::Message;
 use kameo::{Actor, Reply as ActorReply};
 use lineside_core::hook::Hook;
 use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
+use lineside_core::nearest::nearest;
 use lineside_core::payload::{Amend, Intercept as Interceptable, Point};
 use lineside_core::plan::CompilePlanError;
-use lineside_core::{Event, Judgement, Layer, OnFailure, Part, Reach, Reply};
+use lineside_core::{Event, Judgement, Layer, OnFailure, Part, PointInfo, Reach, Reply};
+use lineside_points::CATALOGUE;
 
 use crate::bus::Shared;
 use crate::cx::Cx;
@@ -49,7 +51,7 @@ impl Draft {
             hook.select = Some(Arc::new(draft.compile()?));
         }
         hook.on_failure = on_failure.unwrap_or(hook.on_failure);
-        let registered = Registered { hook: Arc::new(hook), point: P::INFO, runs };
+        let registered = Registered { hook: Arc::new(hook), point: P::INFO, runs, installed: None };
         let (numbers, _) = shared.tree.change(&place, |_| false, vec![registered])?;
         Ok(Registration { shared, place, number: numbers.first().copied().unwrap_or_default() })
     }
@@ -272,9 +274,9 @@ impl<P: Point> Observing<P> {
 /// A registered hook. Dropping it changes nothing.
 #[derive(Clone)]
 pub struct Registration {
-    shared: Arc<Shared>,
-    place: Place,
-    number: u64,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) place: Place,
+    pub(crate) number: u64,
 }
 
 impl Registration {
@@ -307,7 +309,23 @@ pub enum RegisterHookError {
         /// A point at which it would have authority.
         nearest: &'static str,
     },
+    /// A hook of another format.
+    #[error("a hook of `{found}` is none of `{expected}`")]
+    OtherDialect {
+        /// The format that was spoken of.
+        expected: &'static str,
+        /// The hook's.
+        found: &'static str,
+    },
     /// An observer outside a tokio runtime.
     #[error("an observer needs a tokio runtime, because it is an actor")]
     NoRuntime,
+}
+
+impl RegisterHookError {
+    pub(crate) fn no_authority(point: &PointInfo) -> Self {
+        let others = CATALOGUE.iter().filter(|other| other.phase.may_intercept()).map(|other| other.name);
+        let nearest = nearest(point.name, others).unwrap_or_default();
+        Self::NoAuthority { point: point.name, nearest }
+    }
 }

@@ -11,6 +11,7 @@ use crate::bus::Shared;
 use crate::channel::Channel;
 use crate::decision::Decision;
 use crate::mailbox::Collect;
+use crate::of_dialect::OfDialect;
 use crate::publish::{Details, Publication, PublishError};
 use crate::register::{Intercepting, Observing};
 use crate::signal::Signal;
@@ -111,6 +112,12 @@ impl Session {
     /// Registers an observer on this session; by default it is inherited by everything below.
     pub fn observe<P: Point>(&self, name: impl Into<Arc<str>>) -> Observing<P> {
         Observing::new(Arc::clone(&self.inner.shared), self.place(), name.into())
+    }
+
+    /// The hooks of one format that are registered on this session itself.
+    #[must_use]
+    pub fn of_dialect(&self, dialect: &'static str) -> OfDialect {
+        OfDialect::new(Arc::clone(&self.inner.shared), self.place(), dialect)
     }
 
     /// Takes away the hooks of that name that were registered on this session. Gives how many there were.

@@ -1,16 +1,18 @@
 //! The plans of one session: immutable, shared by every session that is under the same hooks.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use lineside_core::hook::Hook;
+use lineside_core::hook::{Hook, Standby};
 use lineside_core::plan::{CompilePlanError, coverage};
 use lineside_core::point::Slot;
-use lineside_core::{Part, Plan, PointInfo};
+use lineside_core::{Part, Plan, PointInfo, SkipReason};
 use lineside_points::CATALOGUE;
 
+use crate::bus::Installed;
 use crate::interceptor::Interceptor;
 use crate::observer::Listener;
+use crate::register::RegisterHookError;
 
 /// What a registration runs.
 #[derive(Clone)]
@@ -25,6 +27,32 @@ pub(crate) struct Registered {
     pub(crate) hook: Arc<Hook>,
     pub(crate) point: &'static PointInfo,
     pub(crate) runs: Runs,
+    /// Under which name it was installed, for being replaced.
+    pub(crate) installed: Option<Arc<str>>,
+}
+
+impl Registered {
+    /// An interceptor whose point is known only at run time.
+    ///
+    /// # Errors
+    /// An interceptor at a fact.
+    pub(crate) fn of(hook: Installed, installed: Option<Arc<str>>) -> Result<Self, RegisterHookError> {
+        let Installed { point, hook, run } = hook;
+        if !point.phase.may_intercept() && !matches!(hook.part, Part::Detached | Part::Told) {
+            return Err(RegisterHookError::no_authority(point));
+        }
+        Ok(Self { hook: Arc::new(hook), point, runs: Runs::Interceptor(run), installed })
+    }
+
+    /// Itself, as it is compiled where the hooks of these formats are switched off.
+    pub(crate) fn unless_off(mut self, off: &HashSet<&'static str>) -> Self {
+        if off.contains(self.hook.dialect) {
+            let mut hook = (*self.hook).clone();
+            hook.standby = Standby::Off(SkipReason::Disabled);
+            self.hook = Arc::new(hook);
+        }
+        self
+    }
 }
 
 /// The hooks of one session at one point.

@@ -1,6 +1,6 @@
 //! The tree of sessions, and who is under which hooks. Changed under one lock; read without any.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -33,6 +33,8 @@ pub(crate) struct Node {
 struct Branch {
     own: Vec<Registered>,
     children: Vec<Weak<Node>>,
+    /// The formats whose hooks are switched off here.
+    off: HashSet<&'static str>,
 }
 
 /// What a session and its children are under.
@@ -123,6 +125,8 @@ pub(crate) struct Tree {
 
 struct Inner {
     root_hooks: Vec<Registered>,
+    /// The formats whose hooks of the bus are switched off.
+    root_off: HashSet<&'static str>,
     root_tables: Arc<Tables>,
     sessions: HashMap<SessionId, Arc<Node>>,
     registrations: u64,
@@ -141,6 +145,7 @@ impl Tree {
         Self {
             inner: Mutex::new(Inner {
                 root_hooks: Vec::new(),
+                root_off: HashSet::new(),
                 root_tables: empty,
                 sessions: HashMap::new(),
                 registrations: 0,
@@ -204,6 +209,43 @@ impl Tree {
         let mut listeners = of(&tree.root_hooks);
         listeners.extend(tree.sessions.values().flat_map(|node| of(&node.branch().own)));
         listeners
+    }
+
+    /// The hooks that are registered at one place, in their order.
+    pub(crate) fn registered(&self, place: &Place) -> Vec<Registered> {
+        let tree = self.lock();
+        let mut registered = match place {
+            Place::Bus => tree.root_hooks.clone(),
+            Place::Session(node) => node.branch().own.clone(),
+        };
+        registered.sort_by_key(|registered| registered.hook.order());
+        registered
+    }
+
+    /// Whether the hooks of a format are switched off at one place.
+    pub(crate) fn is_off(&self, place: &Place, dialect: &'static str) -> bool {
+        let tree = self.lock();
+        match place {
+            Place::Bus => tree.root_off.contains(dialect),
+            Place::Session(node) => node.branch().off.contains(dialect),
+        }
+    }
+
+    /// Switches the hooks of a format off or on at one place.
+    pub(crate) fn switch(&self, place: &Place, dialect: &'static str, off: bool) {
+        let change = |all: &mut HashSet<&'static str>| {
+            if off { all.insert(dialect) } else { all.remove(dialect) }
+        };
+        let mut tree = self.lock();
+        let changed = match place {
+            Place::Bus => change(&mut tree.root_off),
+            Place::Session(node) => change(&mut node.branch().off),
+        };
+        drop(tree);
+        if changed {
+            // As many hooks as before always compile.
+            let _same = self.change(place, |_| false, Vec::new());
+        }
     }
 
     /// Takes away and adds hooks at one place and compiles every plan below anew. Nobody sees a state in between.
@@ -271,6 +313,11 @@ impl Tree {
 type Compiled = Vec<(Arc<Node>, Arc<Tables>)>;
 
 impl Inner {
+    /// The hooks of the bus as they are compiled.
+    fn root_hooks(&self) -> Vec<Registered> {
+        self.root_hooks.iter().map(|registered| registered.clone().unless_off(&self.root_off)).collect()
+    }
+
     /// What a session without hooks of its own is under.
     fn above(&self, node: &Node) -> Arc<Tables> {
         match &node.parent {
@@ -281,7 +328,7 @@ impl Inner {
 
     /// The plans of every session, as they follow from the hooks of the bus.
     fn compile_all(&self) -> Result<(Arc<Tables>, Compiled), CompilePlanError> {
-        let root_tables = Arc::new(Tables { own: Table::compile(&self.root_hooks)?, for_children: None });
+        let root_tables = Arc::new(Tables { own: Table::compile(&self.root_hooks())?, for_children: None });
         // A root that is closed may have open sessions below it.
         let mut roots: Vec<Arc<Node>> = self.sessions.values().map(Node::root).collect();
         roots.sort_unstable_by_key(Arc::as_ptr);
@@ -319,11 +366,11 @@ impl Inner {
 
     /// The table of a session that stands `below` levels below `node` and has no hooks of its own there.
     fn table(&self, node: &Node, below: u32) -> Result<Table, CompilePlanError> {
-        let mut all = self.root_hooks.clone();
+        let mut all = self.root_hooks();
         for (levels, ancestor) in node.lineage() {
-            all.extend(
-                ancestor.branch().own.iter().filter(|own| own.hook.reach.covers(levels + below)).cloned(),
-            );
+            let branch = ancestor.branch();
+            let own = branch.own.iter().filter(|own| own.hook.reach.covers(levels + below)).cloned();
+            all.extend(own.map(|own| own.unless_off(&branch.off)));
         }
         Table::compile(&all)
     }
