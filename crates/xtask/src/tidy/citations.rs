@@ -69,7 +69,8 @@ fn citations<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = u32> + 
         match (first, range) {
             (Some(first), Some((Some(last), _))) if last >= first && last - first < 100 => first..=last,
             (Some(first), _) => first..=first,
-            (None, _) => 1..=0,
+            // No rule has the number 0.
+            (None, _) => 0..=0,
         }
     })
 }
