@@ -30,6 +30,7 @@ use serde_json::{Map, Value};
 
 pub use catalogue::HookType;
 pub use definition::{DEFAULT_TIMEOUT, Definition, Run};
+pub use entry::is_web_address;
 pub use handler::FlytoHook;
 pub use output::HookResult;
 

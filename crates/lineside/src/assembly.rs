@@ -20,7 +20,7 @@ use crate::workers::Workers;
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
     bus: Bus,
-    outside: Outside,
+    pub(crate) outside: Outside,
     keys: Keys,
     workers: Workers,
     dialects: Vec<&'static dyn Dialect>,

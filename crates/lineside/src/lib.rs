@@ -33,6 +33,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod assembly;
+pub mod flyto;
 pub mod prelude;
 
 mod foreign;

@@ -202,8 +202,9 @@ fn is_one_line(text: &str) -> bool {
     !text.chars().any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}'))
 }
 
-/// Whether it is an absolute URL that can be posted to: a scheme, a host, perhaps a port, and no white space.
-fn is_web_address(text: &str) -> bool {
+/// Whether it is an absolute URL that can be posted to: `http` or `https`, a host, perhaps a port, no white space.
+#[must_use]
+pub fn is_web_address(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
         || text.chars().any(|character| character.is_whitespace() || character.is_control())

@@ -106,6 +106,12 @@ impl FlytoHook {
         ForeignHook::new(hook, hook_type.name(), vec![hook_type.point()], Arc::new(self))
     }
 
+    /// Its type.
+    #[must_use]
+    pub fn hook_type(&self) -> &'static HookType {
+        self.identity.hook_type
+    }
+
     /// Its own timeout.
     #[must_use]
     pub fn timeout(&self) -> Duration {

@@ -1,0 +1,58 @@
+//! A hook that is a function: called with the variables, bounded, its panics caught (FL-35).
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
+
+use lineside_bus::Cx;
+use lineside_bus::interceptor::{BoxFuture, Interceptor};
+use lineside_core::failure::seconds;
+use lineside_core::{AnyEvent, Failure, FailureKind, Said};
+use lineside_dialects::flyto::{FlytoHook, HookResult};
+
+use super::definition::Function;
+
+/// A function with what is known of it as a hook.
+pub(super) struct Called {
+    pub(super) hook: FlytoHook,
+    pub(super) function: Function,
+}
+
+impl Interceptor for Called {
+    // The bus would catch a panic and keep the time too; it does not know what they mean at `stop` (FL-25).
+    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        let (hook, function) = (self.hook.clone(), self.function.clone());
+        Box::pin(async move {
+            let variables = hook.variables(&event);
+            let result = tokio::time::timeout(hook.timeout(), async {
+                let running = catch_unwind(AssertUnwindSafe(|| function(hook.hook_type(), variables)));
+                let mut running = running.map_err(|panic| panicked(&*panic))?;
+                poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(cx))) {
+                    Ok(polled) => polled.map(Ok::<Option<HookResult>, Failure>),
+                    Err(panic) => Poll::Ready(Err(panicked(&*panic))),
+                })
+                .await
+            });
+            let failed = match result.await {
+                Ok(Ok(result)) => return hook.returned(&event, result).map(Said::from),
+                Ok(Err(panic)) => panic,
+                Err(_) => {
+                    let detail = format!("timed out after {} s", seconds(hook.timeout()));
+                    Failure::new(FailureKind::Timeout, detail)
+                }
+            };
+            Err(hook.failed(failed))
+        })
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Failure {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message");
+    let line = text.lines().next().unwrap_or_default();
+    Failure::new(FailureKind::Panic, format!("panicked: {line}"))
+}
