@@ -289,7 +289,7 @@ async fn a_block_that_makes_the_agent_try_again_is_limited_at_every_point() {
         match beyond {
             Beyond::Stop => assert_eq!((verdict, notices.len()), (Strength::Stop, 0)),
             Beyond::Continue(_) => {
-                assert_eq!((verdict, notices), (Strength::Continue, vec!["enough".to_owned()]))
+                assert_eq!((verdict, notices), (Strength::Continue, vec!["enough".to_owned()]));
             }
         }
         // A new turn begins anew.
