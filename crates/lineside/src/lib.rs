@@ -55,7 +55,7 @@ pub use lineside_bus::{
 pub use lineside_core::{Judgement, Reply, Verdict};
 pub use serde_json;
 
-/// The code of the README and of the book's first pages, which is run as it stands there.
+/// The code of the README and of the book's pages, which is run as it stands there.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../../../README.md")]
@@ -64,4 +64,6 @@ mod pages {
     struct Start;
     #[doc = include_str!("../../../docs/concepts.md")]
     struct Concepts;
+    #[doc = include_str!("../../../docs/dialects/flyto.md")]
+    struct Flyto;
 }

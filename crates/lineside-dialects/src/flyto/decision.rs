@@ -44,10 +44,7 @@ pub(super) fn read(hook: &Identity, event: &AnyEvent, output: Output) -> Result<
             judged(hook, asked, &output, failure.as_ref()).into()
         }
     };
-    // FL-26
-    if let (true, Verdict::Block(reason)) = (hook.hook_type.name() == "pre_sampling", &answer.verdict) {
-        answer.notices.push(Notice::warning(reason.as_str()));
-    }
+    tell_the_user(hook, &mut answer);
     answer.remarks = output.remarks;
     match failure {
         None => Ok(answer),
@@ -63,10 +60,17 @@ pub(super) fn without_run(hook: &Identity, failure: Failure) -> Failure {
         hook.on_failure.verdict(&hook.name, &failure)
     };
     let mut answer = Answer::from(verdict);
-    if let (true, Verdict::Block(reason)) = (hook.hook_type.name() == "pre_sampling", &answer.verdict) {
+    tell_the_user(hook, &mut answer);
+    taken_as(failure, answer)
+}
+
+/// FL-26: the reason for which a round is refused is also a message for the user.
+fn tell_the_user(hook: &Identity, answer: &mut Answer) {
+    if let (Authority::Block, "pre_sampling", Verdict::Block(reason)) =
+        (hook.authority(), hook.hook_type.name(), &answer.verdict)
+    {
         answer.notices.push(Notice::warning(reason.as_str()));
     }
-    taken_as(failure, answer)
 }
 
 fn taken_as(failure: Failure, answer: Answer) -> Failure {
