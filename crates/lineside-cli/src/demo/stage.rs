@@ -13,24 +13,29 @@ use anyhow::{Context as _, Result};
 use lineside::dialects::{Places, Trust};
 use tempfile::TempDir;
 
-/// One file of a hook folder of the demo project: its path there and its text.
+/// One file of the demo project: its path there and its text.
 macro_rules! of_project {
     ($($path:literal),* $(,)?) => {
-        [$( ($path, include_str!(concat!("../../../../examples/hooks/.agents/hooks/", $path))) ),*]
+        [$( ($path, include_str!(concat!("../../../../examples/hooks/", $path))) ),*]
     };
 }
 
-const FILES: [(&str, &str); 10] = of_project![
-    "block-dangerous-commands/HOOK.md",
-    "block-dangerous-commands/scripts/run.sh",
-    "format-check/HOOK.md",
-    "format-check/scripts/run.sh",
-    "note-edits/HOOK.md",
-    "note-edits/scripts/run.sh",
-    "subagent-brief/HOOK.md",
-    "subagent-brief/scripts/run.sh",
-    "withhold-secrets/HOOK.md",
-    "withhold-secrets/scripts/run.sh",
+const FILES: [(&str, &str); 15] = of_project![
+    ".agents/hooks/block-dangerous-commands/HOOK.md",
+    ".agents/hooks/block-dangerous-commands/scripts/run.sh",
+    ".agents/hooks/format-check/HOOK.md",
+    ".agents/hooks/format-check/scripts/run.sh",
+    ".agents/hooks/note-edits/HOOK.md",
+    ".agents/hooks/note-edits/scripts/run.sh",
+    ".agents/hooks/subagent-brief/HOOK.md",
+    ".agents/hooks/subagent-brief/scripts/run.sh",
+    ".agents/hooks/withhold-secrets/HOOK.md",
+    ".agents/hooks/withhold-secrets/scripts/run.sh",
+    ".chord/config.yaml",
+    ".flyto/settings.json",
+    ".jcli/hooks/name-the-crate/HOOK.yaml",
+    ".openclaw/plugins/fmt-all/openclaw.plugin.json",
+    ".openclaw/plugins/fmt-all/index.mjs",
 ];
 
 /// The unpacked project. Dropping it removes it.
@@ -49,7 +54,7 @@ impl Stage {
         let mut builder = tempfile::Builder::new();
         let stage = Self { folder: builder.prefix("lineside-demo-").permissions(private).tempdir()? };
         for (path, text) in FILES {
-            let path = stage.project().join(".agents/hooks").join(path);
+            let path = stage.project().join(path);
             write(&path, text).with_context(|| format!("write {}", path.display()))?;
         }
         Ok(stage)
@@ -116,14 +121,24 @@ mod tests {
     }
 
     #[test]
-    fn every_hook_of_the_example_is_on_the_stage() {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hooks/.agents/hooks");
-        let mut folders: Vec<_> = fs::read_dir(source)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        folders.sort_unstable();
-        let staged: Vec<_> = FILES.iter().filter_map(|(path, _)| path.strip_suffix("/HOOK.md")).collect();
-        assert_eq!(staged, folders);
+    fn every_file_of_the_example_is_on_the_stage() {
+        fn below(folder: &Path, root: &Path, found: &mut Vec<String>) {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    below(&path, root, found);
+                } else {
+                    found.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+                }
+            }
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hooks");
+        let mut files = Vec::new();
+        below(&root, &root, &mut files);
+        files.retain(|file| file != "README.md");
+        files.sort_unstable();
+        let mut staged: Vec<_> = FILES.iter().map(|(path, _)| *path).collect();
+        staged.sort_unstable();
+        assert_eq!(staged, files);
     }
 }

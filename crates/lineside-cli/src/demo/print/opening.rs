@@ -59,7 +59,7 @@ impl Page {
 
 /// What a hook is.
 fn kind(hook: &Hook) -> String {
-    let runs = if hook.dialect == "native" { &*hook.source } else { "script" };
+    let runs = if hook.dialect == "native" { &*hook.source } else { hook.dialect };
     let how = match hook.part {
         Part::Detached | Part::Told => ", in the background",
         Part::Amender if hook.dialect == "native" => ", amends",
