@@ -68,6 +68,6 @@ mod tests {
             "x.acme.before_deploy",
             Err("unknown point `x.acme.before_deploy`: it is a vendor's, and nothing here has declared it"),
         );
-        check("", Err("unknown point ``; the nearest is `on_idle`"));
+        check("", Err("unknown point ``; the nearest is `stop`"));
     }
 }
