@@ -15,10 +15,17 @@ struct Suite {
 }
 
 /// A suite is added when its dialect is finished.
-const SUITES: [Suite; 1] =
-    [Suite { cases: "tests/conformance/agenthooks.cases.json", programs: &[BASH, PYTHON] }];
+const SUITES: [Suite; 5] = [
+    Suite { cases: "tests/conformance/agenthooks.cases.json", programs: &[BASH, PYTHON] },
+    Suite { cases: "tests/conformance/chord.cases.json", programs: &[BASH, JQ] },
+    Suite { cases: "tests/conformance/flyto.cases.json", programs: &[PYTHON] },
+    Suite { cases: "tests/conformance/jcli.cases.json", programs: &[BASH, PYTHON] },
+    Suite { cases: "tests/conformance/openclaw.cases.json", programs: &[NODE] },
+];
 
 const BASH: Program = Program { name: "bash", package: "bash" };
+const JQ: Program = Program { name: "jq", package: "jq" };
+pub(super) const NODE: Program = Program { name: "node", package: "nodejs" };
 const PYTHON: Program = Program { name: "python3", package: "python3" };
 
 pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
