@@ -1,11 +1,12 @@
 //! YAML 1.2 in the core schema, with what a good diagnostic needs: lines, duplicate keys, and escapes that YAML does
 //! not have.
 //!
-//! The text is one document. Its size, depth and number of nodes are bounded, aliases included. What a value should
-//! be is asked elsewhere.
+//! The text is one document, or the first one of several. Its size, depth and number of nodes are bounded, aliases
+//! included. What a value should be is asked elsewhere.
 
 mod build;
 mod escapes;
+mod merge;
 mod scalar;
 
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct Node {
     pub content: Content,
     /// The text between double quotes, quotes included, where it has a backslash.
     quoted: Option<Arc<str>>,
+    /// A plain scalar as it is written.
+    plain: Option<Arc<str>>,
 }
 
 /// A value in the core schema.
@@ -81,6 +84,15 @@ pub struct KeptEscape {
     pub character: char,
 }
 
+/// How many documents a text may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Documents {
+    /// More than one is an error.
+    One,
+    /// What follows the first is not looked at.
+    First,
+}
+
 /// What becomes of a backslash in double quotes that does not begin an escape of YAML 1.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownEscapes {
@@ -104,6 +116,22 @@ impl Node {
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.content == Content::Null
+    }
+
+    /// A scalar that is not null as it is written, its quotes taken off: `0x1F`, `1.50`, `yes`.
+    #[must_use]
+    pub fn written(&self) -> Option<&str> {
+        match &self.content {
+            Content::Text(text) => Some(text),
+            Content::Boolean(_) | Content::Integer(_) | Content::Float(_) => self.plain.as_deref(),
+            Content::Null | Content::List(_) | Content::Mapping(_) => None,
+        }
+    }
+
+    /// Whether it is a scalar without quotes.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.plain.is_some()
     }
 
     /// A scalar as a person would name it in a message.
@@ -139,6 +167,23 @@ impl Node {
 /// # Errors
 /// What is not one YAML document within the bounds. The error has the line where reading stopped.
 pub fn read(text: &str, first_line: u32, unknown: UnknownEscapes) -> Result<Document, ReadYamlError> {
+    read_documents(text, first_line, unknown, Documents::One)
+}
+
+/// Reads the first document of a file; what follows it is not looked at.
+///
+/// # Errors
+/// What is not a YAML document within the bounds. The error has the line where reading stopped.
+pub fn read_first(text: &str, unknown: UnknownEscapes) -> Result<Document, ReadYamlError> {
+    read_documents(text, 1, unknown, Documents::First)
+}
+
+fn read_documents(
+    text: &str,
+    first_line: u32,
+    unknown: UnknownEscapes,
+    documents: Documents,
+) -> Result<Document, ReadYamlError> {
     if text.len() > LONGEST {
         return Err(ReadYamlError::new("longer than 1048576 bytes", first_line));
     }
@@ -148,7 +193,7 @@ pub fn read(text: &str, first_line: u32, unknown: UnknownEscapes) -> Result<Docu
     // Where an escape is unknown, its scalar is rewritten and the text is read again from the start: only the YAML
     // reader itself knows where a double quote begins a scalar.
     loop {
-        let error = match events(&text, first_line) {
+        let error = match events(&text, first_line, documents) {
             Ok(mut document) => {
                 document.kept = kept;
                 return Ok(document);
@@ -179,13 +224,13 @@ pub fn read(text: &str, first_line: u32, unknown: UnknownEscapes) -> Result<Docu
     }
 }
 
-fn events(text: &str, first_line: u32) -> Result<Document, BuildError> {
+fn events(text: &str, first_line: u32, documents: Documents) -> Result<Document, BuildError> {
     let options = options! {
         emit_comments: false,
         flow_nesting_limit: DEEPEST,
         block_nesting_limit: DEEPEST,
     };
-    build::build(text, Parser::new_from_str_with_options(text, options), first_line)
+    build::build(text, Parser::new_from_str_with_options(text, options), first_line, documents)
 }
 
 fn is_unknown_escape(kind: &ErrorKind) -> bool {

@@ -5,13 +5,14 @@ use std::collections::{HashMap, HashSet};
 
 use granit_parser::{Event, ScalarStyle, ScanError, Span, Tag};
 
-use super::{BuildError, Content, Document, DuplicateKey, MOST_NODES, Node, absolute, escapes, scalar};
+use super::{BuildError, Content, Document, Documents, DuplicateKey, MOST_NODES, Node, absolute, escapes, scalar};
 
 /// Makes a document of the events of a parser.
 pub(super) fn build<'a>(
     text: &str,
     events: impl Iterator<Item = Result<(Event<'a>, Span), ScanError>>,
     first_line: u32,
+    documents: Documents,
 ) -> Result<Document, BuildError> {
     let mut builder = Builder {
         first_line,
@@ -24,9 +25,12 @@ pub(super) fn build<'a>(
     };
     for event in events {
         let (event, span) = event.map_err(BuildError::Scan)?;
+        if documents == Documents::First && matches!(event, Event::DocumentEnd) {
+            break;
+        }
         builder.event(text, event, span)?;
     }
-    let root = builder.root.unwrap_or(Node { line: first_line, content: Content::Null, quoted: None });
+    let root = builder.root.unwrap_or(Node { line: first_line, content: Content::Null, quoted: None, plain: None });
     builder.duplicates.sort_by_key(|duplicate| duplicate.line);
     Ok(Document { root, duplicates: builder.duplicates, kept: Vec::new() })
 }
@@ -74,6 +78,7 @@ impl Builder {
                     line,
                     content: scalar_content(&value, style, tag.as_deref(), line)?,
                     quoted: quoted.map(|source| Cow::into_owned(source).into()),
+                    plain: (style == ScalarStyle::Plain).then(|| value.as_ref().into()),
                 };
                 self.place(node, anchor, 1)
             }
@@ -107,7 +112,7 @@ impl Builder {
                 Content::Mapping(entries)
             }
         };
-        let node = Node { line: open.line, content, quoted: None };
+        let node = Node { line: open.line, content, quoted: None, plain: None };
         let size = self.nodes - open.before;
         self.remember(&node, open.anchor, size);
         self.attach(node);
