@@ -104,6 +104,8 @@ pub enum Moment<'a> {
     },
     /// It has ended.
     Finished {
+        /// What it was started with; absent when nothing was started.
+        call: Option<&'a Call>,
         /// What came of the call; absent when nothing was started.
         returned: Option<&'a Returned>,
         /// What was made of it.

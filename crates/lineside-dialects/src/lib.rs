@@ -16,13 +16,14 @@ pub mod text;
 pub mod yaml;
 
 pub mod agenthooks;
+pub mod chord;
 pub mod flyto;
 
 pub use dialect::{Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Plugins, Registered, Trust, Why};
 pub use handler::{Call, Handler, Moment, Returned};
 
 /// All dialects, in the order in which their hooks are registered.
-pub static DIALECTS: &[&dyn Dialect] = &[&agenthooks::AgentHooks, &flyto::Flyto];
+pub static DIALECTS: &[&dyn Dialect] = &[&agenthooks::AgentHooks, &chord::Chord, &flyto::Flyto];
 
 /// The dialect of that name.
 #[must_use]

@@ -114,9 +114,12 @@ impl Attempts {
     /// One attempt, and whether another one could end differently.
     async fn attempt(&self, event: &AnyEvent, cx: &Cx) -> (Result<Answer, Failure>, bool) {
         let began = Instant::now();
+        let mut started = None;
         let (returned, result) = match self.handler.prepare(event) {
             Ok(call) => {
                 self.tell(&Moment::Starting { call: &call });
+                // Only a log has a use for it afterwards.
+                started = self.log.is_some().then(|| call.clone());
                 let returned = self.outside.run(call, cx.deadline()).await;
                 let result = self.handler.read(event, &returned);
                 (Some(returned), result)
@@ -124,7 +127,8 @@ impl Attempts {
             Err(failure) => (None, Err(failure)),
         };
         let took: Duration = began.elapsed();
-        self.tell(&Moment::Finished { returned: returned.as_ref(), result: &result, took });
+        let call = started.as_ref();
+        self.tell(&Moment::Finished { call, returned: returned.as_ref(), result: &result, took });
         (result, returned.is_some())
     }
 

@@ -21,7 +21,7 @@ pub(super) fn lines(hook: &Hook, moment: &Moment<'_>) -> Vec<String> {
     let mut lines = match moment {
         Moment::Starting { call } => starting(hook, call),
         Moment::Skipped { .. } => return Vec::new(),
-        Moment::Finished { returned, result, took } => {
+        Moment::Finished { returned, result, took, .. } => {
             finished(hook, returned.and_then(|returned| returned.command().ok()), result, *took)
         }
     };

@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use granit_parser::{Event, ScalarStyle, ScanError, Span, Tag};
 
-use super::{BuildError, Content, Document, Documents, DuplicateKey, MOST_NODES, Node, absolute, escapes, scalar};
+use super::{
+    BuildError, Content, Document, Documents, DuplicateKey, MOST_NODES, Node, absolute, escapes, scalar,
+};
 
 /// Makes a document of the events of a parser.
 pub(super) fn build<'a>(
@@ -30,7 +32,8 @@ pub(super) fn build<'a>(
         }
         builder.event(text, event, span)?;
     }
-    let root = builder.root.unwrap_or(Node { line: first_line, content: Content::Null, quoted: None, plain: None });
+    let root =
+        builder.root.unwrap_or(Node { line: first_line, content: Content::Null, quoted: None, plain: None });
     builder.duplicates.sort_by_key(|duplicate| duplicate.line);
     Ok(Document { root, duplicates: builder.duplicates, kept: Vec::new() })
 }

@@ -41,9 +41,7 @@ impl Node {
         self.merge_keys()?;
         match &mut self.content {
             Content::List(items) => items.iter_mut().try_for_each(Self::merge_all_keys),
-            Content::Mapping(entries) => {
-                entries.iter_mut().try_for_each(|(_, value)| value.merge_all_keys())
-            }
+            Content::Mapping(entries) => entries.iter_mut().try_for_each(|(_, value)| value.merge_all_keys()),
             _ => Ok(()),
         }
     }

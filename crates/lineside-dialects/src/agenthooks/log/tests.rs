@@ -25,7 +25,8 @@ fn check(hook: &Hook, ended: &Ended, expected: &[&str]) {
     let event = event("before_tool", json!({"tool_name": "Shell", "tool_input": {}}));
     let returned = Returned::Command(ended.clone());
     let result = hook.read(&event, &returned);
-    let moment = Moment::Finished { returned: Some(&returned), result: &result, took: ended.took };
+    let moment =
+        Moment::Finished { call: None, returned: Some(&returned), result: &result, took: ended.took };
     let expected: Vec<_> = expected.iter().map(|line| format!("[HOOK DEBUG] {line}")).collect();
     assert_eq!(lines(hook, &moment), expected);
 }
@@ -92,7 +93,7 @@ fn the_lines_of_an_end() {
 fn a_hook_that_was_never_started_has_its_lines_too() {
     // AH-67
     let result = Err(Failure::not_started(FailureKind::Spawn, "cannot start: x"));
-    let moment = Moment::Finished { returned: None, result: &result, took: Duration::ZERO };
+    let moment = Moment::Finished { call: None, returned: None, result: &result, took: Duration::ZERO };
     assert_eq!(
         lines(&hook("before_stop"), &moment),
         [

@@ -1,0 +1,110 @@
+//! What can be wrong with a file, a point or an entry, and where (CH-5).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lineside_core::{Diagnostic, Origin};
+
+use super::glob::ReadGlobError;
+use super::points::{ChordPoint, Class};
+use crate::yaml::ReadYamlError;
+
+/// What disables what it names.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum LoadError {
+    #[error("the file cannot be read: {0}")]
+    Unreadable(String),
+    #[error("the file is not valid UTF-8")]
+    NotUtf8,
+    #[error("malformed YAML: {0}")]
+    Yaml(ReadYamlError),
+    #[error("key `{0}` occurs twice in a mapping")]
+    Duplicate(String),
+    #[error("the file is not a mapping")]
+    RootType,
+    #[error("`hooks` is {0}, not a mapping")]
+    HooksType(String),
+    #[error("there is no point `{0}`, did you mean `{1}`?")]
+    Point(String, &'static str),
+    #[error("`{0}` is {1}, not a list of hooks")]
+    PointType(&'static str, String),
+    #[error("the entry is {0}, not a mapping")]
+    EntryType(String),
+    #[error("`{key}` is {found}, not {expected}")]
+    Value { key: String, found: String, expected: String },
+    #[error("`{key}` has a malformed glob `{pattern}`: {error}")]
+    Glob { key: &'static str, pattern: String, error: ReadGlobError },
+    #[error("there is neither `command` nor `shell`")]
+    NoCommand,
+    #[error("there are both `command` and `shell`")]
+    TwoCommands,
+}
+
+/// What may not do what its author expects.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum LoadWarning {
+    #[error("unknown key `{0}`{hint}", hint = .1.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default())]
+    UnknownKey(String, Option<&'static str>),
+    #[error("without effect on {class} that is declared like this: {keys}", class = .0.word(), keys = ticked(.1))]
+    NoEffect(Class, Vec<&'static str>),
+    #[error(
+        "`min_changed_files` is {0}, but only `on_tool_batch_complete` has changed files: the hook never runs"
+    )]
+    NeverRuns(usize),
+    #[error("`{0}` contains `<<<` and there is no bash: sh runs it")]
+    NoBash(&'static str),
+}
+
+fn ticked(keys: &[&str]) -> String {
+    keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// What was found about one file.
+#[derive(Debug)]
+pub(super) struct Findings {
+    file: Arc<PathBuf>,
+    /// In the order in which it was found.
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// The hook that a finding is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct About<'a> {
+    /// Its point.
+    pub(super) point: &'static ChordPoint,
+    /// Its name.
+    pub(super) name: &'a str,
+}
+
+impl Findings {
+    /// Nothing yet.
+    pub(super) fn about(file: &Path) -> Self {
+        Self { file: Arc::new(file.to_path_buf()), diagnostics: Vec::new() }
+    }
+
+    /// A line of the file.
+    pub(super) fn origin(&self, line: u32) -> Origin {
+        Origin { file: Arc::clone(&self.file), line }
+    }
+
+    /// An error about the file or a point.
+    pub(super) fn error(&mut self, line: u32, error: &LoadError) {
+        self.diagnostics.push(Diagnostic::error(self.origin(line), error.to_string()));
+    }
+
+    /// An error about a hook.
+    pub(super) fn hook_error(&mut self, line: u32, hook: About<'_>, error: &LoadError) {
+        self.diagnostics.push(Diagnostic::error(self.origin(line), hook.says(error)));
+    }
+
+    /// A warning about a hook.
+    pub(super) fn hook_warning(&mut self, line: u32, hook: About<'_>, warning: &LoadWarning) {
+        self.diagnostics.push(Diagnostic::warning(self.origin(line), hook.says(warning)));
+    }
+}
+
+impl About<'_> {
+    fn says(self, what: &dyn std::fmt::Display) -> String {
+        format!("{}, hook \"{}\": {what}", self.point.name, self.name)
+    }
+}

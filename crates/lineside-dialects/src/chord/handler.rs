@@ -1,0 +1,138 @@
+//! One hook at work: what it starts for an event and what its end amounts to.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::invocation::{Ending, Invocation, Leftovers, Limits};
+use lineside_core::{Answer, AnyEvent, Failure, OnFailure, SkipReason};
+
+use super::filter::Filter;
+use super::output::Reply;
+use super::points::{ChordPoint, Class};
+use super::report::Report;
+use super::shell::Run;
+use super::{data, effects, ending, environment, input, log};
+use crate::handler::{Call, Handler, Moment, Returned};
+
+/// What is kept of each output (CH-35).
+const LARGEST_OUTPUT: usize = 10_485_760;
+
+/// A hook that can run.
+#[derive(Debug, Clone)]
+pub(super) struct Hook {
+    /// Its name.
+    pub(super) name: Arc<str>,
+    /// Its point.
+    pub(super) point: &'static ChordPoint,
+    /// What it runs.
+    pub(super) run: Run,
+    /// How long one attempt may take.
+    pub(super) timeout: Duration,
+    /// Its own variables.
+    pub(super) environment: Vec<(String, String)>,
+    /// What its failure means.
+    pub(super) on_failure: OnFailure,
+    /// When it runs.
+    pub(super) filter: Arc<Filter>,
+    /// What becomes of its result, if it is an automation.
+    pub(super) report: Report,
+    /// The runtime that it is run by.
+    pub(super) runtime: Arc<Runtime>,
+}
+
+/// What a hook takes from the runtime.
+#[derive(Debug)]
+pub(super) struct Runtime {
+    /// Its working directory, absolute.
+    pub(super) cwd: PathBuf,
+    /// The variables that hooks do not inherit.
+    pub(super) not_inherited: Vec<OsString>,
+}
+
+impl Hook {
+    /// CH-31
+    fn working_directory(&self, event: &AnyEvent) -> PathBuf {
+        let source = &event.envelope().source;
+        match source.project_root.as_deref().or(source.cwd.as_deref()) {
+            Some(named) => self.runtime.cwd.join(named),
+            None => self.runtime.cwd.clone(),
+        }
+    }
+
+    /// CH-32 to CH-35
+    fn limits(&self) -> Limits {
+        Limits {
+            timeout: self.timeout,
+            ending: Ending::Kill,
+            leak_grace: Duration::from_millis(500),
+            leftovers: Leftovers::Leave,
+            stdout_bytes: LARGEST_OUTPUT,
+            stderr_bytes: LARGEST_OUTPUT,
+            busy_retry: Duration::from_millis(200),
+        }
+    }
+
+    /// What the record says of variables that could not be handed over (CH-29).
+    fn refused_variables(&self, event: &AnyEvent) -> Option<String> {
+        let data = data::of(self.point.kind, event);
+        let envelope = input::envelope(self.point, event);
+        let (_, refused) = environment::of(&envelope, &data, &self.environment, &[]);
+        (!refused.is_empty())
+            .then(|| format!("not set because of NUL or more than 131000 bytes: {}", refused.join(", ")))
+    }
+}
+
+impl Handler for Hook {
+    fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
+        let data = data::of(self.point.kind, event);
+        let envelope = input::envelope(self.point, event);
+        let (environment, _) =
+            environment::of(&envelope, &data, &self.environment, &self.runtime.not_inherited);
+        Ok(Call::Command(Invocation {
+            program: self.run.program(),
+            stdin: input::text(envelope, data),
+            environment,
+            files: Vec::new(),
+            working_directory: Some(self.working_directory(event)),
+            limits: self.limits(),
+        }))
+    }
+
+    fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
+        let ended = returned.command()?;
+        ending::exited_well(ended)?;
+        let read = match self.point.class {
+            // CH-40
+            Class::Observer => Ok(Answer::default()),
+            Class::Sync => {
+                Reply::read(&ended.stdout).and_then(|reply| effects::answer(self.point, event, reply))
+            }
+            Class::Automation => {
+                Reply::read(&ended.stdout).and_then(|reply| self.report.answer(&self.name, reply))
+            }
+        };
+        let mut answer = read.map_err(|error| ending::unreadable(&error, ended))?;
+        answer.remarks.extend(self.refused_variables(event).map(Into::into));
+        Ok(answer)
+    }
+
+    /// CH-62
+    fn refuse(&self, _event: &AnyEvent, failure: &Failure) -> Option<Answer> {
+        let verdict = self.on_failure.verdict(&self.name, failure);
+        Some(effects::block(verdict.reason()?.to_string()))
+    }
+
+    /// CH-26, CH-54
+    fn skips_burst(&self, event: &AnyEvent) -> Option<SkipReason> {
+        (!self.filter.passes_burst(event)).then_some(SkipReason::Filter)
+    }
+
+    fn log(&self, moment: &Moment<'_>) -> Vec<String> {
+        log::lines(self, moment)
+    }
+}
+
+#[cfg(test)]
+mod tests;

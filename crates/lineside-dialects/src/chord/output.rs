@@ -1,0 +1,165 @@
+//! Standard output to the one object in it, and its keys by their types (CH-37).
+
+use std::fmt;
+
+use lineside_core::invocation::Captured;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::text::{in_one_line, truncated};
+
+/// The keys of an object and their values, in order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Reply(Vec<(String, Value)>);
+
+/// Why output cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ReadOutputError {
+    #[error("longer than {0} bytes")]
+    TooLong(usize),
+    #[error("not JSON: {0}")]
+    NotJson(String),
+    #[error("values that no white space separates")]
+    NotSeparated,
+    #[error("an array")]
+    Array,
+    #[error("more than one object")]
+    SecondObject,
+    #[error("no object")]
+    NoObject,
+    #[error("`{key}` is {found}, not {expected}")]
+    Value { key: &'static str, found: String, expected: &'static str },
+}
+
+impl Reply {
+    /// What a hook has printed; nothing is an object without keys.
+    pub(super) fn read(stdout: &Captured) -> Result<Self, ReadOutputError> {
+        if stdout.is_cut() {
+            // CH-35
+            return Err(ReadOutputError::TooLong(stdout.bytes.len()));
+        }
+        let text = String::from_utf8_lossy(&stdout.bytes);
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let text = whole_characters(&text);
+        let mut object = None;
+        let mut only_nulls = true;
+        let mut values = serde_json::Deserializer::from_str(&text).into_iter::<&RawValue>();
+        while let Some(value) = values.next() {
+            let value = value.map_err(not_json)?.get();
+            let rest = text.get(values.byte_offset()..).unwrap_or_default();
+            if !(rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])) {
+                return Err(ReadOutputError::NotSeparated);
+            }
+            only_nulls &= value == "null";
+            match value.chars().next() {
+                Some('[') => return Err(ReadOutputError::Array),
+                Some('{') if object.is_some() => return Err(ReadOutputError::SecondObject),
+                Some('{') => object = Some(serde_json::from_str::<Self>(value).map_err(not_json)?),
+                _ => {}
+            }
+        }
+        match object {
+            Some(object) => Ok(object),
+            None if only_nulls => Ok(Self::default()),
+            None => Err(ReadOutputError::NoObject),
+        }
+    }
+
+    /// The value of a key. Its case does not matter, the last one counts, and null is as good as absent.
+    pub(super) fn take(&mut self, key: &str) -> Option<Value> {
+        let at = self.0.iter().rposition(|(name, _)| name.eq_ignore_ascii_case(key))?;
+        Some(self.0.remove(at).1).filter(|value| !value.is_null())
+    }
+
+    /// The value of a key that is a string.
+    pub(super) fn string(&mut self, key: &'static str) -> Result<Option<String>, ReadOutputError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(wrong(key, &other, "a string")),
+        }
+    }
+
+    /// The value of a key that is a boolean; false when it is absent.
+    pub(super) fn boolean(&mut self, key: &'static str) -> Result<bool, ReadOutputError> {
+        match self.take(key) {
+            None => Ok(false),
+            Some(Value::Bool(value)) => Ok(value),
+            Some(other) => Err(wrong(key, &other, "a boolean")),
+        }
+    }
+}
+
+/// A value that a key cannot have.
+pub(super) fn wrong(key: &'static str, found: &Value, expected: &'static str) -> ReadOutputError {
+    let found = truncated(&in_one_line(&found.to_string()), 100);
+    ReadOutputError::Value { key, found, expected }
+}
+
+fn not_json(error: impl fmt::Display) -> ReadOutputError {
+    ReadOutputError::NotJson(error.to_string())
+}
+
+/// With the escapes of halves of surrogate pairs, which are JSON and no characters, as U+FFFD.
+fn whole_characters(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let length = match unit(escape) {
+            Some(0xD800..=0xDBFF) if matches!(escape.get(6..).and_then(unit), Some(0xDC00..=0xDFFF)) => 12,
+            Some(0xD800..=0xDFFF) => {
+                out.push_str("\\ufffd");
+                rest = escape.get(6..).unwrap_or_default();
+                continue;
+            }
+            Some(_) => 6,
+            // The character that is escaped may be a backslash.
+            None => 1 + escape.chars().nth(1).map_or(0, char::len_utf8),
+        };
+        let (escape, behind) = escape.split_at_checked(length).unwrap_or((escape, ""));
+        out.push_str(escape);
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The number of an escape such as `\ud83d`.
+fn unit(escape: &str) -> Option<u32> {
+    let digits = escape.strip_prefix("\\u")?.get(..4)?;
+    if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        u32::from_str_radix(digits, 16).ok()
+    } else {
+        None
+    }
+}
+
+impl<'de> Deserialize<'de> for Reply {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Reply;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Reply, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Reply(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+#[cfg(test)]
+mod tests;
