@@ -11,6 +11,7 @@ pub mod handler;
 
 pub mod lined_json;
 pub mod python_regex;
+pub mod raw_object;
 pub mod spaced_json;
 pub mod text;
 pub mod yaml;
@@ -18,12 +19,13 @@ pub mod yaml;
 pub mod agenthooks;
 pub mod chord;
 pub mod flyto;
+pub mod jcli;
 
 pub use dialect::{Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Plugins, Registered, Trust, Why};
 pub use handler::{Call, Handler, Moment, Returned};
 
 /// All dialects, in the order in which their hooks are registered.
-pub static DIALECTS: &[&dyn Dialect] = &[&agenthooks::AgentHooks, &chord::Chord, &flyto::Flyto];
+pub static DIALECTS: &[&dyn Dialect] = &[&agenthooks::AgentHooks, &chord::Chord, &flyto::Flyto, &jcli::Jcli];
 
 /// The dialect of that name.
 #[must_use]

@@ -1,4 +1,6 @@
-//! Texts that are cut, and texts that are put into one line.
+//! Texts that are cut, texts that are put into one line, and what a command has printed.
+
+use lineside_core::invocation::Captured;
 
 /// Stands at the end of a text that was cut.
 pub const TRUNCATED: &str = "… [truncated]";
@@ -32,9 +34,44 @@ pub fn in_one_line(text: &str) -> String {
     text.replace("\r\n", "\\n").replace(['\n', '\r'], "\\n")
 }
 
+/// What was printed: decoded with replacement characters, without a byte order mark, trimmed.
+#[must_use]
+pub fn printed(stream: &Captured) -> String {
+    let text = String::from_utf8_lossy(&stream.bytes);
+    let text = text.trim();
+    text.strip_prefix('\u{feff}').unwrap_or(text).trim().to_owned()
+}
+
+/// A failure's detail with what was printed on standard error, if anything was, 2048 bytes of it at most.
+#[must_use]
+pub fn with_stderr(detail: &str, stderr: &Captured) -> String {
+    let stderr = stderr.trimmed_text();
+    if stderr.is_empty() {
+        detail.to_owned()
+    } else {
+        format!("{detail} (stderr: {})", first_bytes(&stderr, 2048))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{first_bytes, first_characters, in_one_line, truncated};
+    use lineside_core::invocation::Captured;
+
+    use super::{first_bytes, first_characters, in_one_line, printed, truncated, with_stderr};
+
+    fn captured(text: &str) -> Captured {
+        Captured { bytes: text.as_bytes().to_vec(), dropped: 0 }
+    }
+
+    #[test]
+    fn what_was_printed_is_read_without_its_margins() {
+        assert_eq!(printed(&captured(" \u{feff}\n {} \r\n")), "{}");
+        assert_eq!(printed(&Captured { bytes: b"a\xff".to_vec(), dropped: 0 }), "a\u{fffd}");
+        assert_eq!(with_stderr("exit status 1", &captured(" \n")), "exit status 1");
+        assert_eq!(with_stderr("exit status 1", &captured("no\n")), "exit status 1 (stderr: no)");
+        let long = with_stderr("x", &captured(&"y".repeat(3000)));
+        assert_eq!(long.len(), "x (stderr: )".len() + 2048);
+    }
 
     #[test]
     fn texts_are_cut_between_characters() {

@@ -14,12 +14,10 @@ use super::fields::Mode;
 use super::handler::Identity;
 use super::output::{self, Decision, Reply, Stdout};
 use super::triggers::{Ask, Kind};
-use crate::text::{first_bytes, truncated};
+use crate::text::{truncated, with_stderr};
 
 /// The longest reason and the longest notice, in characters (AH-47).
 const LONGEST: usize = 10_000;
-/// How much of stderr a failure tells, in bytes (AH-64).
-const TOLD: usize = 2048;
 
 /// Reads an end.
 pub(super) fn answer(hook: &Identity, event: &AnyEvent, ended: &Ended) -> Result<Answer, Failure> {
@@ -67,15 +65,7 @@ pub(super) fn answer(hook: &Identity, event: &AnyEvent, ended: &Ended) -> Result
 
 /// AH-64
 fn failure(kind: FailureKind, detail: &str, stderr: &Captured) -> Failure {
-    let stderr = stderr.trimmed_text();
-    Failure::new(
-        kind,
-        if stderr.is_empty() {
-            detail.to_owned()
-        } else {
-            format!("{detail} (stderr: {})", first_bytes(&stderr, TOLD))
-        },
-    )
+    Failure::new(kind, with_stderr(detail, stderr))
 }
 
 /// What the object on standard output amounts to.

@@ -11,7 +11,7 @@ use super::handler::Hook;
 use super::output::{self, Reply, Stdout};
 use crate::handler::{Call, Moment};
 use crate::spaced_json;
-use crate::text::{first_characters, in_one_line};
+use crate::text::{first_characters, in_one_line, printed};
 
 /// How much of a stream is logged, in characters.
 const LONGEST: usize = 2000;
@@ -101,7 +101,7 @@ fn finished(
 }
 
 fn stream(name: &str, stream: &Captured) -> Option<String> {
-    let text = output::text_of(stream);
+    let text = printed(stream);
     (!text.is_empty()).then(|| format!("{name}: {}", first_characters(&text, LONGEST)))
 }
 

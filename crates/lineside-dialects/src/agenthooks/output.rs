@@ -3,13 +3,14 @@
 //! A `deny` is looked for before anything else is judged: the fields are read one by one from their source, so that
 //! nothing beside it, however odd, can undo it.
 
-use std::fmt;
-
 use lineside_core::invocation::Captured;
 use lineside_core::json::read_strict;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+
+use crate::raw_object::{FieldTwice, RawObject, string};
+use crate::text::printed;
 
 /// What was printed.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +71,7 @@ pub(super) enum ReadOutputError {
 
 /// Reads the output of a hook that has exited with 0.
 pub(super) fn read(stdout: &Captured) -> Result<Stdout, ReadOutputError> {
-    let text = text_of(stdout);
+    let text = printed(stdout);
     if text.is_empty() && !stdout.is_cut() {
         return Ok(Stdout::Nothing);
     }
@@ -85,45 +86,26 @@ pub(super) fn read(stdout: &Captured) -> Result<Stdout, ReadOutputError> {
             Err(_) => Ok(Stdout::Plain),
         };
     }
-    let fields: Fields =
+    let fields: RawObject =
         serde_json::from_str(&text).map_err(|error| ReadOutputError::Broken(error.to_string()))?;
-    fields.reply().map(Stdout::Reply)
+    Fields(fields).reply().map(Stdout::Reply)
 }
 
-/// Decoded with replacement characters, without a byte order mark, trimmed.
-pub(super) fn text_of(stream: &Captured) -> String {
-    let text = String::from_utf8_lossy(&stream.bytes);
-    let text = text.trim();
-    text.strip_prefix('\u{feff}').unwrap_or(text).trim().to_owned()
-}
-
-/// The fields of an object in order, each as it is written.
-struct Fields(Vec<(String, Box<RawValue>)>);
+/// The fields of the object.
+struct Fields(RawObject);
 
 impl Fields {
-    /// The values of a field that are not null, which is as good as absent.
-    fn all(&self, name: &str) -> impl DoubleEndedIterator<Item = &RawValue> {
-        self.0
-            .iter()
-            .filter(move |(field, value)| field == name && value.get() != "null")
-            .map(|(_, value)| &**value)
-    }
-
     /// The value of a field that may be there once: read twice, it could mean either.
     fn one(&self, name: &'static str) -> Result<Option<&RawValue>, ReadOutputError> {
-        let written = self.0.iter().filter(|(field, _)| field == name).count();
-        if written > 1 {
-            return Err(ReadOutputError::Twice(name));
-        }
-        Ok(self.all(name).next())
+        self.0.one(name).map_err(|FieldTwice| ReadOutputError::Twice(name))
     }
 
     fn reply(&self) -> Result<Reply, ReadOutputError> {
-        let text = |name| self.all(name).next_back().and_then(string);
-        let log = self.all("log").next_back().and_then(|log| serde_json::from_str(log.get()).ok());
+        let text = |name| self.0.all(name).next_back().and_then(string);
+        let log = self.0.all("log").next_back().and_then(|log| serde_json::from_str(log.get()).ok());
         let reason = text("reason").filter(|reason| !reason.trim().is_empty());
         // AH-52: whatever else is there, and however often.
-        if self.all("decision").any(|decision| string(decision).as_deref() == Some("deny")) {
+        if self.0.all("decision").any(|decision| string(decision).as_deref() == Some("deny")) {
             return Ok(Reply {
                 decision: Decision::Deny,
                 reason,
@@ -170,58 +152,6 @@ impl Fields {
 
 fn shown(value: &RawValue) -> String {
     crate::text::truncated(&crate::text::in_one_line(value.get()), 100)
-}
-
-/// A string, if the value is one; what is no text in it is replaced.
-fn string(value: &RawValue) -> Option<String> {
-    value.get().starts_with('"').then(|| serde_json::from_str::<Lossy>(value.get()).ok())?.map(|text| text.0)
-}
-
-/// A JSON string. One half of a surrogate pair is JSON and no text; it becomes replacement characters.
-struct Lossy(String);
-
-impl<'de> Deserialize<'de> for Lossy {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bytes;
-        impl Visitor<'_> for Bytes {
-            type Value = Lossy;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Lossy, E> {
-                Ok(Lossy(text.to_owned()))
-            }
-
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Lossy, E> {
-                Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))
-            }
-        }
-        deserializer.deserialize_bytes(Bytes)
-    }
-}
-
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Fields;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-                let mut fields = Vec::new();
-                while let Some((Lossy(name), value)) = map.next_entry()? {
-                    fields.push((name, value));
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Entries)
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,216 @@
+//! jcli: folders with a `HOOK.yaml`.
+//!
+//! The rooms, in the order in which a hook passes them: `places` finds its folder, `file` and `fields` read its file
+//! into a `definition`, `filter` selects its events, `input` and `template` say what it is given, `output` and `judge`
+//! read what came of it, `effects` says what that amounts to, `chain` what the hooks of an event amount to together.
+//! `handler` joins them behind the trait, `events` is the table of events, `session` is for hooks that a host registers.
+//! Numbers such as JC-28 are those of the dialect's specification.
+
+mod chain;
+mod definition;
+mod effects;
+mod events;
+mod fields;
+mod file;
+mod filter;
+mod findings;
+mod handler;
+mod input;
+mod judge;
+mod output;
+mod places;
+mod session;
+mod template;
+
+#[cfg(test)]
+mod samples;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::flow::{Retry, RetryAfter};
+use lineside_core::hook::{AfterBlock, Join, Lane, Select, Standby};
+use lineside_core::{Hook, Layer, OnFailure, Origin, Part, PointInfo, Reach, SkipReason};
+use serde_json::{Map, Value};
+
+pub use session::{Ask, RegisterSessionHookError, SessionHook, session_hook};
+
+use self::chain::Chain;
+use self::definition::{Definition, OnError, Run};
+use self::events::Event;
+use self::filter::Filter;
+use self::findings::{Findings, HookWarning};
+use self::handler::Runtime;
+use self::places::Folder;
+use crate::dialect::{Dialect, ForeignHook, Inert, Loaded, Places, Trust, Why};
+
+/// The name of the dialect.
+pub const DIALECT: &str = "jcli";
+
+/// What an attempt may take beyond its timeout until its end is known (JC-27: one second), and a little. The exact
+/// deadline is that of the invocation.
+const MARGIN: Duration = Duration::from_millis(1500);
+
+/// After everything else (JC-16).
+const LAST: i32 = i32::MIN;
+
+/// The dialect `jcli`.
+#[derive(Debug, Clone, Copy)]
+pub struct Jcli;
+
+impl Dialect for Jcli {
+    fn name(&self) -> &'static str {
+        DIALECT
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        events::names().collect()
+    }
+
+    fn load(&self, places: &Places) -> Loaded {
+        let mut loaded = Loaded::default();
+        let (runtime, chain) = (Arc::new(Runtime::of(places)), Chain::of(places));
+        for folder in places::find(places) {
+            let trust = if folder.layer == Layer::User { Trust::Granted } else { places.trust };
+            take(&folder, trust, &runtime, &chain, &mut loaded);
+        }
+        loaded
+    }
+
+    fn point(&self, name: &str, _payload: &Map<String, Value>) -> Option<&'static PointInfo> {
+        events::find(name).map(|event| event.point)
+    }
+}
+
+/// Puts the hook of a folder behind those that are loaded.
+fn take(folder: &Folder, trust: Trust, runtime: &Arc<Runtime>, chain: &Arc<Chain>, loaded: &mut Loaded) {
+    if let Some(unread) = &folder.unread {
+        let mut findings = Findings::about(unread);
+        findings.warning(1, HookWarning::OtherFile);
+        loaded.diagnostics.extend(findings.into_diagnostics());
+    }
+    let name = folder.name();
+    let mut findings = Findings::about(&folder.file);
+    let draft = file::read(&folder.file, &mut findings);
+    let declared = draft.and_then(|draft| fields::check(&draft, &name, &mut findings));
+    match declared.filter(|declared| !declared.events.is_empty()) {
+        None => loaded.inert.push(Inert {
+            name,
+            trigger: String::new(),
+            point: None,
+            layer: folder.layer,
+            origin: Some(findings.origin(1)),
+            why: Why::Error,
+        }),
+        Some(declared) => {
+            if let Run::Prompt { model, .. } = &declared.definition.run
+                && runtime.judge(model.as_deref()).is_none()
+            {
+                findings.warning(declared.type_line, HookWarning::NoJudge(name.clone()));
+            }
+            let declaration = Declaration {
+                name: name.into(),
+                layer: folder.layer,
+                origin: Some(findings.origin(declared.line)),
+                folder: Some(folder.path.clone()),
+                // JC-5
+                standby: match trust {
+                    Trust::Granted => Standby::Ready,
+                    Trust::Withheld => Standby::Off(SkipReason::Untrusted),
+                },
+                definition: Arc::new(declared.definition),
+            };
+            loaded.hooks.extend(declaration.hooks(&declared.events, runtime, chain));
+        }
+    }
+    loaded.diagnostics.extend(findings.into_diagnostics());
+}
+
+/// A hook apart from the events that it is bound to.
+struct Declaration {
+    name: Arc<str>,
+    layer: Layer,
+    origin: Option<Origin>,
+    folder: Option<PathBuf>,
+    standby: Standby,
+    definition: Arc<Definition>,
+}
+
+impl Declaration {
+    /// One hook for each point of the events, in their order: two events of one point are one hook there (JC-14).
+    fn hooks(
+        &self,
+        events: &[&'static Event],
+        runtime: &Arc<Runtime>,
+        chain: &Arc<Chain>,
+    ) -> Vec<ForeignHook> {
+        let mut points: Vec<Vec<&'static Event>> = Vec::new();
+        for event in events {
+            match points.iter_mut().find(|others| others.iter().any(|other| other.point == event.point)) {
+                Some(others) => others.push(event),
+                None => points.push(vec![event]),
+            }
+        }
+        points.into_iter().filter_map(|events| self.hook(events, runtime, chain)).collect()
+    }
+
+    fn hook(
+        &self,
+        events: Vec<&'static Event>,
+        runtime: &Arc<Runtime>,
+        chain: &Arc<Chain>,
+    ) -> Option<ForeignHook> {
+        let first = *events.first()?;
+        let definition = &self.definition;
+        let stops = definition.on_error == OnError::Stop && first.stop.is_some();
+        let hook = Hook {
+            name: Arc::clone(&self.name),
+            source: Arc::from(DIALECT),
+            dialect: DIALECT,
+            origin: self.origin.clone(),
+            layer: self.layer,
+            depth: 0,
+            registration: 0,
+            priority: LAST,
+            // JC-15
+            part: if first.notice_only { Part::Told } else { Part::Amender },
+            on_failure: if stops { OnFailure::Block } else { OnFailure::Continue },
+            timeout: whole_time(definition),
+            reach: Reach::Subtree,
+            after_block: AfterBlock::Skip,
+            lane: Lane::Shared,
+            join: Join::Background,
+            standby: self.standby.clone(),
+            select: Filter::new(&events, &definition.filter)
+                .map(|filter| Arc::new(filter) as Arc<dyn Select>),
+            ensemble: Some(Arc::clone(chain) as _),
+        };
+        let trigger = events.iter().map(|event| event.name).collect::<Vec<_>>().join(", ");
+        let can_fire = events.iter().any(|event| definition.filter.can_hold(event));
+        let handler = Arc::new(handler::Hook {
+            name: Arc::clone(&self.name),
+            folder: self.folder.clone(),
+            events,
+            definition: Arc::clone(definition),
+            runtime: Arc::clone(runtime),
+        });
+        Some(ForeignHook {
+            // JC-20
+            retry: Retry { again: definition.retry, delay: Duration::ZERO, after: RetryAfter::AnyFailure },
+            can_fire,
+            ..ForeignHook::new(hook, trigger, vec![first.point], handler)
+        })
+    }
+}
+
+/// What all attempts take together at most.
+fn whole_time(definition: &Definition) -> Duration {
+    /// Longer than anybody waits, and short enough to be added to a moment.
+    const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
+    let attempts = definition.retry.saturating_add(1);
+    definition.timeout.saturating_add(MARGIN).saturating_mul(attempts).min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests;

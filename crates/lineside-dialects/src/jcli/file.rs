@@ -1,0 +1,108 @@
+//! The bytes of a `HOOK.yaml` to a mapping of YAML nodes (JC-7).
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use super::findings::{Findings, LoadHookError};
+use crate::yaml::{self, Content, DuplicateKey, Node, UnknownEscapes};
+
+/// The largest file, in bytes.
+const LARGEST: usize = 1_048_576;
+
+/// A file that is a mapping, its fields unread.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// The keys and their values, in order.
+    pub(super) entries: Vec<(Node, Node)>,
+    /// Keys that occur twice, here or further down.
+    pub(super) duplicates: Vec<DuplicateKey>,
+}
+
+/// Reads a file; what keeps it from being read goes to the findings.
+pub(super) fn read(file: &Path, findings: &mut Findings) -> Option<Draft> {
+    match bytes_of(file).and_then(|bytes| draft(&bytes)) {
+        Ok(draft) => Some(draft),
+        Err(error) => {
+            let line = match &error {
+                LoadHookError::Yaml(error) => error.line,
+                _ => 1,
+            };
+            findings.error(line, error);
+            None
+        }
+    }
+}
+
+fn bytes_of(file: &Path) -> Result<Vec<u8>, LoadHookError> {
+    let unreadable = |error: io::Error| LoadHookError::Unreadable(error.to_string());
+    let mut bytes = Vec::new();
+    File::open(file)
+        .map_err(unreadable)?
+        .take(LARGEST as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    Ok(bytes)
+}
+
+/// A mapping from the bytes of a file.
+pub(super) fn draft(bytes: &[u8]) -> Result<Draft, LoadHookError> {
+    if bytes.len() > LARGEST {
+        return Err(LoadHookError::TooLarge);
+    }
+    let text = str::from_utf8(bytes).map_err(|_| LoadHookError::NotUtf8)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let document = yaml::read(text, 1, UnknownEscapes::Refuse).map_err(LoadHookError::Yaml)?;
+    match document.root.content {
+        Content::Mapping(entries) => Ok(Draft { entries, duplicates: document.duplicates }),
+        _ => Err(LoadHookError::NoMapping),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{LARGEST, draft};
+
+    #[test]
+    fn what_cannot_be_read_is_told() {
+        // JC-7, JC-10: E1, E2, E13
+        let check = |bytes: &[u8], expected: &str| {
+            let error = draft(bytes).unwrap_err();
+            assert!(error.to_string().starts_with(expected), "{error}");
+        };
+        check(b"a: \xff\n", "not valid UTF-8");
+        check(&vec![b' '; LARGEST + 1], "larger than 1048576 bytes");
+        for no_mapping in ["", "- a\n", "text", "\u{feff}# c\r\n"] {
+            check(no_mapping.as_bytes(), "The file must be a YAML mapping");
+        }
+        for no_yaml in ["a: b: c\n", "a: \"\\.\"\n", "a: 1\n---\nb: 2\n", "a: [\n"] {
+            check(no_yaml.as_bytes(), "Invalid YAML: ");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_carriage_returns_are_no_part_of_the_text() {
+        // JC-7
+        let draft = draft("\u{feff}a: x\r\nb:\r\n  - y\r\n".as_bytes()).unwrap();
+        let lines: Vec<_> = draft.entries.iter().map(|(key, _)| (key.text().unwrap(), key.line)).collect();
+        assert_eq!(lines, [("a", 1), ("b", 2)]);
+        assert_eq!(draft.entries[0].1.text(), Some("x"));
+    }
+
+    #[test]
+    fn the_largest_file_is_read() {
+        // JC-7
+        let mut bytes = b"events: [stop]\n# ".to_vec();
+        bytes.resize(LARGEST, b'x');
+        assert_eq!(draft(&bytes).unwrap().entries.len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_draft_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _draft = draft(&bytes);
+        }
+    }
+}

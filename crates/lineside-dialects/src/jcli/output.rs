@@ -1,0 +1,228 @@
+//! What a hook prints on standard output, or a judge answers (JC-29 to JC-31).
+//!
+//! A halt is looked for before anything else is judged: nothing beside it can undo it.
+
+use lineside_core::invocation::Captured;
+use lineside_core::json::read_strict;
+use lineside_core::{Append, Role};
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::events::Event;
+use crate::raw_object::{FieldTwice, RawObject, string};
+use crate::text::{in_one_line, printed, truncated};
+
+/// The fields of an object that count.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Reply {
+    /// The fields that amend, under their own names.
+    pub(super) amends: Vec<(&'static str, Value)>,
+    /// `inject_messages`; those without content are left out (JC-38).
+    pub(super) inject: Option<Vec<Append>>,
+    /// `additional_context`, never empty.
+    pub(super) context: Option<String>,
+    /// `retry_feedback`, never empty.
+    pub(super) feedback: Option<String>,
+    /// `system_message`, never empty.
+    pub(super) notice: Option<String>,
+    /// `action`, or what `abort` stands for.
+    pub(super) action: Option<Action>,
+}
+
+/// What is to become of the step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Stop,
+    Skip,
+}
+
+impl Action {
+    /// Whether the event lists it (JC-32).
+    pub(super) fn is_listed(self, event: &Event) -> bool {
+        match self {
+            Self::Stop => event.stop.is_some(),
+            Self::Skip => event.skip,
+        }
+    }
+
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Skip => "skip",
+        }
+    }
+}
+
+/// Why output cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ReadOutputError {
+    #[error("longer than the limit of {0} bytes")]
+    Cut(usize),
+    #[error("not a JSON object: {0}")]
+    Broken(String),
+    #[error("a JSON value that is not an object")]
+    NoObject,
+    #[error("`action` is {0}, not stop or skip")]
+    Action(String),
+    #[error("`{0}` is not {1}")]
+    Type(&'static str, &'static str),
+    #[error("`tool_arguments`: {0}")]
+    Arguments(String),
+    #[error("`{0}` occurs twice")]
+    Twice(&'static str),
+}
+
+const TEXTS: [&str; 5] = ["user_input", "assistant_output", "system_prompt", "tool_result", "tool_error"];
+
+/// Reads the output of a hook that has succeeded.
+pub(super) fn read(stdout: &Captured, event: &Event) -> Result<Reply, ReadOutputError> {
+    if stdout.is_cut() {
+        return Err(ReadOutputError::Cut(stdout.bytes.len()));
+    }
+    let text = printed(stdout);
+    if text.is_empty() { Ok(Reply::default()) } else { read_object(&text, event) }
+}
+
+/// Reads an object.
+pub(super) fn read_object(text: &str, event: &Event) -> Result<Reply, ReadOutputError> {
+    if !text.starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok() {
+        return Err(ReadOutputError::NoObject);
+    }
+    let fields: RawObject =
+        serde_json::from_str(text).map_err(|error| ReadOutputError::Broken(error.to_string()))?;
+    // JC-31
+    let halt = halt(&fields, event);
+    Fields { fields: &fields, halt }.reply()
+}
+
+/// The halt of an object, however often its field is there.
+fn halt(fields: &RawObject, event: &Event) -> Option<Action> {
+    let given = fields.all("action").next().is_some();
+    let aborts = fields.all("abort").any(|value| value.get() == "true");
+    let abort = (!given && aborts).then_some(Action::Stop);
+    let halts = fields.all("action").filter_map(|value| action(value).ok()).chain(abort);
+    let halts: Vec<Action> = halts.filter(|action| action.is_listed(event)).collect();
+    // Of two the one that ends more.
+    if halts.contains(&Action::Stop) { Some(Action::Stop) } else { halts.first().copied() }
+}
+
+fn action(value: &RawValue) -> Result<Action, ReadOutputError> {
+    match string(value).as_deref() {
+        Some("stop") => Ok(Action::Stop),
+        Some("skip") => Ok(Action::Skip),
+        _ => Err(ReadOutputError::Action(shown(value))),
+    }
+}
+
+/// The fields of an object, and its halt.
+struct Fields<'a> {
+    fields: &'a RawObject,
+    halt: Option<Action>,
+}
+
+impl Fields<'_> {
+    /// A field. Beside a halt one that cannot be read counts as absent.
+    fn get<T>(
+        &self,
+        name: &'static str,
+        read: impl Fn(&RawValue) -> Result<T, ReadOutputError>,
+    ) -> Result<Option<T>, ReadOutputError> {
+        if self.halt.is_some() {
+            return Ok(self.fields.all(name).rev().find_map(|value| read(value).ok()));
+        }
+        let value = self.fields.one(name).map_err(|FieldTwice| ReadOutputError::Twice(name))?;
+        value.map(read).transpose()
+    }
+
+    fn text(&self, name: &'static str) -> Result<Option<String>, ReadOutputError> {
+        self.get(name, |value| string(value).ok_or(ReadOutputError::Type(name, "a string")))
+    }
+
+    /// A text for which empty is as good as absent.
+    fn said(&self, name: &'static str) -> Result<Option<String>, ReadOutputError> {
+        Ok(self.text(name)?.filter(|text| !text.is_empty()))
+    }
+
+    fn messages(&self, name: &'static str) -> Result<Option<Vec<Map<String, Value>>>, ReadOutputError> {
+        let expected = ReadOutputError::Type(name, "a list of messages with a role and a text");
+        self.get(name, |value| messages(value).ok_or_else(|| expected.clone()))
+    }
+
+    /// JC-30
+    fn reply(&self) -> Result<Reply, ReadOutputError> {
+        let mut amends = Vec::new();
+        for name in TEXTS {
+            amends.extend(self.text(name)?.map(|text| (name, Value::String(text))));
+        }
+        let arguments = self.get("tool_arguments", arguments)?;
+        amends.extend(arguments.map(|arguments| ("tool_arguments", Value::Object(arguments))));
+        let messages = self.messages("messages")?.map(|messages| messages.into_iter().map(Value::Object));
+        amends.extend(messages.map(|messages| ("messages", messages.collect())));
+        let inject = self.messages("inject_messages")?;
+        let action = match (self.halt, self.get("action", action)?) {
+            (Some(halt), _) => Some(halt),
+            (None, action) => action,
+        };
+        let abort = self.get("abort", |value| match value.get() {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(ReadOutputError::Type("abort", "a boolean")),
+        })?;
+        Ok(Reply {
+            amends,
+            inject: inject.map(|messages| messages.iter().filter_map(append).collect()),
+            context: self.said("additional_context")?,
+            feedback: self.said("retry_feedback")?,
+            notice: self.said("system_message")?,
+            action: action.or_else(|| abort.filter(|abort| *abort).map(|_| Action::Stop)),
+        })
+    }
+}
+
+/// A text that holds one JSON object.
+fn arguments(value: &RawValue) -> Result<Map<String, Value>, ReadOutputError> {
+    let text = string(value).ok_or(ReadOutputError::Type("tool_arguments", "a string"))?;
+    match read_strict(text.as_bytes()) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err(ReadOutputError::Type("tool_arguments", "the text of a JSON object")),
+        Err(error) => Err(ReadOutputError::Arguments(error.to_string())),
+    }
+}
+
+fn messages(value: &RawValue) -> Option<Vec<Map<String, Value>>> {
+    let messages: Vec<Map<String, Value>> = serde_json::from_str(value.get()).ok()?;
+    messages.iter().all(|message| role(message).is_some() && content(message).is_some()).then_some(messages)
+}
+
+fn role(message: &Map<String, Value>) -> Option<Role> {
+    match message.get("role")?.as_str()? {
+        "system" => Some(Role::System),
+        "user" => Some(Role::User),
+        "assistant" => Some(Role::Assistant),
+        "tool" => Some(Role::Tool),
+        _ => None,
+    }
+}
+
+/// Empty when absent.
+fn content(message: &Map<String, Value>) -> Option<&str> {
+    match message.get("content") {
+        None | Some(Value::Null) => Some(""),
+        Some(content) => content.as_str(),
+    }
+}
+
+/// JC-38
+fn append(message: &Map<String, Value>) -> Option<Append> {
+    let text = content(message).filter(|text| !text.is_empty())?;
+    Some(Append { role: role(message)?, text: text.to_owned() })
+}
+
+fn shown(value: &RawValue) -> String {
+    truncated(&in_one_line(value.get()), 100)
+}
+
+#[cfg(test)]
+mod tests;

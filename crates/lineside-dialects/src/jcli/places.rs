@@ -1,0 +1,120 @@
+//! Where hook folders are (JC-1 to JC-4).
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use lineside_core::Layer;
+
+use crate::dialect::Places;
+
+/// The file that makes a folder a hook, and the one that does so in its absence.
+const FILES: [&str; 2] = ["HOOK.yaml", "HOOK.yml"];
+/// A folder of this name is passed over.
+const EXAMPLE: &str = "example";
+
+/// A folder that holds a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Folder {
+    /// Its level.
+    pub(super) layer: Layer,
+    /// Its absolute path; links are not resolved.
+    pub(super) path: PathBuf,
+    /// The path of the file that is read.
+    pub(super) file: PathBuf,
+    /// The path of a second file, which is not.
+    pub(super) unread: Option<PathBuf>,
+}
+
+impl Folder {
+    /// The name of its hook.
+    pub(super) fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// The hook folders in load order (JC-4).
+pub(super) fn find(places: &Places) -> Vec<Folder> {
+    let levels = [(Layer::User, user_place(places)), (Layer::Project, project_place(places))];
+    let folders = levels.into_iter().flat_map(|(layer, place)| {
+        let paths = place.as_deref().map(sub_folders).unwrap_or_default();
+        paths.into_iter().filter_map(move |path| look_into(layer, path))
+    });
+    folders.collect()
+}
+
+/// JC-1: an empty or relative `J_DATA_PATH` counts as unset.
+fn user_place(places: &Places) -> Option<PathBuf> {
+    let data = places
+        .variable("J_DATA_PATH")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| Some(places.home()?.join(".jdata")))?;
+    Some(data.join("agent/hooks"))
+}
+
+/// JC-2: the first `.jcli` from the working directory up to the root of the project, and never above it.
+fn project_place(places: &Places) -> Option<PathBuf> {
+    let root = absolute(places.work_dir());
+    let cwd = absolute(&places.cwd);
+    let searched = path_down(&root, &cwd).or_else(|| {
+        // The same place may go by two names.
+        let (root, cwd) = (fs::canonicalize(&root).ok()?, fs::canonicalize(&cwd).ok()?);
+        path_down(&root, &cwd)
+    });
+    let searched = searched.unwrap_or_else(|| vec![root]);
+    let found = searched.iter().rev().map(|folder| folder.join(".jcli")).find(|folder| folder.is_dir())?;
+    Some(found.join("hooks")).filter(|place| place.is_dir())
+}
+
+/// The folders from `root` down to `cwd`, both included; `None` when `cwd` is not within `root`.
+fn path_down(root: &Path, cwd: &Path) -> Option<Vec<PathBuf>> {
+    let steps = |path: &Path| path.components().any(|component| component == Component::ParentDir);
+    if steps(root) || steps(cwd) {
+        return None;
+    }
+    let mut folders = vec![root.to_path_buf()];
+    let mut folder = root.to_path_buf();
+    for step in cwd.strip_prefix(root).ok()?.components() {
+        folder.push(step);
+        folders.push(folder.clone());
+    }
+    Some(folders)
+}
+
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The folders in a folder, and links to folders, in the byte order of their names; none if it cannot be read (JC-3).
+fn sub_folders(place: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(place) else {
+        return Vec::new();
+    };
+    let mut folders: Vec<PathBuf> = entries
+        .flatten()
+        .filter(|entry| entry.file_name() != EXAMPLE)
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort_by(|a, b| {
+        let bytes = |path: &PathBuf| path.file_name().map(OsStr::as_encoded_bytes).map(<[u8]>::to_vec);
+        bytes(a).cmp(&bytes(b))
+    });
+    folders
+}
+
+fn look_into(layer: Layer, path: PathBuf) -> Option<Folder> {
+    let mut files = FILES.iter().map(|name| path.join(name)).filter(|file| is_there(file));
+    let file = files.next()?;
+    let unread = files.next();
+    Some(Folder { layer, path, file, unread })
+}
+
+/// Whether there is a file, or a link that leads nowhere: a hook whose file is gone is told of.
+fn is_there(file: &Path) -> bool {
+    match fs::metadata(file) {
+        Ok(metadata) => metadata.is_file(),
+        Err(_) => fs::symlink_metadata(file).is_ok(),
+    }
+}

@@ -1,0 +1,68 @@
+//! Events and hooks for the tests of this folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::envelope::{EventId, Source};
+use lineside_core::invocation::Captured;
+use lineside_core::{AnyEvent, Envelope};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::definition::{Definition, OnError, Run};
+use super::events;
+use super::filter::Conditions;
+use super::handler::{Hook, Runtime};
+
+/// An event of a point, of the session `s1`. What the point does not have stands beside the envelope.
+pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
+    let point = lineside_points::find(point).unwrap();
+    let Value::Object(fields) = payload else { panic!() };
+    let (fields, extra): (Map<_, _>, Map<_, _>) =
+        fields.into_iter().partition(|(name, _)| point.field(name).is_some());
+    let envelope = Envelope {
+        id: EventId(Uuid::nil()),
+        time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
+        seq: 1,
+        source: Arc::new(Source::root("s1")),
+        cause: None,
+        turn: Some(7),
+        extra: (!extra.is_empty()).then(|| Arc::new(extra)),
+    };
+    AnyEvent::new(envelope, (point.decode)(point, fields).unwrap())
+}
+
+/// The same event in another place.
+pub(super) fn of_source(event: &AnyEvent, change: impl FnOnce(&mut Source)) -> AnyEvent {
+    let mut source = (*event.envelope().source).clone();
+    change(&mut source);
+    let envelope = Envelope { source: Arc::new(source), ..event.envelope().clone() };
+    AnyEvent::new(envelope, Arc::clone(event.payload()))
+}
+
+/// A hook `h` of that event that runs a command.
+pub(super) fn hook(event: &str, command: &str) -> Hook {
+    Hook {
+        name: "h".into(),
+        folder: Some(PathBuf::from("/hooks/h")),
+        events: vec![events::find(event).unwrap()],
+        definition: Arc::new(Definition {
+            run: Run::Command(command.to_owned()),
+            timeout: Duration::from_secs(10),
+            retry: 0,
+            on_error: OnError::Skip,
+            filter: Conditions::default(),
+        }),
+        runtime: Arc::new(Runtime {
+            cwd: PathBuf::from("/runtime"),
+            path: Some("/usr/bin:/bin".into()),
+            judge: None,
+        }),
+    }
+}
+
+/// What was printed.
+pub(super) fn captured(bytes: impl Into<Vec<u8>>) -> Captured {
+    Captured { bytes: bytes.into(), dropped: 0 }
+}

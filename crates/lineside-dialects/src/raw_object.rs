@@ -1,0 +1,108 @@
+//! A JSON object whose fields are read one by one from their source, so that nothing beside a field, however odd, can
+//! undo it.
+//!
+//! What a field should be is asked elsewhere.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The fields of an object in order, each as it is written.
+#[derive(Debug, Clone)]
+pub struct RawObject(Vec<(String, Box<RawValue>)>);
+
+impl RawObject {
+    /// The values of a field that are not null, which is as good as absent.
+    pub fn all(&self, name: &str) -> impl DoubleEndedIterator<Item = &RawValue> {
+        self.0
+            .iter()
+            .filter(move |(field, value)| field == name && value.get() != "null")
+            .map(|(_, value)| &**value)
+    }
+
+    /// The value of a field that may be there once; absent when it is null.
+    ///
+    /// # Errors
+    /// It is there twice and could mean either.
+    pub fn one(&self, name: &str) -> Result<Option<&RawValue>, FieldTwice> {
+        let written = self.0.iter().filter(|(field, _)| field == name).count();
+        if written > 1 { Err(FieldTwice) } else { Ok(self.all(name).next()) }
+    }
+}
+
+/// A field is there twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FieldTwice;
+
+/// A string, if the value is one; what is no text in it is replaced.
+#[must_use]
+pub fn string(value: &RawValue) -> Option<String> {
+    value.get().starts_with('"').then(|| serde_json::from_str::<Lossy>(value.get()).ok())?.map(|text| text.0)
+}
+
+/// A JSON string. One half of a surrogate pair is JSON and no text; it becomes replacement characters.
+struct Lossy(String);
+
+impl<'de> Deserialize<'de> for Lossy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Lossy;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Lossy, E> {
+                Ok(Lossy(text.to_owned()))
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Lossy, E> {
+                Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = RawObject;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawObject, A::Error> {
+                let mut fields = Vec::new();
+                while let Some((Lossy(name), value)) = map.next_entry()? {
+                    fields.push((name, value));
+                }
+                Ok(RawObject(fields))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FieldTwice, RawObject, string};
+
+    #[test]
+    fn each_field_is_read_from_its_own_source() {
+        let object: RawObject =
+            serde_json::from_str(r#"{"a": "x", "b": null, "c": 1e999, "a": "\ud800", "d": "é"}"#).unwrap();
+        let texts: Vec<_> = object.all("a").map(string).collect();
+        assert_eq!(texts.first(), Some(&Some("x".to_owned())));
+        assert!(texts.last().unwrap().as_ref().unwrap().starts_with('\u{fffd}'));
+        assert!(matches!(object.one("a"), Err(FieldTwice)));
+        assert!(object.one("b").unwrap().is_none());
+        assert_eq!(object.one("c").unwrap().map(|value| (value.get(), string(value))), Some(("1e999", None)));
+        assert_eq!(object.one("d").unwrap().and_then(string).as_deref(), Some("é"));
+        assert!(serde_json::from_str::<RawObject>("[]").is_err());
+    }
+}
