@@ -29,7 +29,7 @@ pub struct Assembly {
 /// One hook that was found, at one of its points.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// Which hook of the load it is, counted from 0: the same for each of its points.
+    /// Which hook of the load it is, counted from 1: the same for each of its points.
     pub number: usize,
     /// What is known of it.
     pub hook: Hook,
@@ -131,7 +131,14 @@ impl Assembly {
             };
             let log = loaded.log.map(|target| Arc::new(DebugLog::to(target)));
             let mut installed = Vec::new();
+            let mut last = None;
             for found in loaded.hooks {
+                // A format may bind one hook to several events, each binding by itself.
+                let declared = (Arc::clone(&found.hook.name), found.hook.origin.clone());
+                if last.as_ref() != Some(&declared) {
+                    number += 1;
+                    last = Some(declared);
+                }
                 let run = Arc::new(Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone()));
                 for point in found.points {
                     let state = match &found.hook.standby {
@@ -144,7 +151,6 @@ impl Assembly {
                     report.hooks.push(found);
                     installed.push(Installed { point, hook, run: Arc::clone(&run) as _ });
                 }
-                number += 1;
             }
             self.bus.install(dialect.name(), installed)?;
             replaced.end().await;

@@ -98,7 +98,7 @@ pub(super) fn model(event: &AnyEvent) -> Option<&str> {
         let model = event.envelope().source.model.as_ref()?;
         model.running.as_deref().or(model.selected.as_deref())
     };
-    event.payload().text("model").or_else(payload).or_else(envelope)
+    event.payload().text("model").or_else(payload).filter(|model| !model.is_empty()).or_else(envelope)
 }
 
 #[cfg(test)]
