@@ -39,8 +39,8 @@ pub(super) fn answer(
         let given = data::of(point.kind, event);
         let (amendment, refused) = match point.kind {
             Kind::ToolCall => tool_call(new, &given),
-            Kind::BeforeLlmCall => llm_call(new, &given)?,
-            Kind::BeforeToolResultAppend => tool_result(new, &given, event)?,
+            Kind::BeforeLlmCall => llm_call(&new, &given)?,
+            Kind::BeforeToolResultAppend => tool_result(&new, &given, event)?,
             // No other point has sync hooks.
             _ => Default::default(),
         };
@@ -92,14 +92,14 @@ fn tool_call(new: Map<String, Value>, given: &Data) -> Modified {
 }
 
 /// CH-46
-fn llm_call(new: Map<String, Value>, given: &Data) -> Result<Modified, ReadOutputError> {
+fn llm_call(new: &Map<String, Value>, given: &Data) -> Result<Modified, ReadOutputError> {
     let mut amendment = Amendment::default();
     for (name, fits, expected) in [
         ("model", Value::is_string as fn(&Value) -> bool, "a string"),
         ("messages", Value::is_array, "an array"),
         ("system_prompt", Value::is_string, "a string"),
     ] {
-        let Some(value) = named(&new, name) else { continue };
+        let Some(value) = named(new, name) else { continue };
         if !fits(value) {
             return Err(wrong(name, value, expected));
         }
@@ -107,13 +107,17 @@ fn llm_call(new: Map<String, Value>, given: &Data) -> Result<Modified, ReadOutpu
             amendment = amendment.with(name, value.clone());
         }
     }
-    let refused = refused(&new, given, &["model", "messages", "system_prompt", "message_count"]);
+    let refused = refused(new, given, &["model", "messages", "system_prompt", "message_count"]);
     Ok((amendment, refused))
 }
 
 /// CH-47
-fn tool_result(new: Map<String, Value>, given: &Data, event: &AnyEvent) -> Result<Modified, ReadOutputError> {
-    let changed = |name: &'static str| match named(&new, name) {
+fn tool_result(
+    new: &Map<String, Value>,
+    given: &Data,
+    event: &AnyEvent,
+) -> Result<Modified, ReadOutputError> {
+    let changed = |name: &'static str| match named(new, name) {
         None => Ok(None),
         Some(value @ Value::String(_)) => Ok((given.get(name) != Some(value)).then_some(value)),
         Some(other) => Err(wrong(name, other, "a string")),
@@ -133,7 +137,7 @@ fn tool_result(new: Map<String, Value>, given: &Data, event: &AnyEvent) -> Resul
     if let Some(value) = display.or(output.filter(|_| shows_output)) {
         amendment = amendment.with("display_output", value.clone());
     }
-    Ok((amendment, refused(&new, given, &["output", "context_result", "display_result"])))
+    Ok((amendment, refused(new, given, &["output", "context_result", "display_result"])))
 }
 
 /// A field that `data` names; null counts as absent.

@@ -41,26 +41,22 @@ fn finished(
         line.push(' ');
         line.push_str(&text);
     };
-    if let Some(ended) = returned.and_then(|returned| returned.command().ok()) {
-        match &ended.exit {
-            Exit::Code(code) => put(format!("exit={code}")),
-            Exit::Signal(signal) => put(format!("signal={signal}")),
-            Exit::TimedOut { .. } | Exit::NotStarted { .. } => {}
-        }
-        put(format!("duration_ms={}", took.as_millis()));
-        if let Err(failure) = result {
-            put(format!("detail={}", json!(failure.detail)));
-        }
-        if let Some(Call::Command(invocation)) = call {
-            put(format!("input={}", json!(String::from_utf8_lossy(&invocation.stdin))));
-        }
+    let ended = returned.and_then(|returned| returned.command().ok());
+    match ended.map(|ended| &ended.exit) {
+        Some(Exit::Code(code)) => put(format!("exit={code}")),
+        Some(Exit::Signal(signal)) => put(format!("signal={signal}")),
+        Some(Exit::TimedOut { .. } | Exit::NotStarted { .. }) | None => {}
+    }
+    put(format!("duration_ms={}", took.as_millis()));
+    if let Err(failure) = result {
+        put(format!("detail={}", json!(failure.detail)));
+    }
+    if let Some(Call::Command(invocation)) = call {
+        put(format!("input={}", json!(String::from_utf8_lossy(&invocation.stdin))));
+    }
+    if let Some(ended) = ended {
         put(stream("output", &ended.stdout));
         put(stream("stderr", &ended.stderr));
-    } else {
-        put(format!("duration_ms={}", took.as_millis()));
-        if let Err(failure) = result {
-            put(format!("detail={}", json!(failure.detail)));
-        }
     }
     line
 }
