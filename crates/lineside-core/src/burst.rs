@@ -19,8 +19,7 @@ pub fn merge(events: &[AnyEvent]) -> Option<AnyEvent> {
     }
     let mut fields = Map::new();
     for name in JOINED {
-        let lists = events.iter().filter_map(|event| event.payload_json().get(name)?.as_array());
-        let mut joined: Vec<Value> = lists.flatten().cloned().collect();
+        let mut joined = if name == "paths" { paths(events, last) } else { list(events, name) };
         if joined.is_empty() {
             continue;
         }
@@ -34,6 +33,22 @@ pub fn merge(events: &[AnyEvent]) -> Option<AnyEvent> {
         Ok(payload) if !fields.is_empty() => last.with_payload(payload),
         Ok(_) | Err(_) => last.clone(),
     })
+}
+
+fn list(events: &[AnyEvent], name: &str) -> Vec<Value> {
+    let lists = events.iter().filter_map(|event| event.payload_json().get(name)?.as_array());
+    lists.flatten().cloned().collect()
+}
+
+/// Those of an event that lists none are in its tool input.
+fn paths(events: &[AnyEvent], last: &AnyEvent) -> Vec<Value> {
+    let mut paths = Vec::new();
+    if last.point().field("paths").is_some() {
+        for event in events {
+            event.payload().each_path(&mut |path| paths.push(path.into()));
+        }
+    }
+    paths
 }
 
 fn last_of_each_path(files: Vec<Value>) -> Vec<Value> {

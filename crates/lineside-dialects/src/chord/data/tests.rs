@@ -214,3 +214,23 @@ fn amended_messages_are_counted_anew() {
     assert_eq!(of(kind, &amended(&published, "messages", json!([1])))["message_count"], json!(1));
     assert_eq!(of(kind, &amended(&published, "model", json!("n")))["message_count"], json!(3));
 }
+
+#[test]
+fn a_burst_has_the_paths_of_all_its_events() {
+    // CH-15, CH-54
+    let result = |input: Value, paths: Option<Value>| {
+        event(
+            "after_tool",
+            json!({"tool_name": "T", "tool_output": "o", "tool_input": input, "paths": paths}),
+        )
+    };
+    let burst = [
+        result(json!({"path": "a"}), None),
+        result(json!({"path": "b"}), Some(json!(["x", "y"]))),
+        event("after_tool_error", json!({"tool_name": "U", "error": "e", "tool_input": {"file_path": "c"}})),
+    ];
+    let data =
+        of(points::find("on_tool_result").unwrap().kind, &lineside_core::burst::merge(&burst).unwrap());
+    assert_eq!(data["paths"], json!(["a", "x", "y", "c"]));
+    assert_eq!((&data["tool_name"], &data["error"]), (&json!("U"), &json!("e")));
+}

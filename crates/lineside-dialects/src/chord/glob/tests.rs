@@ -153,8 +153,10 @@ proptest! {
         // Stars that touch are other stars; what they mean together is not said.
         let pattern = pattern.concat();
         let plain = expanded(&pattern);
-        prop_assume!(plain.iter().all(|pattern| !pattern.contains("***")));
-        prop_assume!(!pattern.contains("*{,**}") && !pattern.contains("{,**}*") && !pattern.contains("}{,**}"));
+        let touch = pattern.contains("*{,**}") || pattern.contains("{,**}*") || pattern.contains("}{,**}");
+        if touch || plain.iter().any(|pattern| pattern.contains("***")) {
+            return Ok(());
+        }
         let segments: Vec<_> = text.split('/').collect();
         let expected = plain.iter().any(|pattern| by_segments(&pattern.split('/').collect::<Vec<_>>(), &segments));
         prop_assert_eq!(Glob::read(&pattern).unwrap().matches(&text), expected, "{} {}", pattern, text);
