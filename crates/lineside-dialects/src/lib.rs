@@ -20,12 +20,14 @@ pub mod agenthooks;
 pub mod chord;
 pub mod flyto;
 pub mod jcli;
+pub mod openclaw;
 
 pub use dialect::{Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Plugins, Registered, Trust, Why};
 pub use handler::{Call, Handler, Moment, Returned};
 
 /// All dialects, in the order in which their hooks are registered.
-pub static DIALECTS: &[&dyn Dialect] = &[&agenthooks::AgentHooks, &chord::Chord, &flyto::Flyto, &jcli::Jcli];
+pub static DIALECTS: &[&dyn Dialect] =
+    &[&agenthooks::AgentHooks, &chord::Chord, &flyto::Flyto, &jcli::Jcli, &openclaw::OpenClaw];
 
 /// The dialect of that name.
 #[must_use]

@@ -1,0 +1,100 @@
+//! OpenClaw: JavaScript plugins that register handlers with `api.on`.
+//!
+//! The rooms, in the order in which a plugin passes them: `config` says which plugins are meant and how, `places` finds
+//! them, `package` reads what they say of themselves, `entry` chooses the file, `safety`, `content` and `schema` check
+//! it, and `set` puts together what a worker is to load. `script` is that worker. From what it says, `registered` makes
+//! hooks: `event` and `context` are what a handler is called with, `ensembles` is what the answers of several handlers
+//! come to, `failure` how it is put when one fails; `handler` joins these behind the trait, and `catalogue` is the table
+//! of hooks. Numbers such as OC-49 are those of the dialect's specification.
+//!
+//! Everything that happens in JavaScript is the worker's business: which registrations there are, which of two that
+//! conflict stays, and whether what a handler returned can be read.
+
+mod catalogue;
+mod config;
+mod content;
+mod context;
+mod derived;
+mod ensembles;
+mod entry;
+mod event;
+mod failure;
+mod fields;
+mod findings;
+mod handler;
+mod json5;
+mod matcher;
+mod package;
+mod places;
+mod registered;
+mod safety;
+mod schema;
+mod script;
+mod set;
+
+#[cfg(test)]
+mod samples;
+
+use std::time::Duration;
+
+use lineside_core::Point as _;
+use lineside_core::PointInfo;
+use lineside_points::AfterToolError;
+use serde_json::{Map, Value};
+
+pub use script::SCRIPT;
+
+use self::config::Native;
+use self::findings::Findings;
+use crate::dialect::{Dialect, Loaded, LogTarget, Places, Plugins};
+
+/// The name of the dialect.
+pub const DIALECT: &str = "openclaw";
+
+/// Failures of handlers are told there (OC-55).
+const LOG: LogTarget = LogTarget::Stderr;
+
+/// What a call may take beyond its own time until its end is known. The exact deadline is that of the call.
+const MARGIN: Duration = Duration::from_millis(1500);
+
+/// The dialect `openclaw`.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenClaw;
+
+impl Dialect for OpenClaw {
+    fn name(&self) -> &'static str {
+        DIALECT
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        catalogue::names().collect()
+    }
+
+    fn load(&self, places: &Places) -> Loaded {
+        let mut findings = Findings::default();
+        let mut set = set::find(places, &Native::default(), &mut findings);
+        let inert = std::mem::take(&mut set.inert);
+        // OC-2
+        let plugins = (!set.plugins.is_empty()).then(|| Plugins {
+            worker: set.worker(places),
+            script: SCRIPT,
+            registered: Box::new(move |became| registered::read(&set.plugins, &set.config, became)),
+        });
+        let log = plugins.is_some().then_some(LOG);
+        Loaded { hooks: Vec::new(), diagnostics: findings.diagnostics, log, plugins, inert }
+    }
+
+    /// OC-35
+    fn point(&self, name: &str, payload: &Map<String, Value>) -> Option<&'static PointInfo> {
+        let row = catalogue::find(name)?;
+        let failed = payload.get("error").is_some_and(|error| !error.is_null());
+        let otherwise = row.points.iter().find(|point| **point == AfterToolError::INFO);
+        match otherwise {
+            Some(point) if failed => Some(point),
+            _ => row.points.first().copied(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

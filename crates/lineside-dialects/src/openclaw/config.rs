@@ -1,0 +1,262 @@
+//! The configuration: what its carriers say, joined, and what holds for one plugin (OC-13 to OC-16, OC-57).
+
+mod fields;
+mod section;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lineside_core::Layer;
+use lineside_core::worker::WorkerBounds;
+use serde_json::{Map, Value, json};
+
+pub(super) use self::section::Entry;
+use self::section::{Carrier, Rights, Section};
+use super::catalogue::Row;
+use super::findings::{About, Findings};
+use super::json5;
+use super::places::absolute;
+use crate::dialect::Places;
+
+/// The largest configuration file that is read.
+const LARGEST: u64 = 16 << 20;
+/// No call may take longer (OC-57).
+const LONGEST: Duration = Duration::from_millis(600_000);
+/// Calls without an answer that may be under way (OC-43).
+const MOST_UNTOLD: usize = 1024;
+/// OC-72
+const HELLO: Duration = Duration::from_secs(5);
+
+/// What other files than the dialect's own say of it: its sections in lineside's native configuration.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Native {
+    /// The administrator's.
+    pub(super) managed: Map<String, Value>,
+    /// The user's.
+    pub(super) user: Map<String, Value>,
+    /// The file that they are in.
+    pub(super) file: PathBuf,
+}
+
+/// The configuration.
+#[derive(Debug)]
+pub(super) struct Config {
+    /// The whole of `openclaw.json`.
+    pub(super) upstream: Map<String, Value>,
+    managed_paths: Vec<PathBuf>,
+    user: Section,
+    project: Section,
+    /// Ids that are named, and where.
+    named: Vec<(PathBuf, Named, String)>,
+}
+
+/// Under which key an id is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    Entries,
+    Allow,
+    Deny,
+}
+
+/// Reads the carriers.
+pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) -> Config {
+    let home = places.home();
+    let root = absolute(places.work_dir());
+    let mut config = Config {
+        upstream: Map::new(),
+        managed_paths: Vec::new(),
+        user: Section::default(),
+        project: Section::default(),
+        named: Vec::new(),
+    };
+    let start = home.unwrap_or(Path::new("/"));
+    let managed = Section::read(
+        &native.managed,
+        &Carrier { file: &native.file, base: start, home, rights: Rights::User },
+        findings,
+    );
+    config.name(&native.file, &managed);
+    config.managed_paths.clone_from(&managed.paths);
+    let mut user = Section { paths: Vec::new(), ..managed };
+    let own = Section::read(
+        &native.user,
+        &Carrier { file: &native.file, base: start, home, rights: Rights::User },
+        findings,
+    );
+    config.name(&native.file, &own);
+    user = user.over(own);
+    if let Some(home) = home {
+        let file = home.join(".openclaw/lineside.json");
+        let map = object(&file, findings);
+        let section = Section::read(
+            &map,
+            &Carrier { file: &file, base: home, home: Some(home), rights: Rights::User },
+            findings,
+        );
+        config.name(&file, &section);
+        user = user.over(section);
+        let file = home.join(".openclaw/openclaw.json");
+        let whole = object(&file, findings);
+        if let Some(Value::Object(plugins)) = whole.get("plugins") {
+            let section = Section::read(
+                plugins,
+                &Carrier { file: &file, base: home, home: Some(home), rights: Rights::Upstream },
+                findings,
+            );
+            config.name(&file, &section);
+            user = user.over(section);
+        }
+        config.upstream = whole;
+    }
+    config.user = user;
+    let file = root.join(".openclaw/lineside.json");
+    if home.is_none_or(|home| home != root) {
+        let map = object(&file, findings);
+        let carrier = Carrier { file: &file, base: &root, home, rights: Rights::Project };
+        let section = Section::read(&map, &carrier, findings);
+        config.name(&file, &section);
+        config.project = section;
+    }
+    config
+}
+
+/// The object that a file is; empty when it is absent or broken.
+fn object(file: &Path, findings: &mut Findings) -> Map<String, Value> {
+    let about = About::File(file.to_owned());
+    match json5::read(file, LARGEST) {
+        Ok(Some(Value::Object(map))) => return map,
+        Ok(Some(_)) => findings.error(&about, "the configuration must be an object"),
+        Ok(None) => {}
+        Err(error) => findings.error(&about, format!("failed to read the configuration: {error}")),
+    }
+    Map::new()
+}
+
+impl Config {
+    fn name(&mut self, file: &Path, section: &Section) {
+        let lists = [
+            (Named::Entries, section.entries.keys().collect::<Vec<_>>()),
+            (Named::Allow, section.allow.iter().collect()),
+            (Named::Deny, section.deny.iter().collect()),
+        ];
+        for (how, ids) in lists {
+            self.named.extend(ids.into_iter().map(|id| (file.to_owned(), how, id.clone())));
+        }
+    }
+
+    /// OC-4: the paths that are named, in load order.
+    pub(super) fn paths(&self, layer: Layer) -> &[PathBuf] {
+        match layer {
+            Layer::Managed => &self.managed_paths,
+            Layer::User => &self.user.paths,
+            Layer::Project | Layer::Session => &self.project.paths,
+        }
+    }
+
+    /// Whether any plugin is enabled (OC-14).
+    pub(super) fn is_on(&self) -> bool {
+        self.user.enabled != Some(false)
+    }
+
+    /// OC-14
+    pub(super) fn enables(&self, id: &str, layer: Layer) -> bool {
+        let has = |list: &[String]| list.iter().any(|other| other == id);
+        let denied = has(&self.user.deny) || (layer == Layer::Project && has(&self.project.deny));
+        let allowed = self.user.allow.is_empty() || has(&self.user.allow);
+        let entry = self.entry(id, layer);
+        self.is_on() && !denied && allowed && entry.enabled != Some(false)
+    }
+
+    /// What is said of a plugin. The project speaks of its own plugins, where the user says nothing (OC-16).
+    pub(super) fn entry(&self, id: &str, layer: Layer) -> Entry {
+        let user = self.user.entries.get(id).cloned().unwrap_or_default();
+        match self.project.entries.get(id) {
+            Some(project) if layer == Layer::Project => user.over(project.clone()),
+            _ => user,
+        }
+    }
+
+    /// What the project says of a plugin, which is trusted together with it (OC-12).
+    pub(super) fn of_project(&self, id: &str) -> Option<&Entry> {
+        self.project.entries.get(id)
+    }
+
+    /// OC-14, OC-16: ids that nobody has, and what the project says of plugins that are not its own.
+    pub(super) fn check_ids(
+        &self,
+        known: &BTreeSet<(String, Layer)>,
+        project_file: &Path,
+        findings: &mut Findings,
+    ) {
+        let mut told = BTreeSet::new();
+        for (file, how, id) in &self.named {
+            let about = About::File(file.clone());
+            let mut layers =
+                known.iter().filter(|(other, _)| other == id).map(|(_, layer)| *layer).peekable();
+            if layers.peek().is_none() {
+                if told.insert((file, id)) {
+                    findings.warning(&about, format!("plugin not found: {id}"));
+                }
+            } else if file == project_file && !layers.any(|layer| layer == Layer::Project) {
+                let key = match how {
+                    Named::Entries => "entries",
+                    Named::Allow => "allow",
+                    Named::Deny => "deny",
+                };
+                findings.warning(&about, format!("ignored in the project layer: {key}.{id}"));
+            }
+        }
+    }
+
+    /// OC-56
+    pub(super) fn closes(&self, row: &Row) -> bool {
+        let named = |section: &Section| section.fail_closed.contains(&row.name);
+        row.can_close() && (!self.catches_errors() || named(&self.user) || named(&self.project))
+    }
+
+    /// OC-16
+    pub(super) fn catches_errors(&self) -> bool {
+        self.user.catch_errors.unwrap_or(true)
+    }
+
+    /// OC-16
+    pub(super) fn node(&self) -> &str {
+        self.user.node.as_deref().unwrap_or("node")
+    }
+
+    /// OC-16
+    pub(super) fn memory_mb(&self) -> u64 {
+        self.user.memory_mb.unwrap_or(512)
+    }
+
+    /// OC-16, OC-68
+    pub(super) fn bounds(&self) -> WorkerBounds {
+        let time = |given: Option<u64>, default| Duration::from_millis(given.unwrap_or(default));
+        let frame = self.user.max_frame_bytes.unwrap_or(33_554_432);
+        WorkerBounds {
+            hello: HELLO,
+            load: time(self.user.load_timeout_ms, 10_000),
+            cancel: time(self.user.cancel_grace_ms, 1000),
+            shutdown: time(self.user.shutdown_grace_ms, 2000),
+            frame: usize::try_from(frame).unwrap_or(usize::MAX),
+            untold: MOST_UNTOLD,
+        }
+    }
+
+    /// OC-72
+    pub(super) fn reserved(&self) -> Value {
+        json!({ "commands": self.user.reserved_commands, "gatewayMethods": self.user.reserved_methods })
+    }
+}
+
+impl Entry {
+    /// OC-57: the first that is given, at most ten minutes.
+    pub(super) fn time(&self, row: &Row, registered: Option<u64>) -> Duration {
+        let said = self.timeouts.get(row.name).copied().or(self.timeout).or(registered);
+        said.map_or_else(|| row.timeout(), Duration::from_millis).min(LONGEST)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+//! One carrier of the configuration: its keys and their values (OC-13, OC-16).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::super::catalogue;
+use super::super::findings::Findings;
+use super::fields::{Fields, Unknown};
+
+/// The keys of upstream's.
+const UPSTREAM: [&str; 5] = ["enabled", "allow", "deny", "load", "entries"];
+/// All keys, those of OC-16 last.
+const KEYS: [&str; 15] = [
+    "enabled",
+    "allow",
+    "deny",
+    "load",
+    "entries",
+    "failClosed",
+    "catchErrors",
+    "node",
+    "memoryMb",
+    "loadTimeoutMs",
+    "cancelGraceMs",
+    "shutdownGraceMs",
+    "drainMs",
+    "maxFrameBytes",
+    "reserved",
+];
+/// What the project may set.
+const OF_PROJECT: [&str; 4] = ["load", "entries", "deny", "failClosed"];
+
+/// What a carrier may set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rights {
+    /// Everything, in upstream's own file.
+    Upstream,
+    /// Everything.
+    User,
+    /// Restrictions (OC-16).
+    Project,
+}
+
+/// What a carrier says; what it does not say is absent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Section {
+    pub(super) enabled: Option<bool>,
+    pub(super) allow: Vec<String>,
+    pub(super) deny: Vec<String>,
+    /// Absolute.
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) entries: BTreeMap<String, Entry>,
+    pub(super) fail_closed: Vec<&'static str>,
+    pub(super) catch_errors: Option<bool>,
+    pub(super) node: Option<String>,
+    pub(super) memory_mb: Option<u64>,
+    pub(super) load_timeout_ms: Option<u64>,
+    pub(super) cancel_grace_ms: Option<u64>,
+    pub(super) shutdown_grace_ms: Option<u64>,
+    pub(super) drain_ms: Option<u64>,
+    pub(super) max_frame_bytes: Option<u64>,
+    pub(super) reserved_commands: Vec<String>,
+    pub(super) reserved_methods: Vec<String>,
+}
+
+/// What is said of one plugin.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in super::super) struct Entry {
+    pub(in super::super) enabled: Option<bool>,
+    pub(in super::super) config: Option<Map<String, Value>>,
+    /// Milliseconds, for each of its hooks.
+    pub(in super::super) timeout: Option<u64>,
+    /// Milliseconds, by hook.
+    pub(in super::super) timeouts: BTreeMap<&'static str, u64>,
+    pub(in super::super) allow_prompt_injection: Option<bool>,
+    pub(in super::super) allow_conversation_access: Option<bool>,
+}
+
+/// Where a carrier stands and from where its paths start.
+pub(super) struct Carrier<'a> {
+    pub(super) file: &'a Path,
+    pub(super) base: &'a Path,
+    pub(super) home: Option<&'a Path>,
+    pub(super) rights: Rights,
+}
+
+impl Section {
+    /// Reads a carrier.
+    pub(super) fn read(map: &Map<String, Value>, carrier: &Carrier<'_>, findings: &mut Findings) -> Self {
+        let (place, unknown) = match carrier.rights {
+            Rights::Upstream => ("plugins.", Unknown::Passed),
+            Rights::User | Rights::Project => ("", Unknown::Warned),
+        };
+        let allowed = |key: &str| match carrier.rights {
+            Rights::Upstream => UPSTREAM.contains(&key),
+            Rights::User => true,
+            Rights::Project => OF_PROJECT.contains(&key),
+        };
+        let whole = Fields::top(map, place, unknown, carrier.file);
+        whole.only(&KEYS, findings);
+        if carrier.rights == Rights::Project {
+            for key in whole.keys().filter(|key| KEYS.contains(&key.as_str()) && !allowed(key)) {
+                findings.warning(&whole.about(), format!("ignored in the project layer: {key}"));
+            }
+        }
+        let read: Map<String, Value> = map
+            .iter()
+            .filter(|(key, _)| allowed(key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        Self::read_fields(&Fields::top(&read, place, unknown, carrier.file), carrier, findings)
+    }
+
+    fn read_fields(fields: &Fields<'_>, carrier: &Carrier<'_>, findings: &mut Findings) -> Self {
+        let mut section = Self {
+            enabled: fields.flag("enabled", findings),
+            allow: fields.texts("allow", findings),
+            deny: fields.texts("deny", findings),
+            catch_errors: fields.flag("catchErrors", findings),
+            node: fields.text("node", findings).map(|node| program(&node, carrier.home)),
+            memory_mb: fields.count("memoryMb", findings),
+            load_timeout_ms: fields.count("loadTimeoutMs", findings),
+            cancel_grace_ms: fields.count("cancelGraceMs", findings),
+            shutdown_grace_ms: fields.count("shutdownGraceMs", findings),
+            drain_ms: fields.count("drainMs", findings),
+            max_frame_bytes: fields.count("maxFrameBytes", findings),
+            ..Self::default()
+        };
+        if let Some(load) = fields.object("load", findings) {
+            load.only(&["paths"], findings);
+            let written = load.texts("paths", findings);
+            section.paths = written.iter().map(|path| resolved(path, carrier)).collect();
+        }
+        if let Some(entries) = fields.object("entries", findings) {
+            for id in entries.keys() {
+                if let Some(entry) = entries.object(id, findings) {
+                    section.entries.insert(id.clone(), Entry::read(&entry, findings));
+                }
+            }
+        }
+        for hook in fields.texts("failClosed", findings) {
+            // OC-56
+            match catalogue::find(&hook) {
+                Some(row) if row.can_close() => section.fail_closed.push(row.name),
+                _ => findings.warning(&fields.about(), format!("failClosed has no effect on {hook}")),
+            }
+        }
+        if let Some(reserved) = fields.object("reserved", findings) {
+            reserved.only(&["commands", "gatewayMethods"], findings);
+            section.reserved_commands = reserved.texts("commands", findings);
+            section.reserved_methods = reserved.texts("gatewayMethods", findings);
+        }
+        section
+    }
+
+    /// OC-13: what `self` says wins; objects are joined key by key, lists are joined.
+    pub(super) fn over(mut self, lower: Self) -> Self {
+        self.allow.extend(lower.allow);
+        self.deny.extend(lower.deny);
+        self.paths.extend(lower.paths);
+        self.fail_closed.extend(lower.fail_closed);
+        self.reserved_commands.extend(lower.reserved_commands);
+        self.reserved_methods.extend(lower.reserved_methods);
+        for (id, entry) in lower.entries {
+            let higher = self.entries.remove(&id).unwrap_or_default();
+            self.entries.insert(id, higher.over(entry));
+        }
+        Self {
+            enabled: self.enabled.or(lower.enabled),
+            catch_errors: self.catch_errors.or(lower.catch_errors),
+            node: self.node.or(lower.node),
+            memory_mb: self.memory_mb.or(lower.memory_mb),
+            load_timeout_ms: self.load_timeout_ms.or(lower.load_timeout_ms),
+            cancel_grace_ms: self.cancel_grace_ms.or(lower.cancel_grace_ms),
+            shutdown_grace_ms: self.shutdown_grace_ms.or(lower.shutdown_grace_ms),
+            drain_ms: self.drain_ms.or(lower.drain_ms),
+            max_frame_bytes: self.max_frame_bytes.or(lower.max_frame_bytes),
+            ..self
+        }
+    }
+}
+
+impl Entry {
+    fn read(fields: &Fields<'_>, findings: &mut Findings) -> Self {
+        fields.only(&["enabled", "config", "hooks"], findings);
+        let mut entry = Self {
+            enabled: fields.flag("enabled", findings),
+            config: fields.map("config", findings).cloned(),
+            ..Self::default()
+        };
+        let Some(hooks) = fields.object("hooks", findings) else {
+            return entry;
+        };
+        let known = ["timeoutMs", "timeouts", "allowPromptInjection", "allowConversationAccess"];
+        hooks.only(&known, findings);
+        entry.timeout = hooks.count("timeoutMs", findings);
+        entry.allow_prompt_injection = hooks.flag("allowPromptInjection", findings);
+        entry.allow_conversation_access = hooks.flag("allowConversationAccess", findings);
+        if let Some(timeouts) = hooks.object("timeouts", findings) {
+            timeouts.only(&catalogue::names().collect::<Vec<_>>(), findings);
+            for hook in timeouts.keys().filter_map(|name| catalogue::find(name)) {
+                if let Some(time) = timeouts.count(hook.name, findings) {
+                    entry.timeouts.insert(hook.name, time);
+                }
+            }
+        }
+        entry
+    }
+
+    /// What `self` says wins.
+    pub(in super::super) fn over(self, lower: Self) -> Self {
+        let mut timeouts = lower.timeouts;
+        timeouts.extend(self.timeouts);
+        Self {
+            enabled: self.enabled.or(lower.enabled),
+            config: match (self.config, lower.config) {
+                (Some(higher), Some(lower)) => Some(joined(higher, lower)),
+                (higher, lower) => higher.or(lower),
+            },
+            timeout: self.timeout.or(lower.timeout),
+            timeouts,
+            allow_prompt_injection: self.allow_prompt_injection.or(lower.allow_prompt_injection),
+            allow_conversation_access: self.allow_conversation_access.or(lower.allow_conversation_access),
+        }
+    }
+}
+
+/// OC-13, for the configuration of a plugin.
+fn joined(mut higher: Map<String, Value>, lower: Map<String, Value>) -> Map<String, Value> {
+    for (key, below) in lower {
+        let value = match (higher.remove(&key), below) {
+            (None, below) => below,
+            (Some(Value::Object(above)), Value::Object(below)) => Value::Object(joined(above, below)),
+            (Some(Value::Array(mut above)), Value::Array(below)) => {
+                above.extend(below);
+                Value::Array(above)
+            }
+            (Some(above), _) => above,
+        };
+        higher.insert(key, value);
+    }
+    higher
+}
+
+/// OC-4
+fn resolved(path: &str, carrier: &Carrier<'_>) -> PathBuf {
+    match (path.strip_prefix("~/"), carrier.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => carrier.base.join(path),
+    }
+}
+
+fn program(node: &str, home: Option<&Path>) -> String {
+    match (node.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
+        _ => node.to_owned(),
+    }
+}

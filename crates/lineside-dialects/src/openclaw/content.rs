@@ -1,0 +1,92 @@
+//! What a plugin is made of, as a digest: trust is given to exactly that (OC-12, OC-60).
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+/// The digest of every regular file below a directory, by relative path and bytes, or of one file; and of what is said
+/// of the plugin beside it. A file that cannot be read counts as such.
+pub(super) fn digest(path: &Path, said: &str) -> String {
+    let mut hasher = Sha256::new();
+    if path.is_dir() {
+        below(path, &mut hasher, "");
+    } else {
+        file(path, &mut hasher);
+    }
+    field(&mut hasher, b"said", said.as_bytes());
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn below(directory: &Path, hasher: &mut Sha256, prefix: &str) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return field(hasher, b"unreadable", prefix.as_bytes());
+    };
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, name) = (entry.path(), entry.file_name());
+        let relative = format!("{prefix}{}", name.to_string_lossy());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => below(&path, hasher, &format!("{relative}/")),
+            Ok(kind) if kind.is_file() => {
+                field(hasher, b"file", name.as_encoded_bytes());
+                field(hasher, b"path", relative.as_bytes());
+                file(&path, hasher);
+            }
+            // What a link leads to is not below the directory; that it leads there is.
+            Ok(kind) if kind.is_symlink() => {
+                field(hasher, b"link", relative.as_bytes());
+                let target = fs::read_link(&path).unwrap_or_default();
+                field(hasher, b"to", target.as_os_str().as_encoded_bytes());
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+/// The bytes of a file, whose number comes after them.
+fn file(path: &Path, hasher: &mut Sha256) {
+    let copied = File::open(path).and_then(|mut file| io::copy(&mut file, hasher));
+    match copied {
+        Ok(bytes) => field(hasher, b"bytes", &bytes.to_be_bytes()),
+        Err(_) => field(hasher, b"unreadable", b""),
+    }
+}
+
+fn field(hasher: &mut Sha256, name: &[u8], value: &[u8]) {
+    for part in [name, value] {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::digest;
+
+    #[test]
+    fn whatever_changes_in_a_plugin_changes_its_digest() {
+        // OC-12
+        let room = tempfile::tempdir().unwrap();
+        let root = room.path().join("p");
+        fs::create_dir_all(root.join("src")).unwrap();
+        fs::write(root.join("index.mjs"), "a").unwrap();
+        fs::write(root.join("src/b.mjs"), "b").unwrap();
+        let first = digest(&root, "");
+        assert_eq!(first, digest(&root, ""));
+        let mut seen = vec![first, digest(&root, "{\"enabled\":true}")];
+        fs::write(root.join("src/b.mjs"), "c").unwrap();
+        seen.push(digest(&root, ""));
+        fs::rename(root.join("src/b.mjs"), root.join("src/d.mjs")).unwrap();
+        seen.push(digest(&root, ""));
+        fs::write(root.join("README.md"), "").unwrap();
+        seen.push(digest(&root, ""));
+        seen.push(digest(&root.join("index.mjs"), ""));
+        let different: std::collections::BTreeSet<_> = seen.iter().collect();
+        assert_eq!(different.len(), seen.len());
+    }
+}

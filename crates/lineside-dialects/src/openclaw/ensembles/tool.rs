@@ -1,0 +1,81 @@
+//! Before a tool call: parameters and approvals (OC-49, OC-50).
+
+use lineside_core::ensemble::Sees;
+use lineside_core::receipt::By;
+use lineside_core::{Answer, AnyEvent, Ensemble, Verdict};
+use serde_json::{Map, Value};
+
+use super::member::{Given, Member};
+
+/// Under which name an approval goes to the host.
+const APPROVAL: &str = "openclaw.approval";
+
+/// The handlers of `before_tool_call`.
+#[derive(Debug, Default)]
+pub(super) struct ToolCalls;
+
+impl Ensemble for ToolCalls {
+    fn sees(&self) -> Sees {
+        Sees::First
+    }
+
+    fn judges_again(&self) -> bool {
+        false
+    }
+
+    fn settle(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+        let mut given = match Given::read(given) {
+            Ok(given) => given,
+            Err(blocked) => return blocked,
+        };
+        let members = std::mem::take(&mut given.members);
+        let object = |member: &Member, field: &str| member.fields.get(field)?.as_object().cloned();
+        let approval = members.iter().find_map(|(place, member)| {
+            Some((*place, member.plugin.clone(), object(member, "requireApproval")?))
+        });
+        // What a person was asked about does not change any more.
+        let last = approval.as_ref().map_or(usize::MAX, |(place, ..)| *place);
+        let standing = members.iter().filter(|(place, _)| *place <= last);
+        let params =
+            standing.filter_map(|(place, member)| Some((*place, object(member, "params")?))).next_back();
+        if let Some((place, params)) = params
+            && let Some(answer) = given.at(place)
+        {
+            let amendment = std::mem::take(&mut answer.amendment);
+            answer.amendment = amendment.with("tool_input", merged(event, params));
+        }
+        if let Some((place, plugin, mut approval)) = approval
+            && let Some(answer) = given.at(place)
+        {
+            answer.verdict = Verdict::ask(reason(&approval));
+            approval.insert("pluginId".to_owned(), plugin.into());
+            answer.extra.insert(APPROVAL.to_owned(), approval.into());
+        }
+        given.answers
+    }
+}
+
+/// The fields of the tool input, replaced and completed by those given, one level deep.
+fn merged(event: &AnyEvent, params: Map<String, Value>) -> Value {
+    match event.payload().value("tool_input") {
+        Some(Value::Object(original)) => {
+            let mut merged = original.clone();
+            merged.extend(params);
+            merged.into()
+        }
+        _ => params.into(),
+    }
+}
+
+/// OC-50
+fn reason(approval: &Map<String, Value>) -> String {
+    let text = |name: &str| approval.get(name)?.as_str().filter(|text| !text.trim().is_empty());
+    match (text("title"), text("description")) {
+        (Some(title), Some(description)) => format!("{title}: {description}"),
+        (Some(one), None) | (None, Some(one)) => one.to_owned(),
+        (None, None) => "Plugin approval required".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

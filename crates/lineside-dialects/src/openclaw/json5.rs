@@ -1,0 +1,188 @@
+//! Reading JSON5 within bounds: files of people, with comments and trailing commas.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
+
+use lineside_core::json::DEEPEST;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Why a file has no value.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReadFileError {
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    #[error("it is not a file")]
+    NoFile,
+    #[error("it is larger than {0} bytes")]
+    TooLarge(u64),
+    #[error("it is not UTF-8")]
+    Encoding,
+    #[error("{0}")]
+    Syntax(String),
+}
+
+/// The text of a file of at most so many bytes; nothing when there is none.
+pub(super) fn text(file: &Path, most: u64) -> Result<Option<String>, ReadFileError> {
+    let found = match fs::metadata(file) {
+        Ok(found) => found,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    // Opening a pipe would wait for somebody to write.
+    if !found.is_file() {
+        return Err(ReadFileError::NoFile);
+    }
+    let mut bytes = Vec::new();
+    File::open(file)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(ReadFileError::TooLarge(most));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| ReadFileError::Encoding)
+}
+
+/// The value of a JSON5 file; nothing when there is none.
+pub(super) fn read(file: &Path, most: u64) -> Result<Option<Value>, ReadFileError> {
+    match text(file, most)? {
+        Some(text) => parse(&text).map(Some).map_err(ReadFileError::Syntax),
+        None => Ok(None),
+    }
+}
+
+/// Reads one JSON5 value of at most 64 levels. Of two equal keys the last one counts, as in JSON5.
+pub(super) fn parse(text: &str) -> Result<Value, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    json5::from_str::<Whole>(text).map(|whole| whole.0).map_err(|error| error.to_string())
+}
+
+struct Whole(Value);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Bounded(0).deserialize(deserializer).map(Self)
+    }
+}
+
+/// A value at this depth.
+#[derive(Clone, Copy)]
+struct Bounded(u8);
+
+impl Bounded {
+    fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
+        if self.0 < DEEPEST {
+            Ok(Self(self.0 + 1))
+        } else {
+            Err(E::custom(format_args!("nested more than {DEEPEST} levels deep")))
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Bounded {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Bounded {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON5 value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number that is not finite"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let inner = self.deeper()?;
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(inner)? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let inner = self.deeper()?;
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let value = entries.next_value_seed(inner)?;
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, read};
+    use serde_json::json;
+
+    #[test]
+    fn what_people_write_is_read() {
+        // OC-6, OC-13
+        let text =
+            "\u{feff}{ // a comment\n id: 'x', /* b */ list: [1, -0x10, 1.5, null,], \"q\": \"\\u00e9\", }\n";
+        assert_eq!(parse(text).unwrap(), json!({"id": "x", "list": [1, -16, 1.5, null], "q": "é"}));
+    }
+
+    #[test]
+    fn what_cannot_be_json_is_refused() {
+        assert!(parse("{ a: Infinity }").unwrap_err().contains("finite"));
+        assert!(parse("{ a: 1 } { }").is_err());
+        assert!(parse("{ a: ").is_err());
+        assert!(parse("").is_err());
+        assert!(parse(&format!("{}1{}", "[".repeat(64), "]".repeat(64))).is_ok());
+        assert!(parse(&"[".repeat(100_000)).unwrap_err().contains("64 levels"));
+    }
+
+    #[test]
+    fn files_are_read_within_bounds() {
+        // OC-6
+        let room = tempfile::tempdir().unwrap();
+        let file = room.path().join("a.json");
+        assert!(read(&file, 4).unwrap().is_none());
+        std::fs::write(&file, "[12]").unwrap();
+        assert_eq!(read(&file, 4).unwrap(), Some(json!([12])));
+        assert!(read(&file, 3).unwrap_err().to_string().contains("larger than 3 bytes"));
+        assert!(read(room.path(), 3).unwrap_err().to_string().contains("not a file"));
+    }
+}

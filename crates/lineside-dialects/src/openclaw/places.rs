@@ -1,0 +1,153 @@
+//! Where plugins are (OC-4, OC-5).
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use lineside_core::Layer;
+
+use super::config::Config;
+use super::findings::{About, Findings};
+use super::package;
+use crate::dialect::Places;
+
+/// Directories of these names hold no plugin.
+const IGNORED: [&str; 10] =
+    [".git", ".hg", ".svn", ".turbo", ".yarn", ".yarn-cache", "build", "coverage", "dist", "node_modules"];
+
+/// Something that may be a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) layer: Layer,
+    /// Absolute; links are not resolved.
+    pub(super) path: PathBuf,
+    pub(super) kind: CandidateKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CandidateKind {
+    /// A directory with a manifest.
+    Directory,
+    /// A file that is a plugin by itself.
+    Standalone,
+}
+
+/// The candidates in load order.
+pub(super) fn find(places: &Places, config: &Config, findings: &mut Findings) -> Vec<Candidate> {
+    let home = places.home();
+    let project = absolute(places.work_dir());
+    let mut found = Found::default();
+    found.paths(config.paths(Layer::Managed), Layer::Managed, findings);
+    found.paths(config.paths(Layer::User), Layer::User, findings);
+    for (layer, root) in [(Layer::User, home), (Layer::Project, Some(project.as_path()))] {
+        if layer == Layer::Project {
+            found.paths(config.paths(layer), layer, findings);
+        }
+        for place in ["plugins", "extensions"] {
+            if let Some(root) = root {
+                found.directories(&root.join(".openclaw").join(place), layer);
+            }
+        }
+    }
+    found.candidates
+}
+
+#[derive(Default)]
+struct Found {
+    candidates: Vec<Candidate>,
+    /// A place that is named and looked into anyway holds its plugins once.
+    seen: HashSet<PathBuf>,
+}
+
+impl Found {
+    fn add(&mut self, layer: Layer, path: PathBuf, kind: CandidateKind) {
+        let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if self.seen.insert(real) {
+            self.candidates.push(Candidate { layer, path, kind });
+        }
+    }
+
+    fn directories(&mut self, place: &Path, layer: Layer) {
+        for path in sorted(place) {
+            if path.is_dir() && !is_ignored(&path) {
+                self.add(layer, path, CandidateKind::Directory);
+            }
+        }
+    }
+
+    fn paths(&mut self, paths: &[PathBuf], layer: Layer, findings: &mut Findings) {
+        for path in paths {
+            let path = tidy(path);
+            if path.is_dir() {
+                if package::is_plugin(&path) {
+                    self.add(layer, path, CandidateKind::Directory);
+                    continue;
+                }
+                for inside in sorted(&path) {
+                    if inside.is_dir() && !is_ignored(&inside) {
+                        self.add(layer, inside, CandidateKind::Directory);
+                    } else if inside.is_file() && is_script(&inside) {
+                        self.add(layer, inside, CandidateKind::Standalone);
+                    }
+                }
+            } else if path.is_file() && is_script(&path) {
+                self.add(layer, path, CandidateKind::Standalone);
+            } else {
+                let fault = if path.exists() {
+                    "plugin path is not a supported file"
+                } else {
+                    "plugin path not found"
+                };
+                let about = About::Directory(path.clone());
+                findings.error(&about, format!("{fault}: {}", path.display()));
+            }
+        }
+    }
+}
+
+/// What lies in a directory, in the byte order of the names; nothing if it cannot be read.
+fn sorted(place: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(place) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort_by(|a, b| bytes(a).cmp(bytes(b)));
+    paths
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.file_name().map_or(&[], OsStr::as_encoded_bytes)
+}
+
+fn is_ignored(directory: &Path) -> bool {
+    let name = name_of(directory).to_lowercase();
+    IGNORED.contains(&name.as_str())
+        || name.ends_with(".bak")
+        || name.contains(".backup-")
+        || name.contains(".disabled")
+}
+
+fn is_script(file: &Path) -> bool {
+    let name = name_of(file);
+    let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    ends(&[".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"])
+        && !ends(&[".d.ts", ".d.mts", ".d.cts"])
+        && !name.contains(".test.")
+}
+
+pub(super) fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The path without `.`; a `..` stays, because what is before it may be a link.
+pub(super) fn tidy(path: &Path) -> PathBuf {
+    path.components().filter(|part| *part != Component::CurDir).collect()
+}
+
+#[cfg(test)]
+mod tests;
