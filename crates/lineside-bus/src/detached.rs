@@ -1,6 +1,9 @@
 //! Hooks that nobody waits for: started, held for later, and reported when they have ended.
 
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use lineside_core::budget::Bound;
@@ -30,28 +33,42 @@ pub(crate) struct Errand {
 }
 
 impl Errand {
-    /// Starts it, at once or when the one before it in its lane is over. Gives what tells when it is over.
-    pub(crate) fn start(self, event: AnyEvent, after: Option<CancellationToken>) -> CancellationToken {
-        let done = CancellationToken::new();
+    /// Starts it. It begins when the one before it in its lane is over, and in any case after those that were started
+    /// before it for the same event.
+    pub(crate) fn start(self, event: AnyEvent, turn: Beginning) -> Started {
+        let Beginning { after, behind } = turn;
+        let (done, begun) = (CancellationToken::new(), CancellationToken::new());
         let background = Arc::clone(self.session.node().background());
         let join = if self.hook.part == Part::Told { self.hook.join } else { Join::Background };
         let cut = Report { errand: self.clone(), event: event.clone() };
         // What can start at once is called at once, so that hooks that queue for something do so in their order.
         let called = after.is_none().then(|| self.call(&event));
+        let started = Started { done: done.clone(), begun: begun.clone() };
+        let begun = begun.drop_guard();
         let work = async move {
-            let (call, began) = match (called, after) {
-                (Some(called), _) => called,
+            let (mut call, began) = match (called, after) {
+                (Some(called), _) => {
+                    if let Some(behind) = behind {
+                        behind.cancelled().await;
+                    }
+                    called
+                }
                 (None, Some(after)) => {
                     after.cancelled().await;
                     self.call(&event)
                 }
                 (None, None) => return,
             };
-            let result = call.await;
+            let at_once = poll_fn(|cx| Poll::Ready(Pin::new(&mut call).poll(cx))).await;
+            drop(begun);
+            let result = match at_once {
+                Poll::Ready(result) => result,
+                Poll::Pending => call.await,
+            };
             Report { errand: self, event }.send(result, began.elapsed());
         };
-        background.spawn(join, done.clone(), work, move || cut.cut_short());
-        done
+        background.spawn(join, done, work, move || cut.cut_short());
+        started
     }
 
     fn call(&self, event: &AnyEvent) -> (Guarded, Instant) {
@@ -63,21 +80,48 @@ impl Errand {
     }
 }
 
-/// The lanes of one event: the last hook of each dialect whose hooks run one after another.
+/// What a hook waits for before it begins.
 #[derive(Default)]
-pub(crate) struct Lanes(Vec<(&'static str, CancellationToken)>);
+pub(crate) struct Beginning {
+    /// The end of the one before it in its lane.
+    after: Option<CancellationToken>,
+    /// The beginning of the one that was started before it for the same event.
+    behind: Option<CancellationToken>,
+}
+
+/// A hook that was started: what tells when it is over, and when it has begun.
+pub(crate) struct Started {
+    done: CancellationToken,
+    begun: CancellationToken,
+}
+
+/// The hooks of one event that nobody waits for: they begin in order, and those of a lane run one after another.
+#[derive(Default)]
+pub(crate) struct Lanes {
+    /// The last hook of each dialect whose hooks run one after another.
+    last: Vec<(&'static str, CancellationToken)>,
+    begun: Option<CancellationToken>,
+}
 
 impl Lanes {
-    /// Starts a hook behind those that were started before it in its lane, if it has one.
+    /// Starts a hook behind those that were started before it.
     pub(crate) fn start(&mut self, errand: Errand, event: AnyEvent) {
         let dialect = errand.hook.dialect;
+        let behind = self.begun.take();
         if errand.hook.lane == Lane::Own {
-            errand.start(event, None);
+            let started = errand.start(event, Beginning { after: None, behind });
+            self.begun = Some(started.begun);
             return;
         }
-        match self.0.iter_mut().find(|(other, _)| *other == dialect) {
-            Some((_, last)) => *last = errand.start(event, Some(last.clone())),
-            None => self.0.push((dialect, errand.start(event, None))),
+        let lane = self.last.iter().position(|(other, _)| *other == dialect);
+        let after = lane.and_then(|lane| self.last.get(lane)).map(|(_, last)| last.clone());
+        let waits = after.is_some();
+        let started = errand.start(event, Beginning { after, behind: behind.clone() });
+        // One that waits for its lane holds nobody up.
+        self.begun = if waits { behind } else { Some(started.begun) };
+        match lane.and_then(|lane| self.last.get_mut(lane)) {
+            Some((_, last)) => *last = started.done,
+            None => self.last.push((dialect, started.done)),
         }
     }
 }
@@ -115,7 +159,7 @@ impl Ticket {
             hook: Arc::clone(&errand.hook),
             skipped: None,
         });
-        errand.start(event, None);
+        errand.start(event, Beginning::default());
     }
 
     /// Does not run for this event after all.

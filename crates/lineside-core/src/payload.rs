@@ -104,6 +104,9 @@ impl Probe for String {
 }
 
 impl Probe for Value {
+    fn text(&self) -> Option<&str> {
+        self.as_str()
+    }
     fn value(&self) -> Option<&Value> {
         Some(self)
     }

@@ -1,5 +1,7 @@
 //! The agent wants to stop.
 
+use serde_json::Value;
+
 use crate::declare::points;
 
 points! {
@@ -10,8 +12,8 @@ points! {
             stop_active: bool;
         }
         may {
-            /// What it said last.
-            output: String;
+            /// What it said last: text, or the host's own structure.
+            output: Value;
             /// Why it stops.
             reason: String;
         }

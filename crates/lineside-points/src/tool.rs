@@ -73,12 +73,12 @@ points! {
     }
 
     /// A tool has failed. A block withholds the error and puts the reason in its place.
-    AfterToolError = "after_tool_error", After, amend AfterToolErrorAmendment [error: String] {
+    AfterToolError = "after_tool_error", After, amend AfterToolErrorAmendment [error: Value] {
         needs {
             /// The tool.
             tool_name: String;
-            /// How it failed.
-            error: String;
+            /// How it failed: text, or the host's own structure.
+            error: Value;
         }
         may {
             /// What it was called with.
