@@ -21,6 +21,13 @@ impl RawObject {
             .map(|(_, value)| &**value)
     }
 
+    /// The last value of a field whose name is this one but for the case of ASCII letters, and that is not null.
+    #[must_use]
+    pub fn last_ignoring_case(&self, name: &str) -> Option<&RawValue> {
+        let (_, value) = self.0.iter().rfind(|(field, _)| field.eq_ignore_ascii_case(name))?;
+        (value.get() != "null").then_some(value)
+    }
+
     /// The value of a field that may be there once; absent when it is null.
     ///
     /// # Errors
@@ -104,5 +111,13 @@ mod tests {
         assert_eq!(object.one("c").unwrap().map(|value| (value.get(), string(value))), Some(("1e999", None)));
         assert_eq!(object.one("d").unwrap().and_then(string).as_deref(), Some("é"));
         assert!(serde_json::from_str::<RawObject>("[]").is_err());
+    }
+
+    #[test]
+    fn the_last_field_of_a_name_counts_where_case_does_not() {
+        let object: RawObject =
+            serde_json::from_str(r#"{"a": 1, "A": 2, "a": 3, "b": 4, "B": null}"#).unwrap();
+        let last = |name| object.last_ignoring_case(name).map(|value| value.get());
+        assert_eq!((last("A"), last("b"), last("c")), (Some("3"), None, None));
     }
 }

@@ -21,18 +21,15 @@ enum Action {
 ///
 /// # Errors
 /// It breaks the shape of the point; nothing of it counts.
-pub(super) fn answer(
-    point: &ChordPoint,
-    event: &AnyEvent,
-    mut reply: Reply,
-) -> Result<Answer, ReadOutputError> {
-    let action = action(&mut reply)?;
+pub(super) fn answer(point: &ChordPoint, event: &AnyEvent, reply: &Reply) -> Result<Answer, ReadOutputError> {
+    let action = action(reply)?;
     let message = reply.string("message")?.filter(|message| !message.trim().is_empty());
     if action == Action::Block {
         return Ok(block(message.unwrap_or_else(|| no_reason(point))));
     }
     let mut answer = Answer::default();
-    if let (Action::Modify, Some(new)) = (action, reply.take("data")) {
+    let new = if action == Action::Modify { reply.value("data")? } else { None };
+    if let Some(new) = new {
         let Value::Object(new) = new else {
             return Err(wrong("data", &new, "an object"));
         };
@@ -65,8 +62,8 @@ fn no_reason(point: &ChordPoint) -> String {
     }
 }
 
-fn action(reply: &mut Reply) -> Result<Action, ReadOutputError> {
-    let Some(action) = reply.take("action") else { return Ok(Action::Continue) };
+fn action(reply: &Reply) -> Result<Action, ReadOutputError> {
+    let Some(action) = reply.value("action")? else { return Ok(Action::Continue) };
     match action.as_str() {
         Some("continue") => Ok(Action::Continue),
         Some("block") => Ok(Action::Block),

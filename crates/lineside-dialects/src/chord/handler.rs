@@ -107,10 +107,10 @@ impl Handler for Hook {
             // CH-40
             Class::Observer => Ok(Answer::default()),
             Class::Sync => {
-                Reply::read(&ended.stdout).and_then(|reply| effects::answer(self.point, event, reply))
+                Reply::read(&ended.stdout).and_then(|reply| effects::answer(self.point, event, &reply))
             }
             Class::Automation => {
-                Reply::read(&ended.stdout).and_then(|reply| self.report.answer(&self.name, reply))
+                Reply::read(&ended.stdout).and_then(|reply| self.report.answer(&self.name, &reply))
             }
         };
         let mut answer = read.map_err(|error| ending::unreadable(&error, ended))?;

@@ -3,15 +3,15 @@
 use std::fmt;
 
 use lineside_core::invocation::Captured;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::raw_object::RawObject;
 use crate::text::{in_one_line, truncated};
 
-/// The keys of an object and their values, in order.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Reply(Vec<(String, Value)>);
+/// The object that a hook has printed, if it has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reply(Option<RawObject>);
 
 /// Why output cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,26 +57,27 @@ impl Reply {
             match value.chars().next() {
                 Some('[') => return Err(ReadOutputError::Array),
                 Some('{') if object.is_some() => return Err(ReadOutputError::SecondObject),
-                Some('{') => object = Some(serde_json::from_str::<Self>(value).map_err(not_json)?),
+                Some('{') => object = Some(serde_json::from_str::<RawObject>(value).map_err(not_json)?),
                 _ => {}
             }
         }
         match object {
-            Some(object) => Ok(object),
+            Some(object) => Ok(Self(Some(object))),
             None if only_nulls => Ok(Self::default()),
             None => Err(ReadOutputError::NoObject),
         }
     }
 
-    /// The value of a key. Its case does not matter, the last one counts, and null is as good as absent.
-    pub(super) fn take(&mut self, key: &str) -> Option<Value> {
-        let at = self.0.iter().rposition(|(name, _)| name.eq_ignore_ascii_case(key))?;
-        Some(self.0.remove(at).1).filter(|value| !value.is_null())
+    /// The value of a key. Its case does not matter, the last one counts, and null is as good as absent. What nobody
+    /// asks for may be nested as deeply as it likes.
+    pub(super) fn value(&self, key: &str) -> Result<Option<Value>, ReadOutputError> {
+        let value = self.0.as_ref().and_then(|object| object.last_ignoring_case(key));
+        value.map(|value| serde_json::from_str(value.get()).map_err(not_json)).transpose()
     }
 
     /// The value of a key that is a string.
-    pub(super) fn string(&mut self, key: &'static str) -> Result<Option<String>, ReadOutputError> {
-        match self.take(key) {
+    pub(super) fn string(&self, key: &'static str) -> Result<Option<String>, ReadOutputError> {
+        match self.value(key)? {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(other) => Err(wrong(key, &other, "a string")),
@@ -84,8 +85,8 @@ impl Reply {
     }
 
     /// The value of a key that is a boolean; false when it is absent.
-    pub(super) fn boolean(&mut self, key: &'static str) -> Result<bool, ReadOutputError> {
-        match self.take(key) {
+    pub(super) fn boolean(&self, key: &'static str) -> Result<bool, ReadOutputError> {
+        match self.value(key)? {
             None => Ok(false),
             Some(Value::Bool(value)) => Ok(value),
             Some(other) => Err(wrong(key, &other, "a boolean")),
@@ -136,28 +137,6 @@ fn unit(escape: &str) -> Option<u32> {
         u32::from_str_radix(digits, 16).ok()
     } else {
         None
-    }
-}
-
-impl<'de> Deserialize<'de> for Reply {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Reply;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Reply, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Reply(entries))
-            }
-        }
-        deserializer.deserialize_map(Entries)
     }
 }
 

@@ -54,7 +54,7 @@ impl Report {
     ///
     /// # Errors
     /// A key has a value that it cannot have.
-    pub(super) fn answer(&self, name: &str, reply: Reply) -> Result<Answer, ReadOutputError> {
+    pub(super) fn answer(&self, name: &str, reply: &Reply) -> Result<Answer, ReadOutputError> {
         let result = Reported::read(reply)?;
         let mut answer = Answer::default();
         if self.appends(&result) {
@@ -142,8 +142,8 @@ impl Report {
 
 impl Reported {
     /// CH-39
-    fn read(mut reply: Reply) -> Result<Self, ReadOutputError> {
-        let failed = match reply.take("status") {
+    fn read(reply: &Reply) -> Result<Self, ReadOutputError> {
+        let failed = match reply.value("status")? {
             None => false,
             Some(status) => match status.as_str() {
                 Some("success") => false,

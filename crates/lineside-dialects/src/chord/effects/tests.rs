@@ -15,7 +15,7 @@ fn said(event: &AnyEvent, result: &Value) -> Result<Answer, String> {
         _ => "on_before_tool_result_append",
     };
     let reply = Reply::read(&captured(&result.to_string())).unwrap();
-    answer(points::find(point).unwrap(), event, reply).map_err(|error| error.to_string())
+    answer(points::find(point).unwrap(), event, &reply).map_err(|error| error.to_string())
 }
 
 /// The amended fields and the remarks that `data` comes to.

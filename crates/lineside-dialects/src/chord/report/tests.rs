@@ -44,7 +44,7 @@ fn a_body_is_cut_at_lines_and_characters() {
 }
 
 fn context(report: Report, stdout: &str) -> Option<String> {
-    let mut answer = report.answer("h", Reply::read(&captured(stdout)).unwrap()).unwrap();
+    let mut answer = report.answer("h", &Reply::read(&captured(stdout)).unwrap()).unwrap();
     assert!(answer.context.iter().all(|append| append.role == Role::System));
     answer.context.pop().map(|append| append.text)
 }
@@ -88,7 +88,7 @@ fn the_policy_decides_who_is_told() {
         (Some(Disposal::AlwaysAppend), asks, true, true),
     ] {
         let report = Report { disposal, ..PLAIN };
-        let answer = report.answer("h", Reply::read(&captured(stdout)).unwrap()).unwrap();
+        let answer = report.answer("h", &Reply::read(&captured(stdout)).unwrap()).unwrap();
         assert_eq!(answer.context.len(), usize::from(appended), "{disposal:?} {stdout}");
         assert_eq!(answer.notices.len(), usize::from(shown), "{disposal:?} {stdout}");
     }
@@ -99,7 +99,7 @@ fn the_message_for_the_user_has_a_level() {
     // CH-39, CH-57
     let check = |stdout: &str, level: NoticeLevel, text: &str| {
         let report = Report { disposal: Some(Disposal::NotifyOnly), ..PLAIN };
-        let mut answer = report.answer("h", Reply::read(&captured(stdout)).unwrap()).unwrap();
+        let mut answer = report.answer("h", &Reply::read(&captured(stdout)).unwrap()).unwrap();
         let notice = answer.notices.pop().unwrap();
         assert_eq!((notice.level, notice.text.as_str()), (level, text), "{stdout}");
     };
@@ -125,7 +125,7 @@ fn a_value_that_a_key_cannot_have_spoils_the_result() {
         (r#"{"append_context":"yes"}"#, "`append_context`"),
         (r#"{"notify":1}"#, "`notify`"),
     ] {
-        let error = PLAIN.answer("h", Reply::read(&captured(stdout)).unwrap()).unwrap_err();
+        let error = PLAIN.answer("h", &Reply::read(&captured(stdout)).unwrap()).unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
     }
 }
