@@ -68,6 +68,7 @@ impl Interceptor for Foreign {
         match &self.debouncer {
             Some(debouncer) => {
                 debouncer.hold(event, ticket);
+                self.attempts.tell(&Moment::Skipped { why: SkipReason::Debounced });
                 Ok(())
             }
             None => Err(ticket),
