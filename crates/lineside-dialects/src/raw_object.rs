@@ -117,7 +117,7 @@ mod tests {
     fn the_last_field_of_a_name_counts_where_case_does_not() {
         let object: RawObject =
             serde_json::from_str(r#"{"a": 1, "A": 2, "a": 3, "b": 4, "B": null}"#).unwrap();
-        let last = |name| object.last_ignoring_case(name).map(|value| value.get());
+        let last = |name| object.last_ignoring_case(name).map(serde_json::value::RawValue::get);
         assert_eq!((last("A"), last("b"), last("c")), (Some("3"), None, None));
     }
 }
