@@ -127,7 +127,8 @@ impl View<'_> {
             }
             Kind::SessionEnd => {
                 let stats = self.payload.get("stats");
-                let stat = |name| stats.and_then(|stats| stats.get(name)).cloned();
+                let stat =
+                    |name| stats.and_then(|stats| stats.get(name)).filter(|stat| !stat.is_null()).cloned();
                 self.of_session(fields)
                     .put("messageCount", stat("message_count").unwrap_or(0.into()))
                     .may("durationMs", stat("duration_ms"))
