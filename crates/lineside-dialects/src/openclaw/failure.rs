@@ -1,5 +1,6 @@
 //! How a failure of a handler is put: one line, without secrets (OC-54, OC-56, OC-58).
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use fancy_regex::Regex;
@@ -42,7 +43,7 @@ pub(super) fn one_line(message: &str) -> String {
     let redacted = SECRETS.iter().fold(message.to_owned(), |text, (pattern, by)| {
         pattern
             .try_replacen(&text, 0, by.as_str())
-            .map(|text| text.into_owned())
+            .map(Cow::into_owned)
             .unwrap_or_else(|_| REDACTED.to_owned())
     });
     let space = |c: char| c == ' ' || c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');

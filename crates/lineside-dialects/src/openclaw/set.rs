@@ -211,7 +211,7 @@ impl Draft {
                 return Accepted::Refused;
             }
         };
-        let load = self.load(&choice, manifest, &said, plugin_config);
+        let load = self.load(&choice, manifest, &said, &plugin_config);
         let of_project = (self.layer == Layer::Project).then(|| config.of_project(&self.id)).flatten();
         let beside = of_project.map_or_else(String::new, |entry| format!("{entry:?}"));
         let mut content = content::digest(&self.path, &beside);
@@ -235,7 +235,7 @@ impl Draft {
     }
 
     /// OC-73
-    fn load(&self, choice: &Choice, manifest: &Manifest, said: &config::Entry, config: Value) -> PluginLoad {
+    fn load(&self, choice: &Choice, manifest: &Manifest, said: &config::Entry, config: &Value) -> PluginLoad {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let frame = |loader: &str| {
             let mut frame = Map::new();

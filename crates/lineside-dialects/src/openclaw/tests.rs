@@ -1,1 +1,61 @@
-//! Tests.
+//! The dialect as a whole, without a worker.
+
+use lineside_core::worker::StartWorkerError;
+use serde_json::{Value, json};
+
+use super::samples::{Room, object};
+use super::{OpenClaw, SCRIPT};
+use crate::dialect::{Dialect as _, LogTarget, Trust, Why};
+
+#[test]
+fn without_plugins_there_is_no_worker() {
+    // OC-2
+    let room = Room::new(&[("home/.openclaw/lineside.json", "{ deny: ['off'] }")]);
+    room.plugin("home/.openclaw/plugins", "off");
+    let loaded = OpenClaw.load(&room.places(Trust::Granted));
+    assert!(loaded.plugins.is_none() && loaded.hooks.is_empty() && loaded.diagnostics.is_empty());
+    assert_eq!(loaded.log, None);
+    assert_eq!((loaded.inert[0].name.as_str(), loaded.inert[0].why), ("off", Why::Disabled));
+    room.plugin("project/.openclaw/plugins", "of-project");
+    assert!(OpenClaw.load(&room.places(Trust::Withheld)).plugins.is_none());
+}
+
+#[test]
+fn the_set_of_a_project_has_one_worker() {
+    // OC-17, OC-59
+    let room = Room::new(&[]);
+    room.plugin("home/.openclaw/plugins", "a");
+    room.plugin("project/.openclaw/plugins", "b");
+    let loaded = OpenClaw.load(&room.places(Trust::Granted));
+    assert_eq!(loaded.log, Some(LogTarget::Stderr));
+    let plugins = loaded.plugins.unwrap();
+    assert_eq!(plugins.script, SCRIPT);
+    let ids: Vec<_> = plugins.worker.plugins.iter().map(|plugin| plugin.id.as_str()).collect();
+    assert_eq!(ids, ["a", "b"]);
+    let after = (plugins.registered)(Err(StartWorkerError::NotFound { why: String::new() }));
+    assert_eq!((after.hooks.len(), after.diagnostics.len(), after.inert.len()), (0, 2, 2));
+    assert!(after.plugins.is_none());
+}
+
+#[test]
+fn every_hook_is_a_name_of_its_point() {
+    // OC-35
+    let point = |name: &str, payload: Value| OpenClaw.point(name, &object(payload)).map(|point| point.name);
+    assert_eq!(OpenClaw.names().len(), 20);
+    assert!(OpenClaw.names().iter().all(|name| point(name, json!({})).is_some()));
+    assert_eq!(point("before_agent_start", json!({})), Some("before_agent"));
+    assert_eq!(point("after_tool_call", json!({ "error": null })), Some("after_tool"));
+    assert_eq!(point("after_tool_call", json!({ "error": "e" })), Some("after_tool_error"));
+    // OC-36
+    assert_eq!(point("before_install", json!({})), None);
+}
+
+#[test]
+fn the_worker_knows_the_same_hooks() {
+    // OC-35, OC-36
+    let (_, catalogue) = SCRIPT.files.iter().find(|(path, _)| path.ends_with("catalogue.mjs")).unwrap();
+    let after = catalogue.split("FIRING = new Set([").nth(1).unwrap();
+    let firing = after.split(']').next().unwrap();
+    let names: Vec<_> = firing.split('\'').skip(1).step_by(2).collect();
+    assert_eq!(names, OpenClaw.names());
+}
