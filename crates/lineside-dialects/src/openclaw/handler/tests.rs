@@ -166,7 +166,12 @@ fn only_failures_are_logged() {
     let log = |ended: WorkerEnded| {
         let returned = Returned::Worker(ended);
         let result = handler.read(&tool(), &returned);
-        handler.log(&Moment::Finished { returned: Some(&returned), result: &result, took: Duration::ZERO })
+        handler.log(&Moment::Finished {
+            call: None,
+            returned: Some(&returned),
+            result: &result,
+            took: Duration::ZERO,
+        })
     };
     assert_eq!(log(failed("a\tb")), ["[hooks] agent_end handler from p failed: a b"]);
     assert_eq!(log(WorkerEnded::Returned(None)), Vec::<String>::new());
