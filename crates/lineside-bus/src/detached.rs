@@ -2,7 +2,7 @@
 
 use std::future::{Future as _, poll_fn};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said,
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::cx::Cx;
+use crate::cx::{ChainTime, Cx};
 use crate::guard::{Guarded, Time};
 use crate::interceptor::Interceptor;
 use crate::mailbox::{ContextMessage, Order};
@@ -30,6 +30,8 @@ pub(crate) struct Errand {
     pub(crate) place: u16,
     pub(crate) run: Arc<dyn Interceptor>,
     pub(crate) cause: Cause,
+    /// Until when hooks of its lane may be started, where its ensemble bounds that; set by the first of them.
+    pub(crate) chain: Arc<OnceLock<ChainTime>>,
 }
 
 impl Errand {
@@ -75,7 +77,9 @@ impl Errand {
         let began = Instant::now();
         let granted = self.hook.timeout;
         let time = Time { granted, bound: Bound::Hook, deadline: began + granted };
-        let cx = Cx::new(self.session.clone(), self.cause, time.deadline);
+        let bound = self.hook.ensemble.as_ref().and_then(|ensemble| ensemble.time());
+        let chain = bound.map(|whole| *self.chain.get_or_init(|| ChainTime { ends: began + whole, whole }));
+        let cx = Cx::new(self.session.clone(), self.cause, time.deadline).within(chain);
         (Guarded::start(&*self.run, event, cx, time), began)
     }
 }
@@ -99,13 +103,13 @@ pub(crate) struct Started {
 #[derive(Default)]
 pub(crate) struct Lanes {
     /// The last hook of each dialect whose hooks run one after another.
-    last: Vec<(&'static str, CancellationToken)>,
+    last: Vec<(&'static str, CancellationToken, Arc<OnceLock<ChainTime>>)>,
     begun: Option<CancellationToken>,
 }
 
 impl Lanes {
     /// Starts a hook behind those that were started before it.
-    pub(crate) fn start(&mut self, errand: Errand, event: AnyEvent) {
+    pub(crate) fn start(&mut self, mut errand: Errand, event: AnyEvent) {
         let dialect = errand.hook.dialect;
         let behind = self.begun.take();
         if errand.hook.lane == Lane::Own {
@@ -113,15 +117,20 @@ impl Lanes {
             self.begun = Some(started.begun);
             return;
         }
-        let lane = self.last.iter().position(|(other, _)| *other == dialect);
-        let after = lane.and_then(|lane| self.last.get(lane)).map(|(_, last)| last.clone());
+        let lane = self.last.iter().position(|(other, ..)| *other == dialect);
+        let before = lane.and_then(|lane| self.last.get(lane));
+        let after = before.map(|(_, last, _)| last.clone());
+        if let Some((.., chain)) = before {
+            errand.chain = Arc::clone(chain);
+        }
+        let chain = Arc::clone(&errand.chain);
         let waits = after.is_some();
         let started = errand.start(event, Beginning { after, behind: behind.clone() });
         // One that waits for its lane holds nobody up.
         self.begun = if waits { behind } else { Some(started.begun) };
         match lane.and_then(|lane| self.last.get_mut(lane)) {
-            Some((_, last)) => *last = started.done,
-            None => self.last.push((dialect, started.done)),
+            Some((_, last, _)) => *last = started.done,
+            None => self.last.push((dialect, started.done, chain)),
         }
     }
 }

@@ -160,7 +160,7 @@ impl<'a> Turn<'a> {
 
     fn errand(&self, place: u16, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) -> Errand {
         let (session, hook, run) = (self.session.clone(), Arc::clone(hook), Arc::clone(run));
-        Errand { session, hook, place, run, cause: self.cause }
+        Errand { session, hook, place, run, cause: self.cause, chain: Arc::default() }
     }
 
     /// Decides whether a hook may start now, by the event as it stands or as it is `shown` to it; what it is not is

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use lineside::assembly::Report;
+use lineside::core::hook::LAST;
 use lineside::core::{Hook, Origin, Part};
 use lineside::dialects::{Inert, Why};
 use lineside::{Assembly, State};
@@ -167,7 +168,7 @@ fn page(hooks: Vec<Listed>, inert: &[(&'static str, Inert)], style: Style) -> Ve
             Cell::toned(point, Tone::Bold),
             Cell::new(listed.order.to_string()),
             Cell::new(&listed.hook.name),
-            Cell::new(listed.hook.priority.to_string()),
+            Cell::new(priority(&listed.hook)),
             Cell::new(listed.hook.layer.as_str()),
             Cell::new(listed.hook.dialect),
             Cell::new(&listed.trigger),
@@ -198,6 +199,11 @@ fn page(hooks: Vec<Listed>, inert: &[(&'static str, Inert)], style: Style) -> Ve
     let not = if inert.is_empty() { String::new() } else { format!(", {} that cannot run", inert.len()) };
     lines.push(format!("{}{not}", count(number, "hook")));
     lines
+}
+
+/// Its priority; the least one is a word.
+pub(crate) fn priority(hook: &Hook) -> String {
+    if hook.priority == LAST { "last".to_owned() } else { hook.priority.to_string() }
 }
 
 /// What a hook takes part in, and what its failure means where that matters.

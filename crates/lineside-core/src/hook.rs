@@ -174,6 +174,9 @@ pub trait Select: Send + Sync {
 /// The dialect of hooks that the program registers itself.
 pub const NATIVE: &str = "native";
 
+/// The priority of hooks that run after everything else.
+pub const LAST: i32 = i32::MIN;
+
 /// A hook, apart from how it is run.
 #[derive(Clone)]
 pub struct Hook {

@@ -30,11 +30,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::flow::{Retry, RetryAfter};
-use lineside_core::hook::{AfterBlock, Join, Lane, Select, Standby};
+use lineside_core::hook::{AfterBlock, Join, LAST, Lane, Select, Standby};
 use lineside_core::{Hook, Layer, OnFailure, Origin, Part, PointInfo, Reach, SkipReason};
 use serde_json::{Map, Value};
 
-pub use session::{Ask, RegisterSessionHookError, SessionHook, session_hook};
+pub use session::{Ask, RegisterSessionHookError, SessionHook, point_of, session_hook};
 
 use self::chain::Chain;
 use self::definition::{Definition, OnError, Run};
@@ -51,9 +51,6 @@ pub const DIALECT: &str = "jcli";
 /// What an attempt may take beyond its timeout until its end is known (JC-27: one second), and a little. The exact
 /// deadline is that of the invocation.
 const MARGIN: Duration = Duration::from_millis(1500);
-
-/// After everything else (JC-16).
-const LAST: i32 = i32::MIN;
 
 /// The dialect `jcli`.
 #[derive(Debug, Clone, Copy)]

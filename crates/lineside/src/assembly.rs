@@ -21,7 +21,7 @@ use crate::workers::Workers;
 pub struct Assembly {
     bus: Bus,
     pub(crate) outside: Outside,
-    keys: Keys,
+    pub(crate) keys: Keys,
     workers: Workers,
     dialects: Vec<&'static dyn Dialect>,
 }

@@ -34,6 +34,7 @@
 
 pub mod assembly;
 pub mod flyto;
+pub mod jcli;
 pub mod prelude;
 
 mod foreign;

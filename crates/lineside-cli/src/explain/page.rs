@@ -62,7 +62,7 @@ fn row(explained: &Explained) -> Vec<Cell> {
     vec![
         Cell::new(listed.order.to_string()),
         Cell::toned(&hook.name, Tone::Bold),
-        Cell::new(hook.priority.to_string()),
+        Cell::new(crate::list::priority(hook)),
         Cell::new(hook.layer.as_str()),
         Cell::new(hook.dialect),
         Cell::new(&listed.trigger),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::Layer;
 use lineside_core::hook::Standby;
 use lineside_core::nearest::nearest;
+use lineside_core::{Layer, PointInfo};
 
 use super::Declaration;
 use super::chain::Chain;
@@ -91,6 +91,21 @@ impl SessionHook {
     }
 }
 
+/// The point of an event.
+///
+/// # Errors
+/// No such event.
+pub fn point_of(event: &str) -> Result<&'static PointInfo, RegisterSessionHookError> {
+    events::find(event).map(|event| event.point).ok_or_else(|| unknown(event))
+}
+
+fn unknown(event: &str) -> RegisterSessionHookError {
+    RegisterSessionHookError::Event {
+        event: event.to_owned(),
+        nearest: nearest(event, events::names()).unwrap_or_default(),
+    }
+}
+
 /// The hook to be installed on a session. `index` is how many have been registered there for the event before; its name
 /// is made of it.
 ///
@@ -102,10 +117,7 @@ pub fn session_hook(
     hook: SessionHook,
     places: &Places,
 ) -> Result<ForeignHook, RegisterSessionHookError> {
-    let unknown = || RegisterSessionHookError::Event {
-        event: event.to_owned(),
-        nearest: nearest(event, events::names()).unwrap_or_default(),
-    };
+    let unknown = || unknown(event);
     let event = events::find(event).ok_or_else(unknown)?;
     let declaration = Declaration {
         name: format!("session:{index}").into(),

@@ -34,7 +34,7 @@ impl Page {
     }
 
     fn in_force(&self, point: &str, hook: &Hook) -> String {
-        let priority = if hook.part == Part::Observer { String::new() } else { hook.priority.to_string() };
+        let priority = if hook.part == Part::Observer { String::new() } else { crate::list::priority(hook) };
         let room = self.width.saturating_sub(POINT + PRIORITY + 2 + NAME);
         format!(
             "{}{}  {}{}",

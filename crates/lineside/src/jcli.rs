@@ -1,0 +1,49 @@
+//! Hooks of jcli that a programme registers for one session (JC-6).
+//!
+//! They run after those of the files, in the order of their registration, and end with the session. Numbers such as
+//! JC-6 are those of the dialect's specification.
+
+use std::sync::Arc;
+
+use lineside_bus::register::RegisterHookError;
+use lineside_bus::{Installed, Registration, Session};
+use lineside_dialects::Places;
+use lineside_dialects::jcli::{self, DIALECT, session_hook};
+
+pub use lineside_dialects::jcli::{Ask, RegisterSessionHookError, SessionHook};
+
+use crate::assembly::Assembly;
+use crate::foreign::Foreign;
+
+/// Why a hook cannot be registered for a session.
+#[derive(Debug, thiserror::Error)]
+pub enum RegisterJcliHookError {
+    /// What is asked for is no hook.
+    #[error(transparent)]
+    Hook(#[from] RegisterSessionHookError),
+    /// The bus does not take it.
+    #[error(transparent)]
+    Bus(#[from] RegisterHookError),
+}
+
+impl Assembly {
+    /// Registers a hook for one session and one event, in the words of jcli; its name is `session:<number>`, counted
+    /// from 0 for each point.
+    ///
+    /// # Errors
+    /// No such event, nothing to run, no time to do so, or more hooks than can be numbered.
+    pub fn jcli_hook(
+        &self,
+        session: &Session,
+        event: &str,
+        hook: SessionHook,
+        places: &Places,
+    ) -> Result<Registration, RegisterJcliHookError> {
+        let registered = session.of_dialect(DIALECT);
+        let point = jcli::point_of(event)?;
+        let before = registered.list().iter().filter(|(other, _)| *other == point).count();
+        let found = session_hook(event, before, hook, places)?;
+        let run = Foreign::new(&found, self.outside.clone(), self.keys.clone(), None);
+        Ok(registered.add(Installed { point, hook: found.hook, run: Arc::new(run) })?)
+    }
+}
