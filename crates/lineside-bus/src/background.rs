@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use lineside_core::SessionId;
 use lineside_core::hook::Join;
@@ -21,11 +22,22 @@ pub enum Release {
     All,
 }
 
+/// How a run that nobody waits for is waited for all the same.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    /// By the next model call.
+    pub(crate) join: Join,
+    /// By the end of the session, at most so long.
+    pub(crate) drain: Option<Duration>,
+}
+
 /// What a session runs without waiting for it.
 #[derive(Default)]
 pub(crate) struct Background {
     tracker: TaskTracker,
     cancel: CancellationToken,
+    /// The session is ending; what has a limit for that has it from now on.
+    ending: CancellationToken,
     finished: AtomicU64,
     cut_short: AtomicU64,
     joining: Mutex<HashMap<u64, CancellationToken>>,
@@ -38,12 +50,13 @@ impl Background {
     /// Starts `work`; `cut` runs instead of its end when the session ends first. `done` is cancelled when it is over.
     pub(crate) fn spawn(
         self: &Arc<Self>,
-        join: Join,
+        terms: Terms,
         done: CancellationToken,
         work: impl Future<Output = ()> + Send + 'static,
         cut: impl FnOnce() + Send + 'static,
     ) {
-        let cancel = self.cancel.clone();
+        let Terms { join, drain } = terms;
+        let (cancel, ending) = (self.cancel.clone(), self.ending.clone());
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         if join == Join::BeforeNextModel {
             lock(&self.joining).insert(number, done.clone());
@@ -51,7 +64,22 @@ impl Background {
         let over = Over { background: Arc::clone(self), number, done };
         self.tracker.spawn(async move {
             let _over = over;
-            if cancel.run_until_cancelled(work).await.is_none() {
+            let patience = async {
+                match drain {
+                    Some(drain) => {
+                        ending.cancelled().await;
+                        tokio::time::sleep(drain).await;
+                    }
+                    None => std::future::pending().await,
+                }
+            };
+            let ended = tokio::select! {
+                biased;
+                () = work => true,
+                () = cancel.cancelled() => false,
+                () = patience => false,
+            };
+            if !ended {
                 cut();
             }
         });
@@ -100,6 +128,7 @@ impl Background {
     pub(crate) async fn drain(&self, session: &SessionId, deadline: Option<tokio::time::Instant>) {
         self.release(session, Release::All);
         lock(&self.holders).clear();
+        self.ending.cancel();
         self.tracker.close();
         if let Some(deadline) = deadline
             && tokio::time::timeout_at(deadline, self.tracker.wait()).await.is_err()

@@ -13,6 +13,7 @@ use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said,
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::background::Terms;
 use crate::cx::{ChainTime, Cx};
 use crate::guard::{Guarded, Time};
 use crate::interceptor::Interceptor;
@@ -42,6 +43,7 @@ impl Errand {
         let (done, begun) = (CancellationToken::new(), CancellationToken::new());
         let background = Arc::clone(self.session.node().background());
         let join = if self.hook.part == Part::Told { self.hook.join } else { Join::Background };
+        let drain = self.hook.drain;
         let cut = Report { errand: self.clone(), event: event.clone() };
         // What can start at once is called at once, so that hooks that queue for something do so in their order.
         let called = after.is_none().then(|| self.call(&event));
@@ -69,7 +71,8 @@ impl Errand {
             };
             Report { errand: self, event }.send(result, began.elapsed());
         };
-        background.spawn(join, done, work, move || cut.cut_short());
+        let terms = Terms { join, drain };
+        background.spawn(terms, done, work, move || cut.cut_short());
         started
     }
 
@@ -206,6 +209,11 @@ impl Report {
             Err(mut failure) => {
                 session.shared().count_failure();
                 let earlier = std::mem::take(&mut failure.earlier);
+                if self.errand.hook.part == Part::Told
+                    && let Some(answer) = failure.taken_as.take()
+                {
+                    self.deliver(*answer);
+                }
                 self.signal(failed(failure), earlier, took);
             }
         }

@@ -224,3 +224,30 @@ async fn what_a_session_cuts_short_is_told_and_holds_up_no_collection() {
     }
     assert_eq!(kinds, [FailureKind::Closed]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_session_waits_for_a_hook_no_longer_than_it_says() {
+    // OC-43
+    let (bus, log, never) = (Bus::new(), Log::default(), Arc::new(Semaphore::new(0)));
+    let drain = Some(Duration::from_secs(5));
+    let stuck = Hook { drain, ..hook("stuck", Lane::Own, Join::Background) };
+    bus.install("test", vec![at("on_idle", stuck, log.told("stuck", Some(&never)))]).unwrap();
+    let session = bus.session("s").open().await.unwrap();
+    drop(session.publish(OnIdle::new()).await.unwrap());
+    let began = tokio::time::Instant::now();
+    session.close().await;
+    assert_eq!(began.elapsed(), Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn hooks_that_are_told_begin_in_the_order_of_the_plan() {
+    // OC-43
+    let (bus, log) = (Bus::new(), Log::default());
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let told = names.map(|name| at("on_idle", hook(name, Lane::Own, Join::Background), log.told(name, None)));
+    bus.install("test", told.into()).unwrap();
+    let session = bus.session("s").open().await.unwrap();
+    drop(session.publish(OnIdle::new()).await.unwrap());
+    session.close().await;
+    assert_eq!(log.take(), names);
+}

@@ -210,6 +210,9 @@ pub struct Hook {
     pub lane: Lane,
     /// Whether the next model call waits for it, if it is told.
     pub join: Join,
+    /// How long the end of its session waits for it at most, if nobody else waits for it; as long as it takes, when
+    /// absent.
+    pub drain: Option<Duration>,
     /// Whether it can run.
     pub standby: Standby,
     /// When it runs; always, when absent.
@@ -238,6 +241,7 @@ impl Hook {
             after_block: AfterBlock::Skip,
             lane: Lane::Own,
             join: Join::Background,
+            drain: None,
             standby: Standby::Ready,
             select: None,
             ensemble: None,

@@ -170,6 +170,7 @@ impl Found {
             after_block: AfterBlock::Skip,
             lane: Lane::Own,
             join: Join::Background,
+            drain: None,
             ensemble: None,
             // AH-5
             standby: if folder.layer == Layer::Project && trust == Trust::Withheld {

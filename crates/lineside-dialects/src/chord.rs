@@ -142,6 +142,7 @@ fn take(
             _ => Lane::Own,
         },
         join: declared.join,
+        drain: None,
         // CH-3
         standby: if place.layer == Layer::Project && trust == Trust::Withheld {
             Standby::Off(SkipReason::Untrusted)

@@ -178,6 +178,7 @@ impl Declaration {
             after_block: AfterBlock::Skip,
             lane: Lane::Shared,
             join: Join::Background,
+            drain: None,
             standby: self.standby.clone(),
             select: Filter::new(&events, &definition.filter)
                 .map(|filter| Arc::new(filter) as Arc<dyn Select>),

@@ -7,6 +7,7 @@ use lineside_core::Notice;
 use lineside_core::worker::{PluginLoaded, StartWorkerError, WorkerReady, WorkerSpec};
 use lineside_dialects::{Loaded, Plugins};
 use lineside_exec::{Worker, WorkerListener, WorkerLog};
+use lineside_points::OnServiceStop;
 use tokio::sync::Mutex;
 
 use crate::outside::Outside;
@@ -55,6 +56,7 @@ impl Workers {
         let listener = announcing(bus.clone(), dialect);
         let (process, started) = Worker::start(worker.clone(), &script, listener).await;
         let loaded = registered(started.clone());
+        forgetting(bus, dialect, process.clone());
         let before = kept.insert(dialect, Kept { spec: worker, worker: process.clone(), started });
         (process, loaded, Replaced(before.map(|kept| kept.worker)))
     }
@@ -70,6 +72,19 @@ impl Workers {
         for worker in all {
             worker.shutdown().await;
         }
+    }
+}
+
+/// What is to be repeated after a restart of the worker ends with the service, also where no hook hears of its end.
+fn forgetting(bus: &Bus, dialect: &'static str, worker: Worker) {
+    let name = format!("the worker of {dialect}");
+    bus.remove(&name);
+    let heard = bus.observe::<OnServiceStop>(name).run(move |_| {
+        worker.forget_repeats();
+        std::future::ready(())
+    });
+    if let Err(error) = heard {
+        tracing::warn!(%error, dialect, "failed to listen for the end of the service");
     }
 }
 

@@ -92,6 +92,7 @@ impl FlytoHook {
             // FL-32
             lane: Lane::Shared,
             join: Join::Background,
+            drain: None,
             standby: Standby::Ready,
             // FL-7
             select: None,

@@ -230,6 +230,11 @@ impl Config {
         self.user.memory_mb.unwrap_or(512)
     }
 
+    /// How long the end of a session waits for handlers that are told (OC-43).
+    pub(super) fn drain(&self) -> Duration {
+        Duration::from_millis(self.user.drain_ms.unwrap_or(5000))
+    }
+
     /// OC-16, OC-68
     pub(super) fn bounds(&self) -> WorkerBounds {
         let time = |given: Option<u64>, default| Duration::from_millis(given.unwrap_or(default));

@@ -200,6 +200,7 @@ impl Reading<'_> {
             // OC-43: all of them at once.
             lane: Lane::Own,
             join: Join::Background,
+            drain: Some(self.config.drain()),
             standby: Standby::Ready,
             select: Tools::read(given.get("matcher")).map(|tools| Arc::new(tools) as Arc<dyn Select>),
             ensemble: self.ensembles.of(row.kind),
