@@ -44,5 +44,55 @@ fn programs_get_json() {
 #[test]
 fn an_empty_list_says_where_it_looked() {
     let said = Stage::new().run(&["list"], "");
-    assert_eq!(said.out, "no hook was found for [stage]/project (looked for agenthooks)\n");
+    assert_eq!(
+        said.out,
+        "no hook was found for [stage]/project (looked for agenthooks, chord, flyto, jcli, openclaw)\n"
+    );
+}
+
+/// A project and a home with hooks of all formats at one point.
+fn mixed() -> Stage {
+    let stage = Stage::new();
+    stage.hook("guard", "trigger: before_tool\npriority: 900", "cat >/dev/null; echo guard >> order");
+    stage.hook("usual", "trigger: before_tool", "cat >/dev/null; echo usual >> order");
+    let chord = |name: &str| {
+        format!("hooks:\n  on_tool_call:\n    - {{name: {name}, shell: \"echo {name} >> order\"}}\n")
+    };
+    stage.file("home/.config/chord/config.yaml", &chord("chord-of-user"));
+    stage.file("project/.chord/config.yaml", &chord("chord-of-project"));
+    let flyto = json!({"hooks": {"pre_tool_use": [{"name": "flyto", "command": "echo flyto >> order"}]}});
+    stage.file("project/.flyto/settings.json", &flyto.to_string());
+    let jcli = "events: [pre_tool_execution]\ncommand: cat >/dev/null; echo jcli >> order\n";
+    stage.file("project/.jcli/hooks/jcli/HOOK.yaml", jcli);
+    let manifest = "{id: \"claw\", configSchema: {type: \"object\"}}";
+    let plugin = "import { appendFileSync } from \"node:fs\";\n\
+        export default (api) => {\n\
+        \x20 api.on(\"before_tool_call\", () => appendFileSync(\"order\", \"claw\\n\"), { priority: 500 });\n\
+        };\n";
+    stage.file("project/.openclaw/plugins/claw/openclaw.plugin.json", manifest);
+    stage.file("project/.openclaw/plugins/claw/index.mjs", plugin);
+    stage
+}
+
+#[test]
+fn hooks_of_all_formats_stand_in_one_order() {
+    let said = mixed().run(&["list", "--project", "."], "");
+    insta::assert_snapshot!(format!("{}---\n{}", said.out, said.err));
+}
+
+#[test]
+fn hooks_of_all_formats_run_in_the_order_of_the_list() {
+    let stage = mixed();
+    let listed: Value =
+        serde_json::from_str(&stage.run(&["list", "--json", "--project", "."], "").out).unwrap();
+    let names = listed["hooks"].as_array().unwrap().iter().map(|hook| hook["hook"].as_str().unwrap());
+    let listed: Vec<_> = names.map(|name| name.split(':').next().unwrap().to_owned()).collect();
+    let event = json!({
+        "point": "before_tool", "session": "s", "agent": {"id": "main", "kind": "main"},
+        "payload": {"tool_name": "Shell", "tool_input": {"command": "ls"}},
+    });
+    let said = stage.run(&["run", "--project", "."], format!("{event}\n"));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let ran = std::fs::read_to_string(stage.path("project/order")).unwrap();
+    assert_eq!(ran.lines().collect::<Vec<_>>(), listed);
 }
