@@ -6,7 +6,7 @@ use super::ink::{Tone, column, cut, wrapped};
 use super::{Hooks, Page};
 
 /// What plays and what does not.
-const WHAT: &str = "The agents are a recording. The hooks are real: processes, closures, an actor.";
+const WHAT: &str = "The agents are a recording. The hooks are real: five formats, closures, an actor.";
 
 /// The columns of the table.
 const POINT: usize = 17;
