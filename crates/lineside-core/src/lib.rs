@@ -26,6 +26,7 @@ pub mod chain;
 pub mod receipt;
 pub mod burst;
 pub mod flow;
+pub mod journal;
 pub mod diagnostic;
 pub mod invocation;
 pub mod exchange;
