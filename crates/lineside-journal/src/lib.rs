@@ -1,1 +1,33 @@
-//! The embedded journal.
+//! The embedded journal: records in sequence, on the disk before anybody is told so, and given back after a crash.
+//!
+//! It knows nothing of what it keeps. A record is bytes with a kind; what they mean, which of them belong together and
+//! when a snapshot may stand for them is left to who appends them, through the port
+//! [`lineside_core::journal::Journal`]. This crate has two implementations of it: [`EmbeddedJournal`] in files, and
+//! [`MemoryJournal`] for tests and for whoever does not want to survive anything.
+//!
+//! The files are segments of a log and one snapshot, in a folder of their own. Appends that come while the disk is busy
+//! are written and synchronised together, by one thread.
+//!
+//! The modules stand in the order in which a record meets them.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod frame;
+mod header;
+mod group;
+mod queue;
+mod writer;
+mod segment;
+mod storage;
+mod lock;
+mod scan;
+mod version0;
+mod recovery;
+mod findings;
+mod promise;
+mod checkpoint;
+mod embedded;
+mod memory;
+
+pub use embedded::{EmbeddedJournal, OpenJournalError, Options};
+pub use findings::Finding;
+pub use memory::MemoryJournal;
