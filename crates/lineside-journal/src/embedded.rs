@@ -13,6 +13,7 @@ use lineside_core::journal::{BoxFuture, Durability, Journal, Receipt, Record, Se
 use crate::checkpoint::Checkpoints;
 use crate::findings::Finding;
 use crate::lock::{Lock, TakeLockError};
+use crate::notifier::Notifier;
 use crate::promise::promise;
 use crate::queue::{Pushed, Queue};
 use crate::recovery::recover;
@@ -133,7 +134,12 @@ impl EmbeddedJournal {
         let recovery = recover(&*storage, salt)?;
         let log = Log::start(Arc::clone(&storage), salt, recovery.next, options.segment)?;
         let queue = Arc::new(Queue::new(salt, recovery.next, options.waiting));
-        let writer = Writer { queue: Arc::clone(&queue), log, sync_within: options.sync_within };
+        let writer = Writer {
+            queue: Arc::clone(&queue),
+            log,
+            notifier: Notifier::start()?,
+            sync_within: options.sync_within,
+        };
         let thread = thread::Builder::new().name("lineside-journal".to_owned());
         let writer = thread.spawn(move || writer.run())?;
         let up_to = Mutex::new(recovery.up_to);
@@ -239,3 +245,6 @@ fn salt() -> u32 {
     let [a, b, c, d, ..] = RandomState::new().build_hasher().finish().to_le_bytes();
     u32::from_le_bytes([a, b, c, d])
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,7 @@ mod frame;
 mod header;
 mod group;
 mod queue;
+mod notifier;
 mod writer;
 mod segment;
 mod storage;

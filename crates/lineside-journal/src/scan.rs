@@ -69,6 +69,7 @@ pub(crate) fn scan(file: &[u8], salt: u32, first: u64, last: Option<u64>) -> Sca
     let synced = marks.chain(last).fold(first.saturating_sub(1), u64::max);
     let mut scan = Scan { next: first, ..Scan::default() };
     let end = end_of(&items, synced).unwrap_or(written);
+    let gap_at_end = last_but_marks(&items).is_some_and(|item| matches!(item.what, What::Gap));
     scan.end = end;
     scan.torn = end..written.max(end);
     scan.synced = header::LENGTH.min(end);
@@ -92,7 +93,9 @@ pub(crate) fn scan(file: &[u8], salt: u32, first: u64, last: Option<u64>) -> Sca
         }
     }
     if let Some(last) = last.filter(|last| *last >= scan.next) {
-        scan.missing.push((scan.next, last));
+        if !gap_at_end {
+            scan.missing.push((scan.next, last));
+        }
         scan.next = last + 1;
     }
     scan
@@ -147,10 +150,15 @@ fn fits(frame: &Frame, at: usize, length: usize, expected: u64) -> bool {
 
 /// The records `first` to `last` do not stand before `at`, which damage or a gap there explains.
 fn explain(items: &mut Vec<Item>, at: usize, first: u64, last: u64) {
-    let before = items.iter().rev().find(|item| !matches!(item.what, What::Mark(_)));
-    if !before.is_some_and(|item| matches!(item.what, What::Gap | What::Damaged { last: None, .. })) {
+    if !last_but_marks(items)
+        .is_some_and(|item| matches!(item.what, What::Gap | What::Damaged { last: None, .. }))
+    {
         items.push(Item { at, end: at, what: What::Missing { first, last } });
     }
+}
+
+fn last_but_marks(items: &[Item]) -> Option<&Item> {
+    items.iter().rev().find(|item| !matches!(item.what, What::Mark(_)))
 }
 
 /// Damage goes up to the record that was found after it; it may have cost none.

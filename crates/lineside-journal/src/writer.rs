@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use lineside_core::journal::{Durability, Unavailable};
 
+use crate::notifier::Notifier;
 use crate::queue::{Queue, Taken, Work};
 use crate::segment::Log;
 
@@ -18,6 +19,7 @@ const LOOKS: usize = 32;
 pub(crate) struct Writer {
     pub(crate) queue: Arc<Queue>,
     pub(crate) log: Log,
+    pub(crate) notifier: Notifier,
     /// So long after it was written, everything is on the disk, also when nobody asked for it.
     pub(crate) sync_within: Duration,
 }
@@ -88,11 +90,11 @@ impl Writer {
             self.log.write(&mut taken.frames, taken.last)?;
         }
         if taken.wanted < Durability::Disk {
-            taken.group.reached(Durability::Process);
+            self.notifier.tell(Arc::clone(&taken.group), taken.appends, Durability::Process);
             return Ok(());
         }
         self.log.sync()?;
-        taken.group.reached(Durability::Disk);
+        self.notifier.tell(Arc::clone(&taken.group), taken.appends, Durability::Disk);
         Ok(())
     }
 }
