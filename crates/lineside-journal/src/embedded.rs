@@ -22,7 +22,7 @@ use crate::storage::{Folder, Storage};
 use crate::writer::Writer;
 
 /// How a journal is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// What [`Journal::append`] waits for. On the disk by default.
     pub durability: Durability,

@@ -80,6 +80,8 @@ impl Queue {
             closing: false,
             writer_sleeps: false,
         };
+        // With less than that there would never be room.
+        let bound = bound.max(frame::LENGTH + 1);
         Self { salt, bound, state: Mutex::new(state), work: Condvar::new() }
     }
 

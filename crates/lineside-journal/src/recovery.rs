@@ -32,6 +32,8 @@ pub(crate) fn recover(storage: &dyn Storage, salt: u32) -> Result<Recovery, Open
     for unfinished in names.iter().filter(|name| name.ends_with(UNFINISHED)) {
         storage.remove(unfinished)?;
     }
+    // What is removed because another file stands for it is removed when that has its name for certain.
+    storage.sync_names()?;
     names.sort_unstable();
     let mut recovery = Recovery::default();
     recovery.read_snapshot(storage, &names)?;

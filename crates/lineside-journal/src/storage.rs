@@ -43,9 +43,14 @@ pub(crate) trait Stored: Send {
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// The folder, which is created where it does not exist.
+    /// The folder, which is created where it does not exist, and then is on the disk.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let new: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        for parent in new.into_iter().filter_map(Path::parent) {
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            File::open(parent)?.sync_all()?;
+        }
         Ok(Self(path.to_path_buf()))
     }
 
