@@ -13,8 +13,8 @@ use crate::notifier::Notifier;
 use crate::queue::{Queue, Taken, Work};
 use crate::segment::Log;
 
-/// How often the writer looks whether more is coming before it goes to the disk without it.
-const LOOKS: usize = 32;
+/// How long the writer lets more come at the most before it goes to the disk with what there is.
+const GATHER: Duration = Duration::from_micros(100);
 
 pub(crate) struct Writer {
     pub(crate) queue: Arc<Queue>,
@@ -66,10 +66,10 @@ impl Writer {
 
     /// Those who were just told come back soon, and together they cost one synchronisation instead of two.
     fn let_them_gather(&self) {
-        let mut seen = 0;
-        for _ in 0..LOOKS {
+        let (began, mut seen) = (Instant::now(), 0);
+        loop {
             let there = self.queue.appends();
-            if there == seen {
+            if there == seen || began.elapsed() >= GATHER {
                 break;
             }
             seen = there;
