@@ -158,11 +158,6 @@ impl Queue {
         promised
     }
 
-    /// How many appends are there.
-    pub(crate) fn appends(&self) -> usize {
-        self.lock().appends
-    }
-
     /// Waits, not longer than this, for something to do. `spare` becomes what the next frames are put into.
     pub(crate) fn take(&self, mut spare: Vec<u8>, patience: Option<Duration>) -> Work {
         let mut state = self.lock();

@@ -13,9 +13,6 @@ use crate::notifier::Notifier;
 use crate::queue::{Queue, Taken, Work};
 use crate::segment::Log;
 
-/// How long the writer lets more come at the most before it goes to the disk with what there is.
-const GATHER: Duration = Duration::from_micros(100);
-
 pub(crate) struct Writer {
     pub(crate) queue: Arc<Queue>,
     pub(crate) log: Log,
@@ -38,21 +35,17 @@ impl Writer {
     }
 
     fn write_all(&mut self) -> io::Result<()> {
-        let (mut spare, mut several) = (Vec::new(), false);
+        let mut spare = Vec::new();
         let mut dirty_since: Option<Instant> = None;
         loop {
-            if several {
-                self.let_them_gather();
-            }
             let patience = dirty_since.map(|since| self.sync_within.saturating_sub(since.elapsed()));
             match self.queue.take(std::mem::take(&mut spare), patience) {
-                Work::Write(taken) => {
-                    several = taken.appends > 1;
-                    spare = self.write(taken)?;
-                }
+                Work::Write(taken) => spare = self.write(taken)?,
                 Work::Rotate(asked) => {
-                    self.log.rotate()?;
-                    asked.into_iter().for_each(|asked| asked.keep(Ok(())));
+                    let done = self.log.rotate();
+                    let answer = done.as_ref().copied().map_err(broken);
+                    asked.into_iter().for_each(|asked| asked.keep(answer.clone()));
+                    done?;
                 }
                 Work::Nothing => self.log.sync()?,
                 Work::Close => return self.log.close(),
@@ -61,19 +54,6 @@ impl Writer {
                 self.log.sync()?;
             }
             dirty_since = self.log.is_dirty().then(|| dirty_since.unwrap_or_else(Instant::now));
-        }
-    }
-
-    /// Those who were just told come back soon, and together they cost one synchronisation instead of two.
-    fn let_them_gather(&self) {
-        let (began, mut seen) = (Instant::now(), 0);
-        loop {
-            let there = self.queue.appends();
-            if there == seen || began.elapsed() >= GATHER {
-                break;
-            }
-            seen = there;
-            std::thread::yield_now();
         }
     }
 
