@@ -85,11 +85,13 @@ pub struct Limits {
     pub stderr_bytes: usize,
     /// How long a start is tried again while the program is open for writing elsewhere (`ETXTBSY`).
     pub busy_retry: Duration,
+    /// What the hook may use up.
+    pub resources: Resources,
 }
 
 impl Default for Limits {
     /// The bounds of a native hook: 30 s, terminate with 500 ms of grace, 100 ms for leaked pipes, leftovers killed,
-    /// 1 MiB of each output.
+    /// 1 MiB of each output, no core dump.
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(30),
@@ -99,7 +101,32 @@ impl Default for Limits {
             stdout_bytes: 1 << 20,
             stderr_bytes: 1 << 20,
             busy_retry: Duration::from_secs(1),
+            resources: Resources::default(),
         }
+    }
+}
+
+/// What a hook may use up; nothing means what we may use up ourselves.
+///
+/// The bounds are set right after the start: what the process does in its first microseconds, before they are set, is
+/// not under them, and everything that it starts later is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resources {
+    /// Bytes of memory: of address space for each process, and together where a cgroup can bound that.
+    pub memory: Option<u64>,
+    /// Processes and threads: of the same user altogether, which does not bind the administrator, and of the hook where
+    /// a cgroup can bound that.
+    pub processes: Option<u64>,
+    /// Open files of each process.
+    pub files: Option<u64>,
+    /// Bytes of a core dump.
+    pub core: Option<u64>,
+}
+
+impl Default for Resources {
+    /// No bounds, but no core dumps either: they hold what the hook was told.
+    fn default() -> Self {
+        Self { memory: None, processes: None, files: None, core: Some(0) }
     }
 }
 
@@ -135,7 +162,7 @@ pub struct Ended {
     pub stderr: Captured,
     /// From before the start to the end.
     pub took: Duration,
-    /// Processes of the group that were still there when the hook's own process had exited.
+    /// Processes of the hook that were still there when its own process had exited.
     pub leaked: Leaked,
 }
 
@@ -156,9 +183,11 @@ pub enum Exit {
         /// The system's reason, e.g. `No such file or directory`, with the program's name.
         why: String,
     },
+    /// It was started and has ended, and nobody knows how: another part of this program took its exit status.
+    Lost,
 }
 
-/// Whether something of the process group outlived the process.
+/// Whether something of a hook outlived the hook's own process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaked {
     /// Nothing did.
@@ -167,6 +196,8 @@ pub enum Leaked {
     Killed,
     /// Something did and was left alone.
     Left,
+    /// Something did and could not be ended: it runs on, or does not die.
+    Escaped,
 }
 
 /// The kept part of an output stream.

@@ -11,14 +11,27 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::Background;
 use crate::running::Running;
+use crate::strays::Stray;
 
 /// Who ends the runs that were dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct Reapers {
     /// Has the tasks.
     pub(crate) tasks: Background,
+    /// Has those that wait for what was left alone, for which nobody waits.
+    pub(crate) orphans: Background,
     /// Cancelled: no grace any more.
     pub(crate) hurry: CancellationToken,
+}
+
+impl Reapers {
+    /// Takes the statuses of those who were left alone, once they exit.
+    pub(crate) fn adopt(&self, left: Vec<Stray>) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        for stray in left {
+            self.orphans.start(async move { stray.ended().await }, &runtime);
+        }
+    }
 }
 
 /// A run in progress that is ended when this is dropped before the run is over.
