@@ -3,6 +3,7 @@
 //! A dialect makes an [`Invocation`] and reads an [`Ended`]; the runner between them is another crate's business.
 
 use std::ffi::OsString;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -110,24 +111,27 @@ impl Default for Limits {
 ///
 /// The bounds are set right after the start: what the process does in its first microseconds, before they are set, is
 /// not under them, and everything that it starts later is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Bytes of memory: of address space for each process, and together where a cgroup can bound that.
-    pub memory: Option<u64>,
+    pub memory: Option<NonZeroU64>,
     /// Processes and threads: of the same user altogether, which does not bind the administrator, and of the hook where
     /// a cgroup can bound that.
-    pub processes: Option<u64>,
+    pub processes: Option<NonZeroU32>,
     /// Open files of each process.
-    pub files: Option<u64>,
-    /// Bytes of a core dump.
-    pub core: Option<u64>,
+    pub files: Option<NonZeroU32>,
+    /// Whether it leaves a core dump when it crashes.
+    pub core_dumps: CoreDumps,
 }
 
-impl Default for Resources {
-    /// No bounds, but no core dumps either: they hold what the hook was told.
-    fn default() -> Self {
-        Self { memory: None, processes: None, files: None, core: Some(0) }
-    }
+/// Whether a process that crashes leaves a core dump.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CoreDumps {
+    /// It does not: one would hold what the hook was told.
+    #[default]
+    Never,
+    /// As we would ourselves.
+    Inherited,
 }
 
 /// How a process group is ended.

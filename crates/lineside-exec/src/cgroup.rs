@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -83,8 +84,8 @@ impl Subtree {
             return Err(error);
         }
         let leaf = Leaf { subtree: Arc::clone(self), path };
-        leaf.bound("memory.max", resources.memory);
-        leaf.bound("pids.max", resources.processes);
+        leaf.bound("memory.max", resources.memory.map(NonZeroU64::get));
+        leaf.bound("pids.max", resources.processes.map(|most| most.get().into()));
         Ok(leaf)
     }
 
@@ -135,7 +136,8 @@ impl Leaf {
         listed.lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether nobody runs in it or below it.
+    pub(crate) fn is_empty(&self) -> bool {
         let events = fs::read_to_string(self.path.join("cgroup.events")).unwrap_or_default();
         events.lines().any(|line| line == "populated 0")
     }

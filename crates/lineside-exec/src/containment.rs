@@ -4,12 +4,13 @@
 //! When anybody is signalled is the business of [`crate::tree`].
 
 use std::io;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use std::process::Child;
 use std::sync::Arc;
 use std::time::Instant;
 
-use lineside_core::invocation::{Limits, Resources};
+use lineside_core::invocation::{CoreDumps, Limits, Resources};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 
 use crate::cgroup::{Leaf, Subtree};
@@ -21,9 +22,12 @@ use crate::strays::{self, Found, Search, Stray};
 /// | | reaches | costs |
 /// |---|---|---|
 /// | process group | what a hook starts, unless it leaves the group | nothing; always |
-/// | mark in the environment | what has left the group, unless it took `LINESIDE_RUN` out of its environment | little; always |
-/// | cgroup | everything | moving each process; where we may make cgroups |
+/// | mark | what has left the group, unless it took the mark off both places | little; always |
+/// | cgroup | everything that is started once the hook is in it | moving each process; where we may make cgroups |
 /// | adoption of orphans | lets what was ended be reaped by us and not by `init` | the whole program is concerned |
+///
+/// The mark is the variable `LINESIDE_RUN` in the environment, and a number in the soft limit `RLIMIT_LOCKS`, which
+/// Linux does not use.
 ///
 /// Clones share the cgroup.
 #[derive(Debug, Clone, Default)]
@@ -75,8 +79,7 @@ impl Containment {
     ///
     /// This concerns the whole program and stays so: orphans of processes that other parts of it have started become
     /// its children too, and it is for those parts to wait for them. We wait only for processes with the mark of a run
-    /// of ours. A process that leaves its group *and* dies before it is looked for cannot be told from somebody else's,
-    /// and stays as a zombie until this program ends: for a program that lives long, a cgroup is better.
+    /// of ours, which can be read of a dead one as well.
     ///
     /// # Errors
     /// The kernel does not know it.
@@ -137,6 +140,7 @@ impl Prepared {
     pub(crate) fn take(self, leader: &Child) -> Hold {
         let Self { mark, leaf, orphans, since } = self;
         let pid = Pid::from_child(leader);
+        mark.put_on(pid);
         let leaf = leaf.filter(|leaf| match leaf.take(pid.as_raw_nonzero().get()) {
             Ok(()) => true,
             // It has exited already.
@@ -177,6 +181,11 @@ impl Hold {
         }
     }
 
+    /// Whether anybody runs in the cgroup.
+    pub(crate) fn has_cgroup_mates(&self) -> bool {
+        self.leaf.as_ref().is_some_and(|leaf| !leaf.is_empty())
+    }
+
     /// Lets everybody go on.
     pub(crate) fn release(&self) {
         if let Some(leaf) = &self.leaf {
@@ -189,12 +198,16 @@ impl Hold {
         self.orphans == Orphans::Ours
     }
 
-    /// Takes the statuses of dead orphans that were in the leader's group, while the leader's status is not taken.
-    pub(crate) fn reap_group(&self) {
+    /// Takes the statuses of dead orphans, where they are ours.
+    pub(crate) fn reap(&self) {
         if self.adopts() {
-            let dead = strays::dead_of_group(self.leader.as_raw_nonzero().get());
-            dead.iter().for_each(Stray::reap);
+            self.search.find_dead().iter().for_each(Stray::reap);
         }
+    }
+
+    /// The search for those whose statuses are to be taken one day.
+    pub(crate) fn to_be_reaped(&self) -> Option<Search> {
+        self.adopts().then(|| self.search.clone())
     }
 
     /// The mark, for a person.
@@ -207,11 +220,12 @@ impl Hold {
 ///
 /// A process that has exited already is none to be bounded.
 pub(crate) fn bound(leader: Pid, resources: &Resources) -> io::Result<()> {
+    let count = |most: Option<NonZeroU32>| most.map(|most| u64::from(most.get()));
     let bounds = [
-        (Resource::Core, resources.core),
-        (Resource::As, resources.memory),
-        (Resource::Nproc, resources.processes),
-        (Resource::Nofile, resources.files),
+        (Resource::Core, (resources.core_dumps == CoreDumps::Never).then_some(0)),
+        (Resource::As, resources.memory.map(NonZeroU64::get)),
+        (Resource::Nproc, count(resources.processes)),
+        (Resource::Nofile, count(resources.files)),
     ];
     for (resource, most) in bounds {
         let Some(most) = most else { continue };

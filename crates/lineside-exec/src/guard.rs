@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::Background;
 use crate::running::Running;
-use crate::strays::Stray;
+use crate::strays::Search;
 
 /// Who ends the runs that were dropped.
 #[derive(Debug, Clone)]
@@ -26,10 +26,9 @@ pub(crate) struct Reapers {
 
 impl Reapers {
     /// Takes the statuses of those who were left alone, once they exit.
-    pub(crate) fn adopt(&self, left: Vec<Stray>) {
-        let Ok(runtime) = Handle::try_current() else { return };
-        for stray in left {
-            self.orphans.start(async move { stray.ended().await }, &runtime);
+    pub(crate) fn adopt(&self, left: Option<Search>) {
+        if let (Some(left), Ok(runtime)) = (left, Handle::try_current()) {
+            self.orphans.start(left.reap_all(), &runtime);
         }
     }
 }

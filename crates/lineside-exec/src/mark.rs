@@ -1,12 +1,16 @@
-//! The mark of a run: a variable in the environment of its processes, by which they are known wherever they go.
+//! The mark of a run, by which its processes are known wherever they go.
 //!
-//! A process inherits it from whoever started it, whatever session, group or parent it has since; it is read in
-//! `/proc/<pid>/environ`. A run within a run has both marks.
-//! A process that starts another one without it, or that writes over its own environment, takes it off.
+//! It is worn twice, and both are inherited from whoever started a process, whatever session, group or parent it has
+//! since. One is a variable in the environment. It is there from the first moment, names the program that made it, and
+//! is lost by a process that is started with another environment or writes over its own; a run within a run has both
+//! marks there.
+//! The other is a number in a limit of resources that Linux keeps and does not use (`RLIMIT_LOCKS`, the soft one). It
+//! is there from right after the start, nobody sheds it by accident, and it can still be read of a process that has
+//! exited.
 //! What happens to those who wear one is [`crate::strays`]' business.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
@@ -14,6 +18,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lineside_core::invocation::Leftovers;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 use crate::census::Entry;
 use crate::environment;
@@ -35,9 +40,17 @@ static OURS: LazyLock<String> = LazyLock::new(|| {
 });
 static RUNS: AtomicU64 = AtomicU64::new(1);
 
+/// What the numbers of this program begin with.
+static NUMBERS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one("lineside") >> 2 & !RUN);
+/// The bits of a number in which runs differ.
+const RUN: u64 = (1 << 20) - 1;
+
 /// The mark of one run.
-#[derive(Debug)]
-pub(crate) struct Mark(String);
+#[derive(Debug, Clone)]
+pub(crate) struct Mark {
+    text: String,
+    number: u64,
+}
 
 /// Whether a process wears a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +70,16 @@ impl Mark {
             Leftovers::Kill => KILL,
             Leftovers::Leave => LEAVE,
         };
-        Self(format!("{}-{kind}{}", *OURS, RUNS.fetch_add(1, Ordering::Relaxed)))
+        let run = RUNS.fetch_add(1, Ordering::Relaxed);
+        Self { text: format!("{}-{kind}{run}", *OURS), number: *NUMBERS | run & RUN }
+    }
+
+    /// Marks a child of ours whose status is not taken, and whatever it starts from now on.
+    pub(crate) fn put_on(&self, leader: Pid) {
+        let Rlimit { maximum, .. } = getrlimit(Resource::Locks);
+        // It has exited already, or somebody has bounded us here: then the environment has to do.
+        let _environment =
+            prlimit(Some(leader), Resource::Locks, Rlimit { current: Some(self.number), maximum });
     }
 
     /// The value of the variable: our own mark, if we are within a run ourselves, then this one.
@@ -66,22 +88,34 @@ impl Mark {
             Some(outer) => {
                 let mut value = outer.into_vec();
                 value.push(b':');
-                value.extend(self.0.as_bytes());
+                value.extend(self.text.as_bytes());
                 OsString::from_vec(value)
             }
-            None => OsString::from(&self.0),
+            None => OsString::from(&self.text),
         }
     }
 
     /// The mark itself, in which nothing needs quoting.
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// Whether this process wears it.
     pub(crate) fn is_on(&self, pid: i32) -> Worn {
-        worn_by(pid, |mark| mark == self.0.as_bytes())
+        if self.is_number_of(pid) { Worn::Yes } else { worn_by(pid, |mark| mark == self.text.as_bytes()) }
     }
+
+    /// Whether this process, which may have exited, has its number.
+    pub(crate) fn is_number_of(&self, pid: i32) -> bool {
+        let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
+        number(&limits) == Some(self.number)
+    }
+}
+
+/// The number in the limits of a process as the kernel shows them.
+fn number(limits: &str) -> Option<u64> {
+    let limit = limits.lines().find_map(|line| line.strip_prefix("Max file locks"))?;
+    limit.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// Whether this process wears the mark of a run whose leftovers were to be killed, of a program that is gone.
@@ -138,6 +172,16 @@ mod tests {
         let [one, two] = [Mark::new(Leftovers::Kill), Mark::new(Leftovers::Kill)];
         assert_ne!(one.as_str(), two.as_str());
         assert!(one.value().as_bytes().ends_with(one.as_str().as_bytes()));
+    }
+
+    #[test]
+    fn a_number_is_read_of_limits() {
+        let limits = "Limit  Soft Limit  Hard Limit  Units\nMax file locks   7  unlimited   locks\n";
+        assert_eq!(number(limits), Some(7));
+        assert_eq!(number(&limits.replace('7', "unlimited")), None);
+        assert_eq!(number(""), None);
+        let [one, two] = [Mark::new(Leftovers::Kill), Mark::new(Leftovers::Leave)];
+        assert_ne!(one.number, two.number);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::group::Company;
 use crate::pipes::Pipes;
 use crate::run::outlived;
-use crate::strays::Stray;
+use crate::strays::Search;
 use crate::tree::{Sweep, Tree};
 
 /// How long, after `SIGKILL`, the exit and the end of the outputs are waited for.
@@ -73,7 +73,11 @@ impl Running {
     ///
     /// Cancel safe.
     pub(crate) async fn exited(&mut self, by: Instant) -> First {
-        self.serve(by, |tree, _, cx| tree.poll_exit(cx)).await
+        match self.serve(by, |tree, _, cx| tree.poll_exit(cx)).await {
+            // When we were stopped ourselves, the clock may be heard before the exit that came first.
+            First::Time if self.tree.has_exited() => First::It,
+            first => first,
+        }
     }
 
     /// Waits for the end of both outputs, once the process has exited.
@@ -87,19 +91,24 @@ impl Running {
         }
     }
 
-    /// Sees to what a process that has exited in time left behind: what is said of it, and who was left alone and is
-    /// to be reaped one day.
+    /// Sees to what a process that has exited in time left behind: what is said of it, and where those who were left
+    /// alone are to be looked for, if they are to be reaped one day.
     ///
     /// Cancel safe: called again, it goes on.
-    pub(crate) async fn finish(&mut self, leftovers: Leftovers) -> (Leaked, Vec<Stray>) {
+    pub(crate) async fn finish(&mut self, leftovers: Leftovers) -> (Leaked, Option<Search>) {
         let company = self.tree.company();
         match leftovers {
             Leftovers::Kill => {
+                let in_cgroup = self.tree.has_cgroup_mates();
                 // Not only when company was seen: a member that hides its priority must end as well.
                 self.tree.kill();
                 let swept = self.swept(Instant::now() + SETTLE).await;
-                let leaked = if company == Some(Company::Alive) { swept.max(Swept::Somebody) } else { swept };
-                (leaked.into(), Vec::new())
+                let leaked = if in_cgroup || company == Some(Company::Alive) {
+                    swept.max(Swept::Somebody)
+                } else {
+                    swept
+                };
+                (leaked.into(), None)
             }
             Leftovers::Leave => {
                 let (anybody, left) = self.tree.release();

@@ -28,7 +28,7 @@ pub(crate) struct Stray {
 }
 
 /// Where the processes of one run are to be looked for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Search {
     mark: Mark,
     leader: i32,
@@ -71,15 +71,6 @@ impl Stray {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         let _not_ours = rustix::process::waitid(WaitId::PidFd(self.process.as_fd()), options);
     }
-
-    /// Waits for its end and takes its exit status if it is our child by then.
-    pub(crate) async fn ended(self) {
-        const TICK: Duration = Duration::from_millis(250);
-        while !self.has_exited() {
-            tokio::time::sleep(TICK).await;
-        }
-        self.reap();
-    }
 }
 
 impl Search {
@@ -100,6 +91,38 @@ impl Search {
     /// is read, which takes milliseconds.
     pub(crate) fn find(&mut self) -> Found {
         self.among(self.suspects())
+    }
+
+    /// Everybody of the run who has exited, but its leader, and whose parent we are: orphans that we adopted.
+    pub(crate) fn find_dead(&self) -> Vec<Stray> {
+        let own = i32::try_from(std::process::id()).unwrap_or_default();
+        let is_it = |pid| {
+            pid != self.leader
+                && Entry::of(pid).is_some_and(|entry| entry.dead && entry.parent == own)
+                && self.mark.is_number_of(pid)
+        };
+        let suspects = self.suspects().into_iter();
+        suspects.filter(|pid| is_it(*pid)).filter_map(|pid| Stray::hold(pid, || is_it(pid))).collect()
+    }
+
+    /// Waits until nobody of the run is left, and takes the statuses of those who have become our children.
+    pub(crate) async fn reap_all(mut self) {
+        const TICK: Duration = Duration::from_millis(100);
+        /// What was started since somebody looked is found so many ticks later.
+        const TICKS: u32 = 50;
+        loop {
+            let living = self.find().strays;
+            self.find_dead().iter().for_each(Stray::reap);
+            if living.is_empty() {
+                return;
+            }
+            for _ in 0..TICKS {
+                tokio::time::sleep(TICK).await;
+                if living.iter().any(Stray::has_exited) {
+                    break;
+                }
+            }
+        }
     }
 
     /// Who wears a number that was given since the leader's.
@@ -123,6 +146,8 @@ impl Search {
                 continue;
             }
             match self.mark.is_on(pid) {
+                // Also a dead one has a mark.
+                Worn::Yes if Entry::of(pid).is_none_or(|entry| entry.dead) => {}
                 Worn::Yes => {
                     let is_it = || self.mark.is_on(pid) == Worn::Yes;
                     // The number of a thread leads to its process, and is not the number of one.
@@ -176,16 +201,4 @@ pub(crate) fn orphaned() -> Vec<Stray> {
     let everybody = census::everybody().into_iter().flatten();
     let orphaned = everybody.filter(|pid| mark::is_orphaned(*pid));
     orphaned.filter_map(|pid| Stray::hold(pid, || mark::is_orphaned(pid))).collect()
-}
-
-/// Dead children of ours that were in the group of a leader whose status is not taken: orphans that we adopted and that
-/// died before anybody looked.
-pub(crate) fn dead_of_group(leader: i32) -> Vec<Stray> {
-    let own = i32::try_from(std::process::id()).unwrap_or_default();
-    let is_it = |pid| {
-        pid != leader
-            && Entry::of(pid).is_some_and(|entry| entry.dead && entry.group == leader && entry.parent == own)
-    };
-    let everybody = census::everybody().into_iter().flatten();
-    everybody.filter(|pid| is_it(*pid)).filter_map(|pid| Stray::hold(pid, || is_it(pid))).collect()
 }

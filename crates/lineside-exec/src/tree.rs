@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal};
 
 use crate::containment::{self, Hold, Prepared};
 use crate::group::{Company, Group};
-use crate::strays::{Found, Stray};
+use crate::strays::{Found, Search, Stray};
 use crate::watch::{Look, Watch, look};
 
 /// How long the last resort waits for a process that got `SIGKILL`.
@@ -87,6 +87,16 @@ impl Tree {
         if self.taken.is_some() { Poll::Ready(()) } else { self.watch.poll(self.pid, cx) }
     }
 
+    /// Whether the leader has exited, without waiting for the runtime to notice it.
+    pub(crate) fn has_exited(&self) -> bool {
+        self.taken.is_some() || look(self.pid) != Look::Running
+    }
+
+    /// Whether anybody runs in the cgroup, once the leader has exited.
+    pub(crate) fn has_cgroup_mates(&self) -> bool {
+        self.hold.has_cgroup_mates()
+    }
+
     /// Asks everybody to end, once; a stopped process is woken to hear it.
     pub(crate) fn terminate(&mut self) {
         if self.sent < Sent::Terminate {
@@ -127,11 +137,11 @@ impl Tree {
         }
     }
 
-    /// Lets everybody go on: whether there is anybody, and who is to be reaped one day.
-    pub(crate) fn release(&mut self) -> (bool, Vec<Stray>) {
-        let left = self.hold.find().strays;
+    /// Lets everybody go on: whether there is anybody, and where those are to be looked for who are to be reaped.
+    pub(crate) fn release(&mut self) -> (bool, Option<Search>) {
+        let anybody = !self.hold.find().strays.is_empty();
         self.hold.release();
-        (!left.is_empty(), if self.hold.adopts() { left } else { Vec::new() })
+        (anybody, anybody.then(|| self.hold.to_be_reaped()).flatten())
     }
 
     /// Forgets those who have exited.
@@ -168,7 +178,7 @@ impl Tree {
         if let Some(status) = self.taken {
             return status;
         }
-        self.hold.reap_group();
+        self.hold.reap();
         let status = match self.leader.try_wait() {
             Ok(Some(status)) => Status::Known(status),
             Ok(None) | Err(_) => Status::Lost,

@@ -50,6 +50,7 @@ pub use assembly::{Assembly, Found, State};
 pub use kameo;
 pub use lineside_bus::{Bus, Channel, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals};
 pub use lineside_core::{Judgement, Reply, Verdict};
+pub use lineside_exec::Containment;
 pub use serde_json;
 
 /// The code of the README and of the book's first pages, which is run as it stands there.

@@ -49,7 +49,10 @@ impl Workers {
         if let Some(same) = kept.get(dialect).filter(|kept| kept.spec == worker && kept.started.is_ok()) {
             return (same.worker.clone(), registered(same.started.clone()), Replaced(None));
         }
-        let (process, started) = Worker::start(worker.clone(), &script, WorkerListener::default()).await;
+        let containment = outside.runner.containment().clone();
+        let listener = WorkerListener::default();
+        let (process, started) =
+            Worker::start_contained(worker.clone(), &script, listener, containment).await;
         let loaded = registered(started.clone());
         let before = kept.insert(dialect, Kept { spec: worker, worker: process.clone(), started });
         (process, loaded, Replaced(before.map(|kept| kept.worker)))

@@ -16,6 +16,7 @@ mod api;
 mod bounds;
 mod conflicts;
 mod endings;
+mod faults;
 mod loading;
 mod output;
 mod restarts;
