@@ -182,7 +182,11 @@ fn d10_no_guard_of_two_hundred_passes_by_failure_under_load() {
     std::thread::scope(|scope| {
         let busy = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 4;
         for _ in 0..busy {
-            scope.spawn(|| while !over.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop()
+                }
+            });
         }
         bench.run(async |stage| {
             let mut events = tokio::task::JoinSet::new();
