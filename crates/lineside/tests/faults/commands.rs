@@ -184,7 +184,7 @@ fn d10_no_guard_of_two_hundred_passes_by_failure_under_load() {
         for _ in 0..busy {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
-                    std::hint::spin_loop()
+                    std::hint::spin_loop();
                 }
             });
         }
