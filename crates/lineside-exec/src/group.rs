@@ -38,6 +38,11 @@ impl Group {
         let _nobody = rustix::process::kill_process_group(self.0, signal);
     }
 
+    /// Whether a process is a member, for all that is known.
+    pub(crate) fn has(self, pid: i32) -> bool {
+        Entry::of(pid).is_some_and(|entry| entry.group == self.0.as_raw_nonzero().get())
+    }
+
     /// Who is left beside the leader, which has exited and whose status is not taken.
     ///
     /// The zombie is itself a member, so asking whether the group exists says nothing yet.
@@ -67,8 +72,7 @@ impl Group {
 
     /// Reads `/proc`; without it, somebody is taken to be there.
     fn has_living_member(self) -> bool {
-        let group = self.0.as_raw_nonzero().get();
-        let is_member = |pid| Entry::of(pid).is_some_and(|entry| entry.group == group && !entry.dead);
+        let is_member = |pid| self.has(pid) && Entry::of(pid).is_some_and(|entry| !entry.dead);
         census::everybody().is_none_or(|mut everybody| everybody.any(is_member))
     }
 }

@@ -103,7 +103,8 @@ impl Tree {
             self.signal(Signal::TERM);
             self.signal(Signal::CONT);
             self.strays = self.hold.find().strays;
-            for stray in &self.strays {
+            // Once is enough for those who have heard it with their group.
+            for stray in self.strays.iter().filter(|stray| !self.group.has(stray.pid)) {
                 stray.signal(Signal::TERM);
                 stray.signal(Signal::CONT);
             }
