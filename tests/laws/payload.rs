@@ -28,7 +28,7 @@ async fn the_decision_is_about_the_bytes_that_run() {
 }
 
 #[tokio::test]
-async fn a_guard_that_its_matcher_left_out_is_asked_about_what_the_payload_has_become() {
+async fn d05_a_guard_that_its_matcher_left_out_is_asked_about_what_the_payload_has_become() {
     let (_bus, root) = session().await;
     root.intercept::<BeforeTool>("guard")
         .priority(2)
@@ -43,7 +43,7 @@ async fn a_guard_that_its_matcher_left_out_is_asked_about_what_the_payload_has_b
 }
 
 #[tokio::test]
-async fn what_came_with_an_earlier_judgement_is_taken_back() {
+async fn d05_what_came_with_an_earlier_judgement_is_taken_back() {
     let (_bus, root) = session().await;
     root.intercept::<BeforeTool>("notes")
         .priority(2)
@@ -61,7 +61,7 @@ async fn what_came_with_an_earlier_judgement_is_taken_back() {
 }
 
 #[tokio::test]
-async fn an_approval_of_an_earlier_payload_counts_for_nothing() {
+async fn d05_an_approval_of_an_earlier_payload_counts_for_nothing() {
     let (_bus, root) = session().await;
     root.intercept::<BeforeTool>("approves").priority(2).amend(async |_, _| Verdict::Allow).unwrap();
     root.intercept::<BeforeTool>("rewrites")

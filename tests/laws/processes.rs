@@ -65,7 +65,7 @@ async fn no_process_outlives_its_hook() {
 }
 
 #[tokio::test]
-async fn a_publisher_that_gives_up_ends_the_process() {
+async fn p01_a_publisher_that_gives_up_ends_the_process() {
     let project =
         project("timeout: 60000", "#!/bin/sh\necho started > \"$AGENT_HOOK_DIR/fifo\"\nsleep 600\n");
     let fifo = project.path().join(".agents/hooks/h/fifo");
@@ -95,7 +95,7 @@ async fn a_foreign_hook_blocks_amends_and_is_inherited() {
 }
 
 #[tokio::test]
-async fn a_foreign_guard_judges_what_a_native_hook_has_changed_since() {
+async fn d05_a_foreign_guard_judges_what_a_native_hook_has_changed_since() {
     let script = "#!/bin/sh\nread -r event\ncase $event in *danger*) echo 'not that' >&2; exit 2;; esac\n";
     let project = project("priority: 999", script);
     let (_assembly, session) = loaded(project.path()).await;

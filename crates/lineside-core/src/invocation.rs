@@ -3,6 +3,7 @@
 //! A dialect makes an [`Invocation`] and reads an [`Ended`]; the runner between them is another crate's business.
 
 use std::ffi::OsString;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -98,11 +99,13 @@ pub struct Limits {
     pub stderr_bytes: usize,
     /// How long a start is tried again while the program is open for writing elsewhere (`ETXTBSY`).
     pub busy_retry: Duration,
+    /// What the hook may use up.
+    pub resources: Resources,
 }
 
 impl Default for Limits {
     /// The bounds of a native hook: 30 s, terminate with 500 ms of grace, 100 ms for leaked pipes, leftovers killed,
-    /// 1 MiB of each output.
+    /// 1 MiB of each output, no core dump.
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(30),
@@ -112,8 +115,36 @@ impl Default for Limits {
             stdout_bytes: 1 << 20,
             stderr_bytes: 1 << 20,
             busy_retry: Duration::from_secs(1),
+            resources: Resources::default(),
         }
     }
+}
+
+/// What a hook may use up; nothing means what we may use up ourselves.
+///
+/// The bounds are set right after the start: what the process does in its first microseconds, before they are set, is
+/// not under them, and everything that it starts later is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// Bytes of memory: of address space for each process, and together where a cgroup can bound that.
+    pub memory: Option<NonZeroU64>,
+    /// Processes and threads: of the same user altogether, which does not bind the administrator, and of the hook where
+    /// a cgroup can bound that.
+    pub processes: Option<NonZeroU32>,
+    /// Open files of each process.
+    pub files: Option<NonZeroU32>,
+    /// Whether it leaves a core dump when it crashes.
+    pub core_dumps: CoreDumps,
+}
+
+/// Whether a process that crashes leaves a core dump.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CoreDumps {
+    /// It does not: one would hold what the hook was told.
+    #[default]
+    Never,
+    /// As we would ourselves.
+    Inherited,
 }
 
 /// How a process group is ended.
@@ -148,7 +179,7 @@ pub struct Ended {
     pub stderr: Captured,
     /// From before the start to the end.
     pub took: Duration,
-    /// Processes of the group that were still there when the hook's own process had exited.
+    /// Processes of the hook that were still there when its own process had exited.
     pub leaked: Leaked,
 }
 
@@ -169,9 +200,11 @@ pub enum Exit {
         /// The system's reason, e.g. `No such file or directory`, with the program's name.
         why: String,
     },
+    /// It was started and has ended, and nobody knows how: another part of this program took its exit status.
+    Lost,
 }
 
-/// Whether something of the process group outlived the process.
+/// Whether something of a hook outlived the hook's own process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaked {
     /// Nothing did.
@@ -180,6 +213,8 @@ pub enum Leaked {
     Killed,
     /// Something did and was left alone.
     Left,
+    /// Something did and could not be ended: it runs on, or does not die.
+    Escaped,
 }
 
 /// The kept part of an output stream.

@@ -50,6 +50,7 @@ pub trait Handler: Send + Sync {
 
 /// What is to be run.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "the largest is the usual one, and a call moves once")]
 pub enum Call {
     /// A command.
     Command(Invocation),

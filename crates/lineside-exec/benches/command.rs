@@ -9,12 +9,19 @@ use std::time::{Duration, Instant};
 
 use criterion::Criterion;
 use lineside_core::invocation::{Environment, Exit, Invocation, Limits, Program};
-use lineside_exec::Runner;
+use lineside_exec::{Containment, Runner};
 use tokio::runtime::{Builder, Runtime};
 
 const PROGRAM: &str = "/bin/true";
-const ROUNDS: usize = 400;
-const TARGET: f64 = 1.10;
+const ROUNDS: usize = 600;
+const ROUNDS_OF_A_PARENT: usize = 300;
+const RESIDENT: usize = 2 << 30;
+
+/// What a hook may cost above a bare start and wait.
+const MEDIAN: f64 = 1.05;
+const P99: f64 = 1.10;
+/// What it may cost more in a large parent than in a small one.
+const LARGE_PARENT: f64 = 1.20;
 
 fn main() {
     let mut criterion = Criterion::default().sample_size(30).configure_from_args();
@@ -32,6 +39,7 @@ fn main() {
 
     compare("current_thread", &single);
     compare("multi_thread", &multi);
+    compare_parents(&single);
 }
 
 fn invocation(input: usize) -> Invocation {
@@ -64,7 +72,8 @@ fn bare_std() {
 
 fn compare(kind: &str, runtime: &Runtime) {
     let (runner, empty, event) = (Runner::new(), invocation(0), invocation(800));
-    let mut samples: [Vec<Duration>; 4] = Default::default();
+    let contained = Runner::contained(Containment::strongest());
+    let mut samples: [Vec<Duration>; 5] = Default::default();
     for round in 0..ROUNDS {
         // Each takes each place in turn, so that none always follows the same other.
         for place in 0..samples.len() {
@@ -74,24 +83,64 @@ fn compare(kind: &str, runtime: &Runtime) {
                 0 => bare_std(),
                 1 => runtime.block_on(bare_spawn()),
                 2 => runtime.block_on(hook(&runner, &empty)),
-                _ => runtime.block_on(hook(&runner, &event)),
+                3 => runtime.block_on(hook(&runner, &event)),
+                _ => runtime.block_on(hook(&contained, &empty)),
             }
             samples[which].push(began.elapsed());
         }
     }
-    let [std, spawn, empty, event] = samples.map(median);
+    let [std, spawn, empty, event, cgroup] = samples.map(Spread::of);
     println!(
         "{kind}: bare_std {std:?}, bare_spawn {spawn:?}, command_hook {empty:?}, with 800 bytes {event:?}"
     );
-    let ratio = |name: &str, time: Duration, base: Duration, target: &str| {
-        println!("RATIO {kind}/{name} {:.3} {target}", time.as_secs_f64() / base.as_secs_f64());
-    };
-    ratio("command_hook/bare_spawn", empty, spawn, &format!("{TARGET:.2}"));
-    ratio("command_hook_800_bytes/bare_spawn", event, spawn, &format!("{TARGET:.2}"));
-    ratio("command_hook/bare_std", empty, std, "-");
+    let name = |name: &str| format!("{kind}/{name}");
+    ratio(&name("command_hook/bare_spawn"), empty.median, spawn.median, Some(MEDIAN));
+    ratio(&name("command_hook/bare_spawn/p99"), empty.p99, spawn.p99, Some(P99));
+    ratio(&name("command_hook_800_bytes/bare_spawn"), event.median, spawn.median, Some(MEDIAN));
+    ratio(&name("command_hook_800_bytes/bare_spawn/p99"), event.p99, spawn.p99, Some(P99));
+    ratio(&name("command_hook/bare_std"), empty.median, std.median, None);
+    if contained.containment().has_cgroup() {
+        ratio(&name("command_hook_in_cgroup/bare_spawn"), cgroup.median, spawn.median, None);
+        ratio(&name("command_hook_in_cgroup/bare_spawn/p99"), cgroup.p99, spawn.p99, None);
+    }
 }
 
-fn median(mut samples: Vec<Duration>) -> Duration {
-    samples.sort_unstable();
-    samples[samples.len() / 2]
+/// The same hook from a parent with much memory; the small parent is measured before and after.
+fn compare_parents(runtime: &Runtime) {
+    let (runner, event) = (Runner::new(), invocation(800));
+    let measure = || {
+        let sample = |_| {
+            let began = Instant::now();
+            runtime.block_on(hook(&runner, &event));
+            began.elapsed()
+        };
+        (0..ROUNDS_OF_A_PARENT).map(sample).collect::<Vec<_>>()
+    };
+    let mut small = measure();
+    let resident = vec![1_u8; RESIDENT];
+    let large = Spread::of(measure());
+    drop(std::hint::black_box(resident));
+    small.extend(measure());
+    let small = Spread::of(small);
+    println!("parents: small {small:?}, with 2 GiB resident {large:?}");
+    ratio("command_hook/large_parent", large.median, small.median, Some(LARGE_PARENT));
+}
+
+fn ratio(name: &str, time: Duration, base: Duration, target: Option<f64>) {
+    let target = target.map_or("-".to_owned(), |target| format!("{target:.2}"));
+    println!("RATIO {name} {:.3} {target}", time.as_secs_f64() / base.as_secs_f64());
+}
+
+/// What is said of many samples.
+#[derive(Debug, Clone, Copy)]
+struct Spread {
+    median: Duration,
+    p99: Duration,
+}
+
+impl Spread {
+    fn of(mut samples: Vec<Duration>) -> Self {
+        samples.sort_unstable();
+        Self { median: samples[samples.len() / 2], p99: samples[samples.len() * 99 / 100] }
+    }
 }

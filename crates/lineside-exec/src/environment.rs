@@ -9,10 +9,10 @@ use std::process::Command;
 
 use lineside_core::invocation::{Environment, Inherit};
 
-/// Gives the environment to the command.
-///
-/// With [`Inherit::All`] and nothing removed or set, the process gets our own environment without a copy of it.
-pub(crate) fn apply(environment: &Environment, command: &mut Command) {
+use crate::mark::{self, Mark};
+
+/// Gives the environment to the command, with the mark of the run.
+pub(crate) fn apply(environment: &Environment, mark: &Mark, command: &mut Command) {
     match &environment.inherit {
         Inherit::All => {
             for name in &environment.remove {
@@ -31,6 +31,12 @@ pub(crate) fn apply(environment: &Environment, command: &mut Command) {
     for (name, value) in &environment.set {
         command.env(name, value);
     }
+    command.env(mark::NAME, mark.value());
+}
+
+/// The mark that we wear ourselves, within a run.
+pub(crate) fn our_mark() -> Option<OsString> {
+    std::env::var_os(mark::NAME)
 }
 
 /// The value that the process will see under this name.
@@ -61,13 +67,16 @@ fn inherited(environment: &Environment, name: &OsStr) -> Option<OsString> {
 
 #[cfg(test)]
 mod tests {
+    use lineside_core::invocation::Leftovers;
+
     use super::*;
 
     fn seen(environment: &Environment) -> Vec<(String, String)> {
         let mut command = Command::new("env");
-        apply(environment, &mut command);
+        apply(environment, &Mark::new(Leftovers::Kill), &mut command);
         let text = |part: &OsStr| part.to_str().unwrap().to_owned();
-        command.get_envs().filter_map(|(name, value)| Some((text(name), text(value?)))).collect()
+        let set = command.get_envs().filter(|(name, _)| *name != mark::NAME);
+        set.filter_map(|(name, value)| Some((text(name), text(value?)))).collect()
     }
 
     #[test]

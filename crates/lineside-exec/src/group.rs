@@ -2,12 +2,11 @@
 //!
 //! Everything here takes for granted that the group's number belongs to it, which [`crate::tree`] sees to by
 //! signalling only while the leader's status is not taken.
-//! Processes that left the group are out of its reach; a stronger containment (a cgroup, a subreaper) would stand in
-//! this file's place.
-
-use std::fs;
+//! Processes that left the group are out of its reach, and [`crate::strays`]' business.
 
 use rustix::process::{Pid, Signal};
+
+use crate::census::{self, Entry};
 
 /// The weakest priority there is.
 const NICEST: i32 = 19;
@@ -39,6 +38,11 @@ impl Group {
         let _nobody = rustix::process::kill_process_group(self.0, signal);
     }
 
+    /// Whether a process is a member, for all that is known.
+    pub(crate) fn has(self, pid: i32) -> bool {
+        Entry::of(pid).is_some_and(|entry| entry.group == self.0.as_raw_nonzero().get())
+    }
+
     /// Who is left beside the leader, which has exited and whose status is not taken.
     ///
     /// The zombie is itself a member, so asking whether the group exists says nothing yet.
@@ -68,41 +72,7 @@ impl Group {
 
     /// Reads `/proc`; without it, somebody is taken to be there.
     fn has_living_member(self) -> bool {
-        let Ok(processes) = fs::read_dir("/proc") else {
-            return true;
-        };
-        let group = self.0.as_raw_nonzero().get();
-        processes.flatten().any(|process| {
-            let name = process.file_name();
-            let number = name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit);
-            number
-                && fs::read(process.path().join("stat"))
-                    .is_ok_and(|stat| living_member(&String::from_utf8_lossy(&stat), group))
-        })
-    }
-}
-
-/// Whether this line of `/proc/<pid>/stat` is of a process of the group that has not exited.
-fn living_member(stat: &str, group: i32) -> bool {
-    // The name is in parentheses and may itself hold some.
-    let Some((_, fields)) = stat.rsplit_once(')') else {
-        return false;
-    };
-    let mut fields = fields.split_ascii_whitespace();
-    let state = fields.next().unwrap_or_default();
-    let of_group = fields.nth(1).and_then(|field| field.parse().ok()) == Some(group);
-    of_group && !matches!(state, "Z" | "X" | "x")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_cannot_forge_the_fields() {
-        assert!(living_member("7 (a) S 1 2) S 1 42 42 0 -1", 42));
-        assert!(!living_member("7 (a) S 1 42) S 1 43 42 0 -1", 42));
-        assert!(!living_member("7 (a) Z 1 42 42 0 -1", 42));
-        assert!(!living_member("", 42));
+        let is_member = |pid| self.has(pid) && Entry::of(pid).is_some_and(|entry| !entry.dead);
+        census::everybody().is_none_or(|mut everybody| everybody.any(is_member))
     }
 }

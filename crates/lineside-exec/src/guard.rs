@@ -11,14 +11,26 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::Background;
 use crate::running::Running;
+use crate::strays::Search;
 
 /// Who ends the runs that were dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct Reapers {
     /// Has the tasks.
     pub(crate) tasks: Background,
+    /// Has those that wait for what was left alone, for which nobody waits.
+    pub(crate) orphans: Background,
     /// Cancelled: no grace any more.
     pub(crate) hurry: CancellationToken,
+}
+
+impl Reapers {
+    /// Takes the statuses of those who were left alone, once they exit.
+    pub(crate) fn adopt(&self, left: Option<Search>) {
+        if let (Some(left), Ok(runtime)) = (left, Handle::try_current()) {
+            self.orphans.start(left.reap_all(), &runtime);
+        }
+    }
 }
 
 /// A run in progress that is ended when this is dropped before the run is over.

@@ -118,7 +118,7 @@ struct Target {
 
 impl Target {
     fn of(url: &str) -> Result<Self, PostError> {
-        let wrong = |why: &str| PostError::Url { url: url.to_owned(), why: why.to_owned() };
+        let wrong = |why: &str| PostError::Url { url: place(url), why: why.to_owned() };
         let uri: Uri = url.parse().map_err(|error| wrong(&format!("{error}")))?;
         let tls = match uri.scheme_str() {
             Some("http") => false,
@@ -139,7 +139,7 @@ impl Target {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = path
             .parse()
-            .map_err(|error| PostError::Url { url: post.url.clone(), why: format!("{error}") })?;
+            .map_err(|error| PostError::Url { url: place(&post.url), why: format!("{error}") })?;
         let headers = request.headers_mut();
         headers.insert(HOST, value(HOST.as_str(), &self.host)?);
         headers.insert(USER_AGENT, HeaderValue::from_static(concat!("lineside/", env!("CARGO_PKG_VERSION"))));
@@ -152,6 +152,17 @@ impl Target {
         }
         Ok(request)
     }
+}
+
+/// Scheme, host and path of a URL: what may be told of it. Names, passwords and tokens stand elsewhere.
+fn place(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return "…".to_owned();
+    };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}/{path}")
 }
 
 fn value(name: &str, text: &str) -> Result<HeaderValue, PostError> {

@@ -6,8 +6,9 @@
 //! It is the only place that knows processes, signals, pipes and HTTP.
 //! It knows no event, no verdict and no format: what an exit code or an output means is the dialect's business.
 //!
-//! The modules stand in the order in which a run meets them: its environment, its files, its program, the start, the pipes, the
-//! watch for the exit, the group and the tree that are signalled, a run in progress, the guard that ends a run which
+//! The modules stand in the order in which a run meets them: its environment, its files, its program, the start, the
+//! pipes, the watch for the exit, what holds the processes together (group, mark, cgroup), the tree that is ended, a run
+//! in progress, the guard that ends a run which
 //! was dropped, and the run as a whole. A post needs none of them.
 //!
 //! Linux only today: another system needs its own way to learn of an exit without reaping, and of the members of a
@@ -26,9 +27,16 @@ mod spawn;
 
 mod pipes;
 
+mod census;
 mod group;
-mod tree;
 mod watch;
+
+mod mark;
+mod strays;
+mod cgroup;
+mod containment;
+
+mod tree;
 
 mod guard;
 mod running;
@@ -41,6 +49,7 @@ mod worker;
 
 mod http;
 
+pub use containment::Containment;
 pub use http::HttpClient;
 pub use runner::Runner;
 pub use worker::{LogLevel, LogSource, Worker, WorkerListener, WorkerLog};

@@ -6,26 +6,27 @@
 use std::error::Error;
 use std::os::unix::process::ExitStatusExt;
 
-use lineside_core::invocation::{Captured, Ended, Exit, Invocation, Leaked};
+use lineside_core::invocation::{Captured, Ended, Exit, Invocation, Leaked, Leftovers};
 use tokio::time::Instant;
 
+use crate::containment::Containment;
 use crate::files::Files;
 use crate::guard::{Guard, Reapers};
 use crate::pipes::Pipes;
 use crate::running::{First, Running, after};
-use crate::spawn::{self, StartHookError};
+use crate::spawn::{self, Beside, StartHookError};
 use crate::tree::{Status, Tree};
 
 /// Runs a hook; see [`crate::Runner::run`].
 ///
 /// Cancel safe: see [`Guard`].
-pub(crate) async fn run(invocation: &Invocation, reapers: &Reapers) -> Ended {
+pub(crate) async fn run(invocation: &Invocation, containment: &Containment, reapers: &Reapers) -> Ended {
     let began = Instant::now();
     let limits = &invocation.limits;
     let deadline = after(began, limits.timeout);
 
     let mut guard = Guard::new(limits.ending, reapers);
-    let running = match start(invocation, deadline).await {
+    let running = match start(invocation, containment, deadline).await {
         Ok(running) => guard.over(running),
         Err(error) => return not_started(&error, began),
     };
@@ -34,8 +35,11 @@ pub(crate) async fn run(invocation: &Invocation, reapers: &Reapers) -> Ended {
         First::It => {
             let close = after(Instant::now(), limits.leak_grace);
             running.outputs_ended(close.min(deadline)).await;
-            let (status, leaked) = running.tree.finish(limits.leftovers);
-            (exit(status), leaked)
+            let (leaked, left) = running.finish(limits.leftovers).await;
+            reapers.adopt(left);
+            let status = running.tree.take_status();
+            let hidden = leaked == Leaked::Nothing && running.tree.group_exists();
+            (exit(status), if hidden { outlived(limits.leftovers) } else { leaked })
         }
         First::Time => {
             let leaked = running.end(limits.ending).await;
@@ -49,26 +53,38 @@ pub(crate) async fn run(invocation: &Invocation, reapers: &Reapers) -> Ended {
     Ended { exit, stdout, stderr, took, leaked }
 }
 
-async fn start(invocation: &Invocation, deadline: Instant) -> Result<Running, StartHookError> {
+async fn start(
+    invocation: &Invocation,
+    containment: &Containment,
+    deadline: Instant,
+) -> Result<Running, StartHookError> {
     let files = Files::write(&invocation.files).map_err(|source| StartHookError::Files { source })?;
-    let mut child = spawn::start(invocation, files.variables(), deadline).await?;
-    let pipes = Pipes::take(&mut child, invocation);
-    // The tree comes into being in any case: without pipes it is dropped here, which kills it.
-    let tree = Tree::new(child);
+    let prepared = containment.prepare(&invocation.limits);
+    let beside = Beside { files: files.variables(), mark: prepared.mark() };
+    let child = spawn::start(invocation, beside, deadline).await?;
+    let mut tree = Tree::new(child, prepared);
+    // When anything fails from here on, the tree is dropped, which kills it.
+    tree.bound(&invocation.limits.resources).map_err(|source| StartHookError::Bound { source })?;
+    let pipes = Pipes::take(tree.leader(), invocation);
     let pipes = pipes.map_err(|source| StartHookError::Watch { source })?;
     Ok(Running { tree, pipes, _files: files })
 }
 
 fn exit(status: Status) -> Exit {
-    let lost = || Exit::NotStarted {
-        why: "lost the exit status: another part of this program waited for the process".to_owned(),
-    };
     match status {
         Status::Known(status) => {
             let code = status.code().map(Exit::Code);
-            code.or_else(|| status.signal().map(Exit::Signal)).unwrap_or_else(lost)
+            code.or_else(|| status.signal().map(Exit::Signal)).unwrap_or(Exit::Lost)
         }
-        Status::Lost => lost(),
+        Status::Lost => Exit::Lost,
+    }
+}
+
+/// What is said of leftovers.
+pub(crate) fn outlived(leftovers: Leftovers) -> Leaked {
+    match leftovers {
+        Leftovers::Kill => Leaked::Killed,
+        Leftovers::Leave => Leaked::Left,
     }
 }
 

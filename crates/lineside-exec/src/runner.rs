@@ -4,6 +4,7 @@ use lineside_core::invocation::{Ended, Invocation};
 use tokio_util::sync::CancellationToken;
 
 use crate::background::Background;
+use crate::containment::Containment;
 use crate::guard::Reapers;
 use crate::run;
 
@@ -32,14 +33,28 @@ use crate::run;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Runner {
+    containment: Containment,
     reapers: Reapers,
 }
 
 impl Runner {
-    /// A runner with nothing to wait for.
+    /// A runner with nothing to wait for, and with what keeps processes together everywhere.
     #[must_use]
     pub fn new() -> Self {
-        Self { reapers: Reapers { tasks: Background::new(), hurry: CancellationToken::new() } }
+        Self::contained(Containment::new())
+    }
+
+    /// A runner with nothing to wait for.
+    #[must_use]
+    pub fn contained(containment: Containment) -> Self {
+        let [tasks, orphans] = [Background::new(), Background::new()];
+        Self { containment, reapers: Reapers { tasks, orphans, hurry: CancellationToken::new() } }
+    }
+
+    /// What keeps the processes of a run together.
+    #[must_use]
+    pub fn containment(&self) -> &Containment {
+        &self.containment
     }
 
     /// Runs a command and says how it ended.
@@ -77,7 +92,7 @@ impl Runner {
     /// Outside a tokio runtime with I/O and time enabled.
     pub async fn run(&self, invocation: &Invocation) -> Ended {
         // The run bounds its own reads; a budget spent by a neighbour in the same task must not stop its clock.
-        tokio::task::unconstrained(run::run(invocation, &self.reapers)).await
+        tokio::task::unconstrained(run::run(invocation, &self.containment, &self.reapers)).await
     }
 
     /// Waits until everything that belongs to dropped runs has ended.

@@ -9,12 +9,15 @@ use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use lineside_core::invocation::{Ending, Leaked};
+use lineside_core::invocation::{Ending, Leaked, Leftovers};
 use tokio::time::{Instant, sleep_until};
 
 use crate::files::Files;
+use crate::group::Company;
 use crate::pipes::Pipes;
-use crate::tree::Tree;
+use crate::run::outlived;
+use crate::strays::Search;
+use crate::tree::{Sweep, Tree};
 
 /// How long, after `SIGKILL`, the exit and the end of the outputs are waited for.
 ///
@@ -22,6 +25,10 @@ use crate::tree::Tree;
 const SETTLE: Duration = Duration::from_millis(400);
 /// How often a group whose leader has exited is looked at while the others have their grace.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How often those who were killed are looked at.
+const LOOK_AFTER: Duration = Duration::from_millis(1);
+/// How long a process may have no environment before it is somebody else's.
+const UNCLEAR: Duration = Duration::from_millis(20);
 
 /// A hook's processes and pipes.
 #[derive(Debug)]
@@ -32,6 +39,27 @@ pub(crate) struct Running {
     pub(crate) pipes: Pipes,
     /// The files, which go when this does.
     pub(crate) _files: Files,
+}
+
+/// Who was found outside the group, and killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Swept {
+    /// Nobody.
+    Nobody,
+    /// Somebody, and all are dead.
+    Somebody,
+    /// Somebody, and not all would die.
+    NotAll,
+}
+
+impl From<Swept> for Leaked {
+    fn from(swept: Swept) -> Self {
+        match swept {
+            Swept::Nobody => Self::Nothing,
+            Swept::Somebody => Self::Killed,
+            Swept::NotAll => Self::Escaped,
+        }
+    }
 }
 
 /// What came first.
@@ -48,7 +76,11 @@ impl Running {
     ///
     /// Cancel safe.
     pub(crate) async fn exited(&mut self, by: Instant) -> First {
-        self.serve(by, |tree, _, cx| tree.poll_exit(cx)).await
+        match self.serve(by, |tree, _, cx| tree.poll_exit(cx)).await {
+            // When we were stopped ourselves, the clock may be heard before the exit that came first.
+            First::Time if self.tree.has_exited() => First::It,
+            first => first,
+        }
     }
 
     /// Waits for the end of both outputs, once the process has exited.
@@ -59,6 +91,53 @@ impl Running {
         // Without a helper left behind the ends are there already, and no timer is needed.
         if !self.pipes.look() {
             self.serve(by, |_, outputs, _| outputs).await;
+        }
+    }
+
+    /// Sees to what a process that has exited in time left behind: what is said of it, and where those who were left
+    /// alone are to be looked for, if they are to be reaped one day.
+    ///
+    /// Cancel safe: called again, it goes on.
+    pub(crate) async fn finish(&mut self, leftovers: Leftovers) -> (Leaked, Option<Search>) {
+        let company = self.tree.company();
+        match leftovers {
+            Leftovers::Kill => {
+                let in_cgroup = self.tree.has_cgroup_mates();
+                // Not only when company was seen: a member that hides its priority must end as well.
+                self.tree.kill();
+                let swept = self.swept(Instant::now() + SETTLE).await;
+                let leaked = if in_cgroup || company == Some(Company::Alive) {
+                    swept.max(Swept::Somebody)
+                } else {
+                    swept
+                };
+                (leaked.into(), None)
+            }
+            Leftovers::Leave => {
+                let (anybody, left) = self.tree.release();
+                let leaked = anybody || company == Some(Company::Alive);
+                (if leaked { outlived(leftovers) } else { Leaked::Nothing }, left)
+            }
+        }
+    }
+
+    /// Kills everybody who has left the group, until nobody is there any more.
+    async fn swept(&mut self, by: Instant) -> Swept {
+        let mut swept = Swept::Nobody;
+        let mut unclear: Option<Instant> = None;
+        loop {
+            let now = Instant::now();
+            match self.tree.sweep() {
+                Sweep::Nobody => return swept,
+                Sweep::Unclear if now >= *unclear.get_or_insert(now + UNCLEAR) => return swept,
+                Sweep::Unclear => {}
+                Sweep::Dying => swept = Swept::Somebody,
+            }
+            if now >= by {
+                tracing::warn!(mark = self.tree.mark(), "processes of a hook cannot be ended");
+                return Swept::NotAll;
+            }
+            self.serve(by.min(now + LOOK_AFTER), |_, _, _| Poll::<()>::Pending).await;
         }
     }
 
@@ -76,11 +155,13 @@ impl Running {
         };
         self.tree.kill();
         let settled = Instant::now() + SETTLE;
-        if self.exited(settled).await == First::It {
+        let exited = self.exited(settled).await;
+        let swept = self.swept(settled).await;
+        if exited == First::It {
             self.outputs_ended(settled).await;
             self.tree.take_status();
         }
-        leaked
+        if swept == Swept::NotAll { Leaked::Escaped } else { leaked }
     }
 
     /// Waits until the whole group has ended.

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 use tokio::time::Instant;
 
+use crate::mark::Mark;
 use crate::program::FindProgramError;
 use crate::{environment, program};
 
@@ -80,6 +81,12 @@ pub(crate) enum StartHookError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The process was started, but what it may use up could not be bounded; it was killed at once.
+    #[error("cannot bound what the process may use up")]
+    Bound {
+        /// The system's reason.
+        source: io::Error,
+    },
     /// The process was started, but its pipes could not be watched; it was killed at once.
     #[error("cannot watch the pipes of the process")]
     Watch {
@@ -88,26 +95,35 @@ pub(crate) enum StartHookError {
     },
 }
 
-/// Starts the process, in a process group of its own and with pipes for what is to be moved; the paths of `files` are
-/// set last.
+/// What a process gets beside its invocation.
+#[derive(Clone, Copy)]
+pub(crate) struct Beside<'a> {
+    /// Variables and the paths of files that they name.
+    pub(crate) files: &'a [(OsString, PathBuf)],
+    /// By what it and its descendants are known.
+    pub(crate) mark: &'a Mark,
+}
+
+/// Starts the process, in a process group of its own, with the mark and with pipes for what is to be moved; the paths
+/// of its files are set last.
 ///
 /// A start that is refused because the program is open for writing is tried again, at most until `deadline`.
 /// Cancel safe: nothing runs while this waits.
 pub(crate) async fn start(
     invocation: &Invocation,
-    files: &[(OsString, PathBuf)],
+    beside: Beside<'_>,
     deadline: Instant,
 ) -> Result<Child, StartHookError> {
     if let Some(name) = environment::impossible_name(&invocation.environment) {
         return Err(StartHookError::Name { name: name.to_owned() });
     }
-    let refused = match attempt(&invocation.program.argv, invocation, files, deadline).await? {
+    let refused = match attempt(&invocation.program.argv, invocation, beside, deadline).await? {
         Ok(child) => return Ok(child),
         Err(refused) => refused,
     };
     let other = invocation.program.without_interpreter.as_ref();
     if let Some(argv) = other.filter(|_| is(&refused.error, Errno::NOEXEC)) {
-        return match attempt(argv, invocation, files, deadline).await? {
+        return match attempt(argv, invocation, beside, deadline).await? {
             Ok(child) => Ok(child),
             Err(refused) => Err(diagnosis::explain(refused, argv, invocation)),
         };
@@ -124,7 +140,7 @@ struct Refusal {
 async fn attempt(
     argv: &[OsString],
     invocation: &Invocation,
-    files: &[(OsString, PathBuf)],
+    beside: Beside<'_>,
     deadline: Instant,
 ) -> Result<Result<Child, Refusal>, StartHookError> {
     let (name, arguments) = argv.split_first().ok_or(StartHookError::NoProgram)?;
@@ -141,8 +157,8 @@ async fn attempt(
     if let Some(directory) = directory {
         command.current_dir(directory);
     }
-    environment::apply(&invocation.environment, &mut command);
-    command.envs(files.iter().map(|(variable, path)| (variable, path)));
+    environment::apply(&invocation.environment, beside.mark, &mut command);
+    command.envs(beside.files.iter().map(|(variable, path)| (variable, path)));
 
     let begun = Instant::now();
     let mut pause = Duration::from_millis(1);

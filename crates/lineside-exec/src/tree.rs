@@ -1,18 +1,21 @@
-//! The processes of one hook: its own process, which leads a group, and the group.
+//! The processes of one hook: its own process, which leads a group, the group, and those who have left it.
 //!
-//! The one rule: a signal is sent only while the leader's status is not taken.
+//! The one rule: leader and group are signalled only while the leader's status is not taken.
 //! As long as it is not, the kernel gives its number to no other process or group, so the signal hits the hook's
-//! processes or nobody.
+//! processes or nobody. Those who have left the group are signalled through descriptors; see [`crate::strays`].
 //! What is read and written meanwhile is [`crate::running`]'s business.
 
+use std::io;
 use std::process::{Child, ExitStatus};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use lineside_core::invocation::{Leaked, Leftovers};
+use lineside_core::invocation::Resources;
 use rustix::process::{Pid, Signal};
 
+use crate::containment::{self, Hold, Prepared};
 use crate::group::{Company, Group};
+use crate::strays::{Found, Search, Stray};
 use crate::watch::{Look, Watch, look};
 
 /// How long the last resort waits for a process that got `SIGKILL`.
@@ -25,8 +28,22 @@ pub(crate) struct Tree {
     pid: Pid,
     group: Group,
     watch: Watch,
+    hold: Hold,
+    /// Those outside the group who were signalled and have not exited.
+    strays: Vec<Stray>,
     sent: Sent,
     taken: Option<Status>,
+}
+
+/// What a sweep has come upon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sweep {
+    /// Nobody.
+    Nobody,
+    /// Somebody who cannot be told from one of ours for a moment.
+    Unclear,
+    /// Somebody who was killed and has not exited yet.
+    Dying,
 }
 
 /// The strongest signal that was sent so far.
@@ -48,9 +65,21 @@ pub(crate) enum Status {
 
 impl Tree {
     /// A process that was started as the leader of its own group.
-    pub(crate) fn new(leader: Child) -> Self {
+    pub(crate) fn new(leader: Child, prepared: Prepared) -> Self {
         let pid = Pid::from_child(&leader);
-        Self { leader, pid, group: Group::of(pid), watch: Watch::new(pid), sent: Sent::Nothing, taken: None }
+        let hold = prepared.take(&leader);
+        let (group, watch) = (Group::of(pid), Watch::new(pid));
+        Self { leader, pid, group, watch, hold, strays: Vec::new(), sent: Sent::Nothing, taken: None }
+    }
+
+    /// Bounds what it may use up.
+    pub(crate) fn bound(&self, resources: &Resources) -> io::Result<()> {
+        containment::bound(self.pid, resources)
+    }
+
+    /// The leader, whose pipes are to be taken.
+    pub(crate) fn leader(&mut self) -> &mut Child {
+        &mut self.leader
     }
 
     /// Ready when the leader has exited.
@@ -58,61 +87,110 @@ impl Tree {
         if self.taken.is_some() { Poll::Ready(()) } else { self.watch.poll(self.pid, cx) }
     }
 
-    /// Asks the whole group to end, once; a stopped process is woken to hear it.
+    /// Whether the leader has exited, without waiting for the runtime to notice it.
+    pub(crate) fn has_exited(&self) -> bool {
+        self.taken.is_some() || look(self.pid) != Look::Running
+    }
+
+    /// Whether anybody runs in the cgroup, once the leader has exited.
+    pub(crate) fn has_cgroup_mates(&self) -> bool {
+        self.hold.has_cgroup_mates()
+    }
+
+    /// Asks everybody to end, once; a stopped process is woken to hear it.
     pub(crate) fn terminate(&mut self) {
         if self.sent < Sent::Terminate {
             self.signal(Signal::TERM);
             self.signal(Signal::CONT);
+            self.strays = self.hold.find().strays;
+            // Once is enough for those who have heard it with their group.
+            for stray in self.strays.iter().filter(|stray| !self.group.has(stray.pid)) {
+                stray.signal(Signal::TERM);
+                stray.signal(Signal::CONT);
+            }
             self.sent = Sent::Terminate;
         }
     }
 
-    /// Ends the whole group.
+    /// Ends the whole group, and the cgroup if there is one; [`Tree::sweep`] ends who is in neither.
     pub(crate) fn kill(&mut self) {
         self.signal(Signal::KILL);
+        self.hold.kill();
         self.sent = Sent::Kill;
     }
 
-    /// Whether processes of the group run although the leader has exited.
-    pub(crate) fn has_company(&self) -> bool {
-        self.taken.is_none() && look(self.pid) == Look::Exited && self.group.company() == Company::Alive
+    /// Kills everybody who has left the group.
+    ///
+    /// To be repeated until it comes upon nobody: who is killed may have started somebody else just before.
+    pub(crate) fn sweep(&mut self) -> Sweep {
+        self.see_off();
+        let mut unclear = false;
+        if self.strays.is_empty() {
+            Found { strays: self.strays, unclear } = self.hold.find();
+        }
+        for stray in &self.strays {
+            stray.signal(Signal::KILL);
+        }
+        match self.strays.is_empty() {
+            false => Sweep::Dying,
+            true if unclear => Sweep::Unclear,
+            true => Sweep::Nobody,
+        }
     }
 
-    /// Takes the status of the leader, which has exited in time, and sees to what it left behind.
-    pub(crate) fn finish(&mut self, leftovers: Leftovers) -> (Status, Leaked) {
-        if look(self.pid) == Look::Gone {
-            return (self.take_status(), Leaked::Nothing);
-        }
-        let company = self.group.company();
-        // Not only when company was seen: a member that hides its priority must end as well.
-        if leftovers == Leftovers::Kill {
-            self.group.signal(Signal::KILL);
-        }
-        let status = self.take_status();
-        let leaked = match company {
-            Company::Alive => true,
-            Company::Dead => false,
-            Company::Nobody => self.group.exists(),
-        };
-        let leaked = match leftovers {
-            _ if !leaked => Leaked::Nothing,
-            Leftovers::Kill => Leaked::Killed,
-            Leftovers::Leave => Leaked::Left,
-        };
-        (status, leaked)
+    /// Lets everybody go on: whether there is anybody, and where those are to be looked for who are to be reaped.
+    pub(crate) fn release(&mut self) -> (bool, Option<Search>) {
+        let anybody = !self.hold.find().strays.is_empty();
+        self.hold.release();
+        (anybody, anybody.then(|| self.hold.to_be_reaped()).flatten())
     }
 
-    /// Takes the status of the leader, which has exited; no signal is sent from here on.
+    /// Forgets those who have exited.
+    fn see_off(&mut self) {
+        let adopts = self.hold.adopts();
+        self.strays.retain(|stray| {
+            let exited = stray.has_exited();
+            if exited && adopts {
+                stray.reap();
+            }
+            !exited
+        });
+    }
+
+    /// Whether processes of the hook run although the leader has exited.
+    pub(crate) fn has_company(&mut self) -> bool {
+        self.see_off();
+        !self.strays.is_empty() || self.company() == Some(Company::Alive)
+    }
+
+    /// Who is in the group beside the leader, which has exited; nothing if the group may be anybody's.
+    pub(crate) fn company(&self) -> Option<Company> {
+        let ours = self.taken.is_none() && look(self.pid) == Look::Exited;
+        ours.then(|| self.group.company())
+    }
+
+    /// Whether the group has any member although its leader's status is taken; for reporting only.
+    pub(crate) fn group_exists(&self) -> bool {
+        self.group.exists()
+    }
+
+    /// Takes the status of the leader, which has exited; neither it nor its group is signalled from here on.
     pub(crate) fn take_status(&mut self) -> Status {
         if let Some(status) = self.taken {
             return status;
         }
+        self.hold.reap();
         let status = match self.leader.try_wait() {
             Ok(Some(status)) => Status::Known(status),
             Ok(None) | Err(_) => Status::Lost,
         };
         self.taken = Some(status);
         status
+    }
+
+    /// The mark of the run, for a person.
+    pub(crate) fn mark(&self) -> &str {
+        self.hold.mark()
     }
 
     /// Whether the status is taken, so that nothing is left to be done.
@@ -148,6 +226,16 @@ impl Drop for Tree {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+        while self.sweep() != Sweep::Nobody {
+            if Instant::now() >= until {
+                tracing::warn!(
+                    mark = self.mark(),
+                    "a hook's processes outlive their SIGKILL and are given up"
+                );
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
         self.take_status();
     }
 }
@@ -158,9 +246,11 @@ mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
 
+    use lineside_core::invocation::Limits;
     use rustix::process::{WaitOptions, waitpid};
 
     use super::*;
+    use crate::containment::Containment;
 
     /// A group that took over the number of ours, and that no signal of ours may reach.
     struct Stranger(Child);
@@ -179,23 +269,27 @@ mod tests {
         }
     }
 
+    fn of(command: &mut Command) -> Tree {
+        let prepared = Containment::new().prepare(&Limits::default());
+        Tree::new(command.spawn().unwrap(), prepared)
+    }
+
     #[tokio::test]
     async fn p08_a_status_that_somebody_else_took_is_lost_and_nothing_is_signalled() {
-        let mut tree = Tree::new(Command::new("/bin/true").spawn().unwrap());
+        let mut tree = of(&mut Command::new("/bin/true"));
         assert!(waitpid(Some(tree.pid), WaitOptions::empty()).unwrap().is_some());
         poll_fn(|cx| tree.poll_exit(cx)).await;
         let stranger = Stranger::in_place_of(&mut tree);
         tree.terminate();
         tree.kill();
-        let (status, leaked) = tree.finish(Leftovers::Kill);
-        assert!(matches!(status, Status::Lost));
-        assert_eq!(leaked, Leaked::Nothing);
+        assert_eq!(tree.company(), None);
+        assert!(matches!(tree.take_status(), Status::Lost));
         stranger.was_left_alone();
     }
 
     #[tokio::test]
     async fn p08_once_the_status_is_taken_nothing_is_signalled() {
-        let mut tree = Tree::new(Command::new("/bin/true").spawn().unwrap());
+        let mut tree = of(&mut Command::new("/bin/true"));
         poll_fn(|cx| tree.poll_exit(cx)).await;
         assert!(matches!(tree.take_status(), Status::Known(status) if status.success()));
         let stranger = Stranger::in_place_of(&mut tree);

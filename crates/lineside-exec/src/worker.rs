@@ -21,6 +21,7 @@ use self::supervisor::{Shared, Supervisor};
 use self::voice::Voice;
 pub use self::voice::WorkerListener;
 use crate::background::Background;
+use crate::containment::Containment;
 use crate::running::after;
 
 mod script;
@@ -83,6 +84,22 @@ impl Worker {
         script: &WorkerScript,
         listener: WorkerListener,
     ) -> (Self, Result<WorkerReady, StartWorkerError>) {
+        Self::start_contained(spec, script, listener, Containment::new()).await
+    }
+
+    /// The same, with what keeps its processes together.
+    ///
+    /// Cancel safe, as [`Worker::start`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Worker::start`].
+    pub async fn start_contained(
+        spec: WorkerSpec,
+        script: &WorkerScript,
+        listener: WorkerListener,
+        containment: Containment,
+    ) -> (Self, Result<WorkerReady, StartWorkerError>) {
         let shared = Arc::new(Shared::new(Calls::new(spec.bounds.untold)));
         let kept = Kept { shared, task: Background::new(), frame: spec.bounds.frame };
         let worker = Self { kept: Arc::new(kept) };
@@ -91,7 +108,7 @@ impl Worker {
         let shared = Arc::clone(&worker.kept.shared);
         match script::write(script) {
             Ok(script) => {
-                let supervisor = Supervisor { shared, spec, script, voice };
+                let supervisor = Supervisor { shared, spec, script, containment, voice };
                 worker.kept.task.start(supervisor.run(first), &Handle::current());
             }
             Err(error) => {

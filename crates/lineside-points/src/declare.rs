@@ -219,6 +219,8 @@ macro_rules! catalogue {
 
 pub(crate) use {authority, catalogue, points};
 
+use std::any::{Any, TypeId};
+
 use lineside_core::payload::DecodePayloadError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -255,11 +257,17 @@ pub(crate) fn json<T: Serialize>(value: &T) -> Value {
 }
 
 /// A field read from JSON.
-pub(crate) fn read<T: DeserializeOwned>(
+pub(crate) fn read<T: DeserializeOwned + 'static>(
     point: &'static str,
     field: &'static str,
     value: &Value,
 ) -> Result<T, DecodePayloadError> {
+    // What is JSON already is taken as it is: reading it once more makes `0` of `-0`.
+    if TypeId::of::<T>() == TypeId::of::<Value>()
+        && let Ok(same) = (Box::new(value.clone()) as Box<dyn Any>).downcast()
+    {
+        return Ok(*same);
+    }
     T::deserialize(value).map_err(|detail| DecodePayloadError::WrongType {
         point,
         field,
@@ -268,7 +276,7 @@ pub(crate) fn read<T: DeserializeOwned>(
 }
 
 /// A required field, taken out of a JSON object.
-pub(crate) fn required<T: DeserializeOwned>(
+pub(crate) fn required<T: DeserializeOwned + 'static>(
     point: &'static str,
     field: &'static str,
     fields: &Map<String, Value>,
@@ -278,7 +286,7 @@ pub(crate) fn required<T: DeserializeOwned>(
 }
 
 /// An optional field of a JSON object; `null` counts as absent.
-pub(crate) fn optional<T: DeserializeOwned>(
+pub(crate) fn optional<T: DeserializeOwned + 'static>(
     point: &'static str,
     field: &'static str,
     fields: &Map<String, Value>,

@@ -10,7 +10,7 @@ use lineside_bus::{Bus, DrainReport, Installed};
 use lineside_core::hook::{Hook, Standby};
 use lineside_core::{Diagnostic, SkipReason};
 use lineside_dialects::{DIALECTS, Dialect, Inert, Places};
-use lineside_exec::{HttpClient, Runner};
+use lineside_exec::{Containment, HttpClient, Runner};
 
 use crate::debug_log::DebugLog;
 use crate::foreign::Foreign;
@@ -95,6 +95,13 @@ impl Assembly {
     #[must_use]
     pub fn environment(mut self, environment: BTreeMap<String, String>) -> Self {
         self.outside.environment = Some(Arc::new(environment));
+        self
+    }
+
+    /// Keeps the processes of hooks together in this way; by default, that of [`Containment::new`].
+    #[must_use]
+    pub fn contained(mut self, containment: Containment) -> Self {
+        self.outside.runner = Runner::contained(containment);
         self
     }
 

@@ -53,8 +53,10 @@ impl Workers {
         if let Some(same) = kept.get(dialect).filter(|kept| kept.spec == worker && kept.started.is_ok()) {
             return (same.worker.clone(), registered(same.started.clone()), Replaced(None));
         }
+        let containment = outside.runner.containment().clone();
         let listener = announcing(bus.clone(), dialect);
-        let (process, started) = Worker::start(worker.clone(), &script, listener).await;
+        let (process, started) =
+            Worker::start_contained(worker.clone(), &script, listener, containment).await;
         let loaded = registered(started.clone());
         forgetting(bus, dialect, process.clone());
         let before = kept.insert(dialect, Kept { spec: worker, worker: process.clone(), started });

@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 mod workspace;
 
@@ -15,6 +15,7 @@ mod tools;
 
 mod bench;
 mod docs;
+mod faults;
 mod seeded;
 mod test;
 mod tidy;
@@ -28,6 +29,7 @@ cargo xtask CHORE
   tidy                                 the rules of the repository that no compiler checks
   bench [--quick]                      every bench, and one table of their figures
   seeded                               the laws' tests against faults seeded for them
+  faults [--repeat N]                  the tests of the table of faults, and how each row fared
   docs                                 the book and the API reference
 
 `test` ends with a line `N passed, N failed` and fails when anything did.
@@ -62,7 +64,12 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["bench", "--quick"] => bench::run(&Workspace::find()?, bench::Length::Quick),
         ["seeded"] => seeded::run(&Workspace::find()?),
         ["docs"] => docs::run(&Workspace::find()?),
-        [chore @ ("test" | "tidy" | "bench" | "seeded" | "docs"), rest @ ..] => {
+        ["faults"] => faults::run(&Workspace::find()?, 1),
+        ["faults", "--repeat", times] => {
+            let times = times.parse().with_context(|| format!("`{times}` is no number"))?;
+            faults::run(&Workspace::find()?, times)
+        }
+        [chore @ ("test" | "tidy" | "bench" | "seeded" | "docs" | "faults"), rest @ ..] => {
             bail!("`{chore}` does not take `{}`; `cargo xtask` shows what it takes", rest.join(" "))
         }
         [chore, ..] => bail!("there is no chore `{chore}`; `cargo xtask` lists them"),

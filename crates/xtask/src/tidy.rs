@@ -20,6 +20,7 @@ mod markdown;
 mod cases;
 mod citations;
 mod edges;
+mod faults;
 mod headers;
 mod knowledge;
 mod laws;
@@ -40,7 +41,7 @@ struct Rule {
     check: fn(&Repository) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     Rule { name: "edges", check: edges::check },
     Rule { name: "knowledge", check: knowledge::check },
     Rule { name: "wording", check: wording::check },
@@ -54,6 +55,7 @@ const RULES: [Rule; 13] = [
     Rule { name: "laws", check: laws::check },
     Rule { name: "cases", check: cases::check },
     Rule { name: "citations", check: citations::check },
+    Rule { name: "faults", check: faults::check },
 ];
 
 /// The chore: findings and a last word.

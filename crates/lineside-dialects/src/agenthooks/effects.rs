@@ -60,6 +60,7 @@ pub(super) fn answer(hook: &Identity, event: &AnyEvent, ended: &Ended) -> Result
         Exit::NotStarted { why } => {
             Err(Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}")))
         }
+        Exit::Lost => Err(failure(FailureKind::Exit, "exit status lost", &ended.stderr)),
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) fn exited_well(ended: &Ended) -> Result<(), Failure> {
         Exit::TimedOut { after } => {
             told(FailureKind::Timeout, format!("timed out after {} s", seconds(*after)))
         }
+        Exit::Lost => told(FailureKind::Exit, "exit status lost".to_owned()),
         // A start that the system refuses is a run all the same, which is tried again (CH-32, CH-52).
         Exit::NotStarted { why } => Err(Failure::new(FailureKind::Spawn, format!("cannot start: {why}"))),
     }

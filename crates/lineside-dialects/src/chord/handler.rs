@@ -71,6 +71,7 @@ impl Hook {
             stdout_bytes: LARGEST_OUTPUT,
             stderr_bytes: LARGEST_OUTPUT,
             busy_retry: Duration::from_millis(200),
+            ..Limits::default()
         }
     }
 

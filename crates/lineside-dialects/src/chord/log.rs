@@ -45,7 +45,7 @@ fn finished(
     match ended.map(|ended| &ended.exit) {
         Some(Exit::Code(code)) => put(format!("exit={code}")),
         Some(Exit::Signal(signal)) => put(format!("signal={signal}")),
-        Some(Exit::TimedOut { .. } | Exit::NotStarted { .. }) | None => {}
+        Some(Exit::TimedOut { .. } | Exit::NotStarted { .. } | Exit::Lost) | None => {}
     }
     put(format!("duration_ms={}", took.as_millis()));
     if let Err(failure) = result {

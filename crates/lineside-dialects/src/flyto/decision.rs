@@ -125,6 +125,7 @@ fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
             failed(FailureKind::Timeout, format!("timed out after {} s", seconds(*after)), &output.stderr)
         }
         End::NotStarted(why) => Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}")),
+        End::Lost => failed(FailureKind::Exit, "exit status lost".to_owned(), &output.stderr),
         End::Refused(status) => Failure::new(FailureKind::Exit, format!("HTTP status {status}")),
         End::Unreachable(why) => Failure::new(FailureKind::Spawn, format!("cannot start: {why}")),
         End::Unreadable(why) => Failure::new(FailureKind::Output, format!("unreadable output: {why}")),

@@ -174,6 +174,7 @@ impl FlytoHook {
                 stdout_bytes: 10_485_760,
                 stderr_bytes: 10_485_760,
                 busy_retry: Duration::from_millis(200),
+                ..Limits::default()
             },
         }
     }

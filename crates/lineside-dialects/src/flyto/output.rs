@@ -50,6 +50,8 @@ pub(super) enum End {
     TimedOut(Duration),
     /// It never began.
     NotStarted(String),
+    /// It began and ended, and nobody knows how.
+    Lost,
     /// A webhook answered with a status that is none of success.
     Refused(u16),
     /// There was no connection to a webhook, or it broke off.
@@ -72,6 +74,7 @@ impl Output {
             Exit::Signal(signal) => End::Signal(*signal),
             Exit::TimedOut { after } => End::TimedOut(*after),
             Exit::NotStarted { why } => End::NotStarted(why.clone()),
+            Exit::Lost => End::Lost,
         };
         let text = ended.stdout.trimmed_text();
         // FL-16: of a run that timed out nothing is interpreted, and what is cut is plain text.

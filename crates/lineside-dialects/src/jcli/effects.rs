@@ -25,6 +25,7 @@ pub(super) fn of_command(event: &Event, ended: &Ended) -> Result<Answer, Failure
             Err(failure(FailureKind::Timeout, &detail, &ended.stderr))
         }
         Exit::NotStarted { why } => Err(cannot_start(why)),
+        Exit::Lost => Err(failure(FailureKind::Exit, "exit status lost", &ended.stderr)),
     }
 }
 

@@ -101,6 +101,7 @@ impl Hook {
             stdout_bytes: 10_485_760,
             stderr_bytes: 10_485_760,
             busy_retry: Duration::from_millis(200),
+            ..Limits::default()
         }
     }
 }

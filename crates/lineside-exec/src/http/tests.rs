@@ -104,7 +104,7 @@ async fn a_redirect_is_an_answer() {
 }
 
 #[tokio::test]
-async fn a_body_of_the_longest_length_is_whole_and_one_more_byte_cuts_it() {
+async fn i04_a_body_of_the_longest_length_is_whole_and_one_more_byte_cuts_it() {
     for (length, dropped) in [(1000, 0), (1001, 1)] {
         let (posted, ()) = against(
             async |mut stream| {
@@ -121,7 +121,7 @@ async fn a_body_of_the_longest_length_is_whole_and_one_more_byte_cuts_it() {
 }
 
 #[tokio::test]
-async fn an_endless_body_is_read_no_further_than_its_bound() {
+async fn p05_an_endless_body_is_read_no_further_than_its_bound() {
     let (posted, ()) = against(
         async |mut stream| {
             request(&mut stream).await;
@@ -138,7 +138,7 @@ async fn an_endless_body_is_read_no_further_than_its_bound() {
 }
 
 #[tokio::test]
-async fn one_deadline_covers_slow_headers_and_a_slow_body() {
+async fn p01_one_deadline_covers_slow_headers_and_a_slow_body() {
     for head in ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"] {
         let began = Instant::now();
         let (posted, ()) = against(
@@ -160,7 +160,7 @@ async fn one_deadline_covers_slow_headers_and_a_slow_body() {
 }
 
 #[tokio::test]
-async fn a_server_that_accepts_and_says_nothing_is_out_of_time() {
+async fn p01_a_server_that_accepts_and_says_nothing_is_out_of_time() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut post = post(format!("http://{}", listener.local_addr().unwrap()));
     post.timeout = Duration::from_millis(100);
@@ -173,7 +173,7 @@ async fn a_server_that_accepts_and_says_nothing_is_out_of_time() {
 }
 
 #[tokio::test]
-async fn a_refused_connection_is_told() {
+async fn p09_a_refused_connection_is_told() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -181,7 +181,7 @@ async fn a_refused_connection_is_told() {
 }
 
 #[tokio::test]
-async fn an_unknown_name_is_told() {
+async fn p09_an_unknown_name_is_told() {
     let posted = HttpClient::new().post(&post("http://nobody.invalid/")).await;
     unreachable(&posted, "cannot connect to nobody.invalid");
 }
@@ -203,7 +203,7 @@ async fn what_cannot_be_posted_to_is_told() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_http_is_told() {
+async fn p10_an_answer_that_is_not_http_is_told() {
     let (posted, ()) = against(
         async |mut stream| {
             request(&mut stream).await;
@@ -231,7 +231,7 @@ async fn a_server_without_tls_refuses_an_https_post() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_reset_or_closed_too_early_is_told() {
+async fn p10_a_connection_that_is_reset_or_closed_too_early_is_told() {
     for head in [
         "",
         "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf",
@@ -255,7 +255,7 @@ async fn a_connection_that_is_reset_or_closed_too_early_is_told() {
 }
 
 #[tokio::test]
-async fn a_dropped_post_closes_its_connection() {
+async fn p02_a_dropped_post_closes_its_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (client, post) = (HttpClient::new(), post(url));
@@ -269,4 +269,49 @@ async fn a_dropped_post_closes_its_connection() {
     };
     let mut rest = Vec::new();
     assert_eq!(stream.read_to_end(&mut rest).await.unwrap(), 0, "the other side has closed");
+}
+
+#[tokio::test]
+async fn p04_a_server_that_answers_without_reading_is_heard() {
+    let (posted, ()) = against(
+        async |mut stream| {
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine").await.unwrap();
+            // Held open, unread, until the other side has what it needs.
+            stream.readable().await.unwrap();
+            let mut rest = Vec::new();
+            drop(stream.read_to_end(&mut rest).await);
+        },
+        |post| post.body = vec![b'x'; 4 << 20],
+    )
+    .await;
+    assert_eq!(answered(&posted), (200, "fine".to_owned(), 0));
+}
+
+#[tokio::test]
+async fn p04_a_server_that_never_reads_is_out_of_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut post = post(format!("http://{}", listener.local_addr().unwrap()));
+    post.body = vec![b'x'; 32 << 20];
+    post.timeout = Duration::from_millis(200);
+    let posted = HttpClient::new().post(&post).await;
+    assert_eq!(posted, Posted::TimedOut { after: Duration::from_millis(200) });
+}
+
+/// A hook on a path of its own cannot be told from any other text of the URL.
+#[tokio::test]
+async fn c04_an_error_tells_nothing_that_may_be_a_secret() {
+    for url in [
+        "http://name:hunter2@127.0.0.1:1/",
+        "http://127.0.0.1:1/hook?token=hunter2",
+        "ftp://name:hunter2@127.0.0.1/?token=hunter2",
+        "http://name:hunter2@a b/?token=hunter2",
+        "hunter2 is no URL",
+    ] {
+        let mut post = post(url);
+        post.headers = vec![("Authorization".to_owned(), "Bearer hunter2\r\n".to_owned())];
+        match HttpClient::new().post(&post).await {
+            Posted::Unreachable { why } => assert!(!why.contains("hunter2"), "{why}"),
+            other => panic!("{other:?}"),
+        }
+    }
 }

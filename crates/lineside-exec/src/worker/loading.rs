@@ -13,6 +13,7 @@ use super::frames::{self, Frame, PROTOCOL, Reason};
 use super::process::{Event, Process, until};
 use super::script::Script;
 use super::voice::Voice;
+use crate::containment::Containment;
 use crate::run::with_causes;
 
 /// A worker that can be called.
@@ -37,11 +38,12 @@ pub(super) struct Refused(HashMap<usize, PluginLoaded>);
 pub(super) async fn bring_up(
     spec: &WorkerSpec,
     script: &Script,
+    containment: &Containment,
     refused: &mut Refused,
     voice: &mut Voice,
 ) -> Result<(Live, WorkerReady), StartWorkerError> {
     loop {
-        let (mut live, hello) = greet(spec, script, voice).await?;
+        let (mut live, hello) = greet(spec, script, containment, voice).await?;
         match load_all(&mut live, &hello, &spec.plugins, spec, refused, voice).await {
             Loading::Done(plugins) => return Ok((live, WorkerReady { hello, plugins })),
             Loading::Broken => live.process.ended().await,
@@ -52,10 +54,11 @@ pub(super) async fn bring_up(
 async fn greet(
     spec: &WorkerSpec,
     script: &Script,
+    containment: &Containment,
     voice: &mut Voice,
 ) -> Result<(Live, Map<String, Value>), StartWorkerError> {
     let not_found = |error| StartWorkerError::NotFound { why: with_causes(&error) };
-    let mut process = Process::start(spec, script).await.map_err(not_found)?;
+    let mut process = Process::start(spec, script, containment).await.map_err(not_found)?;
     let by = Instant::now() + spec.bounds.hello;
     let failed = |why: String, hello| Err(StartWorkerError::Failed { why, hello });
     loop {

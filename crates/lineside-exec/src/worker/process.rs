@@ -22,12 +22,15 @@ use super::frames::{self, Frame};
 use super::lines::{Line, Lines};
 use super::log::{LogLevel, LogSource, WorkerLog};
 use super::script::Script;
+use crate::containment::Containment;
 use crate::pipes::try_again;
-use crate::spawn::{self, StartHookError};
-use crate::tree::{Status, Tree};
+use crate::spawn::{self, Beside, StartHookError};
+use crate::tree::{Status, Sweep, Tree};
 
 /// How long outputs are read after the process has exited, and an exit is waited for after `SIGKILL`.
 const SETTLE: Duration = Duration::from_millis(400);
+/// How often those who were killed are looked at.
+const TICK: Duration = Duration::from_millis(2);
 /// So much is handed to the input before more calls are written into its buffer.
 const ENOUGH: usize = 64 * 1024;
 /// What stands in a frame of the worker beside its value.
@@ -76,7 +79,11 @@ enum End {
 
 impl Process {
     /// Starts the worker and says hello.
-    pub(super) async fn start(spec: &WorkerSpec, script: &Script) -> Result<Self, StartHookError> {
+    pub(super) async fn start(
+        spec: &WorkerSpec,
+        script: &Script,
+        containment: &Containment,
+    ) -> Result<Self, StartHookError> {
         let token = token();
         let hello = frames::hello(&token, spec.bounds.frame, &spec.hello);
         let mut argv = spec.program.argv.clone();
@@ -90,10 +97,14 @@ impl Process {
             working_directory: spec.working_directory.clone(),
             limits,
         };
-        let mut child = spawn::start(&invocation, &[], Instant::now() + limits.busy_retry).await?;
+        let prepared = containment.prepare(&limits);
+        let by = Instant::now() + limits.busy_retry;
+        let beside = Beside { files: &[], mark: prepared.mark() };
+        let mut child = spawn::start(&invocation, beside, by).await?;
         let pipes = pipes(&mut child, spec.bounds.frame.saturating_add(MARGIN));
-        // The tree comes into being in any case: without pipes it is dropped here, which kills it.
-        let tree = Tree::new(child);
+        // The tree comes into being in any case: when anything fails here it is dropped, which kills it.
+        let tree = Tree::new(child, prepared);
+        tree.bound(&limits.resources).map_err(|source| StartHookError::Bound { source })?;
         let (input, stdout, stderr) = pipes.map_err(|source| StartHookError::Watch { source })?;
         let mut process = Self {
             tree,
@@ -155,7 +166,9 @@ impl Process {
             }
             let by = match self.end {
                 End::Far => None,
-                End::Silent { by } | End::Killed { by, .. } | End::Exited { by, .. } => Some(by),
+                End::Silent { by } | End::Killed { by, .. } => Some(by),
+                // Those who left its group are looked for again and again.
+                End::Exited { by, .. } => Some(by.min(Instant::now() + TICK)),
             };
             let exited = matches!(self.end, End::Exited { .. });
             tokio::select! {
@@ -200,7 +213,8 @@ impl Process {
             }
             return None;
         };
-        if !(self.stdout.is_at_end() && self.stderr.is_at_end()) && Instant::now() < by {
+        let over = self.tree.sweep() == Sweep::Nobody && self.stdout.is_at_end() && self.stderr.is_at_end();
+        if !over && Instant::now() < by {
             return None;
         }
         let signal = |why: String| Ending { kind: FailureKind::Signal, why };

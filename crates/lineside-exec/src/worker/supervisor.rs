@@ -20,6 +20,7 @@ use super::process::{Event, until};
 use super::restarts::{Next, Restarts};
 use super::script::Script;
 use super::voice::Voice;
+use crate::containment::Containment;
 
 /// What callers and the task share.
 #[derive(Debug)]
@@ -53,6 +54,7 @@ pub(super) struct Supervisor {
     pub(super) shared: Arc<Shared>,
     pub(super) spec: WorkerSpec,
     pub(super) script: Script,
+    pub(super) containment: Containment,
     pub(super) voice: Voice,
 }
 
@@ -123,7 +125,7 @@ impl Supervisor {
         tokio::select! {
             biased;
             () = self.shared.stop.cancelled() => None,
-            brought = bring_up(&self.spec, &self.script, refused, &mut self.voice) => Some(brought),
+            brought = bring_up(&self.spec, &self.script, &self.containment, refused, &mut self.voice) => Some(brought),
         }
     }
 

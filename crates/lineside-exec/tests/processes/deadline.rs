@@ -91,16 +91,30 @@ fn p01_the_grace_is_the_whole_groups() {
 }
 
 #[test]
+fn p01_each_member_of_the_group_is_asked_to_end_once() {
+    let room = Room::enter();
+    let [heard, ready] = ["heard", "ready"].map(|name| room.text(name));
+    let member = format!("trap 'echo once >> {heard}' TERM; touch {ready}; while :; do sleep 0.01; done");
+    let line = format!("sh -c \"$0\" & while ! [ -e {ready} ]; do sleep 0.01; done; exec sleep 600");
+    let mut hook = room.command(&["/bin/sh", "-c", &line, &member]);
+    hook.limits.timeout = millis(500);
+    hook.limits.ending = grace(millis(300));
+    timed_out(&room.run(&hook), millis(500));
+    assert_eq!(std::fs::read_to_string(heard).unwrap(), "once\n");
+    room.leave();
+}
+
+#[test]
 fn p01_nobody_who_holds_the_pipes_delays_the_end() {
     let room = Room::enter();
-    let [escaped, done] = ["escaped", "done"].map(|name| room.text(name));
+    let escaped = room.text("escaped");
     let mut hook = room.hook([
         "helper",
         "leave-group",
+        "ignore-term",
         "touch",
         &escaped,
-        "await",
-        &done,
+        "sleep",
         "end",
         "await",
         &escaped,
@@ -112,7 +126,7 @@ fn p01_nobody_who_holds_the_pipes_delays_the_end() {
     let ended = room.run(&hook);
     timed_out(&ended, millis(300));
     assert!(ended.took < millis(2_500), "{:?}", ended.took);
-    assert_eq!(room.processes().len(), 1, "the escaped helper, which a later containment is to catch");
-    std::fs::write(done, "").unwrap();
+    assert_eq!(ended.leaked, Leaked::Killed);
+    assert_eq!(room.processes(), [""; 0], "the helper that has left the group as well");
     room.leave();
 }

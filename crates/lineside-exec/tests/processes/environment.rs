@@ -35,7 +35,7 @@ fn a_hook_inherits_only_what_is_listed() {
     hook.environment.set.extend([("A".into(), "1".into()), ("A".into(), "2".into())]);
     let seen = seen(&room.run(&hook));
     let names: Vec<_> = seen.keys().map(String::as_str).collect();
-    assert_eq!(names, ["A", "CARGO_PKG_NAME", "LINESIDE_TEST_ROOM"]);
+    assert_eq!(names, ["A", "CARGO_PKG_NAME", "LINESIDE_RUN", "LINESIDE_TEST_ROOM"]);
     assert_eq!(seen["A"], "2");
     room.leave();
 }

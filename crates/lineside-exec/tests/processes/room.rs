@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use lineside_core::invocation::{Ended, Ending, Environment, Exit, Invocation, Leftovers, Limits, Program};
-use lineside_exec::Runner;
+use lineside_exec::{Containment, Runner};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
@@ -58,7 +58,25 @@ impl Room {
 
     /// Runs the invocation.
     pub(crate) fn run(&self, invocation: &Invocation) -> Ended {
-        self.block_on(Runner::new().run(invocation))
+        self.run_in(&Containment::new(), invocation)
+    }
+
+    /// Runs the invocation, kept together in this way.
+    pub(crate) fn run_in(&self, containment: &Containment, invocation: &Invocation) -> Ended {
+        self.block_on(Runner::contained(containment.clone()).run(invocation))
+    }
+
+    /// Runs an invocation that waits for the file `go` before it does anything.
+    ///
+    /// What holds a process is put on it right after its start, from outside, and on a busy machine it has done much by
+    /// then. The file is made after that.
+    pub(crate) fn run_held(&self, containment: &Containment, invocation: &Invocation) -> Ended {
+        let go = self.path("go");
+        let runner = Runner::contained(containment.clone());
+        let made = async { fs::write(&go, "").unwrap() };
+        let (ended, ()) = self.block_on(async { tokio::join!(biased; runner.run(invocation), made) });
+        fs::remove_file(go).unwrap();
+        ended
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -148,6 +166,15 @@ pub(crate) fn not_started(ended: Ended) -> String {
         Exit::NotStarted { why } => why,
         other => panic!("started, and ended with {other:?}"),
     }
+}
+
+/// What keeps runs together: what is there everywhere, and a cgroup where one is delegated to us.
+pub(crate) fn containments() -> Vec<Containment> {
+    let strongest = Some(Containment::strongest()).filter(Containment::has_cgroup);
+    if strongest.is_none() {
+        eprintln!("no cgroup is delegated to us: runs in cgroups are not tested");
+    }
+    std::iter::once(Containment::new()).chain(strongest).collect()
 }
 
 /// Our children, zombies included.

@@ -17,6 +17,7 @@ mod api;
 mod bounds;
 mod conflicts;
 mod endings;
+mod faults;
 mod loading;
 mod output;
 mod restarts;

@@ -1,0 +1,88 @@
+//! What `/proc` says of processes: who there is, who is whose, who has exited.
+//!
+//! Everything here may be out of date when it is read. Whose a process is, and what follows, is for others.
+
+use std::fs;
+
+/// The flag of a thread of the kernel among the flags of a process.
+const KERNEL: u64 = 0x0020_0000;
+
+/// A process as `/proc` describes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Its number.
+    pub(crate) pid: i32,
+    /// Whether it has exited and waits for its parent to notice.
+    pub(crate) dead: bool,
+    /// Its parent.
+    pub(crate) parent: i32,
+    /// Its process group.
+    pub(crate) group: i32,
+    /// Whether it belongs to the kernel.
+    pub(crate) kernel: bool,
+    /// When it was started, in ticks since the machine was; with the number it is one process for certain.
+    pub(crate) started: u64,
+}
+
+impl Entry {
+    /// What there is to know of a process; nothing when there is none of this number.
+    pub(crate) fn of(pid: i32) -> Option<Self> {
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        Self::read(&String::from_utf8_lossy(&stat))
+    }
+
+    /// Reads a line of `/proc/<pid>/stat`.
+    fn read(stat: &str) -> Option<Self> {
+        let pid = stat.split_once(' ')?.0.parse().ok()?;
+        // The name is in parentheses and may itself hold some.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+        let number = |nth: usize| fields.get(nth)?.parse::<u64>().ok();
+        let small = |nth: usize| fields.get(nth)?.parse::<i32>().ok();
+        Some(Self {
+            pid,
+            dead: matches!(*fields.first()?, "Z" | "X" | "x"),
+            parent: small(1)?,
+            group: small(2)?,
+            kernel: number(6)? & KERNEL != 0,
+            started: number(19)?,
+        })
+    }
+}
+
+/// The numbers of all processes; nothing where `/proc` cannot be read.
+pub(crate) fn everybody() -> Option<impl Iterator<Item = i32>> {
+    let processes = fs::read_dir("/proc").ok()?;
+    Some(processes.flatten().filter_map(|process| process.file_name().to_str()?.parse().ok()))
+}
+
+/// The number that was given to a process or a thread last. Numbers are given in turn, from the start again after the
+/// greatest.
+pub(crate) fn newest() -> Option<i32> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_ascii_whitespace().next_back()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_forge_the_fields() {
+        let rest = "7 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 9001 0 0";
+        let entry = Entry::read(&format!("7 (a) S 1 2) S {rest}")).unwrap();
+        let read = Entry { pid: 7, dead: false, parent: 7, group: 42, kernel: false, started: 9001 };
+        assert_eq!(entry, read);
+        assert!(Entry::read(&format!("7 (a) Z {rest}")).unwrap().dead);
+        assert_eq!(Entry::read(""), None);
+        assert_eq!(Entry::read("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn we_are_among_everybody() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert!(everybody().unwrap().any(|pid| pid == own));
+        let entry = Entry::of(own).unwrap();
+        assert_eq!((entry.pid, entry.dead, entry.kernel), (own, false, false));
+        assert!(newest().is_some());
+    }
+}

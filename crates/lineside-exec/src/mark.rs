@@ -1,0 +1,206 @@
+//! The mark of a run, by which its processes are known wherever they go.
+//!
+//! It is worn twice, and both are inherited from whoever started a process, whatever session, group or parent it has
+//! since. One is a variable in the environment. It is there from the first moment, names the program that made it, and
+//! is lost by a process that is started with another environment or writes over its own; a run within a run has both
+//! marks there.
+//! The other is a number in a limit of resources that Linux keeps and does not use (`RLIMIT_LOCKS`, the soft one). It
+//! is there from right after the start, nobody sheds it by accident, and it can still be read of a process that has
+//! exited.
+//! What happens to those who wear one is [`crate::strays`]' business.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lineside_core::invocation::Leftovers;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+
+use crate::census::Entry;
+use crate::environment;
+
+/// The variable.
+pub(crate) const NAME: &str = "LINESIDE_RUN";
+/// The longest environment that is read; the kernel takes no longer one.
+const LONGEST: u64 = 8 << 20;
+/// In the place of [`Leftovers::Kill`] and of [`Leftovers::Leave`] in a mark.
+const KILL: char = 'k';
+const LEAVE: char = 'l';
+
+/// What the marks of this program begin with: the program, by its number and its start, and something random.
+static OURS: LazyLock<String> = LazyLock::new(|| {
+    let pid = i32::try_from(std::process::id()).unwrap_or_default();
+    let started = Entry::of(pid).map_or(0, |entry| entry.started);
+    let random = RandomState::new().hash_one(pid);
+    format!("{pid}-{started}-{random:016x}")
+});
+static RUNS: AtomicU64 = AtomicU64::new(1);
+
+/// What the numbers of this program begin with.
+static NUMBERS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one("lineside") >> 2 & !RUN);
+/// The bits of a number in which runs differ.
+const RUN: u64 = (1 << 20) - 1;
+
+/// The mark of one run.
+#[derive(Debug, Clone)]
+pub(crate) struct Mark {
+    text: String,
+    number: u64,
+}
+
+/// Whether a process wears a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Worn {
+    /// It does.
+    Yes,
+    /// It does not, or is not there, or is not ours to look at.
+    No,
+    /// It has no environment at all. A process that is just becoming another program has none for a moment.
+    Unclear,
+}
+
+impl Mark {
+    /// A mark that nobody wears yet.
+    pub(crate) fn new(leftovers: Leftovers) -> Self {
+        let kind = match leftovers {
+            Leftovers::Kill => KILL,
+            Leftovers::Leave => LEAVE,
+        };
+        let run = RUNS.fetch_add(1, Ordering::Relaxed);
+        Self { text: format!("{}-{kind}{run}", *OURS), number: *NUMBERS | run & RUN }
+    }
+
+    /// Marks a child of ours whose status is not taken, and whatever it starts from now on.
+    pub(crate) fn put_on(&self, leader: Pid) {
+        let Rlimit { maximum, .. } = getrlimit(Resource::Locks);
+        // It has exited already, or somebody has bounded us here: then the environment has to do.
+        let _environment =
+            prlimit(Some(leader), Resource::Locks, Rlimit { current: Some(self.number), maximum });
+    }
+
+    /// The value of the variable: our own mark, if we are within a run ourselves, then this one.
+    pub(crate) fn value(&self) -> OsString {
+        match environment::our_mark() {
+            Some(outer) => {
+                let mut value = outer.into_vec();
+                value.push(b':');
+                value.extend(self.text.as_bytes());
+                OsString::from_vec(value)
+            }
+            None => OsString::from(&self.text),
+        }
+    }
+
+    /// The mark itself, in which nothing needs quoting.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether this process wears it.
+    pub(crate) fn is_on(&self, pid: i32) -> Worn {
+        if self.is_number_of(pid) { Worn::Yes } else { worn_by(pid, |mark| mark == self.text.as_bytes()) }
+    }
+
+    /// Whether this process, which may have exited, has its number.
+    pub(crate) fn is_number_of(&self, pid: i32) -> bool {
+        let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
+        number(&limits) == Some(self.number)
+    }
+}
+
+/// The number in the limits of a process as the kernel shows them.
+fn number(limits: &str) -> Option<u64> {
+    let limit = limits.lines().find_map(|line| line.strip_prefix("Max file locks"))?;
+    limit.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Whether this process wears the mark of a run whose leftovers were to be killed, of a program that is gone.
+///
+/// A mark that was made up harms nobody but who wears it: it is the wearer that is ended, not whom the mark names.
+pub(crate) fn is_orphaned(pid: i32) -> bool {
+    worn_by(pid, |mark| owner(mark).is_some_and(|(pid, started)| !runs(pid, started))) == Worn::Yes
+}
+
+fn runs(pid: i32, started: u64) -> bool {
+    Entry::of(pid).is_some_and(|entry| entry.started == started && !entry.dead)
+}
+
+/// The program that made a mark, by number and start.
+fn owner(mark: &[u8]) -> Option<(i32, u64)> {
+    let mut parts = std::str::from_utf8(mark).ok()?.split('-');
+    let owner = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    parts.nth(1)?.starts_with(KILL).then_some(owner)
+}
+
+fn worn_by(pid: i32, is_it: impl Fn(&[u8]) -> bool) -> Worn {
+    let mut environment = Vec::new();
+    let Ok(file) = File::open(format!("/proc/{pid}/environ")) else {
+        return Worn::No;
+    };
+    match file.take(LONGEST).read_to_end(&mut environment) {
+        Ok(0) => Worn::Unclear,
+        Ok(_) if marks(&environment).any(is_it) => Worn::Yes,
+        Ok(_) | Err(_) => Worn::No,
+    }
+}
+
+/// The marks in an environment as the kernel shows it.
+fn marks(environment: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let values = environment
+        .split(|byte| *byte == 0)
+        .filter_map(|variable| variable.strip_prefix(NAME.as_bytes())?.strip_prefix(b"="));
+    values.flat_map(|value| value.split(|byte| *byte == b':'))
+}
+
+/// What is random enough to keep two programs apart that have the same number.
+pub(crate) fn ours() -> &'static str {
+    &OURS
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn two_runs_have_two_marks() {
+        let [one, two] = [Mark::new(Leftovers::Kill), Mark::new(Leftovers::Kill)];
+        assert_ne!(one.as_str(), two.as_str());
+        assert!(one.value().as_bytes().ends_with(one.as_str().as_bytes()));
+    }
+
+    #[test]
+    fn a_number_is_read_of_limits() {
+        let limits = "Limit  Soft Limit  Hard Limit  Units\nMax file locks   7  unlimited   locks\n";
+        assert_eq!(number(limits), Some(7));
+        assert_eq!(number(&limits.replace('7', "unlimited")), None);
+        assert_eq!(number(""), None);
+        let [one, two] = [Mark::new(Leftovers::Kill), Mark::new(Leftovers::Leave)];
+        assert_ne!(one.number, two.number);
+    }
+
+    #[test]
+    fn a_run_within_a_run_wears_both_marks() {
+        let environment = b"A=LINESIDE_RUN=x\0LINESIDE_RUN=outer:inner\0XLINESIDE_RUN=y\0";
+        let found: Vec<_> = marks(environment).collect();
+        assert_eq!(found, [b"outer", b"inner"]);
+    }
+
+    #[test]
+    fn p07_only_a_mark_of_a_gone_program_whose_leftovers_were_to_end_is_orphaned() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        let started = Entry::of(own).unwrap().started;
+        assert_eq!(owner(b"7-8-x-k1"), Some((7, 8)));
+        for forged in [b"7-8-x-l1".as_slice(), b"7-8-x", b"seven-8-x-k1", b"", b"\xff"] {
+            assert_eq!(owner(forged), None);
+        }
+        assert!(runs(own, started));
+        assert!(!runs(own, started + 1), "another program of the same number");
+        assert!(!is_orphaned(own));
+    }
+}

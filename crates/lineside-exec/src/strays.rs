@@ -1,0 +1,204 @@
+//! Processes of a run that have left its group: found, signalled, and given to nobody else.
+//!
+//! They are known by the mark of the run or by a parent that is known.
+//! A signal goes through a descriptor of the process, and only after it was looked at once more behind that
+//! descriptor: then either it is the one that was meant, or the descriptor is of one that has exited, and the signal
+//! reaches nobody.
+//! When they are looked for, and how often, is the business of [`crate::tree`] and [`crate::running`].
+
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+
+use crate::census::{self, Entry};
+use crate::mark::{self, Mark, Worn};
+
+/// So many numbers given since the start are looked at one by one; with more, everybody is.
+const FEW: i32 = 256;
+/// In less than this, numbers cannot have been given once around.
+const BRIEF: Duration = Duration::from_secs(1);
+
+/// A process that is ours to end.
+#[derive(Debug)]
+pub(crate) struct Stray {
+    pub(crate) pid: i32,
+    process: OwnedFd,
+}
+
+/// Where the processes of one run are to be looked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Search {
+    mark: Mark,
+    leader: i32,
+    since: Instant,
+    /// When the leader was started, once somebody had to know it.
+    born: Option<u64>,
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Who runs.
+    pub(crate) strays: Vec<Stray>,
+    /// Whether somebody was there of whom it could not be said yet.
+    pub(crate) unclear: bool,
+}
+
+impl Stray {
+    /// The process of this number, if it is still the one that `is_it` knows.
+    pub(crate) fn hold(pid: i32, is_it: impl FnOnce() -> bool) -> Option<Self> {
+        let process = rustix::process::pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+        is_it().then_some(Self { pid, process })
+    }
+
+    /// Sends a signal; it fails when the process has exited, or when it is somebody else's by now.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let _gone = rustix::process::pidfd_send_signal(&self.process, signal);
+    }
+
+    /// Whether it has exited.
+    pub(crate) fn has_exited(&self) -> bool {
+        let mut process = [PollFd::new(&self.process, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        matches!(rustix::event::poll(&mut process, Some(&now)), Ok(1..))
+    }
+
+    /// Takes its exit status if it has exited and has become our child, which it does only where we adopt orphans.
+    pub(crate) fn reap(&self) {
+        use std::os::fd::AsFd;
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        let _not_ours = rustix::process::waitid(WaitId::PidFd(self.process.as_fd()), options);
+    }
+}
+
+impl Search {
+    /// For a run whose leader was started after this moment.
+    pub(crate) fn new(mark: Mark, leader: Pid, since: Instant) -> Self {
+        Self { mark, leader: leader.as_raw_nonzero().get(), since, born: None }
+    }
+
+    /// The mark that is looked for.
+    pub(crate) fn mark(&self) -> &Mark {
+        &self.mark
+    }
+
+    /// Everybody of the run who runs, but its leader.
+    ///
+    /// Cheap where nothing was started by anybody since the leader was, and where little was: numbers are given in
+    /// turn, so only those after the leader's are looked at. After a second, and where many were given, all of `/proc`
+    /// is read, which takes milliseconds.
+    pub(crate) fn find(&mut self) -> Found {
+        self.among(self.suspects())
+    }
+
+    /// Everybody of the run who has exited, but its leader, and whose parent we are: orphans that we adopted.
+    pub(crate) fn find_dead(&self) -> Vec<Stray> {
+        let own = i32::try_from(std::process::id()).unwrap_or_default();
+        let is_it = |pid| {
+            pid != self.leader
+                && Entry::of(pid).is_some_and(|entry| entry.dead && entry.parent == own)
+                && self.mark.is_number_of(pid)
+        };
+        let suspects = self.suspects().into_iter();
+        suspects.filter(|pid| is_it(*pid)).filter_map(|pid| Stray::hold(pid, || is_it(pid))).collect()
+    }
+
+    /// Waits until nobody of the run is left, and takes the statuses of those who have become our children.
+    pub(crate) async fn reap_all(mut self) {
+        const TICK: Duration = Duration::from_millis(100);
+        /// What was started since somebody looked is found so many ticks later.
+        const TICKS: u32 = 50;
+        loop {
+            let living = self.find().strays;
+            self.find_dead().iter().for_each(Stray::reap);
+            if living.is_empty() {
+                return;
+            }
+            for _ in 0..TICKS {
+                tokio::time::sleep(TICK).await;
+                if living.iter().any(Stray::has_exited) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Who wears a number that was given since the leader's.
+    fn suspects(&self) -> Vec<i32> {
+        let newest = census::newest();
+        match newest {
+            Some(newest) if self.since.elapsed() < BRIEF => match newest - self.leader {
+                given @ 0..=FEW => (1..=given).map(|nth| self.leader + nth).collect(),
+                _ => census::everybody().map(Iterator::collect).unwrap_or_default(),
+            },
+            _ => census::everybody().map(Iterator::collect).unwrap_or_default(),
+        }
+    }
+
+    fn among(&mut self, suspects: Vec<i32>) -> Found {
+        let own = std::process::id();
+        let mut found = Found::default();
+        let mut others = Vec::new();
+        for pid in suspects {
+            if pid == self.leader || u32::try_from(pid) == Ok(own) {
+                continue;
+            }
+            match self.mark.is_on(pid) {
+                // Also a dead one has a mark.
+                Worn::Yes if Entry::of(pid).is_none_or(|entry| entry.dead) => {}
+                Worn::Yes => {
+                    let is_it = || self.mark.is_on(pid) == Worn::Yes;
+                    // The number of a thread leads to its process, and is not the number of one.
+                    found.strays.extend(Stray::hold(pid, is_it));
+                }
+                Worn::No => others.push(pid),
+                Worn::Unclear => {
+                    others.push(pid);
+                    found.unclear |= self.may_become_ours(pid);
+                }
+            }
+        }
+        if !found.strays.is_empty() {
+            add_children(&mut found.strays, &others);
+        }
+        found
+    }
+
+    /// Whether a process without an environment may be one of ours that is just becoming another program.
+    fn may_become_ours(&mut self, pid: i32) -> bool {
+        let leader = self.leader;
+        let born = *self.born.get_or_insert_with(|| Entry::of(leader).map_or(0, |entry| entry.started));
+        Entry::of(pid).is_some_and(|entry| !entry.dead && !entry.kernel && entry.started >= born)
+    }
+}
+
+/// Adds those of the others who were started by one of the strays and took the mark off.
+fn add_children(strays: &mut Vec<Stray>, others: &[i32]) {
+    let mut unknown: Vec<Entry> = others
+        .iter()
+        .filter_map(|pid| Entry::of(*pid))
+        .filter(|entry| !entry.dead && !entry.kernel)
+        .collect();
+    loop {
+        let before = strays.len();
+        unknown.retain(|entry| {
+            if !strays.iter().any(|stray| stray.pid == entry.parent) {
+                return true;
+            }
+            strays.extend(Stray::hold(entry.pid, || Entry::of(entry.pid) == Some(*entry)));
+            false
+        });
+        if strays.len() == before {
+            return;
+        }
+    }
+}
+
+/// Everybody who wears the mark of a program that is gone.
+pub(crate) fn orphaned() -> Vec<Stray> {
+    let everybody = census::everybody().into_iter().flatten();
+    let orphaned = everybody.filter(|pid| mark::is_orphaned(*pid));
+    orphaned.filter_map(|pid| Stray::hold(pid, || mark::is_orphaned(pid))).collect()
+}
