@@ -17,6 +17,8 @@ use crate::mark::{self, Mark, Worn};
 
 /// So many numbers given since the start are looked at one by one; with more, everybody is.
 const FEW: i32 = 256;
+/// How often what was started meanwhile is looked at before it is said that nobody knows.
+const ROUNDS: usize = 64;
 /// In less than this, numbers cannot have been given once around.
 const BRIEF: Duration = Duration::from_secs(1);
 
@@ -89,8 +91,22 @@ impl Search {
     /// Cheap where nothing was started by anybody since the leader was, and where little was: numbers are given in
     /// turn, so only those after the leader's are looked at. After a second, and where many were given, all of `/proc`
     /// is read, which takes milliseconds.
+    ///
+    /// Nobody is missed because it was just being replaced by another: when nobody is found, whatever was started
+    /// meanwhile is looked at as well, until nothing was.
     pub(crate) fn find(&mut self) -> Found {
-        self.among(self.suspects())
+        let mut unclear = false;
+        let mut looked_at = None;
+        for _ in 0..ROUNDS {
+            let newest = census::newest();
+            let found = self.among(self.suspects(looked_at, newest));
+            unclear |= found.unclear;
+            if !found.strays.is_empty() || newest.is_none() || census::newest() == newest {
+                return Found { unclear, ..found };
+            }
+            looked_at = newest;
+        }
+        Found { strays: Vec::new(), unclear: true }
     }
 
     /// Everybody of the run who has exited, but its leader, and whose parent we are: orphans that we adopted.
@@ -101,7 +117,7 @@ impl Search {
                 && Entry::of(pid).is_some_and(|entry| entry.dead && entry.parent == own)
                 && self.mark.is_number_of(pid)
         };
-        let suspects = self.suspects().into_iter();
+        let suspects = self.suspects(None, census::newest()).into_iter();
         suspects.filter(|pid| is_it(*pid)).filter_map(|pid| Stray::hold(pid, || is_it(pid))).collect()
     }
 
@@ -125,14 +141,14 @@ impl Search {
         }
     }
 
-    /// Who wears a number that was given since the leader's.
-    fn suspects(&self) -> Vec<i32> {
-        let newest = census::newest();
-        match newest {
-            Some(newest) if self.since.elapsed() < BRIEF => match newest - self.leader {
-                given @ 0..=FEW => (1..=given).map(|nth| self.leader + nth).collect(),
-                _ => census::everybody().map(Iterator::collect).unwrap_or_default(),
-            },
+    /// Who wears a number that was given since these were looked at, or since the leader's was.
+    fn suspects(&self, looked_at: Option<i32>, newest: Option<i32>) -> Vec<i32> {
+        let brief = self.since.elapsed() < BRIEF;
+        let since = looked_at.or(brief.then_some(self.leader));
+        match (since, newest) {
+            (Some(since), Some(newest)) if (0..=FEW).contains(&(newest - since)) => {
+                (since + 1..=newest).collect()
+            }
             _ => census::everybody().map(Iterator::collect).unwrap_or_default(),
         }
     }
