@@ -14,7 +14,8 @@ use tokio::runtime::{Builder, Runtime};
 
 const PROGRAM: &str = "/bin/true";
 const ROUNDS: usize = 600;
-const ROUNDS_OF_A_PARENT: usize = 300;
+const ROUNDS_OF_A_TURN: usize = 50;
+const TURNS: usize = 8;
 const RESIDENT: usize = 2 << 30;
 
 /// What a hook may cost above a bare start and wait.
@@ -105,23 +106,24 @@ fn compare(kind: &str, runtime: &Runtime) {
     }
 }
 
-/// The same hook from a parent with much memory; the small parent is measured before and after.
+/// The same hook from a small parent and from one with much memory, in turns.
 fn compare_parents(runtime: &Runtime) {
     let (runner, event) = (Runner::new(), invocation(800));
-    let measure = || {
-        let sample = |_| {
+    let measure = |samples: &mut Vec<Duration>| {
+        for _ in 0..ROUNDS_OF_A_TURN {
             let began = Instant::now();
             runtime.block_on(hook(&runner, &event));
-            began.elapsed()
-        };
-        (0..ROUNDS_OF_A_PARENT).map(sample).collect::<Vec<_>>()
+            samples.push(began.elapsed());
+        }
     };
-    let mut small = measure();
-    let resident = vec![1_u8; RESIDENT];
-    let large = Spread::of(measure());
-    drop(std::hint::black_box(resident));
-    small.extend(measure());
-    let small = Spread::of(small);
+    let (mut small, mut large) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        measure(&mut small);
+        let resident = vec![1_u8; RESIDENT];
+        measure(&mut large);
+        drop(std::hint::black_box(resident));
+    }
+    let [small, large] = [small, large].map(Spread::of);
     println!("parents: small {small:?}, with 2 GiB resident {large:?}");
     ratio("command_hook/large_parent", large.median, small.median, Some(LARGE_PARENT));
 }
