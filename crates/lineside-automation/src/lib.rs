@@ -4,6 +4,11 @@
 //! it lives in virtual time. What runs, and what becomes of it, is the bus's.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod control;
+pub mod report;
+pub mod moment;
+pub mod machine;
+pub mod record;
 pub mod bursts;
 pub mod debouncer;
 pub mod keys;
