@@ -37,6 +37,7 @@ use queue::{Key, RateState};
 use timers::Timers;
 
 pub use explain::{Shown, Standing};
+pub use session::Awaited;
 pub use recover::Trouble;
 pub use run::{Ended, Outcome};
 
@@ -196,7 +197,8 @@ pub struct Machine<E> {
     jobs: HashMap<JobId, Box<Job<E>>>,
     /// How many jobs have not come to rest.
     live: usize,
-    sessions: HashMap<SessionId, Sitting>,
+    /// The jobs of each session that have not come to rest.
+    sessions: HashMap<SessionId, BTreeSet<JobId>>,
     rates: HashMap<(usize, Arc<str>), RateState>,
     keys: HashMap<Arc<str>, Key>,
     /// Jobs that have everything but a turn.
@@ -246,12 +248,6 @@ impl Seen {
     }
 }
 
-/// A session with jobs.
-#[derive(Default)]
-struct Sitting {
-    jobs: BTreeSet<JobId>,
-    ended: Option<Moment>,
-}
 
 impl<E: Occurrence> Machine<E> {
     /// A machine without automations.
@@ -302,6 +298,8 @@ impl<E: Occurrence> Machine<E> {
             Input::Revive(job) => self.revive(job),
             Input::Drop(job) => self.drop_job(job),
         }
+        // What the input has made due at once.
+        self.expire();
         self.start_ready();
         if let Some(next) = self.timers.to_announce() {
             self.effects.push(Effect::WakeAt(next));
@@ -349,7 +347,7 @@ impl<E: Occurrence> Machine<E> {
     fn add_job(&mut self, id: JobId, job: Job<E>) {
         if !job.state.is_at_rest() {
             self.live += 1;
-            self.sessions.entry(job.event.session().clone()).or_default().jobs.insert(id);
+            self.sessions.entry(job.event.session().clone()).or_default().insert(id);
             if let Some(automation) = self.automations.get_mut(job.automation)
                 && automation.rules.as_ref().is_none_or(|rules| rules.cancellable)
             {
@@ -357,6 +355,28 @@ impl<E: Occurrence> Machine<E> {
             }
         }
         self.jobs.insert(id, Box::new(job));
+    }
+
+    /// Gives a job what its events come to now. It belongs to the session of the last one.
+    fn set_event(&mut self, id: JobId, event: E, ids: Vec<EventId>) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let (before, after) = (job.event.session().clone(), event.session().clone());
+        job.event = event;
+        job.ids = if ids.len() > 1 { ids } else { Vec::new() };
+        if before != after && !job.state.is_at_rest() {
+            job.drain_by = Moment::NEVER;
+            self.leave_session(id, &before);
+            self.sessions.entry(after).or_default().insert(id);
+        }
+    }
+
+    fn leave_session(&mut self, id: JobId, session: &SessionId) {
+        if let Some(jobs) = self.sessions.get_mut(session) {
+            jobs.remove(&id);
+            if jobs.is_empty() {
+                self.sessions.remove(session);
+            }
+        }
     }
 
     fn persist(&mut self, record: Record<E>) {

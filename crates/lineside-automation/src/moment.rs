@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Moment(pub u64);
 
 impl Moment {
+    /// Later than anything that happens.
+    pub const NEVER: Self = Self(u64::MAX);
+
     /// So many milliseconds since the beginning of 1970.
     #[must_use]
     pub const fn millis(millis: u64) -> Self {

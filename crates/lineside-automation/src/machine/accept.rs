@@ -28,7 +28,7 @@ impl<E: Occurrence> Machine<E> {
                 self.keys.entry(Arc::clone(key)).or_default().pending.push((place, id));
             }
         }
-        self.admit_at_once(id, rules);
+        self.give_rate(id, rules);
         let at = self.now;
         let remembered = self.bounds.remembered;
         let automation = self.automation_id(place);
@@ -84,9 +84,8 @@ impl<E: Occurrence> Machine<E> {
         for event in &ids {
             self.automations[place].seen.insert(*event, remembered);
         }
-        if let (Some(job), Some(event)) = (self.jobs.get_mut(&into), event) {
-            job.event = event.clone();
-            job.ids.clone_from(&ids);
+        if let Some(event) = event {
+            self.set_event(into, event.clone(), ids.clone());
             let at = self.now;
             self.persist(Record::Merged { into, from, event, ids, at });
         }
@@ -98,14 +97,9 @@ impl<E: Occurrence> Machine<E> {
     fn take_over(&mut self, id: JobId, other: JobId) -> E {
         let merged = self.merged(other, id);
         let ids = self.all_ids(&[other, id]);
-        match (self.jobs.get_mut(&id), merged) {
-            (Some(job), Some(event)) => {
-                job.event = event.clone();
-                job.ids = ids;
-                event
-            }
-            _ => unreachable!("both jobs are there, or neither would be accepted"),
-        }
+        let Some(event) = merged else { unreachable!("both jobs are there, or this would not be asked") };
+        self.set_event(id, event.clone(), ids);
+        event
     }
 
     fn merged(&self, first: JobId, last: JobId) -> Option<E> {

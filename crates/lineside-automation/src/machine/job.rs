@@ -137,6 +137,8 @@ pub(crate) struct Job<E> {
     pub(crate) has_key: bool,
     /// There is a record of it.
     pub(crate) recorded: bool,
+    /// Until when it has time because its session has ended; [`Moment::NEVER`] while that has not.
+    pub(crate) drain_by: Moment,
 }
 
 /// How far a job has come.
@@ -212,6 +214,7 @@ impl<E> Job<E> {
             admitted: false,
             has_key: false,
             recorded: false,
+            drain_by: Moment::NEVER,
         }
     }
 

@@ -75,7 +75,9 @@ impl<E: Occurrence> Machine<E> {
         }
         let window: Arc<str> = Arc::from(key);
         let job = self.new_job(place, event.clone(), State::Held(Arc::clone(&window)));
-        self.admit_at_once(job, rules);
+        if rules.rate.as_ref().is_some_and(|(rate, _)| rate.excess == Excess::Drop) {
+            self.give_rate(job, rules);
+        }
         self.open(place, &window, job, event.clone());
         self.persist_held(place, job, key, event);
         self.tell(job, News::Held);
@@ -144,12 +146,11 @@ impl<E: Occurrence> Machine<E> {
                 events.push(event);
             }
         }
-        let (Some(event), Some(job)) = (E::merge(&events), self.jobs.get_mut(&id)) else {
-            return self.cancel(id, Why::Duplicate);
-        };
-        job.event = event;
-        job.ids = if ids.len() > 1 { ids } else { Vec::new() };
-        job.state = State::Waiting(Stage::Rate);
+        let Some(event) = E::merge(&events) else { return self.cancel(id, Why::Duplicate) };
+        self.set_event(id, event, ids);
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.state = State::Waiting(Stage::Rate);
+        }
         self.accept(id, rules);
     }
 
@@ -165,7 +166,7 @@ impl<E: Occurrence> Machine<E> {
     }
 
     pub(super) fn held_of(&self, session: &lineside_core::SessionId) -> Vec<JobId> {
-        let jobs = self.sessions.get(session).into_iter().flat_map(|sitting| &sitting.jobs);
+        let jobs = self.sessions.get(session).into_iter().flatten();
         let is_held = |id: &&JobId| self.jobs.get(id).is_some_and(|job| matches!(job.state, State::Held(_)));
         jobs.filter(is_held).copied().collect()
     }

@@ -68,8 +68,8 @@ impl<E: Occurrence> Machine<E> {
         Arc::from(&*self.text)
     }
 
-    /// Gives a job its rate; where more than the rate allows is dropped, it is let in before anything else.
-    pub(super) fn admit_at_once(&mut self, id: JobId, rules: &Rules) {
+    /// Gives a job its rate, if it has none yet; where more than the rate allows is dropped, it is let in at once.
+    pub(super) fn give_rate(&mut self, id: JobId, rules: &Rules) {
         let Some((rate, template)) = &rules.rate else { return };
         let Some(job) = self.jobs.get(&id) else { return };
         if job.rate.is_some() {

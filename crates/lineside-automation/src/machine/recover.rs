@@ -78,9 +78,7 @@ impl<E: Occurrence> Machine<E> {
                 self.come_to_rest_silently(from, Settled::Cancelled(Why::Coalesced(into)), None);
                 let own = self.jobs.get(&into).ok_or_else(|| unknown(into))?.automation;
                 self.remember(own, &event, &ids);
-                if let Some(job) = self.jobs.get_mut(&into) {
-                    (job.event, job.ids) = (event, ids);
-                }
+                self.set_event(into, event, ids);
             }
             Record::Started { job: id, fence, at } => {
                 self.last_fence = self.last_fence.max(fence.0);
@@ -128,7 +126,7 @@ impl<E: Occurrence> Machine<E> {
                 let (own, session) = (job.automation, job.event.session().clone());
                 self.dead.retain(|dead| *dead != id);
                 self.live += 1;
-                self.sessions.entry(session).or_default().jobs.insert(id);
+                self.sessions.entry(session).or_default().insert(id);
                 self.automations[own].parked.insert(id);
             }
             Record::Forgotten { job } => {
@@ -164,9 +162,14 @@ impl<E: Occurrence> Machine<E> {
     }
 
     /// Puts a job in the place of what it was while it was held.
-    fn replace(&mut self, id: JobId, job: Job<E>) {
+    fn replace(&mut self, id: JobId, mut job: Job<E>) {
         match self.jobs.get_mut(&id) {
-            Some(held) => **held = job,
+            Some(held) => {
+                let (event, ids) = (job.event.clone(), std::mem::take(&mut job.ids));
+                job.event = held.event.clone();
+                **held = job;
+                self.set_event(id, event, ids);
+            }
             None => self.add_job(id, job),
         }
     }

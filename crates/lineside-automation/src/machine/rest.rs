@@ -64,12 +64,7 @@ impl<E: Occurrence> Machine<E> {
 
     fn leave(&mut self, id: JobId, place: usize, session: &lineside_core::SessionId) {
         self.live = self.live.saturating_sub(1);
-        if let Some(sitting) = self.sessions.get_mut(session) {
-            sitting.jobs.remove(&id);
-            if sitting.jobs.is_empty() {
-                self.sessions.remove(session);
-            }
-        }
+        self.leave_session(id, session);
         if let Some(automation) = self.automations.get_mut(place) {
             automation.cancellable.remove(&id);
         }
@@ -103,7 +98,7 @@ impl<E: Occurrence> Machine<E> {
         let (place, session) = (job.automation, job.event.session().clone());
         self.dead.retain(|dead| *dead != id);
         self.live += 1;
-        self.sessions.entry(session).or_default().jobs.insert(id);
+        self.sessions.entry(session).or_default().insert(id);
         self.persist(Record::Revived { job: id, at });
         self.tell(id, News::Revived);
         match self.rules(place) {

@@ -1,6 +1,5 @@
 //! Time passes, and sessions end.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lineside_core::SessionId;
@@ -10,6 +9,7 @@ use super::job::{JobId, Why};
 use super::timers::Timer;
 use super::{Machine, Occurrence};
 use crate::control::AtEnd;
+use crate::moment::Moment;
 
 /// Which jobs of a session somebody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,11 @@ impl<E: Occurrence> Machine<E> {
                 Timer::Held(place, window) => self.held_timer(place, &window),
                 Timer::Rate(place, key) => self.rate_timer(place, &key),
                 Timer::Retry(job) => self.retry_timer(job),
-                Timer::Session(session) => self.cancel_overdue(&session),
+                Timer::Overdue(job) => {
+                    if self.jobs.get(&job).is_some_and(|job| job.drain_by <= self.now) {
+                        self.cancel(job, Why::SessionEnded);
+                    }
+                }
             }
         }
     }
@@ -43,14 +47,15 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
+    /// What the session has up to now is drained; what it may have later is not this end's.
     pub(super) fn session_ends(&mut self, session: &SessionId) {
-        let now = self.now;
-        let Some(sitting) = self.sessions.get_mut(session) else { return };
-        sitting.ended.get_or_insert(now);
-        let jobs: Vec<JobId> = sitting.jobs.iter().copied().collect();
-        let deadlines: BTreeSet<_> = jobs.iter().filter_map(|job| self.drain_of(*job)).collect();
-        for deadline in deadlines {
-            self.timers.set(now + deadline, Timer::Session(session.clone()));
+        let Some(jobs) = self.sessions.get(session) else { return };
+        for id in jobs.clone() {
+            let Some(deadline) = self.drain_of(id) else { continue };
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.drain_by = job.drain_by.min(self.now + deadline);
+                self.timers.set(job.drain_by, Timer::Overdue(id));
+            }
         }
         for job in self.held_of(session) {
             if self.drain_of(job).is_some() {
@@ -59,21 +64,12 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    /// What has no more time is cancelled.
-    fn cancel_overdue(&mut self, session: &SessionId) {
-        let now = self.now;
-        let Some(sitting) = self.sessions.get(session) else { return };
-        let Some(ended) = sitting.ended else { return };
-        let overdue = |job: &JobId| self.drain_of(*job).is_some_and(|deadline| ended + deadline <= now);
-        let overdue: Vec<JobId> = sitting.jobs.iter().copied().filter(overdue).collect();
-        for job in overdue {
-            self.cancel(job, Why::SessionEnded);
-        }
-    }
-
+    /// A session that has ended gives its jobs no more time.
     pub(super) fn session_cut(&mut self, session: &SessionId) {
-        for job in self.awaited(session, Awaited::Draining) {
-            self.cancel(job, Why::SessionEnded);
+        for id in self.awaited(session, Awaited::Draining) {
+            if self.jobs.get(&id).is_some_and(|job| job.drain_by < Moment::NEVER) {
+                self.cancel(id, Why::SessionEnded);
+            }
         }
     }
 
@@ -89,7 +85,7 @@ impl<E: Occurrence> Machine<E> {
     /// The jobs of a session that have not come to rest and that somebody waits for.
     #[must_use]
     pub fn awaited(&self, session: &SessionId, which: Awaited) -> Vec<JobId> {
-        let jobs = self.sessions.get(session).into_iter().flat_map(|sitting| &sitting.jobs);
+        let jobs = self.sessions.get(session).into_iter().flatten();
         let is_awaited = |id: &&JobId| match which {
             Awaited::Draining => self.drain_of(**id).is_some(),
             Awaited::Joining => self.jobs.get(*id).is_some_and(|job| {

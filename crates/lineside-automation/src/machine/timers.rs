@@ -4,8 +4,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use lineside_core::SessionId;
-
 use crate::machine::job::JobId;
 use crate::moment::Moment;
 
@@ -18,8 +16,8 @@ pub(super) enum Timer {
     Rate(usize, Arc<str>),
     /// A job whose next attempt may be due.
     Retry(JobId),
-    /// A session that has ended.
-    Session(SessionId),
+    /// A job whose session has ended so long ago that it has no more time.
+    Overdue(JobId),
 }
 
 #[derive(Debug, Default)]

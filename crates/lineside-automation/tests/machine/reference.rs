@@ -30,6 +30,8 @@ pub(crate) enum Said {
 #[derive(Debug, Clone, PartialEq)]
 enum Stands {
     Held { window: String },
+    /// About to be accepted.
+    New,
     Rate,
     Key,
     Turn,
@@ -62,7 +64,8 @@ pub(crate) struct Reference {
     seen: HashSet<(usize, EventId)>,
     /// Every start that a rate has counted: automation, key, when.
     starts: Vec<(usize, String, u64)>,
-    ended: BTreeMap<SessionId, u64>,
+    /// Jobs of sessions that have ended, and until when they have time.
+    overdue: HashSet<(u64, u64)>,
     now: u64,
     last: u64,
     /// When each job got its key, counted.
@@ -79,7 +82,7 @@ impl Reference {
             jobs: BTreeMap::new(),
             seen: HashSet::new(),
             starts: Vec::new(),
-            ended: BTreeMap::new(),
+            overdue: HashSet::new(),
             now: 0,
             last: 0,
             got_key: BTreeMap::new(),
@@ -116,25 +119,11 @@ impl Reference {
                 self.job(id).stands = Stands::Turn;
             }
         }
-        let overdue = self.ids(|_| true);
-        for id in overdue {
-            let Some(job) = self.jobs.get(&id) else { continue };
-            let AtEnd::Drain(deadline) = self.rules[job.automation].at_end else { continue };
-            let ended = self.ended.get(job.event.session());
-            if ended.is_some_and(|ended| ended + ms(deadline) == self.now) {
+        for id in self.ids(|_| true) {
+            if self.overdue.contains(&(id, self.now)) {
                 self.cancel(id, Why::SessionEnded);
             }
         }
-        self.forget_sessions();
-    }
-
-    /// The end of a session is remembered as long as it has jobs.
-    fn forget_sessions(&mut self) {
-        let jobs = &self.jobs;
-        self.ended.retain(|session, _| {
-            jobs.values()
-                .any(|job| job.event.session() == session && !matches!(job.stands, Stands::Over | Stands::Dead))
-        });
     }
 
     fn window_due(&self, job: &Job) -> u64 {
@@ -175,7 +164,7 @@ impl Reference {
                     event,
                     key: None,
                     rate: rate.filter(|_| held && drops),
-                    stands: if held { Stands::Held { window } } else { Stands::Rate },
+                    stands: if held { Stands::Held { window } } else { Stands::New },
                     attempts: 0,
                     ever_started: false,
                     admitted: held && drops,
@@ -186,11 +175,11 @@ impl Reference {
                     self.said.push(Said::Held(id));
                     self.close_if_full(id);
                 } else {
-                    self.job(id).stands = Stands::Over;
                     self.accept(id);
                 }
             }
         }
+        self.due();
         self.start();
         std::mem::take(&mut self.said)
     }
@@ -215,10 +204,10 @@ impl Reference {
         match Ev::merge(&events) {
             None => self.end(id, Said::Cancelled(id, Why::Duplicate), Stands::Over),
             Some(event) => {
+                self.set_event(id, event);
                 let own = self.job(id);
-                own.event = event;
                 own.ids = events.iter().map(Occurrence::id).collect();
-                own.stands = Stands::Over;
+                own.stands = Stands::New;
                 self.accept(id);
             }
         }
@@ -247,7 +236,7 @@ impl Reference {
                     for event in &job.ids {
                         self.seen.insert((job.automation, *event));
                     }
-                    self.job(other).event = merged.expect("two events");
+                    self.set_event(other, merged.expect("two events"));
                     self.job(other).ids.extend(&job.ids);
                     return self.end(id, Said::Cancelled(id, Why::Coalesced(other.job())), Stands::Over);
                 }
@@ -271,7 +260,7 @@ impl Reference {
                         let merged = Ev::merge(&[self.jobs[&other].event.clone(), job.event.clone()]);
                         let mut ids = self.jobs[&other].ids.clone();
                         ids.extend(&job.ids);
-                        self.job(id).event = merged.expect("two events");
+                        self.set_event(id, merged.expect("two events"));
                         self.job(id).ids = ids;
                     }
                 }
@@ -296,6 +285,14 @@ impl Reference {
         if let Some(other) = replaced {
             self.cancel(other, Why::Restarted(id.job()));
         }
+    }
+
+    /// A job belongs to the session of its last event.
+    fn set_event(&mut self, id: u64, event: Ev) {
+        if self.jobs[&id].event.session != event.session {
+            self.overdue.retain(|(job, _)| *job != id);
+        }
+        self.job(id).event = event;
     }
 
     /// Whoever may go on goes on: through its rate, to its key.
@@ -391,6 +388,7 @@ impl Reference {
                 None => self.end(id, Said::Dead(id), Stands::Dead),
             },
         }
+        self.due();
         self.start();
         std::mem::take(&mut self.said)
     }
@@ -407,6 +405,7 @@ impl Reference {
         for id in self.ids(meant) {
             self.cancel(id, Why::Event(event.id()));
         }
+        self.due();
         self.start();
         std::mem::take(&mut self.said)
     }
@@ -419,6 +418,7 @@ impl Reference {
             Some(_) => self.cancel(id, Why::Person),
             None => {}
         }
+        self.due();
         self.start();
         std::mem::take(&mut self.said)
     }
@@ -429,6 +429,7 @@ impl Reference {
             job.stands = if job.rate.is_some() { Stands::Rate } else { Stands::Key };
             self.said.push(Said::Revived(id));
         }
+        self.due();
         self.start();
         std::mem::take(&mut self.said)
     }
@@ -439,30 +440,37 @@ impl Reference {
                 self.close(id);
             }
         }
+        self.due();
         self.start();
         std::mem::take(&mut self.said)
     }
 
     pub(crate) fn session_ends(&mut self, session: &SessionId) -> Vec<Said> {
-        self.ended.entry(session.clone()).or_insert(self.now);
-        self.forget_sessions();
+        let own = |job: &Job| {
+            job.event.session() == session && !matches!(job.stands, Stands::Over | Stands::Dead)
+        };
+        for id in self.ids(own) {
+            if let AtEnd::Drain(deadline) = self.rules[self.jobs[&id].automation].at_end {
+                self.overdue.insert((id, self.now + ms(deadline)));
+            }
+        }
         for id in self.held_of(session) {
             if self.rules[self.jobs[&id].automation].at_end != AtEnd::LeaveRunning {
                 self.close(id);
             }
         }
+        self.due();
         self.start();
         std::mem::take(&mut self.said)
     }
 
     pub(crate) fn session_cut(&mut self, session: &SessionId) -> Vec<Said> {
-        let rules = self.rules.clone();
-        let meant = |job: &Job| {
-            job.event.session() == session && rules[job.automation].at_end != AtEnd::LeaveRunning
-        };
-        for id in self.ids(meant) {
+        let meant = |job: &Job| job.event.session() == session;
+        let ended: HashSet<u64> = self.overdue.iter().map(|(id, _)| *id).collect();
+        for id in self.ids(meant).into_iter().filter(|id| ended.contains(id)) {
             self.cancel(id, Why::SessionEnded);
         }
+        self.due();
         self.start();
         std::mem::take(&mut self.said)
     }
@@ -484,8 +492,12 @@ impl Reference {
 
     fn end(&mut self, id: u64, said: Said, stands: Stands) {
         let job = self.job(id);
-        job.stands = stands;
         job.admitted = false;
+        if stands == Stands::Over {
+            self.jobs.remove(&id);
+        } else {
+            job.stands = stands;
+        }
         self.said.push(said);
         self.advance();
     }

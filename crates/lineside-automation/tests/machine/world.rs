@@ -175,7 +175,7 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
     (
         prop::collection::vec(control(), 3),
         1usize..5,
-        prop::collection::vec((0u64..15, happens), 1..60),
+        prop::collection::vec((0u64..12, happens), 1..45),
         prop::collection::vec(run, 1..20),
     )
         .prop_map(|(automations, turns, happens, runs)| Script { automations, turns, happens, runs })
