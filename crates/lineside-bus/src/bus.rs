@@ -12,6 +12,7 @@ use lineside_core::{Part, PointInfo, SessionId};
 use lineside_points::CATALOGUE;
 use tokio::time::Instant;
 
+use crate::afterwards::Extensions;
 use crate::drain::{DrainReport, Gauge};
 use crate::interceptor::Interceptor;
 use crate::register::{Intercepting, Observing, RegisterHookError};
@@ -23,7 +24,7 @@ use crate::tree::{Place, Tree};
 /// A hook bus. Cloning it costs one reference count; all clones are the same bus.
 #[derive(Clone)]
 pub struct Bus {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// What all sessions of a bus share.
@@ -34,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) in_flight: Gauge,
     draining: AtomicBool,
     failures: AtomicU64,
+    pub(crate) extensions: Extensions,
 }
 
 impl Shared {
@@ -85,6 +87,7 @@ impl BusBuilder {
                 in_flight: Gauge::default(),
                 draining: AtomicBool::new(false),
                 failures: AtomicU64::new(0),
+                extensions: Extensions::default(),
             }),
         }
     }
@@ -155,9 +158,7 @@ impl Bus {
     pub fn install(&self, source: &str, hooks: Vec<Installed>) -> Result<(), RegisterHookError> {
         let mut added = Vec::with_capacity(hooks.len());
         for Installed { point, mut hook, run } in hooks {
-            if !point.phase.may_intercept() && !matches!(hook.part, Part::Detached | Part::Told) {
-                return Err(no_authority(point));
-            }
+            check_authority(point, &hook)?;
             hook.source = Arc::from(source);
             added.push(Registered { hook: Arc::new(hook), point, runs: Runs::Interceptor(run) });
         }
@@ -228,6 +229,14 @@ impl Bus {
             report.observers_lost += listener.losses().0;
         }
     }
+}
+
+/// An interceptor that is asked has no place at a fact.
+pub(crate) fn check_authority(point: &PointInfo, hook: &Hook) -> Result<(), RegisterHookError> {
+    if point.phase.may_intercept() || matches!(hook.part, Part::Detached | Part::Told) {
+        return Ok(());
+    }
+    Err(no_authority(point))
 }
 
 fn no_authority(point: &PointInfo) -> RegisterHookError {

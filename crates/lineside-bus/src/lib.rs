@@ -19,6 +19,7 @@ pub mod mailbox;
 pub mod signal;
 pub mod drain;
 pub mod cx;
+pub mod afterwards;
 
 mod clock;
 mod tree;
@@ -34,6 +35,7 @@ mod detached;
 mod stop_limit;
 mod background;
 
+pub use afterwards::{Call, Late, WeakBus};
 pub use background::Release;
 pub use bus::{Bus, BusBuilder, Installed};
 pub use channel::Channel;
@@ -47,4 +49,4 @@ pub use observer::{Heard, Lost, Overflow};
 pub use publish::PublishError;
 pub use register::{RegisterHookError, Registration};
 pub use session::{OpenSessionError, Session};
-pub use signal::{Signal, Signals};
+pub use signal::{JobNews, Signal, Signals};

@@ -272,9 +272,9 @@ impl<P: Point> Observing<P> {
 /// A registered hook. Dropping it changes nothing.
 #[derive(Clone)]
 pub struct Registration {
-    shared: Arc<Shared>,
-    place: Place,
-    number: u64,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) place: Place,
+    pub(crate) number: u64,
 }
 
 impl Registration {
