@@ -296,6 +296,12 @@ pub struct Automation {
     hooks: Vec<Registration>,
 }
 
+impl std::fmt::Debug for Automation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Automation").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
 impl Automation {
     /// Its name among all automations, the same after a restart.
     #[must_use]

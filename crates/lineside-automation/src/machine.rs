@@ -396,5 +396,3 @@ impl<E: Occurrence> Machine<E> {
     }
 }
 
-#[cfg(test)]
-mod tests;

@@ -76,7 +76,7 @@ async fn a_burst_is_one_run_and_the_next_model_call_has_what_it_found() {
         .unwrap();
     let began = Instant::now();
     for path in ["a.rs", "b.rs", "a.rs"] {
-        session.publish(changed(path)).await.unwrap();
+        drop(session.publish(changed(path)).await.unwrap());
     }
     let delivery = session.collect().before_next_model().await;
     let texts: Vec<_> = delivery.messages().iter().map(|message| &*message.text).collect();
@@ -97,7 +97,7 @@ async fn what_runs_in_the_background_is_not_waited_for() {
             Ok(Report::failed("1 failed"))
         })
         .unwrap();
-    session.publish(changed("a.rs")).await.unwrap();
+    drop(session.publish(changed("a.rs")).await.unwrap());
     assert!(session.collect().before_next_model().await.messages().is_empty());
     rest(tests.automations()).await;
     assert_eq!(session.collect().ready().messages().len(), 1);
@@ -129,7 +129,7 @@ async fn law_10_a_key_is_one_at_a_time_across_automations_and_sessions() {
     let began = Instant::now();
     for number in 0..3 {
         let session = bus.session(format!("s{number}")).project_root("/p").open().await.unwrap();
-        session.publish(changed("a")).await.unwrap();
+        drop(session.publish(changed("a")).await.unwrap());
     }
     rest(&automations.unwrap()).await;
     assert_eq!(most.load(Ordering::SeqCst), 1);
@@ -161,7 +161,7 @@ async fn a_failure_a_panic_and_a_timeout_are_tried_again_and_rest_in_the_dead_le
         })
         .unwrap();
     let began = Instant::now();
-    session.publish(changed("a.rs")).await.unwrap();
+    drop(session.publish(changed("a.rs")).await.unwrap());
     rest(automation.automations()).await;
     assert!(began.elapsed() >= millis(900));
     assert_eq!(attempts.load(Ordering::SeqCst), 3);
@@ -205,12 +205,12 @@ async fn a_session_that_closes_waits_for_what_it_drains_and_cuts_what_has_no_tim
         })
         .unwrap();
     let began = Instant::now();
-    session.publish(changed("a.rs")).await.unwrap();
+    drop(session.publish(changed("a.rs")).await.unwrap());
     session.close().await;
     assert_eq!(began.elapsed(), Duration::from_secs(10), "what is held runs at once");
 
     let session = bus.session("s2").open().await.unwrap();
-    session.publish(changed("a.rs")).await.unwrap();
+    drop(session.publish(changed("a.rs")).await.unwrap());
     let began = Instant::now();
     session.close_within(Duration::from_secs(2)).await;
     assert_eq!(began.elapsed(), Duration::from_secs(2));
@@ -237,9 +237,9 @@ async fn a_new_event_restarts_the_run_with_the_files_of_both() {
             }
         })
         .unwrap();
-    session.publish(changed("a")).await.unwrap();
+    drop(session.publish(changed("a")).await.unwrap());
     tokio::time::sleep(millis(50)).await;
-    session.publish(changed("b")).await.unwrap();
+    drop(session.publish(changed("b")).await.unwrap());
     rest(automation.automations()).await;
     assert_eq!(*seen.lock().unwrap(), ["a", "b"]);
     let why = automation.automations().jobs().why(JobId(1)).unwrap();
@@ -256,8 +256,8 @@ async fn an_event_cancels_what_is_held() {
         .cancelled_by::<OnPrompt>(MatcherDraft::default())
         .run(async |_batch, _cx| Ok(Report::failed("you have forgotten something")))
         .unwrap();
-    session.publish(changed("a")).await.unwrap();
-    session.publish(OnPrompt::new("go on")).await.unwrap();
+    drop(session.publish(changed("a")).await.unwrap());
+    drop(session.publish(OnPrompt::new("go on")).await.unwrap());
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(session.collect().ready().messages().is_empty());
     let news = news(&mut signals);
@@ -273,7 +273,7 @@ async fn the_user_is_told_instead_of_the_agent() {
         .result(ResultRule { when: ResultWhen::Notify, ..ResultRule::default() })
         .try_run(async |_idle, _cx| Ok::<_, std::io::Error>(Report::success("all quiet")))
         .unwrap();
-    session.publish(OnIdle::new()).await.unwrap();
+    drop(session.publish(OnIdle::new()).await.unwrap());
     rest(automation.automations()).await;
     assert!(session.collect().ready().messages().is_empty());
     let mut told = Vec::new();
@@ -297,7 +297,7 @@ async fn an_automation_that_starts_itself_is_stopped_by_the_depth_of_causes() {
             async move { cx.session().publish(OnIdle::new()).await.map(|_| Report::success("ok")) }
         })
         .unwrap();
-    session.publish(OnIdle::new()).await.unwrap();
+    drop(session.publish(OnIdle::new()).await.unwrap());
     rest(automation.automations()).await;
     assert_eq!(runs.load(Ordering::SeqCst), 9);
 }
@@ -373,13 +373,13 @@ async fn law_09_what_was_accepted_in_one_life_runs_in_the_next() {
     let disk = Disk::default();
     {
         let (_bus, session, automations) = life(&disk, false).await;
-        session.publish(changed("a")).await.unwrap();
-        session.event(changed("b")).turn(7).publish().await.unwrap();
+        drop(session.publish(changed("a")).await.unwrap());
+        drop(session.event(changed("b")).turn(7).publish().await.unwrap());
         assert_eq!(automations.kept().await, Ok(Durability::Disk));
         tokio::time::sleep(millis(100)).await;
         assert_eq!(automations.jobs().why(JobId(1)).unwrap().to_string(), "runs, attempt 1");
         // One more is held when the process is killed.
-        session.publish(changed("c")).await.unwrap();
+        drop(session.publish(changed("c")).await.unwrap());
         automations.kept().await.unwrap();
     }
     let (_bus, session, automations) = life(&disk, true).await;
@@ -399,9 +399,9 @@ async fn w04_when_records_are_not_kept_nothing_is_accepted_and_nothing_starts() 
     automations.kept().await.unwrap();
     disk.broken.store(true, Ordering::SeqCst);
     let mut signals = bus.signals();
-    session.publish(changed("a")).await.unwrap();
+    drop(session.publish(changed("a")).await.unwrap());
     assert!(automations.kept().await.unwrap_err().to_string().contains("no space"));
-    session.publish(changed("b")).await.unwrap();
+    drop(session.publish(changed("b")).await.unwrap());
     tokio::time::sleep(Duration::from_secs(1)).await;
     let news = news(&mut signals);
     assert!(matches!(&news[..], [JobNews::Refused(why)] if why.contains("no space")), "{news:?}");
@@ -432,10 +432,10 @@ async fn what_waits_rests_while_its_automation_is_gone_and_goes_on_when_it_is_ba
     };
     let automation = register();
     for path in ["a", "b"] {
-        session.publish(changed(path)).await.unwrap();
+        drop(session.publish(changed(path)).await.unwrap());
     }
     assert!(automation.remove());
-    session.publish(changed("c")).await.unwrap();
+    drop(session.publish(changed("c")).await.unwrap());
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(session.collect().ready().accept().len(), 1, "the run came to its end");
     assert_eq!(automation.automations().jobs().why(JobId(2)), Some(Standing::Parked));
