@@ -267,7 +267,8 @@ impl<P: Point> Automating<P> {
         if !engine.register(&id, handler, rules) {
             return Err(AutomateError::Taken { name: hook.name.to_string(), point: P::INFO.name });
         }
-        let mut automation = Automation { automations: automations.clone(), id: Arc::clone(&id), hooks: Vec::new() };
+        let mut automation =
+            Automation { automations: automations.clone(), id: Arc::clone(&id), hooks: Vec::new() };
         let trigger = Trigger { engine: Arc::clone(engine), automation: Arc::clone(&id) };
         let mut attach = |point, hook, run: Arc<dyn Interceptor>| {
             let attached = place.attach(Installed { point, hook, run });

@@ -26,6 +26,18 @@ struct Burst<E, T> {
     last: T,
 }
 
+impl<E, T> Burst<E, T> {
+    fn push(&mut self, now: T, event: impl FnOnce(&E) -> E) -> usize {
+        // There is always one: a burst begins with its first.
+        if let Some(last) = self.events.last() {
+            let event = event(last);
+            self.events.push(event);
+            self.last = now;
+        }
+        self.events.len()
+    }
+}
+
 /// Whether an event began a burst or joined one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
@@ -79,19 +91,25 @@ impl<K: Hash + Eq + Clone, E, T: Copy + Ord + Add<Duration, Output = T>> Bursts<
     where
         K: Borrow<Q>,
     {
-        match self.held.get_mut(key) {
-            Some(burst) => {
-                let event = event(burst.events.last());
-                burst.events.push(event);
-                burst.last = now;
-                burst.events.len()
-            }
-            None => {
-                let event = event(None);
-                self.held.insert(begin(), Burst { events: vec![event], first: now, last: now });
-                1
-            }
+        if let Some(burst) = self.held.get_mut(key) {
+            return burst.push(now, |last| event(Some(last)));
         }
+        let event = event(None);
+        self.held.insert(begin(), Burst { events: vec![event], first: now, last: now });
+        1
+    }
+
+    /// Holds an event, made beside the one before it, if others of its key are held; gives how many are held now.
+    pub fn join<Q: Hash + Eq + ?Sized>(
+        &mut self,
+        key: &Q,
+        now: T,
+        event: impl FnOnce(&E) -> E,
+    ) -> Option<usize>
+    where
+        K: Borrow<Q>,
+    {
+        Some(self.held.get_mut(key)?.push(now, event))
     }
 
     /// When the burst of a key is due: when it has been quiet for long enough or holds as many as it may, and at the

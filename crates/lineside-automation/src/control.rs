@@ -454,7 +454,9 @@ pub enum ControlError {
         than: &'static str,
     },
     /// It says something about a key, and there is none.
-    #[error("`{setting}` says what happens to runs of one key, and there is no `concurrency` that gives keys")]
+    #[error(
+        "`{setting}` says what happens to runs of one key, and there is no `concurrency` that gives keys"
+    )]
     NeedsKey {
         /// The setting.
         setting: &'static str,

@@ -142,9 +142,9 @@ impl Automations {
         let mut recovered = None;
         let automations = bus.extension(|| {
             let mut report = Recovered::default();
-            let readable = earlier.into_iter().filter_map(|entry| {
-                Record::read(&entry).map_err(|error| report.unreadable.push(error)).ok()
-            });
+            let readable = earlier
+                .into_iter()
+                .filter_map(|entry| Record::read(&entry).map_err(|error| report.unreadable.push(error)).ok());
             let (machine, misfits) = Machine::recover(bounds, readable);
             report.misfits = misfits;
             recovered = Some(report);

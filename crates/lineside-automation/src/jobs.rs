@@ -5,7 +5,7 @@ use lineside_core::SessionId;
 
 use crate::engine::Automations;
 use crate::machine::job::{JobId, Settled};
-use crate::machine::{Input, Shown, Standing, Told};
+use crate::machine::{Input, Machine, Shown, Standing, Told};
 
 /// The jobs of a bus.
 #[derive(Clone)]
@@ -109,7 +109,7 @@ impl Jobs {
     /// How many events never became jobs so far.
     #[must_use]
     pub fn refused_so_far(&self) -> u64 {
-        self.automations.engine.refused() + self.automations.engine.ask(|machine| machine.refused_so_far())
+        self.automations.engine.refused() + self.automations.engine.ask(Machine::refused_so_far)
     }
 }
 

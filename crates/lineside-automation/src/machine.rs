@@ -37,9 +37,9 @@ use queue::{Key, RateState};
 use timers::Timers;
 
 pub use explain::{Shown, Standing};
-pub use session::Awaited;
 pub use recover::Trouble;
 pub use run::{Ended, Outcome};
+pub use session::Awaited;
 
 /// What the machine knows of an event.
 pub trait Occurrence: Clone {
@@ -248,7 +248,6 @@ impl Seen {
     }
 }
 
-
 impl<E: Occurrence> Machine<E> {
     /// A machine without automations.
     #[must_use]
@@ -285,7 +284,7 @@ impl<E: Occurrence> Machine<E> {
         self.now = self.now.max(now);
         self.expire();
         match input {
-            Input::Registered(id, rules) => self.register(&id, rules),
+            Input::Registered(id, rules) => self.register(&id, &rules),
             Input::Unregistered(id) => self.unregister(&id),
             Input::Offered(id, event) => self.offer(&id, event),
             Input::Cancelling(id, event) => self.cancel_key(&id, &event),
@@ -301,7 +300,7 @@ impl<E: Occurrence> Machine<E> {
         // What the input has made due at once.
         self.expire();
         self.start_ready();
-        if let Some(next) = self.timers.to_announce() {
+        if let Some(next) = self.timers.announce() {
             self.effects.push(Effect::WakeAt(next));
         }
         std::mem::take(&mut self.effects)
@@ -395,4 +394,3 @@ impl<E: Occurrence> Machine<E> {
         self.effects.push(Effect::Told(told));
     }
 }
-

@@ -155,7 +155,8 @@ impl ResultRule {
 }
 
 fn first_bytes(text: &str, bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes)]
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or_default()]
 }
 
 #[cfg(test)]

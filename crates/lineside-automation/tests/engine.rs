@@ -12,8 +12,8 @@ use lineside_automation::machine::job::{Settled, Why};
 use lineside_automation::machine::{Bounds, Standing};
 use lineside_automation::record::Entry;
 use lineside_automation::{
-    Acknowledged, Automate, AutomateError, Automations, ControlError, Durability, JobId, OnBusy, Records, Report,
-    ResultRule, ResultWhen, Retry, Unavailable,
+    Acknowledged, Automate, AutomateError, Automations, ControlError, Durability, JobId, OnBusy, Records,
+    Report, ResultRule, ResultWhen, Retry, Unavailable,
 };
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::signal::Watched;
@@ -261,7 +261,10 @@ async fn an_event_cancels_what_is_held() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(session.collect().ready().messages().is_empty());
     let news = news(&mut signals);
-    assert!(matches!(&news[..], [JobNews::Held, JobNews::Cancelled(why)] if why.starts_with("event ")), "{news:?}");
+    assert!(
+        matches!(&news[..], [JobNews::Held, JobNews::Cancelled(why)] if why.starts_with("event ")),
+        "{news:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -307,11 +310,9 @@ async fn settings_that_cannot_be_meant_are_errors_that_name_them() {
     let (_bus, session) = session().await;
     let run = async |_event: lineside_core::Event<AfterSession>, _cx| Ok(Report::success("ok"));
     let error = session.automate::<AfterSession>("late").join(Join::BeforeNextModel).run(run).unwrap_err();
-    assert!(matches!(
-        error,
-        AutomateError::Control(ControlError::NoModelAfter { point: "after_session" })
-    ));
-    let error = session.automate::<AfterSession>("late").concurrency("{payload.raeson}").run(run).unwrap_err();
+    assert!(matches!(error, AutomateError::Control(ControlError::NoModelAfter { point: "after_session" })));
+    let error =
+        session.automate::<AfterSession>("late").concurrency("{payload.raeson}").run(run).unwrap_err();
     let AutomateError::Control(ControlError::Key { setting: "concurrency", source }) = error else {
         panic!("{error}")
     };

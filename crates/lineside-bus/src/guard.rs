@@ -54,11 +54,7 @@ impl Guarded {
 
 impl<T> Guarded<T> {
     /// A call of something else than an interceptor.
-    pub(crate) fn of(
-        cx: Cx,
-        time: Time,
-        call: impl FnOnce(Cx) -> BoxFuture<Result<T, Failure>>,
-    ) -> Self {
+    pub(crate) fn of(cx: Cx, time: Time, call: impl FnOnce(Cx) -> BoxFuture<Result<T, Failure>>) -> Self {
         let cause = cx.cause();
         let started = handling(cause, || catch_unwind(AssertUnwindSafe(|| call(cx))));
         let call = match started {

@@ -137,11 +137,13 @@ fn field(name: &str, points: &[&PointInfo]) -> Result<Part, TemplateError> {
     let path: Option<Vec<Box<str>>> =
         name.strip_prefix("payload.").map(|path| path.split('.').map(Box::from).collect());
     // What a vendor declares may have any fields.
-    let lacks = |point: &&&PointInfo, first: &str| point.slot != Slot::Declared && point.field(first).is_none();
+    let lacks =
+        |point: &&&PointInfo, first: &str| point.slot != Slot::Declared && point.field(first).is_none();
     match path {
         Some(path) if !points.iter().any(|point| lacks(&point, &path[0])) => Ok(Part::Payload(path)),
         _ => {
-            let own = points.iter().flat_map(|point| point.fields).map(|field| format!("payload.{}", field.name));
+            let own =
+                points.iter().flat_map(|point| point.fields).map(|field| format!("payload.{}", field.name));
             let known: Vec<String> = FIELDS.iter().map(|(known, _)| (*known).to_owned()).chain(own).collect();
             let nearest = nearest(name, known.iter().map(String::as_str)).unwrap_or_default().to_owned();
             Err(TemplateError::UnknownField { field: name.to_owned(), nearest })

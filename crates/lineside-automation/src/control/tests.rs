@@ -144,7 +144,10 @@ fn pauses_grow_up_to_their_bound_and_are_drawn_apart() {
         let drawn: Vec<Duration> =
             (0..1000).map(|draw| retry.pause(attempts, FailureKind::Exit, draw).unwrap()).collect();
         assert!(drawn.iter().all(|pause| *pause <= whole));
-        assert!(drawn.iter().any(|pause| *pause < whole / 10) && drawn.iter().any(|pause| *pause > whole / 10 * 9));
+        assert!(
+            drawn.iter().any(|pause| *pause < whole / 10)
+                && drawn.iter().any(|pause| *pause > whole / 10 * 9)
+        );
     }
     assert_eq!(retry.pause(10, FailureKind::Exit, 0), None);
     let only = Retry::constant(3, SECOND).after(RetryAfter::AnyButOutput);

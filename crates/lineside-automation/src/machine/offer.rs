@@ -54,15 +54,15 @@ impl<E: Occurrence> Machine<E> {
 
     fn hold_under(&mut self, place: usize, rules: &Arc<Rules>, hold: Hold, key: &str, event: E) {
         let now = self.now;
-        if let Some(held) = self.automations[place].held.as_mut()
-            && held.held(key).is_some()
-        {
-            let mut job = JobId(0);
-            let count = held.push_with(key, || Arc::from(key), now, |last| {
-                job = last.map_or(job, |(job, _)| *job);
+        let mut job = JobId(0);
+        let joined = self.automations[place].held.as_mut().and_then(|held| {
+            held.join(key, now, |(last, _)| {
+                job = *last;
                 (job, event.clone())
-            });
-            self.persist_held(place, job, key, event);
+            })
+        });
+        if let Some(count) = joined {
+            self.persist_held(place, job, event);
             self.tell(job, News::Held);
             if count >= hold.count {
                 self.close_if_due(place, key, rules);
@@ -79,7 +79,7 @@ impl<E: Occurrence> Machine<E> {
             self.give_rate(job, rules);
         }
         self.open(place, &window, job, event.clone());
-        self.persist_held(place, job, key, event);
+        self.persist_held(place, job, event);
         self.tell(job, News::Held);
         self.look_after(place, &window);
         if hold.count <= 1 {
@@ -103,12 +103,13 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    fn persist_held(&mut self, place: usize, job: JobId, window: &str, event: E) {
-        if let Some(job) = self.jobs.get_mut(&job) {
-            job.recorded = true;
-        }
+    fn persist_held(&mut self, place: usize, id: JobId, event: E) {
         let (automation, at) = (self.automation_id(place), self.now);
-        self.persist(Record::Held { job, automation, window: Arc::from(window), event, at });
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let State::Held(window) = &job.state else { return };
+        job.recorded = true;
+        let record = Record::Held { job: id, automation, window: Arc::clone(window), event, at };
+        self.persist(record);
     }
 
     /// Ends a burst that is due.

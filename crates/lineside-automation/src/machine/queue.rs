@@ -226,7 +226,9 @@ impl<E: Occurrence> Machine<E> {
         match state {
             State::Held(window) => {
                 let held = automation.held.as_mut();
-                held.and_then(|held| held.take_if(&*window, |held| held.first().is_some_and(|(job, _)| *job == id)));
+                held.and_then(|held| {
+                    held.take_if(&*window, |held| held.first().is_some_and(|(job, _)| *job == id))
+                });
             }
             State::Parked(_) => {
                 automation.parked.remove(&id);

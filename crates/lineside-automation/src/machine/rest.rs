@@ -15,7 +15,8 @@ impl<E: Occurrence> Machine<E> {
         let at = self.now;
         let Some(job) = self.jobs.get_mut(&id) else { return };
         if job.recorded {
-            let record = Record::Settled { job: id, at, settled: settled.clone(), hand_over: hand_over.clone() };
+            let record =
+                Record::Settled { job: id, at, settled: settled.clone(), hand_over: hand_over.clone() };
             self.effects.push(Effect::Persist(record));
         }
         match hand_over {
@@ -58,7 +59,11 @@ impl<E: Occurrence> Machine<E> {
         let (place, session) = (job.automation, job.event.session().clone());
         self.leave(id, place, &session);
         self.tell(id, news);
-        if is_dead { self.dead.push_back(id) } else { self.finished.push_back(id) }
+        if is_dead {
+            self.dead.push_back(id);
+        } else {
+            self.finished.push_back(id);
+        }
         self.forget_oldest();
     }
 
@@ -156,7 +161,7 @@ impl<E: Occurrence> Machine<E> {
         self.automations[place].active = false;
     }
 
-    pub(super) fn register(&mut self, id: &AutomationId, rules: Arc<Rules>) {
+    pub(super) fn register(&mut self, id: &AutomationId, rules: &Arc<Rules>) {
         let place = self.place(id);
         if self.automations[place].active {
             self.unregister(id);
@@ -164,7 +169,7 @@ impl<E: Occurrence> Machine<E> {
         let now = self.now;
         let automation = &mut self.automations[place];
         automation.active = true;
-        automation.rules = Some(Arc::clone(&rules));
+        automation.rules = Some(Arc::clone(rules));
         if !rules.cancellable {
             automation.cancellable.clear();
         }
@@ -179,7 +184,7 @@ impl<E: Occurrence> Machine<E> {
             match self.jobs.get(&id).map(|job| &job.state) {
                 Some(State::Parked(how)) => {
                     let how = *how;
-                    self.take_up(id, how, &rules);
+                    self.take_up(id, how, rules);
                 }
                 Some(State::Delivering(_)) => self.hand_over(id),
                 _ => {}
@@ -189,7 +194,8 @@ impl<E: Occurrence> Machine<E> {
             if rules.hold.is_some() {
                 self.look_after(place, &window);
             } else {
-                let first = self.automations[place].held.as_ref().and_then(|held| held.held(&*window)?.first());
+                let first =
+                    self.automations[place].held.as_ref().and_then(|held| held.held(&*window)?.first());
                 if let Some(job) = first.map(|(job, _)| *job) {
                     self.close_now(job);
                 }

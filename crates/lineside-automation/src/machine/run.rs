@@ -84,19 +84,20 @@ impl<E: Occurrence> Machine<E> {
                 self.give_back_key(id);
                 self.settle(id, Settled::Cancelled(why), None);
             }
-            (Ended::With(Err((kind, detail))), None) => self.failed(id, rules, kind, detail, made),
+            (Ended::With(Err((kind, detail))), None) => self.failed(id, rules.as_deref(), kind, detail, made),
             // Nobody wanted that; it is tried again like anything that was cut short.
             (Ended::Cancelled, None) => {
-                self.failed(id, rules, FailureKind::Closed, "it was cut short".to_owned(), made);
+                self.failed(id, rules.as_deref(), FailureKind::Closed, "it was cut short".to_owned(), made);
             }
         }
     }
 
-    fn failed(&mut self, id: JobId, rules: Option<Arc<Rules>>, kind: FailureKind, detail: String, made: u32) {
+    fn failed(&mut self, id: JobId, rules: Option<&Rules>, kind: FailureKind, detail: String, made: u32) {
         let Some(attempt) = self.jobs.get(&id).and_then(|job| job.attempts.last()) else { return };
         let (now, fence, end) = (self.now, attempt.fence, attempt.ended.clone());
         let Some((_, end)) = end else { return };
-        let pause = rules.as_ref().and_then(|rules| rules.retry.pause(made, kind, id.0 << 10 | u64::from(made)));
+        let pause =
+            rules.as_ref().and_then(|rules| rules.retry.pause(made, kind, id.0 << 10 | u64::from(made)));
         let again = pause.map(|pause| now + pause);
         self.persist(Record::Ended { job: id, fence, at: now, end, again });
         match again {
@@ -107,7 +108,7 @@ impl<E: Occurrence> Machine<E> {
             None => {
                 self.give_back_key(id);
                 let why = Why::Failed { attempts: made, kind, detail };
-                self.die(id, why, rules.as_deref());
+                self.die(id, why, rules);
             }
         }
     }

@@ -43,7 +43,8 @@ impl<E: Occurrence> Machine<E> {
                 let all = held.and_then(|held| held.held(&**window)).unwrap_or_default();
                 for (number, (_, event)) in all.iter().enumerate() {
                     // Only the first time and the last one count.
-                    let at = first.map_or(job.accepted, |(first, last)| if number == 0 { first } else { last });
+                    let at =
+                        first.map_or(job.accepted, |(first, last)| if number == 0 { first } else { last });
                     let (automation, window, event) =
                         (Arc::clone(&automation), Arc::clone(window), event.clone());
                     records.push(Record::Held { job: id, automation, window, event, at });

@@ -40,7 +40,7 @@ impl Timers {
     }
 
     /// The time of the first one, if it is another than was said last.
-    pub(super) fn to_announce(&mut self) -> Option<Moment> {
+    pub(super) fn announce(&mut self) -> Option<Moment> {
         let next = self.heap.peek().map(|Reverse((at, _))| *at);
         if next == self.announced {
             return None;

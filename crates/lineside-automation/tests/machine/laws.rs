@@ -263,9 +263,9 @@ fn what_cannot_be_held_is_refused_with_a_word() {
     let mut machine = machine(&control, Bounds { jobs: 2, ..Bounds::default() });
     for number in 1..=3 {
         let effects = machine.step(Moment(1), Input::Offered(name(0), Ev::new(number, 0, 0)));
-        let refused = effects.iter().any(|effect| {
-            matches!(effect, Effect::Told(told) if told.news == News::Refused(Why::Full))
-        });
+        let refused = effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Told(told) if told.news == News::Refused(Why::Full)));
         assert_eq!(refused, number == 3);
     }
     assert_eq!(machine.refused_so_far(), 1);
@@ -295,10 +295,13 @@ fn an_event_that_comes_twice_runs_once_and_one_that_was_dropped_may_come_again()
 
 #[test]
 fn the_end_of_a_run_that_is_over_changes_nothing() {
-    let mut machine = machine(&Control { retry: Retry::constant(2, millis(0)), ..Control::default() }, Bounds::default());
+    let mut machine =
+        machine(&Control { retry: Retry::constant(2, millis(0)), ..Control::default() }, Bounds::default());
     drop(machine.step(Moment(1), Input::Offered(name(0), Ev::new(1, 0, 0))));
-    let (job, fence) = (lineside_automation::machine::job::JobId(1), lineside_automation::machine::job::Fence(1));
-    let fails = lineside_automation::machine::Ended::With(Err((lineside_core::FailureKind::Error, "no".into())));
+    let (job, fence) =
+        (lineside_automation::machine::job::JobId(1), lineside_automation::machine::job::Fence(1));
+    let fails =
+        lineside_automation::machine::Ended::With(Err((lineside_core::FailureKind::Error, "no".into())));
     assert_eq!(starts(&machine.step(Moment(2), Input::Ended(job, fence, fails.clone()))), [(1, 2)]);
     let effects = machine.step(Moment(3), Input::Ended(job, fence, fails));
     assert!(matches!(&effects[..], [Effect::Told(told)] if told.news == News::Stale), "{effects:?}");

@@ -129,7 +129,12 @@ struct Both {
 }
 
 impl Both {
-    fn compare(&mut self, machine: Vec<Said>, reference: Vec<Said>, mark: usize) -> Result<(), TestCaseError> {
+    fn compare(
+        &mut self,
+        machine: Vec<Said>,
+        reference: Vec<Said>,
+        mark: usize,
+    ) -> Result<(), TestCaseError> {
         let queued = queued(&self.player.effects[mark..]);
         let (told, accepted): (Vec<_>, Vec<_>) =
             reference.into_iter().partition(|said| !matches!(said, Said::Queued(..)));
@@ -174,8 +179,12 @@ impl Both {
                 self.end(job, None)?;
             }
         }
-        let due: Vec<(u64, bool)> =
-            self.running.iter().filter(|(_, (when, _))| *when <= now).map(|(job, run)| (*job, run.1)).collect();
+        let due: Vec<(u64, bool)> = self
+            .running
+            .iter()
+            .filter(|(_, (when, _))| *when <= now)
+            .map(|(job, run)| (*job, run.1))
+            .collect();
         for (job, fails) in due {
             // One that ends may have had another one cancelled meanwhile, which then ends by itself.
             if self.running.remove(&job).is_some() {
@@ -196,10 +205,9 @@ impl Both {
     fn happens(&mut self, happens: Happens) -> Result<(), TestCaseError> {
         let (mark, now) = (self.player.effects.len(), self.now);
         let (input, reference) = match happens {
-            Happens::Offer { automation, event } => (
-                Input::Offered(name(automation), event.clone()),
-                self.reference.offer(automation, event),
-            ),
+            Happens::Offer { automation, event } => {
+                (Input::Offered(name(automation), event.clone()), self.reference.offer(automation, event))
+            }
             Happens::Cancel { automation, event } => (
                 Input::Cancelling(name(automation), event.clone()),
                 self.reference.cancel_key(automation, &event),

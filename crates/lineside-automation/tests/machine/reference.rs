@@ -29,14 +29,20 @@ pub(crate) enum Said {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Stands {
-    Held { window: String },
+    Held {
+        window: String,
+    },
     /// About to be accepted.
     New,
     Rate,
     Key,
     Turn,
-    Running { cancelling: Option<Why> },
-    Pausing { until: u64 },
+    Running {
+        cancelling: Option<Why>,
+    },
+    Pausing {
+        until: u64,
+    },
     Dead,
     Over,
 }
@@ -139,7 +145,8 @@ impl Reference {
         let rules = Arc::clone(&self.rules[automation]);
         let window = event.key(rules.hold_key.text());
         let same = |job: &Job| {
-            job.automation == automation && matches!(&job.stands, Stands::Held { window: own } if *own == window)
+            job.automation == automation
+                && matches!(&job.stands, Stands::Held { window: own } if *own == window)
         };
         if let Some(id) = self.ids(same).first().copied().filter(|_| rules.hold.is_some()) {
             let now = self.now;
@@ -338,16 +345,18 @@ impl Reference {
         let period = ms(rate.period);
         let of_key = |other: &Job| other.automation == automation && other.rate.as_deref() == Some(key);
         let admitted = self.jobs.values().filter(|job| of_key(job) && job.admitted).count();
-        let started = self.starts.iter().filter(|(own, of, when)| {
-            *own == automation && of == key && when + period > self.now
-        });
+        let started = self
+            .starts
+            .iter()
+            .filter(|(own, of, when)| *own == automation && of == key && when + period > self.now);
         admitted + started.count() < rate.starts as usize
     }
 
     /// Whether one more may have a key: no limit of those that have it, nor its own, is exceeded.
     fn key_is_free(&self, key: &str, limit: u32) -> bool {
         let holders = self.jobs.values().filter(|job| job.key.as_deref() == Some(key) && has_key(job));
-        let limits = holders.map(|job| self.rules[job.automation].concurrency.as_ref().map_or(1, |own| own.1));
+        let limits =
+            holders.map(|job| self.rules[job.automation].concurrency.as_ref().map_or(1, |own| own.1));
         let limits: Vec<u32> = limits.collect();
         limits.len() < limits.iter().copied().fold(limit, u32::min) as usize
     }
@@ -446,9 +455,8 @@ impl Reference {
     }
 
     pub(crate) fn session_ends(&mut self, session: &SessionId) -> Vec<Said> {
-        let own = |job: &Job| {
-            job.event.session() == session && !matches!(job.stands, Stands::Over | Stands::Dead)
-        };
+        let own =
+            |job: &Job| job.event.session() == session && !matches!(job.stands, Stands::Over | Stands::Dead);
         for id in self.ids(own) {
             if let AtEnd::Drain(deadline) = self.rules[self.jobs[&id].automation].at_end {
                 self.overdue.insert((id, self.now + ms(deadline)));

@@ -246,7 +246,7 @@ fn w07_the_last_event_of_a_window_survives_a_kill_and_a_clock_that_was_put_back(
 #[test]
 fn what_was_not_handed_over_is_after_a_restart_and_only_then() {
     let result = ResultRule { when: ResultWhen::AppendAlways, ..ResultRule::default() };
-    let rules = vec![rules(&Control { result, ..Control::default() })];
+    let rules = [rules(&Control { result, ..Control::default() })];
     let mut machine = Machine::new(Bounds::default());
     let mut effects = machine.step(Moment(0), Input::Registered(name(0), Arc::clone(&rules[0])));
     effects.extend(machine.step(Moment(1), Input::Offered(name(0), Ev::new(1, 0, 0))));

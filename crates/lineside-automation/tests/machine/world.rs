@@ -79,8 +79,14 @@ pub(crate) fn millis(millis: u64) -> Duration {
 /// What happens at one time.
 #[derive(Debug, Clone)]
 pub(crate) enum Happens {
-    Offer { automation: usize, event: Ev },
-    Cancel { automation: usize, event: Ev },
+    Offer {
+        automation: usize,
+        event: Ev,
+    },
+    Cancel {
+        automation: usize,
+        event: Ev,
+    },
     Release(u8),
     SessionEnds(u8),
     SessionCut(u8),
@@ -118,7 +124,8 @@ fn control() -> impl Strategy<Value = Control> {
     );
     let debounce = prop::option::weighted(
         0.4,
-        (1u64..30, 0u64..60).prop_map(|(quiet, more)| Debounce::quiet(millis(quiet)).at_most(millis(quiet + more))),
+        (1u64..30, 0u64..60)
+            .prop_map(|(quiet, more)| Debounce::quiet(millis(quiet)).at_most(millis(quiet + more))),
     );
     let batch = prop::option::weighted(
         0.25,
