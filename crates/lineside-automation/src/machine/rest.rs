@@ -6,6 +6,7 @@ use super::job::{AutomationId, JobId, Parked, Settled, State, Why};
 use super::{Effect, Machine, News, Occurrence};
 use crate::bursts::Bursts;
 use crate::control::{OnBusy, Rules};
+use crate::moment::Moment;
 use crate::record::Record;
 use crate::report::Handover;
 
@@ -99,6 +100,8 @@ impl<E: Occurrence> Machine<E> {
             return;
         }
         job.spent = u32::try_from(job.attempts.len()).unwrap_or(u32::MAX);
+        // The end of its session is not the end of what a person wants.
+        job.drain_by = Moment::NEVER;
         job.state = State::Parked(Parked::Accepted);
         let (place, session) = (job.automation, job.event.session().clone());
         self.dead.retain(|dead| *dead != id);

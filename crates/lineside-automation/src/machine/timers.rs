@@ -7,13 +7,13 @@ use std::sync::Arc;
 use crate::machine::job::JobId;
 use crate::moment::Moment;
 
-/// What to look at.
+/// What to look at. Of what is due at the same time, older work goes before work that only begins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// What an automation holds under a key.
-    Held(usize, Arc<str>),
     /// A rate that may have room again.
     Rate(usize, Arc<str>),
+    /// What an automation holds under a key.
+    Held(usize, Arc<str>),
     /// A job whose next attempt may be due.
     Retry(JobId),
     /// A job whose session has ended so long ago that it has no more time.

@@ -72,7 +72,7 @@ pub(crate) fn input(happens: &Happens) -> Input<Ev> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(crate::play::cases(512)) })]
 
     /// Law 9: what was accepted runs, at most as often as it may, or says why not; nothing is lost without a word.
     #[test]

@@ -266,11 +266,16 @@ fn play(script: Script) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(1024)) })]
 
     /// Whatever is declared and whatever happens: the machine does what the rules say, when they say it.
     #[test]
     fn the_machine_does_what_the_reference_says(script in script()) {
         play(script)?;
     }
+}
+
+/// How many cases there are, unless the environment wants another number.
+pub(crate) fn cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
 }

@@ -106,6 +106,7 @@ impl Reference {
     }
 
     fn due(&mut self) {
+        self.advance();
         let mut windows: Vec<(u64, usize, String, u64)> = Vec::new();
         for (id, job) in &self.jobs {
             if let Stands::Held { window } = &job.stands {
@@ -306,12 +307,20 @@ impl Reference {
     fn advance(&mut self) {
         loop {
             let mut moved = false;
-            for id in self.in_line(|job| job.stands == Stands::Rate) {
+            // Of rates that have room at the same instant, those of the automation that was registered first go first,
+            // and who they let in goes on before the others.
+            let mut let_in: Option<(usize, Option<String>)> = None;
+            let mut line = self.in_line(|job| job.stands == Stands::Rate);
+            line.sort_by_key(|id| (self.jobs[id].automation, self.jobs[id].rate.clone()));
+            for id in line {
                 let job = self.jobs[&id].clone();
-                if self.has_start(job.automation, job.rate.as_deref().expect("it waits for it")) {
+                let rate = (job.automation, job.rate.clone());
+                let others = let_in.as_ref().is_some_and(|before| *before != rate);
+                if !others && self.has_start(job.automation, job.rate.as_deref().expect("it waits for it")) {
                     let own = self.job(id);
                     own.admitted = true;
                     own.stands = Stands::Key;
+                    let_in = Some(rate);
                     moved = true;
                 }
             }
@@ -435,6 +444,7 @@ impl Reference {
     pub(crate) fn revive(&mut self, id: u64) -> Vec<Said> {
         if let Some(job) = self.jobs.get_mut(&id).filter(|job| job.stands == Stands::Dead) {
             job.attempts = 0;
+            self.overdue.retain(|(overdue, _)| *overdue != id);
             job.stands = if job.rate.is_some() { Stands::Rate } else { Stands::Key };
             self.said.push(Said::Revived(id));
         }

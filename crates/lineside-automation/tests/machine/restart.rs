@@ -54,7 +54,7 @@ fn run_out(player: &mut Player, mut now: u64, script: &Script) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(crate::play::cases(512)) })]
 
     /// Law 9 across a kill: whatever was on record runs, at most as often as it may, or says why not. The kill may come
     /// after any record; the clock may have been put back; the journal may have been compacted before.
