@@ -60,7 +60,11 @@ async fn an_accepted_automation_runs() {
             .unwrap();
         if life == 1 {
             drop(session.publish(changed("a")).await.unwrap());
-            assert_eq!(automations.kept().await, Ok(Durability::Process), "acceptance says how durable it is");
+            assert_eq!(
+                automations.kept().await,
+                Ok(Durability::Process),
+                "acceptance says how durable it is"
+            );
         }
         tokio::time::sleep(millis(100)).await;
         // At least once, at most its attempts; then it rests in the dead letters, with its history.
@@ -84,7 +88,7 @@ async fn a_concurrency_key_means_one_at_a_time() {
             .retry(Retry::constant(2, millis(5)))
             .run(move |batch, _| {
                 let (running, most, order) = (Arc::clone(&running), Arc::clone(&most), Arc::clone(&order));
-                let fails = attempts.fetch_add(1, Ordering::SeqCst) % 3 == 0;
+                let fails = attempts.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
                 async move {
                     most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     tokio::time::sleep(millis(10)).await;
@@ -112,7 +116,9 @@ async fn a_concurrency_key_means_one_at_a_time() {
 async fn debounce_keeps_the_last_event() {
     let (_bus, session) = crate::session().await;
     let began = Instant::now();
-    let runs: Arc<Mutex<Vec<(u128, Vec<String>, Option<u64>)>>> = Arc::default();
+    /// When, for which files, and for which turn.
+    type Ran = (u128, Vec<String>, Option<u64>);
+    let runs: Arc<Mutex<Vec<Ran>>> = Arc::default();
     let told = Arc::clone(&runs);
     let automation = session
         .automate::<AfterToolBatch>("lint")

@@ -1,6 +1,8 @@
 //! Automations on a bus, in virtual time: what an agent sees of them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod lives;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,12 +12,9 @@ use lineside_automation::engine::OpenError;
 use lineside_automation::jobs::{Which, WhichState};
 use lineside_automation::machine::job::{Settled, Why};
 use lineside_automation::machine::{Bounds, Standing};
-use lineside_automation::record::Entry;
 use lineside_automation::{
-    Acknowledged, Automate, AutomateError, Automations, ControlError, Durability, JobId, OnBusy, Records,
-    Report, ResultRule, ResultWhen, Retry, Unavailable,
+    Automate, AutomateError, Automations, ControlError, JobId, OnBusy, Report, ResultRule, ResultWhen, Retry,
 };
-use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, JobNews, Session, Signal, Signals};
 use lineside_core::flow::Debounce;
@@ -325,96 +324,11 @@ async fn settings_that_cannot_be_meant_are_errors_that_name_them() {
     assert!(matches!(error, AutomateError::Taken { .. }));
 }
 
-/// Keeps entries, as a journal on a disk would; it can break.
-#[derive(Clone, Default)]
-struct Disk {
-    entries: Arc<Mutex<Vec<Entry>>>,
-    broken: Arc<std::sync::atomic::AtomicBool>,
-}
-
-impl Records for Disk {
-    fn append(&self, records: Vec<Entry>) -> BoxFuture<Result<Acknowledged, Unavailable>> {
-        let disk = self.clone();
-        Box::pin(async move {
-            tokio::time::sleep(millis(1)).await;
-            if disk.broken.load(Ordering::SeqCst) {
-                return Err(Unavailable { why: "no space".to_owned() });
-            }
-            disk.entries.lock().unwrap().extend(records);
-            Ok(Acknowledged { durability: Durability::Disk })
-        })
-    }
-}
-
-/// A life of the process: a bus with an automation that never ends in the first one.
-async fn life(disk: &Disk, ends: bool) -> (Bus, Session, Automations) {
-    let bus = Bus::new();
-    let earlier = disk.entries.lock().unwrap().clone();
-    let (automations, recovered) =
-        Automations::open(&bus, Bounds::default(), Arc::new(disk.clone()), earlier).unwrap();
-    assert!(recovered.unreadable.is_empty() && recovered.misfits.is_empty(), "{recovered:?}");
-    let session = bus.session("s1").project_root("/p").open().await.unwrap();
-    session
-        .automate::<AfterToolBatch>("lint")
-        .debounce(Debounce::quiet(millis(20)))
-        .retry(Retry::constant(3, millis(5)))
-        .run(move |batch, _cx| async move {
-            if !ends {
-                std::future::pending::<()>().await;
-            }
-            let paths: Vec<_> = batch.changed_files.iter().map(|file| file.path.clone()).collect();
-            Ok(Report::failed(format!("{} of turn {:?}", paths.join(" "), batch.envelope().turn)))
-        })
-        .unwrap();
-    (bus, session, automations)
-}
-
-#[tokio::test(start_paused = true)]
-async fn law_09_what_was_accepted_in_one_life_runs_in_the_next() {
-    let disk = Disk::default();
-    {
-        let (_bus, session, automations) = life(&disk, false).await;
-        drop(session.publish(changed("a")).await.unwrap());
-        drop(session.event(changed("b")).turn(7).publish().await.unwrap());
-        assert_eq!(automations.kept().await, Ok(Durability::Disk));
-        tokio::time::sleep(millis(100)).await;
-        assert_eq!(automations.jobs().why(JobId(1)).unwrap().to_string(), "runs, attempt 1");
-        // One more is held when the process is killed.
-        drop(session.publish(changed("c")).await.unwrap());
-        automations.kept().await.unwrap();
-    }
-    let (_bus, session, automations) = life(&disk, true).await;
-    rest(&automations).await;
-    let delivery = session.collect().ready();
-    let texts: Vec<_> = delivery.messages().iter().map(|message| &*message.text).collect();
-    assert_eq!(texts, ["a b of turn Some(7)", "c of turn None"]);
-    let shown = automations.jobs().show(JobId(1)).unwrap();
-    assert_eq!(shown.attempts.len(), 2, "the run that was killed counts");
-    assert_eq!(shown.attempts[0].ended, None);
-}
-
-#[tokio::test(start_paused = true)]
-async fn w04_when_records_are_not_kept_nothing_is_accepted_and_nothing_starts() {
-    let disk = Disk::default();
-    let (bus, session, automations) = life(&disk, true).await;
-    automations.kept().await.unwrap();
-    disk.broken.store(true, Ordering::SeqCst);
-    let mut signals = bus.signals();
-    drop(session.publish(changed("a")).await.unwrap());
-    assert!(automations.kept().await.unwrap_err().to_string().contains("no space"));
-    drop(session.publish(changed("b")).await.unwrap());
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let news = news(&mut signals);
-    assert!(matches!(&news[..], [JobNews::Refused(why)] if why.contains("no space")), "{news:?}");
-    assert_eq!(automations.jobs().refused_so_far(), 1);
-    session.close().await;
-}
-
 #[tokio::test]
 async fn automations_are_opened_once_and_first() {
     let (bus, session) = session().await;
     session.automate::<OnIdle>("x").run(async |_idle, _cx| Ok(Report::success("ok"))).unwrap();
-    let opened = Automations::open(&bus, Bounds::default(), Arc::new(Disk::default()), Vec::new());
+    let opened = Automations::open(&bus, Bounds::default(), Arc::new(lives::Disk::default()), Vec::new());
     assert!(matches!(opened.err(), Some(OpenError::Already)));
 }
 
