@@ -86,10 +86,11 @@ fn enqueue(rounds: usize) {
         ended.push(began.elapsed());
         assert_eq!(machine.live(), 0);
     }
-    bytes.sort_unstable();
+    // Later rounds take what the earlier ones gave back to the allocator.
+    let most = bytes.iter().max().unwrap();
     println!("FIGURE enqueue {} ns <=3000", per_event(median(&mut accepted)));
     println!("FIGURE enqueue/run_and_end {} ns -", per_event(median(&mut ended)));
-    println!("FIGURE enqueue/memory {} bytes_per_job <=512", bytes[bytes.len() / 2]);
+    println!("FIGURE enqueue/memory {} bytes_per_job <=512", most);
 }
 
 type Runs = Vec<(lineside_automation::JobId, lineside_automation::machine::job::Fence)>;

@@ -164,7 +164,9 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn hand_on(&mut self, key: &Arc<str>) {
         loop {
             let Some(state) = self.keys.get_mut(key) else { return };
-            let Some(next) = state.waiting.first().copied() else { break };
+            // Most keys that somebody waits for are taken, and then it does not matter who is first.
+            let next = state.waiting.first().copied().filter(|_| state.has_room(u32::MAX));
+            let Some(next) = next else { break };
             let Some(job) = self.jobs.get_mut(&next.1) else { break };
             let limit = limit_of(self.automations.get(job.automation).and_then(|own| own.rules.as_deref()));
             if !state.has_room(limit) {
