@@ -10,6 +10,7 @@ mod observers;
 mod inheritance;
 mod loading;
 mod sequence;
+mod automations;
 
 use lineside::points::BeforeTool;
 use lineside::prelude::*;

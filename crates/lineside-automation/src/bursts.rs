@@ -1,26 +1,41 @@
 //! Events that are held until it is quiet: a pure state machine, given the time.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::time::Instant;
+use std::ops::Add;
+use std::time::{Duration, Instant};
 
 use lineside_core::flow::Debounce;
 
 /// How many events one burst may hold; with one more it is due.
 pub const MOST_HELD: usize = 4096;
 
-/// The bursts of one hook, by key.
+/// The bursts of one hook, by key. `T` is a moment: of the monotonic clock, unless somebody counts in another way.
 #[derive(Debug)]
-pub struct Bursts<K, E> {
+pub struct Bursts<K, E, T = Instant> {
     pace: Debounce,
-    held: HashMap<K, Burst<E>>,
+    most: usize,
+    held: HashMap<K, Burst<E, T>>,
 }
 
 #[derive(Debug)]
-struct Burst<E> {
+struct Burst<E, T> {
     events: Vec<E>,
-    first: Instant,
-    last: Instant,
+    first: T,
+    last: T,
+}
+
+impl<E, T> Burst<E, T> {
+    fn push(&mut self, now: T, event: impl FnOnce(&E) -> E) -> usize {
+        // There is always one: a burst begins with its first.
+        if let Some(last) = self.events.last() {
+            let event = event(last);
+            self.events.push(event);
+            self.last = now;
+        }
+        self.events.len()
+    }
 }
 
 /// Whether an event began a burst or joined one.
@@ -32,41 +47,90 @@ pub enum Pushed {
     Joined,
 }
 
-impl<K: Hash + Eq + Clone, E> Bursts<K, E> {
+impl<K: Hash + Eq + Clone, E, T: Copy + Ord + Add<Duration, Output = T>> Bursts<K, E, T> {
     /// No bursts yet.
     #[must_use]
     pub fn new(pace: Debounce) -> Self {
-        Self { pace, held: HashMap::new() }
+        Self { pace, most: MOST_HELD + 1, held: HashMap::new() }
     }
 
-    /// Holds an event.
-    pub fn push(&mut self, key: K, event: E, now: Instant) -> Pushed {
-        match self.held.get_mut(&key) {
-            Some(burst) => {
-                burst.events.push(event);
-                burst.last = now;
-                Pushed::Joined
-            }
-            None => {
-                self.held.insert(key, Burst { events: vec![event], first: now, last: now });
-                Pushed::Began
-            }
+    /// A burst is also due when it holds so many events, if that is fewer than one burst may hold.
+    #[must_use]
+    pub fn due_at(mut self, events: usize) -> Self {
+        self.most = self.most.min(events);
+        self
+    }
+
+    /// Another pace and another count from now on, also for what is held already; and no event counts as one that
+    /// came after `now`, because the clock may have been put back since.
+    pub fn change(&mut self, pace: Debounce, events: usize, now: T) {
+        self.pace = pace;
+        self.most = (MOST_HELD + 1).min(events);
+        for burst in self.held.values_mut() {
+            burst.first = burst.first.min(now);
+            burst.last = burst.last.min(now);
         }
     }
 
-    /// When the burst of a key is due: when it has been quiet for long enough, and at the latest so long after its
-    /// first event; `None` when there is no burst.
+    /// Holds an event.
+    pub fn push(&mut self, key: K, event: E, now: T) -> Pushed {
+        let mut began = None;
+        self.push_with(&key.clone(), || began.insert(key).clone(), now, |_| event);
+        if began.is_some() { Pushed::Began } else { Pushed::Joined }
+    }
+
+    /// Holds an event that is made beside the one before it, under a key that is only made for the first; gives how
+    /// many are held now.
+    pub fn push_with<Q: Hash + Eq + ?Sized>(
+        &mut self,
+        key: &Q,
+        begin: impl FnOnce() -> K,
+        now: T,
+        event: impl FnOnce(Option<&E>) -> E,
+    ) -> usize
+    where
+        K: Borrow<Q>,
+    {
+        if let Some(burst) = self.held.get_mut(key) {
+            return burst.push(now, |last| event(Some(last)));
+        }
+        let event = event(None);
+        self.held.insert(begin(), Burst { events: vec![event], first: now, last: now });
+        1
+    }
+
+    /// Holds an event, made beside the one before it, if others of its key are held; gives how many are held now.
+    pub fn join<Q: Hash + Eq + ?Sized>(
+        &mut self,
+        key: &Q,
+        now: T,
+        event: impl FnOnce(&E) -> E,
+    ) -> Option<usize>
+    where
+        K: Borrow<Q>,
+    {
+        Some(self.held.get_mut(key)?.push(now, event))
+    }
+
+    /// When the burst of a key is due: when it has been quiet for long enough or holds as many as it may, and at the
+    /// latest so long after its first event; `None` when there is no burst.
     #[must_use]
-    pub fn due(&self, key: &K) -> Option<Instant> {
+    pub fn due<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<T>
+    where
+        K: Borrow<Q>,
+    {
         let burst = self.held.get(key)?;
-        if burst.events.len() > MOST_HELD {
+        if burst.events.len() >= self.most {
             return Some(burst.last);
         }
         Some((burst.last + self.pace.quiet).min(burst.first + self.pace.at_most))
     }
 
     /// The events of a burst, in order, if it is due by now.
-    pub fn take_due(&mut self, key: &K, now: Instant) -> Option<Vec<E>> {
+    pub fn take_due<Q: Hash + Eq + ?Sized>(&mut self, key: &Q, now: T) -> Option<Vec<E>>
+    where
+        K: Borrow<Q>,
+    {
         if self.due(key)? > now {
             return None;
         }
@@ -74,11 +138,39 @@ impl<K: Hash + Eq + Clone, E> Bursts<K, E> {
     }
 
     /// The events of a burst, in order, if this holds of them, due or not.
-    pub fn take_if(&mut self, key: &K, wanted: impl FnOnce(&[E]) -> bool) -> Option<Vec<E>> {
-        wanted(&self.held.get(key)?.events).then(|| self.take(key))?
+    pub fn take_if<Q: Hash + Eq + ?Sized>(
+        &mut self,
+        key: &Q,
+        wanted: impl FnOnce(&[E]) -> bool,
+    ) -> Option<Vec<E>>
+    where
+        K: Borrow<Q>,
+    {
+        wanted(self.held(key)?).then(|| self.take(key))?
     }
 
-    fn take(&mut self, key: &K) -> Option<Vec<E>> {
+    /// The events of a burst, due or not.
+    #[must_use]
+    pub fn held<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&[E]>
+    where
+        K: Borrow<Q>,
+    {
+        self.held.get(key).map(|burst| &*burst.events)
+    }
+
+    /// When the first and the last event of a burst came.
+    #[must_use]
+    pub fn since<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<(T, T)>
+    where
+        K: Borrow<Q>,
+    {
+        self.held.get(key).map(|burst| (burst.first, burst.last))
+    }
+
+    fn take<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<Vec<E>>
+    where
+        K: Borrow<Q>,
+    {
         self.held.remove(key).map(|burst| burst.events)
     }
 

@@ -1,4 +1,4 @@
-//! Drives the bursts of one hook. The task owner of the crate: one task looks after each burst until it is due.
+//! Drives the bursts of one hook: one task looks after each burst until it is due.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,9 +7,9 @@ use lineside_core::flow::Debounce;
 use lineside_core::hook::Join;
 use lineside_core::{AnyEvent, SessionId, SkipReason, burst};
 use tokio::time::{Instant, sleep_until};
-use tokio_util::task::TaskTracker;
 
 use crate::bursts::{Bursts, Pushed};
+use crate::tasks::Tasks;
 
 /// Says why the hook does not run for what a burst came to; `None` when it does.
 pub type Last = Box<dyn Fn(&AnyEvent) -> Option<SkipReason> + Send + Sync>;
@@ -23,7 +23,7 @@ pub struct Debouncer {
 struct Inner {
     bursts: Mutex<Bursts<Key, (AnyEvent, Ticket)>>,
     last: Last,
-    tasks: TaskTracker,
+    tasks: Tasks,
 }
 
 type Key = (SessionId, Arc<str>);
@@ -33,7 +33,7 @@ impl Debouncer {
     #[must_use]
     pub fn new(pace: Debounce, last: Last) -> Self {
         let bursts = Mutex::new(Bursts::new(pace));
-        Self { inner: Arc::new(Inner { bursts, last, tasks: TaskTracker::new() }) }
+        Self { inner: Arc::new(Inner { bursts, last, tasks: Tasks::default() }) }
     }
 
     /// Holds an event. The ticket of the last event of the burst will be used.

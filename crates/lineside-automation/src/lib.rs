@@ -1,13 +1,35 @@
-//! How the work that events start is paced: bursts become one run, and runs with the same key go one at a time.
+//! How the work that events start is paced: bursts become one run, runs with the same key go one at a time, and what
+//! was accepted runs, across failures and kills.
 //!
-//! The rules are pure and are given the time; [`Debouncer`] drives them with tokio's clock, so that a test that pauses
-//! it lives in virtual time. What runs, and what becomes of it, is the bus's.
+//! The rules are pure and are given the time. [`Machine`] is all of them together; [`Automations`] drives it with
+//! tokio's clock, so that a test that pauses it lives in virtual time, and keeps its records. What runs is a closure,
+//! and what it reports goes through the bus.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod automate;
+pub mod control;
+pub mod report;
+pub mod engine;
+pub mod jobs;
+pub mod machine;
+pub mod record;
+pub mod port;
+pub mod offered;
+pub mod moment;
 pub mod bursts;
 pub mod debouncer;
 pub mod keys;
 
+mod tasks;
+
+pub use automate::{Automate, AutomateError, Automating, Automation};
 pub use bursts::Bursts;
+pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Rate, Retry};
 pub use debouncer::Debouncer;
+pub use engine::{Automations, OpenError};
+pub use jobs::Jobs;
 pub use keys::{Held, Keys};
+pub use machine::Machine;
+pub use machine::job::JobId;
+pub use port::{Acknowledged, Durability, Records, Unavailable};
+pub use report::{Format, Report, ResultRule, ResultWhen};

@@ -86,10 +86,14 @@ impl Background {
     }
 
     /// Waits until everything has ended that the next model call must wait for and that has been started by now.
-    pub(crate) async fn joined(&self) {
+    pub(crate) async fn joined(&self, session: &SessionId) {
+        let holders = lock(&self.holders).clone();
         let waiting: Vec<CancellationToken> = lock(&self.joining).values().cloned().collect();
         for one in waiting {
             one.cancelled().await;
+        }
+        for holder in holders {
+            holder.settled(session, Release::Joining).await;
         }
     }
 
@@ -127,16 +131,27 @@ impl Background {
     /// Waits until everything has ended; what has not by `deadline` is cut short.
     pub(crate) async fn drain(&self, session: &SessionId, deadline: Option<tokio::time::Instant>) {
         self.release(session, Release::All);
-        lock(&self.holders).clear();
+        let holders = lock(&self.holders).clone();
         self.ending.cancel();
         self.tracker.close();
         if let Some(deadline) = deadline
-            && tokio::time::timeout_at(deadline, self.tracker.wait()).await.is_err()
+            && tokio::time::timeout_at(deadline, self.ended(session, &holders)).await.is_err()
         {
             self.cancel.cancel();
+            for holder in &holders {
+                holder.cut(session);
+            }
         }
-        self.tracker.wait().await;
+        self.ended(session, &holders).await;
+        lock(&self.holders).clear();
         self.tracker.reopen();
+    }
+
+    async fn ended(&self, session: &SessionId, holders: &[Arc<dyn Interceptor>]) {
+        self.tracker.wait().await;
+        for holder in holders {
+            holder.settled(session, Release::All).await;
+        }
     }
 }
 

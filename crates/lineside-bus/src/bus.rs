@@ -10,6 +10,7 @@ use lineside_core::payload::{Intercept, Point};
 use lineside_core::{Notice, PointInfo, SessionId};
 use tokio::time::Instant;
 
+use crate::afterwards::Extensions;
 use crate::drain::{DrainReport, Gauge};
 use crate::interceptor::Interceptor;
 use crate::of_dialect::OfDialect;
@@ -22,7 +23,7 @@ use crate::tree::{Place, Tree};
 /// A hook bus. Cloning it costs one reference count; all clones are the same bus.
 #[derive(Clone)]
 pub struct Bus {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// What all sessions of a bus share.
@@ -33,6 +34,7 @@ pub(crate) struct Shared {
     pub(crate) in_flight: Gauge,
     draining: AtomicBool,
     failures: AtomicU64,
+    pub(crate) extensions: Extensions,
 }
 
 impl Shared {
@@ -84,6 +86,7 @@ impl BusBuilder {
                 in_flight: Gauge::default(),
                 draining: AtomicBool::new(false),
                 failures: AtomicU64::new(0),
+                extensions: Extensions::default(),
             }),
         }
     }

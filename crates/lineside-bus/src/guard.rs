@@ -24,15 +24,15 @@ pub(crate) struct Time {
 }
 
 /// A call under way. Dropping it cancels it.
-pub(crate) struct Guarded {
-    call: Call,
+pub(crate) struct Guarded<T = Said> {
+    call: Call<T>,
     cause: Cause,
     time: Time,
     timer: Timer,
 }
 
-enum Call {
-    Running(BoxFuture<Result<Said, Failure>>),
+enum Call<T> {
+    Running(BoxFuture<Result<T, Failure>>),
     /// It panicked before there was a future.
     Failed(Box<Failure>),
     Ended,
@@ -48,8 +48,15 @@ enum Timer {
 
 impl Guarded {
     pub(crate) fn start(run: &dyn Interceptor, event: &AnyEvent, cx: Cx, time: Time) -> Self {
+        Self::of(cx, time, |cx| run.intercept(event.clone(), cx))
+    }
+}
+
+impl<T> Guarded<T> {
+    /// A call of something else than an interceptor.
+    pub(crate) fn of(cx: Cx, time: Time, call: impl FnOnce(Cx) -> BoxFuture<Result<T, Failure>>) -> Self {
         let cause = cx.cause();
-        let started = handling(cause, || catch_unwind(AssertUnwindSafe(|| run.intercept(event.clone(), cx))));
+        let started = handling(cause, || catch_unwind(AssertUnwindSafe(|| call(cx))));
         let call = match started {
             Ok(call) => Call::Running(call),
             Err(panic) => Call::Failed(Box::new(panicked(&*panic))),
@@ -72,8 +79,8 @@ impl Guarded {
     }
 }
 
-impl Future for Guarded {
-    type Output = Result<Said, Failure>;
+impl<T> Future for Guarded<T> {
+    type Output = Result<T, Failure>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let cause = self.cause;

@@ -42,6 +42,18 @@ pub trait Interceptor: Send + Sync {
         let _ = (session, which);
     }
 
+    /// Waits until everything is over that it holds or runs for a session by itself, up to now: what the next model
+    /// call waits for, or what the end of the session does. Runs of tickets are waited for anyway.
+    fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
+        let _ = (session, which);
+        Box::pin(std::future::ready(()))
+    }
+
+    /// A session has ended, and what it runs by itself for that has no more time.
+    fn cut(&self, session: &SessionId) {
+        let _ = session;
+    }
+
     /// It would have had its turn, and does not run.
     fn skipped(&self, event: &AnyEvent, why: SkipReason) {
         let _ = (event, why);

@@ -20,6 +20,7 @@ pub mod mailbox;
 pub mod signal;
 pub mod drain;
 pub mod cx;
+pub mod afterwards;
 
 mod clock;
 mod tree;
@@ -35,6 +36,7 @@ mod detached;
 mod stop_limit;
 mod background;
 
+pub use afterwards::{Call, Late, WeakBus};
 pub use background::Release;
 pub use bus::{Bus, BusBuilder, Installed};
 pub use channel::Channel;
@@ -49,4 +51,4 @@ pub use of_dialect::OfDialect;
 pub use publish::PublishError;
 pub use register::{RegisterHookError, Registration};
 pub use session::{OpenSessionError, Session};
-pub use signal::{Signal, Signals};
+pub use signal::{JobNews, Signal, Signals};

@@ -126,7 +126,7 @@ impl<'a> Collect<'a> {
     pub async fn before_next_model(self) -> Delivery {
         if let Some(background) = self.session.node().background_so_far() {
             background.release(self.session.id(), Release::Joining);
-            background.joined().await;
+            background.joined(self.session.id()).await;
         }
         self.ready()
     }

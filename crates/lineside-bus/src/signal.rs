@@ -94,6 +94,19 @@ pub enum Signal {
         /// Whose message it was.
         hook: Arc<str>,
     },
+    /// Something has become of an event that an automation is for.
+    Automation {
+        /// The automation.
+        hook: Arc<str>,
+        /// The job; `None` when the event never became one.
+        job: Option<u64>,
+        /// The event, or the last one of the job.
+        event: EventId,
+        /// The session of the event.
+        session: SessionId,
+        /// What.
+        news: JobNews,
+    },
     /// An observer did not keep up.
     ObserverLagged {
         /// The observer.
@@ -101,6 +114,42 @@ pub enum Signal {
         /// How many events it has lost so far.
         lost: u64,
     },
+}
+
+/// What has become of a job of an automation. Reasons are for people to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JobNews {
+    /// Its event is held with others.
+    Held,
+    /// It will run.
+    Queued,
+    /// Its event was not accepted, for this reason.
+    Refused(String),
+    /// An attempt has started.
+    Started {
+        /// Which one, from 1.
+        attempt: u32,
+    },
+    /// An attempt has failed, and there is another one.
+    Retried {
+        /// How it failed.
+        failed: String,
+        /// How long it is until then.
+        pause: Duration,
+    },
+    /// It has come to a good end.
+    Finished,
+    /// It has come to a bad end and rests in the dead letters, for this reason.
+    Dead(String),
+    /// It will not run, or not to its end, for this reason.
+    Cancelled(String),
+    /// It rests until its automation is there again.
+    Parked,
+    /// A person has taken it up again.
+    Revived,
+    /// It was the oldest dead letter, and is thrown away.
+    Forgotten,
 }
 
 /// Where signals are sent.

@@ -68,6 +68,13 @@ impl Node {
         }
     }
 
+    /// A session that is over and stands in no tree.
+    pub(crate) fn over(source: Source) -> Self {
+        let node = Self::new(source, None, Arc::new(Tables { own: Table::default(), for_children: None }));
+        node.state.store(CLOSED, Ordering::Release);
+        node
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         self.state.load(Ordering::Acquire) == OPEN
     }

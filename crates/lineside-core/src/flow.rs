@@ -13,6 +13,20 @@ pub struct Debounce {
     pub at_most: Duration,
 }
 
+impl Debounce {
+    /// For so long no further event may come; ten times as long after the first event the run starts in any case.
+    #[must_use]
+    pub const fn quiet(quiet: Duration) -> Self {
+        Self { quiet, at_most: quiet.saturating_mul(10) }
+    }
+
+    /// So long after the first event the run starts in any case.
+    #[must_use]
+    pub const fn at_most(self, at_most: Duration) -> Self {
+        Self { at_most, ..self }
+    }
+}
+
 /// How often a run that failed is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Retry {
@@ -34,14 +48,21 @@ pub enum RetryAfter {
     AnyButOutput,
 }
 
+impl RetryAfter {
+    /// Whether a failure of this kind is tried again.
+    #[must_use]
+    pub fn covers(self, failed: FailureKind) -> bool {
+        match self {
+            Self::AnyFailure => true,
+            Self::AnyButOutput => failed != FailureKind::Output,
+        }
+    }
+}
+
 impl Retry {
     /// Whether there is another attempt after `attempts` of them, the last of which failed like this.
     #[must_use]
     pub fn tries_again(&self, attempts: u32, failed: FailureKind) -> bool {
-        let worth_it = match self.after {
-            RetryAfter::AnyFailure => true,
-            RetryAfter::AnyButOutput => failed != FailureKind::Output,
-        };
-        worth_it && attempts <= self.again
+        self.after.covers(failed) && attempts <= self.again
     }
 }

@@ -1,6 +1,9 @@
 //! What most programs that publish or intercept need.
 
+pub use lineside_automation::{AtEnd, Automate, Batch, OnBusy, Rate, Report, ResultRule, ResultWhen, Retry};
 pub use lineside_bus::{Bus, Cx, Decision, Delivery, Heard, Intercept, Overflow, Session, Signal};
+pub use lineside_core::flow::Debounce;
+pub use lineside_core::hook::Join;
 pub use lineside_core::matcher::{agent, path, text, tool};
 pub use lineside_core::{
     Agent, AgentKind, Event, Judgement, Layer, Notice, OnFailure, Reach, Reply, Strength, Verdict,

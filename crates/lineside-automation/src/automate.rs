@@ -1,0 +1,358 @@
+//! Registering automations: `session.automate::<AfterToolBatch>("lint")`, a builder that is configured and then given
+//! what it runs.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_bus::interceptor::{BoxFuture, Interceptor};
+use lineside_bus::register::RegisterHookError;
+use lineside_bus::{Bus, Cx, Installed, Registration, Session};
+use lineside_core::flow::Debounce;
+use lineside_core::hook::{Hook, Join};
+use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
+use lineside_core::payload::Point;
+use lineside_core::{AnyEvent, Event, Failure, FailureKind, Layer, Part, PointInfo, Reach};
+
+use crate::control::{AtEnd, Batch, Control, ControlError, OnBusy, Rate, Retry};
+use crate::engine::{Automations, Canceller, Handler, OpenError, Run, Trigger};
+use crate::machine::job::AutomationId;
+use crate::report::{Report, ResultRule};
+
+/// Where automations are registered.
+pub trait Automate {
+    /// An automation at a point, about to be registered.
+    fn automate<P: Point>(&self, name: impl Into<Arc<str>>) -> Automating<P>;
+}
+
+impl Automate for Session {
+    /// It hears this session and, unless something else is said, everything below.
+    fn automate<P: Point>(&self, name: impl Into<Arc<str>>) -> Automating<P> {
+        Automating::new(Place::Session(self.clone()), name.into())
+    }
+}
+
+impl Automate for Bus {
+    /// It hears every session.
+    fn automate<P: Point>(&self, name: impl Into<Arc<str>>) -> Automating<P> {
+        Automating::new(Place::Bus(self.clone()), name.into())
+    }
+}
+
+enum Place {
+    Bus(Bus),
+    Session(Session),
+}
+
+impl Place {
+    fn bus(&self) -> Bus {
+        match self {
+            Self::Bus(bus) => bus.clone(),
+            Self::Session(session) => session.bus(),
+        }
+    }
+
+    fn attach(&self, hook: Installed) -> Result<Registration, RegisterHookError> {
+        match self {
+            Self::Bus(bus) => bus.attach(hook),
+            Self::Session(session) => session.attach(hook),
+        }
+    }
+
+    /// The name of an automation, the same after a restart.
+    fn id(&self, point: &PointInfo, name: &str) -> AutomationId {
+        match self {
+            Self::Bus(_) => Arc::from(format!("{}/{name}", point.name)),
+            Self::Session(session) => Arc::from(format!("{}/{}/{name}", session.id(), point.name)),
+        }
+    }
+}
+
+/// An automation about to be registered. The settings take effect in this order, whatever the order of the calls:
+/// match, rate, debounce and batch, priority, concurrency key, run, retry, result.
+#[must_use = "an automation is registered by `run`"]
+pub struct Automating<P> {
+    place: Place,
+    hook: Hook,
+    matcher: Option<MatcherDraft>,
+    cancels: Vec<(&'static PointInfo, MatcherDraft)>,
+    control: Control,
+    point: PhantomData<fn() -> P>,
+}
+
+impl<P: Point> Automating<P> {
+    fn new(place: Place, name: Arc<str>) -> Self {
+        let mut hook = Hook::native(name, Part::Told);
+        if matches!(place, Place::Bus(_)) {
+            hook.layer = Layer::Managed;
+        }
+        let (matcher, cancels, control) = (None, Vec::new(), Control::default());
+        Self { place, hook, matcher, cancels, control, point: PhantomData }
+    }
+
+    /// Who registers it, for removal by source.
+    pub fn source(mut self, source: impl Into<Arc<str>>) -> Self {
+        self.hook.source = source.into();
+        self
+    }
+
+    /// Only for events that these filters let through.
+    pub fn matching(mut self, matcher: MatcherDraft) -> Self {
+        self.matcher = Some(matcher);
+        self
+    }
+
+    /// Which sessions it hears; the session and everything below when this is not called.
+    pub fn reach(mut self, reach: Reach) -> Self {
+        self.hook.reach = reach;
+        self
+    }
+
+    /// At most so many starts in a period; no bound when this is not called.
+    pub fn rate(mut self, rate: Rate) -> Self {
+        self.control.rate = Some(rate);
+        self
+    }
+
+    /// Events are held until it is quiet, and there is one run for all of them.
+    pub fn debounce(mut self, pace: Debounce) -> Self {
+        self.control.debounce = Some(pace);
+        self
+    }
+
+    /// Events are held until there are enough, and there is one run for all of them. With a debounce as well, whichever
+    /// is over first.
+    pub fn batch(mut self, batch: Batch) -> Self {
+        self.control.batch = Some(batch);
+        self
+    }
+
+    /// What is held together, as a template of keys; what concerns the same agent of the same session when this is not
+    /// called.
+    pub fn hold_per(mut self, key: impl Into<String>) -> Self {
+        self.control.hold_key = Some(key.into());
+        self
+    }
+
+    /// Greater goes first where several wait; 0 when this is not called.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.control.priority = priority;
+        self
+    }
+
+    /// Runs with the same key go one at a time, in order, also with those of other automations; a template such as
+    /// `lint:{project_root}`. No key when this is not called.
+    pub fn concurrency(mut self, key: impl Into<String>) -> Self {
+        self.control.concurrency = Some(key.into());
+        self
+    }
+
+    /// So many runs with the same key at a time instead of one.
+    pub fn limit(mut self, limit: u32) -> Self {
+        self.control.limit = limit;
+        self
+    }
+
+    /// What happens when the key is taken; it waits in order when this is not called.
+    pub fn on_busy(mut self, on_busy: OnBusy) -> Self {
+        self.control.on_busy = on_busy;
+        self
+    }
+
+    /// How long one attempt may take; two minutes when this is not called.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.control.timeout = timeout;
+        self
+    }
+
+    /// How often a run that failed is tried; once when this is not called.
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.control.retry = retry;
+        self
+    }
+
+    /// Whether the next model call waits for it; it does not when this is not called.
+    pub fn join(mut self, join: Join) -> Self {
+        self.control.join = join;
+        self
+    }
+
+    /// What becomes of its report; the end of what is not in order goes to the context when this is not called.
+    pub fn result(mut self, result: ResultRule) -> Self {
+        self.control.result = result;
+        self
+    }
+
+    /// What becomes of its work when the session ends; it is drained, for two minutes at most, when this is not called.
+    pub fn at_end(mut self, at_end: AtEnd) -> Self {
+        self.control.at_end = at_end;
+        self
+    }
+
+    /// Events of another point that cancel its held and waiting work of the same key: the concurrency key if there is
+    /// one, else what is held together. What runs is left alone.
+    pub fn cancelled_by<Q: Point>(mut self, matcher: MatcherDraft) -> Self {
+        self.cancels.push((Q::INFO, matcher));
+        self
+    }
+
+    /// All settings at once, in the place of what was said before.
+    pub fn control(mut self, control: Control) -> Self {
+        self.control = control;
+        self
+    }
+
+    /// Registers what it runs. A failure is tried again if that was said; a report that something is not in order is
+    /// a result. A panic is a failure, and so is taking longer than the timeout.
+    ///
+    /// # Errors
+    /// A setting that cannot be meant, a matcher that cannot be compiled, a name that is blank or taken, or no tokio
+    /// runtime.
+    pub fn run<F, Fut>(self, run: F) -> Result<Automation, AutomateError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Report, Failure>> + Send + 'static,
+    {
+        let run: Run = Arc::new(move |event, cx| match event.into_typed::<P>() {
+            Ok(event) => Box::pin(run(event, cx)),
+            Err(event) => wrong_point(&event),
+        });
+        self.register(run)
+    }
+
+    /// As [`run`](Self::run), for a closure with errors of its own, each of which is a failure.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn try_run<F, Fut, E>(self, run: F) -> Result<Automation, AutomateError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Report, E>> + Send + 'static,
+        E: std::fmt::Display,
+    {
+        let run: Run = Arc::new(move |event, cx| match event.into_typed::<P>() {
+            Ok(event) => {
+                let report = run(event, cx);
+                Box::pin(async move {
+                    report.await.map_err(|error| Failure::new(FailureKind::Error, format!("{error:#}")))
+                })
+            }
+            Err(event) => wrong_point(&event),
+        });
+        self.register(run)
+    }
+
+    fn register(self, run: Run) -> Result<Automation, AutomateError> {
+        let Self { place, mut hook, matcher, cancels, control, .. } = self;
+        if hook.name.trim().is_empty() {
+            return Err(RegisterHookError::NoName.into());
+        }
+        let points: Vec<&PointInfo> = cancels.iter().map(|(point, _)| *point).collect();
+        let rules = Arc::new(control.check(P::INFO, &points)?);
+        if let Some(matcher) = matcher {
+            hook.select = Some(Arc::new(matcher.compile()?));
+        }
+        (hook.timeout, hook.join) = (control.timeout, control.join);
+        let id = place.id(P::INFO, &hook.name);
+        let mut hooks = Vec::with_capacity(cancels.len());
+        for (point, matcher) in cancels {
+            let mut canceller = hook.clone();
+            canceller.select = Some(Arc::new(matcher.compile()?));
+            hooks.push((point, canceller));
+        }
+        let automations = Automations::of(&place.bus())?;
+        let engine = &automations.engine;
+        let handler = Handler { name: Arc::clone(&hook.name), timeout: control.timeout, run };
+        if !engine.register(&id, handler, rules) {
+            return Err(AutomateError::Taken { name: hook.name.to_string(), point: P::INFO.name });
+        }
+        let mut automation =
+            Automation { automations: automations.clone(), id: Arc::clone(&id), hooks: Vec::new() };
+        let trigger = Trigger { engine: Arc::clone(engine), automation: Arc::clone(&id) };
+        let mut attach = |point, hook, run: Arc<dyn Interceptor>| {
+            let attached = place.attach(Installed { point, hook, run });
+            attached.map(|hook| automation.hooks.push(hook))
+        };
+        let mut attached = attach(P::INFO, hook, Arc::new(trigger));
+        for (point, hook) in hooks {
+            let canceller = Canceller { engine: Arc::clone(engine), automation: Arc::clone(&id) };
+            attached = attached.and_then(|()| attach(point, hook, Arc::new(canceller)));
+        }
+        match attached {
+            Ok(()) => Ok(automation),
+            Err(error) => {
+                automation.remove();
+                Err(error.into())
+            }
+        }
+    }
+}
+
+/// A registered automation. Dropping it changes nothing.
+#[derive(Clone)]
+pub struct Automation {
+    automations: Automations,
+    id: AutomationId,
+    hooks: Vec<Registration>,
+}
+
+impl std::fmt::Debug for Automation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Automation").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Automation {
+    /// Its name among all automations, the same after a restart.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// All automations of its bus.
+    #[must_use]
+    pub fn automations(&self) -> &Automations {
+        &self.automations
+    }
+
+    /// Takes it away. Its runs come to their end; what is held and what waits rests until an automation of this name is
+    /// registered again. `false` when it was gone already.
+    pub fn remove(&self) -> bool {
+        let gone = self.hooks.iter().filter(|hook| hook.remove()).count();
+        self.automations.engine.unregister(&self.id);
+        gone > 0
+    }
+}
+
+/// What would be seen if the bus told of events of another point.
+fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Report, Failure>> {
+    let detail = format!("registered for another point than {}", event.point().name);
+    Box::pin(std::future::ready(Err(Failure::not_started(FailureKind::Error, detail))))
+}
+
+/// Why an automation cannot be registered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AutomateError {
+    /// A setting that cannot be meant.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// A matcher that matches nothing it could mean.
+    #[error(transparent)]
+    Matcher(#[from] CompileMatcherError),
+    /// There is one of this name at this point and place.
+    #[error("there is an automation `{name}` at {point} already")]
+    Taken {
+        /// The name.
+        name: String,
+        /// The point.
+        point: &'static str,
+    },
+    /// It cannot hear of events.
+    #[error(transparent)]
+    Hook(#[from] RegisterHookError),
+    /// There is nothing to drive it.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}

@@ -1,0 +1,481 @@
+//! How an automation is paced, as values: what its author declares, and what it comes to once it is checked.
+//!
+//! The settings take effect in this order: match, rate, debounce and batch, (journal,) priority, concurrency key, run,
+//! retry, result. What triggers an automation, and what it runs, is said elsewhere.
+
+use std::time::Duration;
+
+use lineside_core::flow::{Debounce, RetryAfter};
+use lineside_core::hook::Join;
+use lineside_core::{FailureKind, PointInfo};
+
+use crate::bursts::MOST_HELD;
+use crate::report::ResultRule;
+
+mod template;
+
+pub use template::{KeyTemplate, TemplateError};
+
+/// At most so many starts in a period, for each key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rate {
+    /// How many.
+    pub starts: u32,
+    /// In how long a time, whenever that begins.
+    pub period: Duration,
+    /// For each what; the automation as a whole when this is not said.
+    pub key: Option<String>,
+    /// What becomes of more than that.
+    pub excess: Excess,
+}
+
+/// What becomes of more than a rate allows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Excess {
+    /// It waits.
+    #[default]
+    Wait,
+    /// It is dropped, which is told.
+    Drop,
+}
+
+impl Rate {
+    /// At most so many starts in a period; more than that waits. Attempts after the first are no starts of their own.
+    #[must_use]
+    pub const fn new(starts: u32, period: Duration) -> Self {
+        Self { starts, period, key: None, excess: Excess::Wait }
+    }
+
+    /// For each key of this template.
+    #[must_use]
+    pub fn per(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// More than that is dropped.
+    #[must_use]
+    pub fn dropping(mut self) -> Self {
+        self.excess = Excess::Drop;
+        self
+    }
+}
+
+/// Events are held until there are enough of them, or the first has waited for long enough; then there is one run for
+/// all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batch {
+    /// How many are enough.
+    pub count: usize,
+    /// How long the first one waits at most.
+    pub within: Duration,
+}
+
+/// What happens when the key of a job that has just been accepted is taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnBusy {
+    /// It waits in order.
+    #[default]
+    Queue,
+    /// One waits; what comes after it is merged into it.
+    Coalesce,
+    /// It is dropped, which is told.
+    Drop,
+    /// The run of this automation that has the key is cancelled, and there is a new one for its events and these.
+    Restart,
+}
+
+/// How often a run that failed is tried again. The key stays taken between the attempts, so that order is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// How many attempts there are in all, with the first.
+    pub attempts: u32,
+    /// How long it is from the end of an attempt to the next.
+    pub pause: Pause,
+    /// Which failures are tried again.
+    pub after: RetryAfter,
+}
+
+/// How long it is from the end of an attempt to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// Always as long.
+    Constant(Duration),
+    /// Twice as long each time, up to a bound; of that any part, drawn for each job and attempt, so that what failed
+    /// together is not tried again together.
+    Exponential {
+        /// The first pause.
+        first: Duration,
+        /// The longest.
+        at_most: Duration,
+    },
+}
+
+/// The longest pause between two attempts when nothing else is said.
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+impl Retry {
+    /// One attempt.
+    pub const NONE: Self =
+        Self { attempts: 1, pause: Pause::Constant(Duration::ZERO), after: RetryAfter::AnyFailure };
+
+    /// So many attempts in all, always as far apart.
+    #[must_use]
+    pub const fn constant(attempts: u32, pause: Duration) -> Self {
+        Self { attempts, pause: Pause::Constant(pause), after: RetryAfter::AnyFailure }
+    }
+
+    /// So many attempts in all, each time up to twice as far apart, five minutes at most.
+    #[must_use]
+    pub const fn exponential(attempts: u32, first: Duration) -> Self {
+        let pause = Pause::Exponential { first, at_most: LONGEST_PAUSE };
+        Self { attempts, pause, after: RetryAfter::AnyFailure }
+    }
+
+    /// The longest pause of an exponential one.
+    #[must_use]
+    pub const fn at_most(mut self, longest: Duration) -> Self {
+        if let Pause::Exponential { first, .. } = self.pause {
+            self.pause = Pause::Exponential { first, at_most: longest };
+        }
+        self
+    }
+
+    /// Only after these failures.
+    #[must_use]
+    pub const fn after(mut self, after: RetryAfter) -> Self {
+        self.after = after;
+        self
+    }
+
+    /// The longest pause that there can be.
+    #[must_use]
+    pub fn longest(&self) -> Duration {
+        match self.pause {
+            Pause::Constant(pause) => pause,
+            Pause::Exponential { at_most, .. } => at_most,
+        }
+    }
+
+    /// The pause after so many attempts, the last of which failed like this; `None` when there is none after it.
+    /// `draw` decides which part of an exponential pause it is.
+    #[must_use]
+    pub fn pause(&self, attempts: u32, failed: FailureKind, draw: u64) -> Option<Duration> {
+        if attempts >= self.attempts || !self.after.covers(failed) {
+            return None;
+        }
+        Some(match self.pause {
+            Pause::Constant(pause) => pause,
+            Pause::Exponential { first, at_most } => {
+                let doubled = 1_u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
+                let whole = first.saturating_mul(doubled).min(at_most);
+                whole.mul_f64((mix(draw) >> 11) as f64 / (1_u64 << 53) as f64)
+            }
+        })
+    }
+}
+
+/// Spreads a number over all numbers (the finaliser of SplitMix64).
+fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// What becomes of the work of a session that ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtEnd {
+    /// What is held runs at once; what has not ended after so long is cancelled.
+    Drain(Duration),
+    /// It goes on as if nothing had happened; what it finds goes to nobody.
+    LeaveRunning,
+}
+
+impl Default for AtEnd {
+    /// As long as a run may take when nothing else is said.
+    fn default() -> Self {
+        Self::Drain(RUN)
+    }
+}
+
+/// How long a run may take when nothing else is said: longer than a linter, shorter than a coffee.
+const RUN: Duration = Duration::from_secs(120);
+
+/// No time of a setting may be longer: it is a slip of units.
+pub const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// More attempts than this are no retry but a loop.
+pub const MOST_ATTEMPTS: u32 = 1000;
+
+/// What the author of an automation declares.
+#[derive(Debug, Clone)]
+pub struct Control {
+    /// At most so many starts in a period.
+    pub rate: Option<Rate>,
+    /// Held until it is quiet.
+    pub debounce: Option<Debounce>,
+    /// Held until there are enough.
+    pub batch: Option<Batch>,
+    /// What is held together; what concerns the same agent of the same session when this is not said.
+    pub hold_key: Option<String>,
+    /// Greater goes first where several wait.
+    pub priority: i32,
+    /// Runs with the same key go one at a time; no key when this is not said.
+    pub concurrency: Option<String>,
+    /// How many at a time instead of one.
+    pub limit: u32,
+    /// What happens when the key is taken.
+    pub on_busy: OnBusy,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+    /// How often it is tried.
+    pub retry: Retry,
+    /// Whether the next model call waits for it.
+    pub join: Join,
+    /// What becomes of its report.
+    pub result: ResultRule,
+    /// What becomes of it when its session ends.
+    pub at_end: AtEnd,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            debounce: None,
+            batch: None,
+            hold_key: None,
+            priority: 0,
+            concurrency: None,
+            limit: 1,
+            on_busy: OnBusy::default(),
+            timeout: RUN,
+            retry: Retry::NONE,
+            join: Join::default(),
+            result: ResultRule::default(),
+            at_end: AtEnd::default(),
+        }
+    }
+}
+
+/// The settings of an automation, checked.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// At most so many starts in a period, for each key of the template.
+    pub rate: Option<(Rate, KeyTemplate)>,
+    /// How events are held, if they are.
+    pub hold: Option<Hold>,
+    /// What is held together.
+    pub hold_key: KeyTemplate,
+    /// Greater goes first.
+    pub priority: i32,
+    /// How many runs of a key go at a time.
+    pub concurrency: Option<(KeyTemplate, u32)>,
+    /// What happens when the key is taken.
+    pub on_busy: OnBusy,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+    /// How often it is tried.
+    pub retry: Retry,
+    /// Whether the next model call waits for it.
+    pub join: Join,
+    /// What becomes of its report.
+    pub result: ResultRule,
+    /// What becomes of it when its session ends.
+    pub at_end: AtEnd,
+    /// Whether there are events that cancel its work.
+    pub cancellable: bool,
+}
+
+/// How events are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hold {
+    /// For how long.
+    pub pace: Debounce,
+    /// With so many it is over.
+    pub count: usize,
+}
+
+impl Control {
+    /// Checks the settings for an automation at `point` whose work events of the points `cancelled_by` cancel.
+    ///
+    /// # Errors
+    /// A setting that cannot be meant; the error names it.
+    pub fn check(&self, point: &PointInfo, cancelled_by: &[&PointInfo]) -> Result<Rules, ControlError> {
+        self.check_times()?;
+        self.check_counts()?;
+        if self.join == Join::BeforeNextModel && NO_MODEL_AFTER.contains(&point.name) {
+            return Err(ControlError::NoModelAfter { point: point.name });
+        }
+        if self.on_busy != OnBusy::Queue && self.concurrency.is_none() {
+            return Err(ControlError::NeedsKey { setting: "on_busy" });
+        }
+        if self.limit != 1 && self.concurrency.is_none() {
+            return Err(ControlError::NeedsKey { setting: "limit" });
+        }
+        let template = |setting, text: &str, points: &[&PointInfo]| {
+            KeyTemplate::read(text, points).map_err(|source| ControlError::Key { setting, source })
+        };
+        let mut all = vec![point];
+        all.extend(cancelled_by);
+        let rate = match &self.rate {
+            Some(rate) => {
+                let key = rate.key.as_deref().unwrap_or("*");
+                Some((rate.clone(), template("rate.key", key, &[point])?))
+            }
+            None => None,
+        };
+        let concurrency = match &self.concurrency {
+            Some(text) => Some((template("concurrency", text, &all)?, self.limit)),
+            None => None,
+        };
+        let hold_key = self.hold_key.as_deref().unwrap_or("{session}/{agent}");
+        // Without a concurrency key, events that cancel are compared by what is held together.
+        let of_hold: &[&PointInfo] = if concurrency.is_some() { &[point] } else { &all };
+        Ok(Rules {
+            rate,
+            hold: self.hold(),
+            hold_key: template("hold_key", hold_key, of_hold)?,
+            priority: self.priority,
+            concurrency,
+            on_busy: self.on_busy,
+            timeout: self.timeout,
+            retry: self.retry,
+            join: self.join,
+            result: self.result,
+            at_end: self.at_end,
+            cancellable: !cancelled_by.is_empty(),
+        })
+    }
+
+    fn check_times(&self) -> Result<(), ControlError> {
+        let rate = self.rate.as_ref();
+        let mut times = vec![("timeout", Some(self.timeout))];
+        times.push(("rate.period", rate.map(|rate| rate.period)));
+        times.push(("debounce.quiet", self.debounce.map(|pace| pace.quiet)));
+        times.push(("debounce.at_most", self.debounce.map(|pace| pace.at_most)));
+        times.push(("batch.within", self.batch.map(|batch| batch.within)));
+        if let AtEnd::Drain(deadline) = self.at_end {
+            times.push(("at_end.drain", Some(deadline)));
+        }
+        if let Pause::Exponential { first, at_most } = self.retry.pause {
+            times.extend([("retry.first", Some(first)), ("retry.at_most", Some(at_most))]);
+            if first > at_most {
+                return Err(ControlError::Shorter { setting: "retry.at_most", than: "retry.first" });
+            }
+        }
+        for (setting, time) in times {
+            match time {
+                Some(Duration::ZERO) => return Err(ControlError::Zero { setting }),
+                Some(time) if time > LONGEST => return Err(ControlError::TooLong { setting }),
+                Some(_) | None => {}
+            }
+        }
+        match (self.retry.pause, self.debounce) {
+            (Pause::Constant(pause), _) if pause > LONGEST => {
+                Err(ControlError::TooLong { setting: "retry.pause" })
+            }
+            (_, Some(pace)) if pace.at_most < pace.quiet => {
+                Err(ControlError::Shorter { setting: "debounce.at_most", than: "debounce.quiet" })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_counts(&self) -> Result<(), ControlError> {
+        let counts = [
+            ("retry.attempts", Some(self.retry.attempts as usize), MOST_ATTEMPTS as usize),
+            ("limit", Some(self.limit as usize), u32::MAX as usize),
+            // The starts of a period are remembered one by one.
+            ("rate.starts", self.rate.as_ref().map(|rate| rate.starts as usize), 100_000),
+            ("batch.count", self.batch.map(|batch| batch.count), MOST_HELD),
+            ("result.lines", Some(self.result.lines), usize::MAX),
+            ("result.bytes", Some(self.result.bytes), usize::MAX),
+        ];
+        for (setting, count, most) in counts {
+            match count {
+                Some(0) => return Err(ControlError::Zero { setting }),
+                Some(count) if count > most => return Err(ControlError::TooMany { setting, most }),
+                Some(_) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Debounce and batch together: whichever is over first.
+    fn hold(&self) -> Option<Hold> {
+        let of_batch = |batch: Batch| Debounce { quiet: batch.within, at_most: batch.within };
+        match (self.debounce, self.batch) {
+            (None, None) => None,
+            (Some(pace), None) => Some(Hold { pace, count: MOST_HELD }),
+            (None, Some(batch)) => Some(Hold { pace: of_batch(batch), count: batch.count }),
+            (Some(pace), Some(batch)) => {
+                let at_most = pace.at_most.min(batch.within);
+                Some(Hold { pace: Debounce { at_most, ..pace }, count: batch.count })
+            }
+        }
+    }
+}
+
+/// After events of these points no model is called that could wait.
+const NO_MODEL_AFTER: [&str; 2] = ["after_session", "on_service_stop"];
+
+/// A setting that cannot be meant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// It is zero.
+    #[error("`{setting}` is zero")]
+    Zero {
+        /// The setting.
+        setting: &'static str,
+    },
+    /// It is longer than any automation may wait or run.
+    #[error("`{setting}` is longer than 30 days")]
+    TooLong {
+        /// The setting.
+        setting: &'static str,
+    },
+    /// It is more than there may be.
+    #[error("`{setting}` is more than {most}")]
+    TooMany {
+        /// The setting.
+        setting: &'static str,
+        /// The most.
+        most: usize,
+    },
+    /// It is shorter than something that it bounds.
+    #[error("`{setting}` is shorter than `{than}`")]
+    Shorter {
+        /// The setting.
+        setting: &'static str,
+        /// What it bounds.
+        than: &'static str,
+    },
+    /// It says something about a key, and there is none.
+    #[error(
+        "`{setting}` says what happens to runs of one key, and there is no `concurrency` that gives keys"
+    )]
+    NeedsKey {
+        /// The setting.
+        setting: &'static str,
+    },
+    /// A key that cannot be made.
+    #[error("`{setting}` is not a template of keys")]
+    Key {
+        /// The setting.
+        setting: &'static str,
+        /// What is wrong with it.
+        source: TemplateError,
+    },
+    /// The next model call is to wait for it, and there is none.
+    #[error("`join` is before_next_model, and no model is called after {point}")]
+    NoModelAfter {
+        /// The point.
+        point: &'static str,
+    },
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! The text from which the key of an event is made: `lint:{project_root}`.
+//!
+//! Which fields there are is known when the automation is registered, so a field that no event has is an error then.
+
+use std::fmt::Write as _;
+
+use lineside_core::nearest::nearest;
+use lineside_core::point::Slot;
+use lineside_core::{AnyEvent, PointInfo};
+use serde_json::Value;
+
+/// A template of keys. A field that an event does not have is empty in its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyTemplate {
+    text: Box<str>,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(Box<str>),
+    Envelope(Field),
+    /// A field of the payload, and what is below it.
+    Payload(Vec<Box<str>>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Session,
+    RootSession,
+    ParentSession,
+    Agent,
+    AgentKind,
+    AgentType,
+    ProjectRoot,
+    Cwd,
+    Host,
+    Point,
+    Turn,
+}
+
+const FIELDS: [(&str, Field); 11] = [
+    ("session", Field::Session),
+    ("root_session", Field::RootSession),
+    ("parent_session", Field::ParentSession),
+    ("agent", Field::Agent),
+    ("agent_kind", Field::AgentKind),
+    ("agent_type", Field::AgentType),
+    ("project_root", Field::ProjectRoot),
+    ("cwd", Field::Cwd),
+    ("host", Field::Host),
+    ("point", Field::Point),
+    ("turn", Field::Turn),
+];
+
+/// Why a text is not a template of keys.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TemplateError {
+    /// It is blank, so that everything would have the same key without anybody having said so.
+    #[error("it is blank")]
+    Blank,
+    /// A brace without its other one. `{{` and `}}` stand for the braces themselves.
+    #[error("the brace at {at} has no other one")]
+    Brace {
+        /// Where, in bytes from the beginning.
+        at: usize,
+    },
+    /// No event of the point has this field.
+    #[error("there is no field `{field}`; the nearest is `{nearest}`")]
+    UnknownField {
+        /// The field.
+        field: String,
+        /// The nearest one that there is.
+        nearest: String,
+    },
+}
+
+impl KeyTemplate {
+    /// Reads a template for events of these points.
+    ///
+    /// # Errors
+    /// It is blank, its braces do not fit, or it names a field that events of one of the points do not have.
+    pub fn read(text: &str, points: &[&PointInfo]) -> Result<Self, TemplateError> {
+        if text.trim().is_empty() {
+            return Err(TemplateError::Blank);
+        }
+        let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
+        while let Some(brace) = rest.find(['{', '}']) {
+            let at = text.len() - rest.len() + brace;
+            plain.push_str(&rest[..brace]);
+            let (this, after) = rest[brace..].split_at(1);
+            if let Some(after) = after.strip_prefix(this) {
+                plain.push_str(this);
+                rest = after;
+                continue;
+            }
+            let inside = if this == "{" { after.split_once('}') } else { None };
+            let Some((name, after)) = inside.filter(|(name, _)| !name.contains('{')) else {
+                return Err(TemplateError::Brace { at });
+            };
+            if !plain.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut plain).into()));
+            }
+            parts.push(field(name.trim(), points)?);
+            rest = after;
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            parts.push(Part::Text(plain.into()));
+        }
+        Ok(Self { text: text.into(), parts })
+    }
+
+    /// The text that it was read from.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Adds the key of an event to a text.
+    pub fn render(&self, event: &AnyEvent, key: &mut String) {
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => key.push_str(text),
+                Part::Envelope(field) => envelope(*field, event, key),
+                Part::Payload(path) => payload(path, event, key),
+            }
+        }
+    }
+}
+
+fn field(name: &str, points: &[&PointInfo]) -> Result<Part, TemplateError> {
+    if let Some((_, field)) = FIELDS.iter().find(|(known, _)| *known == name) {
+        return Ok(Part::Envelope(*field));
+    }
+    let path: Option<Vec<Box<str>>> =
+        name.strip_prefix("payload.").map(|path| path.split('.').map(Box::from).collect());
+    // What a vendor declares may have any fields.
+    let lacks =
+        |point: &&&PointInfo, first: &str| point.slot != Slot::Declared && point.field(first).is_none();
+    match path {
+        Some(path) if !points.iter().any(|point| lacks(&point, &path[0])) => Ok(Part::Payload(path)),
+        _ => {
+            let own =
+                points.iter().flat_map(|point| point.fields).map(|field| format!("payload.{}", field.name));
+            let known: Vec<String> = FIELDS.iter().map(|(known, _)| (*known).to_owned()).chain(own).collect();
+            let nearest = nearest(name, known.iter().map(String::as_str)).unwrap_or_default().to_owned();
+            Err(TemplateError::UnknownField { field: name.to_owned(), nearest })
+        }
+    }
+}
+
+fn envelope(field: Field, event: &AnyEvent, key: &mut String) {
+    let envelope = event.envelope();
+    let source = &envelope.source;
+    let text: &str = match field {
+        Field::Session => source.session.as_str(),
+        Field::RootSession => source.root_session.as_str(),
+        Field::ParentSession => source.parent_session.as_ref().map_or("", |parent| parent.as_str()),
+        Field::Agent => &source.agent.id,
+        Field::AgentKind => source.agent.kind.as_str(),
+        Field::AgentType => source.agent.role.as_deref().unwrap_or_default(),
+        Field::ProjectRoot => source.project_root.as_deref().unwrap_or_default(),
+        Field::Cwd => source.cwd.as_deref().unwrap_or_default(),
+        Field::Host => source.host.as_deref().unwrap_or_default(),
+        Field::Point => event.point().name,
+        Field::Turn => {
+            if let Some(turn) = envelope.turn {
+                // Writing to a text does not fail.
+                write!(key, "{turn}").ok();
+            }
+            return;
+        }
+    };
+    key.push_str(text);
+}
+
+fn payload(path: &[Box<str>], event: &AnyEvent, key: &mut String) {
+    let Some((first, below)) = path.split_first() else { return };
+    if let (Some(text), []) = (event.payload().text(first), below) {
+        key.push_str(text);
+        return;
+    }
+    let mut value = event.payload_json().get(&**first);
+    for name in below {
+        value = value.and_then(|value| value.get(&**name));
+    }
+    match value {
+        None | Some(Value::Null) => {}
+        Some(Value::String(text)) => key.push_str(text),
+        Some(other) => {
+            write!(key, "{other}").ok();
+        }
+    }
+}

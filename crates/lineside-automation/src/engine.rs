@@ -1,0 +1,304 @@
+//! Drives the machine: gives it tokio's time and what happens, keeps its records, and does what it says.
+//!
+//! The machine is stepped where something happens, under a lock and without waiting. What it wants done is done by one
+//! task, in order: first the records, all that there are at once, and when they are kept, the rest.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lineside_bus::interceptor::BoxFuture;
+use lineside_bus::{Bus, Cx, WeakBus};
+use lineside_core::{AnyEvent, Failure, SessionId};
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::control::Rules;
+use crate::machine::job::{AutomationId, Fence, JobId};
+use crate::machine::{Awaited, Bounds, Effect, Input, Machine, Trouble};
+use crate::moment::Moment;
+use crate::offered::Offered;
+use crate::port::{Durability, InMemory, Records, Unavailable};
+use crate::record::{Entry, Record, RecordError};
+use crate::report::Report;
+use crate::tasks::Tasks;
+
+mod driver;
+mod trigger;
+
+pub(crate) use trigger::{Canceller, Trigger};
+
+/// What an automation runs.
+pub(crate) type Run = Arc<dyn Fn(AnyEvent, Cx) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
+
+/// An automation that is there.
+#[derive(Clone)]
+pub(crate) struct Handler {
+    /// The name for people.
+    pub(crate) name: Arc<str>,
+    pub(crate) timeout: Duration,
+    pub(crate) run: Run,
+}
+
+/// How many effects may wait for their records; with more, events are refused.
+const MOST_BEHIND: usize = 100_000;
+
+/// The automations of a bus. Clones are the same automations.
+#[derive(Clone)]
+pub struct Automations {
+    pub(crate) engine: Arc<Engine>,
+    /// Ends the driver when the bus is gone.
+    _end: Arc<DropGuard>,
+}
+
+pub(crate) struct Engine {
+    core: Mutex<Core>,
+    records: Arc<dyn Records>,
+    bus: WeakBus,
+    clock: Clock,
+    /// There is something to do.
+    work: Notify,
+    /// How many batches of effects are done.
+    done: watch::Sender<u64>,
+    refused: AtomicU64,
+    tasks: Tasks,
+}
+
+struct Core {
+    machine: Machine<Offered>,
+    handlers: HashMap<AutomationId, Handler>,
+    outbox: VecDeque<Effect<Offered>>,
+    wake: Option<Moment>,
+    runs: HashMap<(JobId, Fence), CancellationToken>,
+    /// How many effects the machine ever wanted done.
+    wanted: u64,
+    /// How many of them are done.
+    done: u64,
+    kept: Durability,
+    failed: Option<Unavailable>,
+}
+
+/// The wall clock when everything began, carried on by tokio's, so that it never jumps.
+struct Clock {
+    wall: Moment,
+    began: Instant,
+}
+
+impl Clock {
+    fn now(&self) -> Moment {
+        self.wall + self.began.elapsed()
+    }
+
+    fn instant(&self, at: Moment) -> Instant {
+        self.began + at.since(self.wall)
+    }
+}
+
+/// Why automations cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The bus has automations already.
+    #[error("the bus has automations already; they are opened before the first one is registered")]
+    Already,
+    /// There is nothing to drive them.
+    #[error("automations need a tokio runtime")]
+    NoRuntime,
+}
+
+/// What was wrong with what was recovered. Everything else counts.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// Entries that are no records, or of a newer version.
+    pub unreadable: Vec<RecordError>,
+    /// Records that do not fit to those before them.
+    pub misfits: Vec<Trouble>,
+}
+
+impl Automations {
+    /// The automations of a bus; what they accept is in memory, unless they were opened otherwise before.
+    ///
+    /// # Errors
+    /// There is no tokio runtime.
+    pub fn of(bus: &Bus) -> Result<Self, OpenError> {
+        Self::runtime()?;
+        Ok((*bus.extension(|| Self::start(bus, Arc::new(InMemory), Machine::new(Bounds::default())))).clone())
+    }
+
+    /// Opens the automations of a bus, with what keeps their records and with what that has of an earlier life. Work
+    /// that was accepted then goes on as soon as its automation is registered.
+    ///
+    /// # Errors
+    /// The bus has automations already, or there is no tokio runtime.
+    pub fn open(
+        bus: &Bus,
+        bounds: Bounds,
+        records: Arc<dyn Records>,
+        earlier: impl IntoIterator<Item = Entry>,
+    ) -> Result<(Self, Recovered), OpenError> {
+        Self::runtime()?;
+        let mut recovered = None;
+        let automations = bus.extension(|| {
+            let mut report = Recovered::default();
+            let readable = earlier
+                .into_iter()
+                .filter_map(|entry| Record::read(&entry).map_err(|error| report.unreadable.push(error)).ok());
+            let (machine, misfits) = Machine::recover(bounds, readable);
+            report.misfits = misfits;
+            recovered = Some(report);
+            Self::start(bus, records, machine)
+        });
+        match recovered {
+            Some(recovered) => Ok(((*automations).clone(), recovered)),
+            None => Err(OpenError::Already),
+        }
+    }
+
+    fn runtime() -> Result<(), OpenError> {
+        tokio::runtime::Handle::try_current().map(drop).map_err(|_| OpenError::NoRuntime)
+    }
+
+    fn start(bus: &Bus, records: Arc<dyn Records>, machine: Machine<Offered>) -> Self {
+        let micros = u64::try_from(bus.wall_clock().as_microsecond()).unwrap_or_default();
+        let core = Core {
+            machine,
+            handlers: HashMap::new(),
+            outbox: VecDeque::new(),
+            wake: None,
+            runs: HashMap::new(),
+            wanted: 0,
+            done: 0,
+            kept: Durability::default(),
+            failed: None,
+        };
+        let engine = Arc::new(Engine {
+            core: Mutex::new(core),
+            records,
+            bus: bus.downgrade(),
+            clock: Clock { wall: Moment(micros), began: Instant::now() },
+            work: Notify::new(),
+            done: watch::Sender::new(0),
+            refused: AtomicU64::new(0),
+            tasks: Tasks::default(),
+        });
+        let end = CancellationToken::new();
+        engine.tasks.spawn(driver::drive(Arc::clone(&engine), end.clone()));
+        Self { engine, _end: Arc::new(end.drop_guard()) }
+    }
+
+    /// Waits until everything that was offered up to now is kept, and says what it survives.
+    ///
+    /// Cancel safe.
+    ///
+    /// # Errors
+    /// Records are not kept any more; what was offered since then runs in no life.
+    pub async fn kept(&self) -> Result<Durability, Unavailable> {
+        let wanted = self.engine.core().wanted;
+        let mut done = self.engine.done.subscribe();
+        loop {
+            {
+                let core = self.engine.core();
+                if let Some(failed) = &core.failed {
+                    return Err(failed.clone());
+                }
+                if core.done >= wanted {
+                    return Ok(core.kept);
+                }
+            }
+            if done.changed().await.is_err() {
+                return Err(Unavailable { why: "the automations are gone".to_owned() });
+            }
+        }
+    }
+}
+
+impl Engine {
+    fn core(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the machine something.
+    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Machine<Offered>) -> T) -> T {
+        question(&self.core().machine)
+    }
+
+    /// Tells the machine what has happened.
+    pub(crate) fn step(&self, input: Input<Offered>) {
+        let mut core = self.core();
+        // Taken under the lock, so that no later step has an earlier time.
+        let now = self.clock.now();
+        for effect in core.machine.step(now, input) {
+            match effect {
+                Effect::WakeAt(at) => core.wake = Some(at),
+                other => {
+                    core.wanted += 1;
+                    core.outbox.push_back(other);
+                }
+            }
+        }
+        drop(core);
+        self.work.notify_one();
+    }
+
+    /// Offers an event, unless its records could not be kept.
+    pub(crate) fn offer(&self, automation: &AutomationId, event: &AnyEvent) {
+        let why = {
+            let core = self.core();
+            match &core.failed {
+                Some(failed) => Some(failed.to_string()),
+                None if core.outbox.len() >= MOST_BEHIND => Some("its records are too far behind".to_owned()),
+                None => None,
+            }
+        };
+        match why {
+            None => self.step(Input::Offered(Arc::clone(automation), event.clone().into())),
+            Some(why) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                driver::announce_refused(self, automation, event, why);
+            }
+        }
+    }
+
+    /// How many events were refused without the machine having seen them.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn register(&self, id: &AutomationId, handler: Handler, rules: Arc<Rules>) -> bool {
+        {
+            let mut core = self.core();
+            if core.handlers.contains_key(id) {
+                return false;
+            }
+            core.handlers.insert(Arc::clone(id), handler);
+        }
+        self.step(Input::Registered(Arc::clone(id), rules));
+        true
+    }
+
+    /// Takes an automation away; its runs come to their end.
+    pub(crate) fn unregister(&self, id: &AutomationId) {
+        self.step(Input::Unregistered(Arc::clone(id)));
+        self.core().handlers.remove(id);
+    }
+
+    /// Waits until the jobs of a session that somebody waits for have come to rest.
+    pub(crate) async fn settled(&self, session: SessionId, which: Awaited) {
+        let mut done = self.done.subscribe();
+        let mut awaited = self.core().machine.awaited(&session, which);
+        loop {
+            {
+                let core = self.core();
+                awaited.retain(|job| !core.machine.is_settled(*job));
+                if awaited.is_empty() || core.failed.is_some() {
+                    return;
+                }
+            }
+            if done.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The task that does what the machine wants done, batch by batch: records first.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use lineside_bus::{Bus, JobNews, Late, Session, Signal};
+use lineside_core::hook::NATIVE;
+use lineside_core::{AnyEvent, Append, Failure, FailureKind, Notice};
+use tokio::time::sleep_until;
+use tokio_util::sync::CancellationToken;
+
+use super::{Engine, Handler};
+use crate::machine::job::{AutomationId, Fence, JobId};
+use crate::machine::{Effect, Ended, Input, News, Occurrence, Run, Told};
+use crate::offered::Offered;
+use crate::port::Unavailable;
+use crate::record::Entry;
+use crate::report::Handover;
+
+/// Drives until the bus is gone, or records are not kept any more.
+pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
+    loop {
+        let (batch, wake) = {
+            let mut core = engine.core();
+            (std::mem::take(&mut core.outbox), core.wake)
+        };
+        if batch.is_empty() {
+            let wake = wake.map(|at| engine.clock.instant(at));
+            tokio::select! {
+                () = end.cancelled() => return,
+                () = engine.work.notified() => {}
+                () = async { sleep_until(wake.unwrap_or_else(tokio::time::Instant::now)).await }, if wake.is_some() => {
+                    engine.core().wake = None;
+                    engine.step(Input::Tick);
+                }
+            }
+            continue;
+        }
+        let wanted = batch.len() as u64;
+        if let Err(unavailable) = keep(&engine, &batch).await {
+            engine.core().failed = Some(unavailable);
+            engine.done.send_modify(|done| *done += 1);
+            return;
+        }
+        for effect in batch {
+            engine.act(effect);
+        }
+        engine.core().done += wanted;
+        engine.done.send_modify(|done| *done += 1);
+    }
+}
+
+/// Has all records of a batch kept at once.
+async fn keep(
+    engine: &Engine,
+    batch: &std::collections::VecDeque<Effect<Offered>>,
+) -> Result<(), Unavailable> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for effect in batch {
+        if let Effect::Persist(record) = effect {
+            entries.push(record.write().map_err(|error| Unavailable { why: error.to_string() })?);
+        }
+    }
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let acknowledged = engine.records.append(entries).await?;
+    engine.core().kept = acknowledged.durability;
+    Ok(())
+}
+
+impl Engine {
+    fn act(self: &Arc<Self>, effect: Effect<Offered>) {
+        match effect {
+            // It is kept by now, or was dealt with when it was said.
+            Effect::Persist(_) | Effect::WakeAt(_) => {}
+            Effect::Start(run) => self.start(run),
+            Effect::Cancel(job, fence) => {
+                if let Some(run) = self.core().runs.get(&(job, fence)) {
+                    run.cancel();
+                }
+            }
+            Effect::Deliver(job, automation, event, what) => {
+                self.deliver(&automation, &event, what);
+                self.step(Input::Delivered(job));
+            }
+            Effect::Told(told) => self.announce(told),
+        }
+    }
+
+    fn start(self: &Arc<Self>, run: Run<Offered>) {
+        let Run { job, automation, fence, event, .. } = run;
+        let handler = self.core().handlers.get(&automation).cloned();
+        let call = match (handler, event.event(), self.bus.upgrade()) {
+            (Some(handler), Ok(event), Some(bus)) => (handler, event, bus),
+            (None, ..) | (.., None) => {
+                return self.failed(job, fence, FailureKind::Closed, "its automation is gone".into());
+            }
+            (_, Err(error), _) => {
+                let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+                let detail = format!("{error}{}", source.unwrap_or_default());
+                return self.failed(job, fence, FailureKind::Error, detail.into());
+            }
+        };
+        let cancel = CancellationToken::new();
+        self.core().runs.insert((job, fence), cancel.clone());
+        let engine = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let (handler, event, bus) = call;
+            let Handler { timeout, run, .. } = handler;
+            let session = session_of(&bus, &event);
+            let call = session.call(&event, timeout, |cx| run(event.clone(), cx));
+            let ended = match cancel.run_until_cancelled(call).await {
+                Some(result) => Ended::With(result.map_err(|failure| flat(&failure))),
+                None => Ended::Cancelled,
+            };
+            engine.core().runs.remove(&(job, fence));
+            engine.step(Input::Ended(job, fence, ended));
+        });
+    }
+
+    fn failed(&self, job: JobId, fence: Fence, kind: FailureKind, detail: Cow<'static, str>) {
+        self.step(Input::Ended(job, fence, Ended::With(Err((kind, detail.into_owned())))));
+    }
+
+    fn name(&self, automation: &AutomationId) -> Arc<str> {
+        match self.core().handlers.get(automation) {
+            Some(handler) => Arc::clone(&handler.name),
+            None => Arc::clone(automation),
+        }
+    }
+
+    /// Hands over what a job has for somebody. What has nobody to go to any more is told of.
+    fn deliver(&self, automation: &AutomationId, event: &Offered, what: Handover) {
+        let Some(bus) = self.bus.upgrade() else { return };
+        let hook = self.name(automation);
+        let (session, id) = (event.session().clone(), event.id());
+        match what {
+            Handover::Notify(text) => {
+                let notice = Notice::info(text);
+                bus.signal(|| Signal::Notified { event: id, session, hook, notice });
+            }
+            Handover::Append(text) => {
+                let seq = event.event().map_or(u64::MAX, |event| event.envelope().seq);
+                match bus.find(session.as_str()) {
+                    Some(to) => {
+                        let append = Append::system(text);
+                        to.deliver(Late { hook, dialect: NATIVE, event: id, seq, append });
+                    }
+                    None => bus.signal(|| Signal::ContextDropped { session, hook }),
+                }
+            }
+        }
+    }
+
+    fn announce(&self, told: Told) {
+        let Some(bus) = self.bus.upgrade() else { return };
+        let Told { automation, job, event, session, news } = told;
+        let news = match news {
+            News::Held => JobNews::Held,
+            News::Queued => JobNews::Queued,
+            News::Refused(why) => JobNews::Refused(why.to_string()),
+            News::Started(attempt) => JobNews::Started { attempt },
+            News::Retried { failed, again } => {
+                JobNews::Retried { failed, pause: again.since(self.clock.now()) }
+            }
+            News::Finished => JobNews::Finished,
+            News::Dead(why) => JobNews::Dead(why.to_string()),
+            News::Cancelled(why) => JobNews::Cancelled(why.to_string()),
+            News::Parked => JobNews::Parked,
+            News::Revived => JobNews::Revived,
+            News::Forgotten => JobNews::Forgotten,
+            News::Stale => return,
+        };
+        let (hook, job) = (self.name(&automation), job.map(|job| job.0));
+        bus.signal(|| Signal::Automation { hook, job, event, session, news });
+    }
+}
+
+/// Tells that an event was refused before the machine had seen it.
+pub(super) fn announce_refused(engine: &Engine, automation: &AutomationId, event: &AnyEvent, why: String) {
+    let Some(bus) = engine.bus.upgrade() else { return };
+    let (hook, envelope) = (engine.name(automation), event.envelope());
+    let (event, session) = (envelope.id, envelope.source.session.clone());
+    bus.signal(|| Signal::Automation { hook, job: None, event, session, news: JobNews::Refused(why) });
+}
+
+/// The session of an event; one that is over when it is not open any more.
+fn session_of(bus: &Bus, event: &AnyEvent) -> Session {
+    let source = &event.envelope().source;
+    bus.find(source.session.as_str()).unwrap_or_else(|| bus.session_that_is_over(source))
+}
+
+fn flat(failure: &Failure) -> (FailureKind, String) {
+    (failure.kind, failure.detail.to_string())
+}

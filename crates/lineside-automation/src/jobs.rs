@@ -1,0 +1,128 @@
+//! The jobs of automations, for those who ask: which there are, why each of them stands where it does, and what has
+//! become of it. A dead one can be taken up again, and any one dropped.
+
+use lineside_core::SessionId;
+
+use crate::engine::Automations;
+use crate::machine::job::{JobId, Settled};
+use crate::machine::{Input, Machine, Shown, Standing, Told};
+
+/// The jobs of a bus.
+#[derive(Clone)]
+pub struct Jobs {
+    automations: Automations,
+}
+
+/// Which jobs are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Which {
+    /// Of this automation.
+    pub automation: Option<String>,
+    /// Of this session.
+    pub session: Option<SessionId>,
+    /// In this state.
+    pub state: WhichState,
+    /// At most so many, the latest; all when this is not said.
+    pub most: Option<usize>,
+}
+
+/// In which state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WhichState {
+    /// Any.
+    #[default]
+    Any,
+    /// Not at rest.
+    Live,
+    /// Dead.
+    Dead,
+}
+
+impl Automations {
+    /// Their jobs.
+    #[must_use]
+    pub fn jobs(&self) -> Jobs {
+        Jobs { automations: self.clone() }
+    }
+}
+
+impl Jobs {
+    /// The jobs, in the order in which their first events came. Of those that came to a good end or were cancelled
+    /// only the last are known.
+    #[must_use]
+    pub fn list(&self, which: &Which) -> Vec<Shown> {
+        let wanted = |shown: &Shown| {
+            let of_automation = which.automation.as_deref().is_none_or(|name| is_named(shown, name));
+            let of_session = which.session.as_ref().is_none_or(|session| shown.session == *session);
+            of_automation && of_session && is_in(&shown.standing, which.state)
+        };
+        self.automations.engine.ask(|machine| {
+            let latest = machine.jobs().into_iter().rev().filter_map(|job| machine.show(job)).filter(wanted);
+            let mut listed: Vec<Shown> = latest.take(which.most.unwrap_or(usize::MAX)).collect();
+            listed.reverse();
+            listed
+        })
+    }
+
+    /// Everything that is known of a job: where it stands and why, and its attempts. `None` when there is no such job,
+    /// or not any more.
+    #[must_use]
+    pub fn show(&self, job: JobId) -> Option<Shown> {
+        self.automations.engine.ask(|machine| machine.show(job))
+    }
+
+    /// Why a job does not run. `None` as for [`show`](Self::show).
+    #[must_use]
+    pub fn why(&self, job: JobId) -> Option<Standing> {
+        self.automations.engine.ask(|machine| machine.why(job))
+    }
+
+    /// Takes a dead job up again, with all its attempts before it. `false` when it is not dead.
+    #[must_use = "a job that is not dead is not taken up again"]
+    pub fn retry(&self, job: JobId) -> bool {
+        let dead = self.show(job).is_some_and(|shown| is_in(&shown.standing, WhichState::Dead));
+        if dead {
+            self.automations.engine.step(Input::Revive(job));
+        }
+        dead
+    }
+
+    /// Drops a job: it is cancelled, or forgotten if it is dead. `false` when there is no such job, or it has come to
+    /// a good end.
+    #[must_use = "a job that is over cannot be dropped"]
+    pub fn drop(&self, job: JobId) -> bool {
+        let may = self.show(job).is_some_and(|shown| {
+            is_in(&shown.standing, WhichState::Dead) || is_in(&shown.standing, WhichState::Live)
+        });
+        if may {
+            self.automations.engine.step(Input::Drop(job));
+        }
+        may
+    }
+
+    /// The last events that never became jobs, each with the reason, oldest first.
+    #[must_use]
+    pub fn refused(&self) -> Vec<Told> {
+        self.automations.engine.ask(|machine| machine.refused().cloned().collect())
+    }
+
+    /// How many events never became jobs so far.
+    #[must_use]
+    pub fn refused_so_far(&self) -> u64 {
+        self.automations.engine.refused() + self.automations.engine.ask(Machine::refused_so_far)
+    }
+}
+
+/// Whether a job is of an automation of this name, wherever that is registered.
+fn is_named(shown: &Shown, name: &str) -> bool {
+    &*shown.automation == name || shown.automation.rsplit_once('/').is_some_and(|(_, own)| own == name)
+}
+
+fn is_in(standing: &Standing, state: WhichState) -> bool {
+    let rests = matches!(standing, Standing::Settled { .. });
+    match state {
+        WhichState::Any => true,
+        WhichState::Live => !rests,
+        WhichState::Dead => matches!(standing, Standing::Settled { settled: Settled::Dead(_), .. }),
+    }
+}

@@ -1,0 +1,396 @@
+//! The machine: what becomes of every event that is offered to an automation, as one pure step.
+//!
+//! It is given the time and what has happened, and says what is to be done. It knows no clock, starts nothing, writes
+//! nothing and waits for nothing: that is the engine's. What it says is to be done in order, and nothing that follows
+//! a record before that record is kept.
+//!
+//! The files stand in the order in which an event passes them: it is offered and held, accepted, waits for its rate,
+//! its key and its turn, runs, and comes to rest.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use lineside_core::{EventId, SessionId};
+
+use crate::bursts::Bursts;
+use crate::control::{KeyTemplate, Rules};
+use crate::moment::Moment;
+use crate::record::Record;
+use crate::report::Handover;
+
+pub mod job;
+
+mod offer;
+mod accept;
+mod queue;
+mod run;
+mod rest;
+mod timers;
+mod session;
+mod explain;
+mod recover;
+mod snapshot;
+
+use job::{AutomationId, Fence, Job, JobId, State, Why};
+use queue::{Key, RateState};
+use timers::Timers;
+
+pub use explain::{Shown, Standing};
+pub use recover::Trouble;
+pub use run::{Ended, Outcome};
+pub use session::Awaited;
+
+/// What the machine knows of an event.
+pub trait Occurrence: Clone {
+    /// The event's id.
+    fn id(&self) -> EventId;
+    /// Its session.
+    fn session(&self) -> &SessionId;
+    /// Adds its key to a text.
+    fn render(&self, template: &KeyTemplate, key: &mut String);
+    /// Several of them as one; `None` for none.
+    fn merge(events: &[Self]) -> Option<Self>;
+}
+
+/// What has happened.
+#[derive(Debug, Clone)]
+pub enum Input<E> {
+    /// An automation is there from now on, with these rules. Its work that rested goes on.
+    Registered(AutomationId, Arc<Rules>),
+    /// An automation is gone. Its runs come to their end; what waits rests until it is there again.
+    Unregistered(AutomationId),
+    /// An event that an automation is for.
+    Offered(AutomationId, E),
+    /// An event that cancels the held and waiting work of the same key.
+    Cancelling(AutomationId, E),
+    /// Time has passed.
+    Tick,
+    /// A run has ended.
+    Ended(JobId, Fence, Ended),
+    /// What a job had for somebody was handed over, or could not be.
+    Delivered(JobId),
+    /// The next model call of a session waits for what is held.
+    Release(SessionId),
+    /// A session ends.
+    SessionEnds(SessionId),
+    /// A session has ended, and what is to be drained with it has no more time.
+    SessionCut(SessionId),
+    /// A person takes a dead job up again.
+    Revive(JobId),
+    /// A person drops a job.
+    Drop(JobId),
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect<E> {
+    /// Keep this before anything else is done or acknowledged.
+    Persist(Record<E>),
+    /// Run a job.
+    Start(Run<E>),
+    /// Cancel a run, and tell when it has ended.
+    Cancel(JobId, Fence),
+    /// Hand something over, and tell when that is done.
+    Deliver(JobId, AutomationId, E, Handover),
+    /// Call again at this time, if nothing else happens before.
+    WakeAt(Moment),
+    /// Tell whoever wants to know.
+    Told(Told),
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run<E> {
+    /// The job.
+    pub job: JobId,
+    /// The automation.
+    pub automation: AutomationId,
+    /// Which attempt it is, from 1.
+    pub attempt: u32,
+    /// Tells this run from all others, greater for later ones; its end has to bear it.
+    pub fence: Fence,
+    /// What it is for.
+    pub event: E,
+}
+
+/// Something that has become of an event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// The automation.
+    pub automation: AutomationId,
+    /// The job, unless there never was one.
+    pub job: Option<JobId>,
+    /// The event, or the last one of the job.
+    pub event: EventId,
+    /// Its session.
+    pub session: SessionId,
+    /// What.
+    pub news: News,
+}
+
+/// What has become of an event.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News {
+    /// It is held with others.
+    Held,
+    /// It will run.
+    Queued,
+    /// It was not accepted.
+    Refused(Why),
+    /// A run has started; which attempt it is.
+    Started(u32),
+    /// An attempt has failed, and there is another one.
+    Retried {
+        /// How it failed.
+        failed: String,
+        /// When the next one is.
+        again: Moment,
+    },
+    /// It has come to a good end.
+    Finished,
+    /// It has come to a bad end, and rests in the dead letters.
+    Dead(Why),
+    /// It will not run, or not to its end.
+    Cancelled(Why),
+    /// It rests because its automation is gone.
+    Parked,
+    /// A person has taken it up again.
+    Revived,
+    /// The oldest dead letter was thrown away, because there are too many.
+    Forgotten,
+    /// Something was said of a run that is over or never was.
+    Stale,
+}
+
+/// How much the machine holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Jobs that have not come to rest; further events are refused.
+    pub jobs: usize,
+    /// Runs at a time, of all keys together.
+    pub running: usize,
+    /// Jobs that have come to a good end or were cancelled, for those who ask; the oldest goes.
+    pub finished: usize,
+    /// Dead letters; the oldest goes, which is told.
+    pub dead: usize,
+    /// Events of each automation by which it knows that it has had one before; the oldest goes.
+    pub remembered: usize,
+}
+
+impl Default for Bounds {
+    /// Two million jobs are half a gigabyte and what their events take; 64 runs are more than a machine has cores,
+    /// because most of them wait for something.
+    fn default() -> Self {
+        Self { jobs: 2_000_000, running: 64, finished: 1_000, dead: 10_000, remembered: 16_384 }
+    }
+}
+
+/// All automations, their jobs and their keys.
+pub struct Machine<E> {
+    bounds: Bounds,
+    now: Moment,
+    last_job: u64,
+    last_fence: u64,
+    names: HashMap<AutomationId, usize>,
+    automations: Vec<Automation<E>>,
+    jobs: HashMap<JobId, Box<Job<E>>>,
+    /// How many jobs have not come to rest.
+    live: usize,
+    /// The jobs of each session that have not come to rest.
+    sessions: HashMap<SessionId, BTreeSet<JobId>>,
+    rates: HashMap<(usize, Arc<str>), RateState>,
+    keys: HashMap<Arc<str>, Key>,
+    /// Jobs that have everything but a turn.
+    ready: BTreeSet<(Reverse<i32>, JobId)>,
+    running: usize,
+    finished: VecDeque<JobId>,
+    dead: VecDeque<JobId>,
+    /// The last events that never became jobs.
+    refused: VecDeque<Told>,
+    refused_so_far: u64,
+    timers: Timers,
+    effects: Vec<Effect<E>>,
+    /// For making keys, so that those which are known cost no allocation.
+    text: String,
+}
+
+/// One automation.
+struct Automation<E> {
+    id: AutomationId,
+    /// The rules that it has, or had when it was there last.
+    rules: Option<Arc<Rules>>,
+    active: bool,
+    held: Option<Bursts<Arc<str>, (JobId, E), Moment>>,
+    parked: BTreeSet<JobId>,
+    /// Its live jobs, if there are events that cancel them.
+    cancellable: BTreeSet<JobId>,
+    seen: Seen,
+}
+
+/// The last events that an automation has accepted.
+#[derive(Default)]
+struct Seen {
+    order: VecDeque<EventId>,
+    ids: std::collections::HashSet<EventId>,
+}
+
+impl Seen {
+    fn insert(&mut self, id: EventId, most: usize) {
+        if self.ids.insert(id) {
+            self.order.push_back(id);
+        }
+        while self.order.len() > most {
+            if let Some(oldest) = self.order.pop_front() {
+                self.ids.remove(&oldest);
+            }
+        }
+    }
+}
+
+impl<E: Occurrence> Machine<E> {
+    /// A machine without automations.
+    #[must_use]
+    pub fn new(bounds: Bounds) -> Self {
+        Self {
+            bounds,
+            now: Moment::default(),
+            last_job: 0,
+            last_fence: 0,
+            names: HashMap::new(),
+            automations: Vec::new(),
+            jobs: HashMap::new(),
+            live: 0,
+            sessions: HashMap::new(),
+            rates: HashMap::new(),
+            keys: HashMap::new(),
+            ready: BTreeSet::new(),
+            running: 0,
+            finished: VecDeque::new(),
+            dead: VecDeque::new(),
+            refused: VecDeque::new(),
+            refused_so_far: 0,
+            timers: Timers::default(),
+            effects: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    /// Takes in what has happened, and says what is to be done about it and about the time that has passed.
+    ///
+    /// Time never goes backwards here: an earlier `now` than before counts as the one before.
+    #[must_use = "what is to be done has to be done"]
+    pub fn step(&mut self, now: Moment, input: Input<E>) -> Vec<Effect<E>> {
+        self.now = self.now.max(now);
+        self.expire();
+        match input {
+            Input::Registered(id, rules) => self.register(&id, &rules),
+            Input::Unregistered(id) => self.unregister(&id),
+            Input::Offered(id, event) => self.offer(&id, event),
+            Input::Cancelling(id, event) => self.cancel_key(&id, &event),
+            Input::Tick => {}
+            Input::Ended(job, fence, ended) => self.ended(job, fence, ended),
+            Input::Delivered(job) => self.delivered(job),
+            Input::Release(session) => self.release(&session),
+            Input::SessionEnds(session) => self.session_ends(&session),
+            Input::SessionCut(session) => self.session_cut(&session),
+            Input::Revive(job) => self.revive(job),
+            Input::Drop(job) => self.drop_job(job),
+        }
+        // What the input has made due at once.
+        self.expire();
+        self.start_ready();
+        if let Some(next) = self.timers.announce() {
+            self.effects.push(Effect::WakeAt(next));
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    /// The place of an automation, made if it has none.
+    fn place(&mut self, id: &AutomationId) -> usize {
+        if let Some(place) = self.names.get(id) {
+            return *place;
+        }
+        let place = self.automations.len();
+        self.automations.push(Automation {
+            id: Arc::clone(id),
+            rules: None,
+            active: false,
+            held: None,
+            parked: BTreeSet::new(),
+            cancellable: BTreeSet::new(),
+            seen: Seen::default(),
+        });
+        self.names.insert(Arc::clone(id), place);
+        place
+    }
+
+    /// The rules of an automation that is there.
+    fn rules(&self, place: usize) -> Option<Arc<Rules>> {
+        let automation = self.automations.get(place)?;
+        if automation.active { automation.rules.clone() } else { None }
+    }
+
+    fn automation_id(&self, place: usize) -> AutomationId {
+        self.automations.get(place).map_or_else(|| Arc::from(""), |automation| Arc::clone(&automation.id))
+    }
+
+    /// A new job for an event.
+    fn new_job(&mut self, automation: usize, event: E, state: State) -> JobId {
+        self.last_job += 1;
+        let id = JobId(self.last_job);
+        self.add_job(id, Job::new(automation, event, self.now, state));
+        id
+    }
+
+    fn add_job(&mut self, id: JobId, job: Job<E>) {
+        if !job.state.is_at_rest() {
+            self.live += 1;
+            self.sessions.entry(job.event.session().clone()).or_default().insert(id);
+            if let Some(automation) = self.automations.get_mut(job.automation)
+                && automation.rules.as_ref().is_none_or(|rules| rules.cancellable)
+            {
+                automation.cancellable.insert(id);
+            }
+        }
+        self.jobs.insert(id, Box::new(job));
+    }
+
+    /// Gives a job what its events come to now. It belongs to the session of the last one.
+    fn set_event(&mut self, id: JobId, event: E, ids: Vec<EventId>) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let (before, after) = (job.event.session().clone(), event.session().clone());
+        job.event = event;
+        job.ids = if ids.len() > 1 { ids } else { Vec::new() };
+        if before != after && !job.state.is_at_rest() {
+            job.drain_by = Moment::NEVER;
+            self.leave_session(id, &before);
+            self.sessions.entry(after).or_default().insert(id);
+        }
+    }
+
+    fn leave_session(&mut self, id: JobId, session: &SessionId) {
+        if let Some(jobs) = self.sessions.get_mut(session) {
+            jobs.remove(&id);
+            if jobs.is_empty() {
+                self.sessions.remove(session);
+            }
+        }
+    }
+
+    fn persist(&mut self, record: Record<E>) {
+        self.effects.push(Effect::Persist(record));
+    }
+
+    fn tell(&mut self, id: JobId, news: News) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let told = Told {
+            automation: self.automation_id(job.automation),
+            job: Some(id),
+            event: job.event.id(),
+            session: job.event.session().clone(),
+            news,
+        };
+        self.effects.push(Effect::Told(told));
+    }
+}

@@ -1,0 +1,203 @@
+//! A job is accepted: it has its key, is merged with another one or takes its place, and is put in line.
+
+use std::sync::Arc;
+
+use super::job::{JobId, Settled, Stage, State, Why};
+use super::{Effect, Machine, News, Occurrence};
+use crate::control::{KeyTemplate, OnBusy, Rules};
+use crate::record::Record;
+
+impl<E: Occurrence> Machine<E> {
+    /// Puts a job in line, or does what its automation says of keys that are taken.
+    pub(super) fn accept(&mut self, id: JobId, rules: &Arc<Rules>) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let (place, mut event) = (job.automation, job.event.clone());
+        let key = rules.concurrency.as_ref().map(|(template, _)| self.key(template, &event));
+        let mut replaced = None;
+        if let Some(key) = &key {
+            match self.meet(id, place, key, rules) {
+                Met::Free => {}
+                Met::Merged => return,
+                Met::Dropped => return self.cancel(id, Why::Busy),
+                Met::Replaces(other) => {
+                    event = self.take_over(id, other);
+                    replaced = Some(other);
+                }
+            }
+            if rules.on_busy != OnBusy::Queue {
+                self.keys.entry(Arc::clone(key)).or_default().pending.push((place, id));
+            }
+        }
+        self.give_rate(id, rules);
+        let at = self.now;
+        let remembered = self.bounds.remembered;
+        let automation = self.automation_id(place);
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        job.key.clone_from(&key);
+        job.recorded = true;
+        let seen = &mut self.automations[place].seen;
+        seen.insert(job.event.id(), remembered);
+        job.ids.iter().for_each(|event| seen.insert(*event, remembered));
+        let (ids, rate) = (job.ids.clone(), job.rate.clone());
+        self.persist(Record::Accepted { job: id, automation, event, ids, key, rate, at });
+        self.tell(id, News::Queued);
+        self.line_up(id, rules);
+        // Its events are kept with the new job by now.
+        if let Some(other) = replaced {
+            self.cancel(other, Why::Restarted(id));
+        }
+    }
+
+    /// Asks what the key of a new job has to say.
+    fn meet(&mut self, id: JobId, place: usize, key: &Arc<str>, rules: &Arc<Rules>) -> Met {
+        let Some(state) = self.keys.get(key).filter(|_| rules.on_busy != OnBusy::Queue) else {
+            return Met::Free;
+        };
+        let pending = state.pending.iter().find(|(other, _)| *other == place).map(|(_, job)| *job);
+        let limit = rules.concurrency.as_ref().map_or(1, |(_, limit)| *limit);
+        let busy = pending.is_some() || !state.waiting.is_empty() || !state.has_room(limit);
+        match (rules.on_busy, pending) {
+            (OnBusy::Coalesce | OnBusy::Restart, Some(pending)) => {
+                self.merge_into(pending, id);
+                Met::Merged
+            }
+            (OnBusy::Drop, _) if busy => Met::Dropped,
+            (OnBusy::Restart, None) if busy => {
+                let mut holders = state.holders.iter().map(|(holder, _)| *holder);
+                let own = holders.find(|holder| {
+                    self.jobs.get(holder).is_some_and(|job| {
+                        job.automation == place && !matches!(job.state, State::Running(_, Some(_)))
+                    })
+                });
+                own.map_or(Met::Free, Met::Replaces)
+            }
+            _ => Met::Free,
+        }
+    }
+
+    /// Merges the events of a new job into one that waits.
+    fn merge_into(&mut self, into: JobId, from: JobId) {
+        let event = self.merged(into, from);
+        let ids = self.all_ids(&[into, from]);
+        let place = self.jobs.get(&into).map(|job| job.automation).unwrap_or_default();
+        let remembered = self.bounds.remembered;
+        for event in &ids {
+            self.automations[place].seen.insert(*event, remembered);
+        }
+        if let Some(event) = event {
+            self.set_event(into, event.clone(), ids.clone());
+            let at = self.now;
+            self.persist(Record::Merged { into, from, event, ids, at });
+        }
+        self.withdraw(from);
+        self.come_to_rest(from, Settled::Cancelled(Why::Coalesced(into)));
+    }
+
+    /// Gives a new job the events of the one that it replaces.
+    fn take_over(&mut self, id: JobId, other: JobId) -> E {
+        let merged = self.merged(other, id);
+        let ids = self.all_ids(&[other, id]);
+        let Some(event) = merged else { unreachable!("both jobs are there, or this would not be asked") };
+        self.set_event(id, event.clone(), ids);
+        event
+    }
+
+    fn merged(&self, first: JobId, last: JobId) -> Option<E> {
+        let (first, last) = (self.jobs.get(&first)?, self.jobs.get(&last)?);
+        E::merge(&[first.event.clone(), last.event.clone()])
+    }
+
+    fn all_ids(&self, jobs: &[JobId]) -> Vec<lineside_core::EventId> {
+        let mut ids = Vec::new();
+        for job in jobs.iter().filter_map(|id| self.jobs.get(id)) {
+            if job.ids.is_empty() {
+                ids.push(job.event.id());
+            } else {
+                ids.extend(&job.ids);
+            }
+        }
+        ids
+    }
+
+    /// Puts an accepted job in line: for its rate, then for its key.
+    pub(super) fn line_up(&mut self, id: JobId, rules: &Arc<Rules>) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        match (&job.rate, job.admitted) {
+            (Some(rate), false) => {
+                job.state = State::Waiting(Stage::Rate);
+                let (place, rate) = (job.automation, Arc::clone(rate));
+                self.rate_of(place, &rate).waiting.insert((std::cmp::Reverse(rules.priority), id));
+                self.admit_waiting(place, &rate);
+            }
+            _ => self.queue_for_key(id, rules),
+        }
+    }
+
+    /// The key of an event.
+    pub(super) fn key(&mut self, template: &KeyTemplate, event: &E) -> Arc<str> {
+        self.text.clear();
+        event.render(template, &mut self.text);
+        match self.keys.get_key_value(&*self.text) {
+            Some((key, _)) => Arc::clone(key),
+            None => Arc::from(&*self.text),
+        }
+    }
+
+    /// Cancels the held and waiting work of the key that an event has. What runs is left alone.
+    pub(super) fn cancel_key(&mut self, id: &super::job::AutomationId, event: &E) {
+        let known = self.names.get(id).and_then(|place| Some((*place, self.rules(*place)?)));
+        let Some((place, rules)) = known else { return };
+        let template = rules.concurrency.as_ref().map_or(&rules.hold_key, |(template, _)| template);
+        let mut wanted = String::new();
+        event.render(template, &mut wanted);
+        let mut own = String::new();
+        let mut meant = Vec::new();
+        for id in &self.automations[place].cancellable {
+            let Some(job) = self.jobs.get(id) else { continue };
+            own.clear();
+            match &job.key {
+                Some(key) => own.push_str(key),
+                None => job.event.render(template, &mut own),
+            }
+            let waits = matches!(
+                job.state,
+                State::Held(_) | State::Parked(_) | State::Waiting(_) | State::Delayed(_)
+            );
+            if waits && own == wanted {
+                meant.push(*id);
+            }
+        }
+        for job in meant {
+            self.cancel(job, Why::Event(event.id()));
+        }
+    }
+
+    /// Cancels a job: at once, or if it runs, when its run has ended.
+    pub(super) fn cancel(&mut self, id: JobId, why: Why) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        match &mut job.state {
+            State::Rests(..) | State::Delivering(_) | State::Running(_, Some(_)) => {}
+            State::Running(fence, cancelling) => {
+                *cancelling = Some(why);
+                let fence = *fence;
+                self.effects.push(Effect::Cancel(id, fence));
+            }
+            State::Held(_) | State::Parked(_) | State::Waiting(_) | State::Delayed(_) => {
+                self.withdraw(id);
+                self.settle(id, Settled::Cancelled(why), None);
+            }
+        }
+    }
+}
+
+/// What a new job meets at its key.
+enum Met {
+    /// Nothing that concerns it.
+    Free,
+    /// Another one has its events now.
+    Merged,
+    /// It is not wanted.
+    Dropped,
+    /// It takes the place of this one.
+    Replaces(JobId),
+}

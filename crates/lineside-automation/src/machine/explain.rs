@@ -1,0 +1,204 @@
+//! What is known of a job, for those who ask: where it stands, why, and what it has gone through.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::sync::Arc;
+
+use lineside_core::{EventId, SessionId};
+
+use super::job::{Attempt, AutomationId, JobId, Settled, Stage, State};
+use super::{Machine, Occurrence, Told};
+use crate::moment::Moment;
+
+/// Where a job stands, and why it does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// Its events are held until this time, if no further one comes.
+    Held {
+        /// The time.
+        until: Moment,
+        /// How many there are.
+        events: usize,
+    },
+    /// Its automation is gone, or not there yet.
+    Parked,
+    /// It waits for a start of its rate.
+    Rate {
+        /// When the next one is, unless that hangs on jobs that have been let in.
+        until: Option<Moment>,
+        /// How many wait before it.
+        ahead: usize,
+    },
+    /// It waits for its key.
+    Key {
+        /// The key.
+        key: Arc<str>,
+        /// Who has it.
+        holders: Vec<JobId>,
+        /// How many wait before it.
+        ahead: usize,
+    },
+    /// It has everything but a turn: as many run as may.
+    Turn {
+        /// How many wait before it.
+        ahead: usize,
+    },
+    /// It runs.
+    Running {
+        /// Which attempt it is, from 1.
+        attempt: u32,
+        /// Since when.
+        since: Moment,
+        /// Whether it is being cancelled.
+        cancelling: bool,
+    },
+    /// It has failed and waits for its next attempt.
+    Delayed {
+        /// When that is.
+        until: Moment,
+        /// Which attempt it will be.
+        attempt: u32,
+    },
+    /// It has run, and what it found is being handed over.
+    Delivering,
+    /// It has come to rest.
+    Settled {
+        /// How.
+        settled: Settled,
+        /// When.
+        at: Moment,
+    },
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Held { events, .. } => write!(f, "{events} events are held"),
+            Self::Parked => f.write_str("its automation is not there"),
+            Self::Rate { ahead, .. } => write!(f, "waits for a start of its rate, {ahead} before it"),
+            Self::Key { key, ahead, .. } => write!(f, "waits for the key `{key}`, {ahead} before it"),
+            Self::Turn { ahead } => write!(f, "waits for a turn, {ahead} before it"),
+            Self::Running { attempt, cancelling: false, .. } => write!(f, "runs, attempt {attempt}"),
+            Self::Running { attempt, .. } => write!(f, "attempt {attempt} is being cancelled"),
+            Self::Delayed { attempt, .. } => write!(f, "waits for attempt {attempt}"),
+            Self::Delivering => f.write_str("what it found is being handed over"),
+            Self::Settled { settled: Settled::Done, .. } => f.write_str("done"),
+            Self::Settled { settled: Settled::Dead(why), .. } => write!(f, "dead: {why}"),
+            Self::Settled { settled: Settled::Cancelled(why), .. } => write!(f, "cancelled: {why}"),
+        }
+    }
+}
+
+/// A job, for those who ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The job.
+    pub job: JobId,
+    /// Its automation.
+    pub automation: AutomationId,
+    /// Its session.
+    pub session: SessionId,
+    /// Its events.
+    pub events: Vec<EventId>,
+    /// Its concurrency key.
+    pub key: Option<Arc<str>>,
+    /// When its first event came.
+    pub accepted: Moment,
+    /// Where it stands.
+    pub standing: Standing,
+    /// Its attempts.
+    pub attempts: Vec<Attempt>,
+}
+
+impl<E: Occurrence> Machine<E> {
+    /// Where a job stands, and why it does not run; `None` when there is no such job, or not any more.
+    #[must_use]
+    pub fn why(&self, id: JobId) -> Option<Standing> {
+        let job = self.jobs.get(&id)?;
+        let automation = self.automations.get(job.automation)?;
+        let entry = (Reverse(automation.rules.as_ref().map_or(0, |rules| rules.priority)), id);
+        Some(match &job.state {
+            State::Held(_) | State::Parked(_) if !automation.active => Standing::Parked,
+            State::Parked(_) => Standing::Parked,
+            State::Held(window) => {
+                let held = automation.held.as_ref()?;
+                Standing::Held { until: held.due(&**window)?, events: held.held(&**window)?.len() }
+            }
+            State::Waiting(Stage::Rate) => {
+                let state = self.rates.get(&(job.automation, Arc::clone(job.rate.as_ref()?)))?;
+                let (rate, _) = automation.rules.as_ref()?.rate.as_ref()?;
+                let until = state.starts.front().map(|start| *start + rate.period);
+                Standing::Rate { until, ahead: state.waiting.range(..entry).count() }
+            }
+            State::Waiting(Stage::Key) => {
+                let state = self.keys.get(job.key.as_ref()?)?;
+                Standing::Key {
+                    key: Arc::clone(job.key.as_ref()?),
+                    holders: state.holders.iter().map(|(holder, _)| *holder).collect(),
+                    ahead: state.waiting.range(..entry).count(),
+                }
+            }
+            State::Waiting(Stage::Turn) => Standing::Turn { ahead: self.ready.range(..entry).count() },
+            State::Running(_, cancelling) => Standing::Running {
+                attempt: job.made(),
+                since: job.attempts.last()?.started,
+                cancelling: cancelling.is_some(),
+            },
+            State::Delayed(until) => Standing::Delayed { until: *until, attempt: job.made() + 1 },
+            State::Delivering(_) => Standing::Delivering,
+            State::Rests(settled, at) => Standing::Settled { settled: (**settled).clone(), at: *at },
+        })
+    }
+
+    /// Everything that is known of a job.
+    #[must_use]
+    pub fn show(&self, id: JobId) -> Option<Shown> {
+        let job = self.jobs.get(&id)?;
+        Some(Shown {
+            job: id,
+            automation: self.automation_id(job.automation),
+            session: job.event.session().clone(),
+            events: if job.ids.is_empty() { vec![job.event.id()] } else { job.ids.clone() },
+            key: job.key.clone(),
+            accepted: job.accepted,
+            standing: self.why(id)?,
+            attempts: job.attempts.clone(),
+        })
+    }
+
+    /// All jobs that it knows, in the order in which their first events came.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<JobId> {
+        let mut jobs: Vec<JobId> = self.jobs.keys().copied().collect();
+        jobs.sort_unstable();
+        jobs
+    }
+
+    /// The dead letters, oldest first.
+    pub fn dead_letters(&self) -> impl Iterator<Item = JobId> + use<'_, E> {
+        self.dead.iter().copied()
+    }
+
+    /// The last events that were not accepted, oldest first; there is no job to ask about.
+    pub fn refused(&self) -> impl Iterator<Item = &Told> {
+        self.refused.iter()
+    }
+
+    /// How many events were not accepted so far.
+    #[must_use]
+    pub fn refused_so_far(&self) -> u64 {
+        self.refused_so_far
+    }
+
+    /// How many jobs have not come to rest.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    /// Whether a job has come to rest, or is not known.
+    #[must_use]
+    pub fn is_settled(&self, id: JobId) -> bool {
+        self.jobs.get(&id).is_none_or(|job| job.state.is_at_rest())
+    }
+}

@@ -1,0 +1,225 @@
+//! A job: what an automation is to do for one event, or for a burst of them, and how far it has come.
+
+use std::fmt;
+use std::sync::Arc;
+
+use lineside_core::{EventId, FailureKind};
+use serde::{Deserialize, Serialize};
+
+use crate::moment::Moment;
+use crate::report::Handover;
+
+/// The name of an automation, the same after a restart.
+pub type AutomationId = Arc<str>;
+
+/// The number of a job, greater for later ones; the same after a restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobId(pub u64);
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Tells one run from all others; greater for later ones, also after a restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fence(pub u64);
+
+/// Why a job does not run, or does not run any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Why {
+    /// There are as many jobs as there may be.
+    Full,
+    /// There is no such automation.
+    Unregistered,
+    /// There were as many starts as there may be.
+    Rate,
+    /// The automation has had all of its events before.
+    Duplicate,
+    /// The key was taken.
+    Busy,
+    /// It was merged into another job.
+    Coalesced(JobId),
+    /// A job that has its events as well was started in its place.
+    Restarted(JobId),
+    /// An event has cancelled it.
+    Event(EventId),
+    /// Its session has ended.
+    SessionEnded,
+    /// A person has dropped it.
+    Person,
+    /// It has failed as often as it may.
+    Failed {
+        /// How many attempts there were.
+        attempts: u32,
+        /// How the last one failed.
+        kind: FailureKind,
+        /// What a person needs to know of that.
+        detail: String,
+    },
+    /// It was started as often as it may, and the last run never ended: its process was killed.
+    Lost {
+        /// How many attempts there were.
+        attempts: u32,
+    },
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("there are as many jobs as there may be"),
+            Self::Unregistered => f.write_str("there is no such automation"),
+            Self::Rate => f.write_str("its rate allows no further start now"),
+            Self::Duplicate => f.write_str("the automation has had the event before"),
+            Self::Busy => f.write_str("its key was taken"),
+            Self::Coalesced(job) => write!(f, "it was merged into job {job}"),
+            Self::Restarted(job) => write!(f, "job {job} took its place, with its events"),
+            Self::Event(event) => write!(f, "event {event} cancelled it"),
+            Self::SessionEnded => f.write_str("its session ended"),
+            Self::Person => f.write_str("a person dropped it"),
+            Self::Failed { attempts: 1, kind, detail } => write!(f, "it failed ({kind}): {detail}"),
+            Self::Failed { attempts, kind, detail } => {
+                write!(f, "it failed {attempts} times, at last ({kind}): {detail}")
+            }
+            Self::Lost { attempts } => {
+                write!(f, "it was started {attempts} times, and its process did not live to end it")
+            }
+        }
+    }
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Tells it from all others.
+    pub fence: Fence,
+    /// When it was started.
+    pub started: Moment,
+    /// When and how it ended; `None` while it runs, or when its process was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<(Moment, AttemptEnd)>,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptEnd {
+    /// It came to a result, the summary of which this is.
+    Succeeded(String),
+    /// It failed.
+    Failed(FailureKind, String),
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// What is known of a job.
+pub(crate) struct Job<E> {
+    pub(crate) automation: usize,
+    /// What it is for: what its events come to; the first of them while it is held.
+    pub(crate) event: E,
+    /// All its events, if there are more than one.
+    pub(crate) ids: Vec<EventId>,
+    pub(crate) key: Option<Arc<str>>,
+    pub(crate) rate: Option<Arc<str>>,
+    pub(crate) accepted: Moment,
+    pub(crate) state: State,
+    pub(crate) attempts: Vec<Attempt>,
+    /// Attempts before a person took it up again, which do not count.
+    pub(crate) spent: u32,
+    /// It counts among the starts that its rate has admitted and that have not happened.
+    pub(crate) admitted: bool,
+    /// Its key is its own.
+    pub(crate) has_key: bool,
+    /// There is a record of it.
+    pub(crate) recorded: bool,
+    /// Until when it has time because its session has ended; [`Moment::NEVER`] while that has not.
+    pub(crate) drain_by: Moment,
+}
+
+/// How far a job has come.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum State {
+    /// Its events are held under this key.
+    Held(Arc<str>),
+    /// Its automation is gone, or not there yet.
+    Parked(Parked),
+    /// It waits for its rate, its key, or its turn.
+    Waiting(Stage),
+    /// It runs.
+    Running(Fence, Option<Why>),
+    /// It has failed and waits for its next attempt.
+    Delayed(Moment),
+    /// It has run, and what it found is being handed over.
+    Delivering(Box<(Handover, Settled)>),
+    /// It has come to rest.
+    Rests(Box<Settled>, Moment),
+}
+
+/// What a job waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Rate,
+    Key,
+    Turn,
+}
+
+/// How far a job had come when its automation went, or the process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parked {
+    /// It was accepted and never started.
+    Accepted,
+    /// It was started and has no end.
+    Interrupted,
+    /// It has failed, and this is when its next attempt is.
+    Delayed(Moment),
+    /// It has run to a good end, and nothing that was to follow is on record.
+    Done,
+}
+
+/// How a job has come to rest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settled {
+    /// It has run.
+    Done,
+    /// It has failed as often as it may.
+    Dead(Why),
+    /// It did not run, or not to its end.
+    Cancelled(Why),
+}
+
+impl State {
+    pub(crate) fn is_at_rest(&self) -> bool {
+        matches!(self, Self::Rests(..))
+    }
+}
+
+impl<E> Job<E> {
+    pub(crate) fn new(automation: usize, event: E, accepted: Moment, state: State) -> Self {
+        Self {
+            automation,
+            event,
+            ids: Vec::new(),
+            key: None,
+            rate: None,
+            accepted,
+            state,
+            attempts: Vec::new(),
+            spent: 0,
+            admitted: false,
+            has_key: false,
+            recorded: false,
+            drain_by: Moment::NEVER,
+        }
+    }
+
+    /// How many attempts count.
+    pub(crate) fn made(&self) -> u32 {
+        u32::try_from(self.attempts.len()).unwrap_or(u32::MAX).saturating_sub(self.spent)
+    }
+}

@@ -1,0 +1,270 @@
+//! Lines: for a rate, for a key, for a turn. Each goes by priority, then by age; none stands behind another one.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use super::job::{JobId, Stage, State};
+use super::timers::Timer;
+use super::{Machine, Occurrence};
+use crate::control::{Excess, KeyTemplate, Rate, Rules};
+use crate::moment::Moment;
+
+/// Who has a key and who waits for it.
+#[derive(Debug, Default)]
+pub(super) struct Key {
+    /// Each with the limit that it was given the key under.
+    pub(super) holders: Vec<(JobId, u32)>,
+    pub(super) waiting: BTreeSet<(Reverse<i32>, JobId)>,
+    /// The one job of an automation that has not started and that others are merged into.
+    pub(super) pending: Vec<(usize, JobId)>,
+}
+
+impl Key {
+    /// Whether one more may have it: the smallest limit of all that have it, and of the one more, holds.
+    pub(super) fn has_room(&self, limit: u32) -> bool {
+        let limit = self.holders.iter().map(|(_, limit)| *limit).fold(limit, u32::min);
+        self.holders.len() < limit as usize
+    }
+
+    fn is_idle(&self) -> bool {
+        self.holders.is_empty() && self.waiting.is_empty() && self.pending.is_empty()
+    }
+}
+
+/// The starts of one key of a rate.
+#[derive(Debug, Default)]
+pub(super) struct RateState {
+    /// The last ones, those within the period.
+    pub(super) starts: VecDeque<Moment>,
+    /// How many have been let in and have not happened.
+    admitted: usize,
+    pub(super) waiting: BTreeSet<(Reverse<i32>, JobId)>,
+    timer: Option<Moment>,
+}
+
+impl RateState {
+    /// Whether one more may be let in: with those that have been, and those within the period.
+    pub(super) fn has_room(&mut self, rate: &Rate, now: Moment) -> bool {
+        // The clock may have been put back since they were recorded.
+        if self.starts.back().is_some_and(|start| *start > now) {
+            self.starts.iter_mut().for_each(|start| *start = (*start).min(now));
+        }
+        while self.starts.front().is_some_and(|start| *start + rate.period <= now) {
+            self.starts.pop_front();
+        }
+        self.starts.len() + self.admitted < rate.starts as usize
+    }
+}
+
+impl<E: Occurrence> Machine<E> {
+    pub(super) fn rate_of(&mut self, place: usize, key: &Arc<str>) -> &mut RateState {
+        self.rates.entry((place, Arc::clone(key))).or_default()
+    }
+
+    pub(super) fn rate_key(&mut self, template: &KeyTemplate, event: &E) -> Arc<str> {
+        self.text.clear();
+        event.render(template, &mut self.text);
+        Arc::from(&*self.text)
+    }
+
+    /// Gives a job its rate, if it has none yet; where more than the rate allows is dropped, it is let in at once.
+    pub(super) fn give_rate(&mut self, id: JobId, rules: &Rules) {
+        let Some((rate, template)) = &rules.rate else { return };
+        let Some(job) = self.jobs.get(&id) else { return };
+        if job.rate.is_some() {
+            return;
+        }
+        let (place, event) = (job.automation, job.event.clone());
+        let key = self.rate_key(template, &event);
+        let lets_in = rate.excess == Excess::Drop;
+        if lets_in {
+            self.rate_of(place, &key).admitted += 1;
+        }
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.rate = Some(key);
+            job.admitted = lets_in;
+        }
+    }
+
+    /// Lets in who may be.
+    pub(super) fn admit_waiting(&mut self, place: usize, key: &Arc<str>) {
+        let now = self.now;
+        let Some(rules) = self.automations.get(place).and_then(|automation| automation.rules.clone()) else {
+            return;
+        };
+        let Some((rate, _)) = &rules.rate else { return };
+        loop {
+            let state = self.rate_of(place, key);
+            let next = state.waiting.first().copied().filter(|_| state.has_room(rate, now));
+            let Some(next) = next else { break };
+            state.waiting.remove(&next);
+            state.admitted += 1;
+            if let Some(job) = self.jobs.get_mut(&next.1) {
+                job.admitted = true;
+            }
+            self.queue_for_key(next.1, &rules);
+        }
+        let state = self.rate_of(place, key);
+        state.has_room(rate, now);
+        match state.starts.front().map(|start| *start + rate.period) {
+            Some(over) if state.timer.is_none_or(|timer| over < timer) => {
+                state.timer = Some(over);
+                self.timers.set(over, Timer::Rate(place, Arc::clone(key)));
+            }
+            None if state.waiting.is_empty() && state.admitted == 0 => {
+                self.rates.remove(&(place, Arc::clone(key)));
+            }
+            _ => {}
+        }
+    }
+
+    /// A start has left the period.
+    pub(super) fn rate_timer(&mut self, place: usize, key: &Arc<str>) {
+        if let Some(state) = self.rates.get_mut(&(place, Arc::clone(key))) {
+            state.timer = None;
+            self.admit_waiting(place, key);
+        }
+    }
+
+    /// A job that was let in has started.
+    pub(super) fn count_start(&mut self, place: usize, key: &Arc<str>) {
+        let now = self.now;
+        let state = self.rate_of(place, key);
+        state.admitted = state.admitted.saturating_sub(1);
+        state.starts.push_back(now);
+        self.admit_waiting(place, key);
+    }
+
+    /// A job that was let in will not start.
+    pub(super) fn give_back_start(&mut self, place: usize, key: &Arc<str>) {
+        let state = self.rate_of(place, key);
+        state.admitted = state.admitted.saturating_sub(1);
+        self.admit_waiting(place, key);
+    }
+
+    /// Puts a job in line for its key; without one it has everything but a turn.
+    pub(super) fn queue_for_key(&mut self, id: JobId, rules: &Rules) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let priority = Reverse(rules.priority);
+        match job.key.clone() {
+            Some(key) => {
+                job.state = State::Waiting(Stage::Key);
+                self.keys.entry(Arc::clone(&key)).or_default().waiting.insert((priority, id));
+                self.hand_on(&key);
+            }
+            None => {
+                job.state = State::Waiting(Stage::Turn);
+                self.ready.insert((priority, id));
+            }
+        }
+    }
+
+    /// Gives a key to who is next, as long as it may be given.
+    pub(super) fn hand_on(&mut self, key: &Arc<str>) {
+        loop {
+            let Some(state) = self.keys.get_mut(key) else { return };
+            // Most keys that somebody waits for are taken, and then it does not matter who is first.
+            let next = state.waiting.first().copied().filter(|_| state.has_room(u32::MAX));
+            let Some(next) = next else { break };
+            let Some(job) = self.jobs.get_mut(&next.1) else { break };
+            let limit = limit_of(self.automations.get(job.automation).and_then(|own| own.rules.as_deref()));
+            if !state.has_room(limit) {
+                break;
+            }
+            state.waiting.remove(&next);
+            state.holders.push((next.1, limit));
+            job.has_key = true;
+            job.state = State::Waiting(Stage::Turn);
+            self.ready.insert(next);
+        }
+        if self.keys.get(key).is_some_and(Key::is_idle) {
+            self.keys.remove(key);
+        }
+    }
+
+    /// Takes a key for a job that was under way, if it is free.
+    pub(super) fn keep_key(&mut self, id: JobId, rules: &Rules) -> bool {
+        let limit = limit_of(Some(rules));
+        let Some(job) = self.jobs.get_mut(&id) else { return false };
+        let Some(key) = &job.key else { return true };
+        let state = self.keys.entry(Arc::clone(key)).or_default();
+        let free = state.has_room(limit);
+        if free {
+            state.holders.push((id, limit));
+            job.has_key = true;
+        }
+        free
+    }
+
+    /// A job does not need its key any more.
+    pub(super) fn give_back_key(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let Some(key) = job.key.clone().filter(|_| std::mem::take(&mut job.has_key)) else { return };
+        if let Some(state) = self.keys.get_mut(&key) {
+            state.holders.retain(|(holder, _)| *holder != id);
+        }
+        self.hand_on(&key);
+    }
+
+    /// Nothing is merged into a job any more.
+    pub(super) fn close_to_others(&mut self, id: JobId) {
+        let Some(key) = self.jobs.get(&id).and_then(|job| job.key.clone()) else { return };
+        if let Some(state) = self.keys.get_mut(&key) {
+            state.pending.retain(|(_, pending)| *pending != id);
+            if state.is_idle() {
+                self.keys.remove(&key);
+            }
+        }
+    }
+
+    /// Takes a job out of every line that it stands in.
+    pub(super) fn withdraw(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let (place, key, rate) = (job.automation, job.key.clone(), job.rate.clone());
+        let (state, admitted) = (job.state.clone(), job.admitted);
+        let Some(automation) = self.automations.get_mut(place) else { return };
+        let entry = (Reverse(automation.rules.as_ref().map_or(0, |rules| rules.priority)), id);
+        match state {
+            State::Held(window) => {
+                let held = automation.held.as_mut();
+                held.and_then(|held| {
+                    held.take_if(&*window, |held| held.first().is_some_and(|(job, _)| *job == id))
+                });
+            }
+            State::Parked(_) => {
+                automation.parked.remove(&id);
+            }
+            State::Waiting(Stage::Rate) => {
+                if let Some(rate) = &rate {
+                    self.rate_of(place, rate).waiting.remove(&entry);
+                    self.admit_waiting(place, rate);
+                }
+            }
+            State::Waiting(Stage::Key) => {
+                if let Some(state) = key.as_ref().and_then(|key| self.keys.get_mut(key)) {
+                    state.waiting.remove(&entry);
+                }
+            }
+            State::Waiting(Stage::Turn) => {
+                self.ready.remove(&entry);
+            }
+            State::Running(..) | State::Delayed(_) | State::Delivering(_) | State::Rests(..) => {}
+        }
+        self.close_to_others(id);
+        if let Some(rate) = rate.filter(|_| admitted) {
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.admitted = false;
+            }
+            self.give_back_start(place, &rate);
+        }
+        self.give_back_key(id);
+        if let Some(key) = key {
+            self.hand_on(&key);
+        }
+    }
+}
+
+fn limit_of(rules: Option<&Rules>) -> u32 {
+    rules.and_then(|rules| rules.concurrency.as_ref()).map_or(1, |(_, limit)| *limit)
+}

@@ -1,0 +1,199 @@
+//! After a restart: from the records to the jobs as they were, all at rest until their automations are there.
+
+use std::sync::Arc;
+
+use super::job::{Attempt, AttemptEnd, Job, JobId, Parked, Settled, State, Why};
+use super::{Bounds, Machine, Occurrence};
+use crate::bursts::Bursts;
+use crate::control::LONGEST;
+use crate::record::Record;
+
+/// A record that does not fit to those before it. Nothing is done with it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Trouble {
+    /// It is about a job that was never accepted.
+    #[error("record {place} is about job {job}, which was never accepted")]
+    UnknownJob {
+        /// Which record, counted from 0.
+        place: usize,
+        /// The job.
+        job: JobId,
+    },
+    /// It is about an attempt that never began.
+    #[error("record {place} ends an attempt of job {job} that never began")]
+    UnknownAttempt {
+        /// Which record, counted from 0.
+        place: usize,
+        /// The job.
+        job: JobId,
+    },
+}
+
+impl<E: Occurrence> Machine<E> {
+    /// The machine that these records are of. A run that was started and has no end counts as an attempt.
+    #[must_use]
+    pub fn recover(bounds: Bounds, records: impl IntoIterator<Item = Record<E>>) -> (Self, Vec<Trouble>) {
+        let mut machine = Self::new(bounds);
+        let mut troubles = Vec::new();
+        for (place, record) in records.into_iter().enumerate() {
+            if let Err(trouble) = machine.replay(place, record) {
+                troubles.push(trouble);
+            }
+            machine.effects.clear();
+        }
+        (machine, troubles)
+    }
+
+    fn replay(&mut self, place: usize, record: Record<E>) -> Result<(), Trouble> {
+        let unknown = |job| Trouble::UnknownJob { place, job };
+        match record {
+            Record::Held { job, automation, window, event, at } => {
+                self.number(job);
+                let own = self.place(&automation);
+                let held = self.automations[own].held.get_or_insert_with(|| {
+                    Bursts::new(lineside_core::flow::Debounce { quiet: LONGEST, at_most: LONGEST })
+                });
+                held.push_with(&*window, || Arc::clone(&window), at, |_| (job, event.clone()));
+                if !self.jobs.contains_key(&job) {
+                    let mut held = Job::new(own, event, at, State::Held(window));
+                    held.recorded = true;
+                    self.add_job(job, held);
+                }
+            }
+            Record::Accepted { job, automation, event, ids, key, rate, at } => {
+                self.number(job);
+                let own = self.place(&automation);
+                self.end_burst(job);
+                self.remember(own, &event, &ids);
+                let accepted = self.jobs.get(&job).map_or(at, |held| held.accepted);
+                let mut next = Job::new(own, event, accepted, State::Parked(Parked::Accepted));
+                (next.ids, next.key, next.rate, next.recorded) = (ids, key, rate, true);
+                self.replace(job, next);
+                self.automations[own].parked.insert(job);
+            }
+            Record::Merged { into, from, event, ids, .. } => {
+                self.number(from);
+                self.end_burst(from);
+                self.come_to_rest_silently(from, Settled::Cancelled(Why::Coalesced(into)), None);
+                let own = self.jobs.get(&into).ok_or_else(|| unknown(into))?.automation;
+                self.remember(own, &event, &ids);
+                self.set_event(into, event, ids);
+            }
+            Record::Started { job: id, fence, at } => {
+                self.last_fence = self.last_fence.max(fence.0);
+                let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
+                if let (0, Some(rate)) = (job.made(), job.rate.clone()) {
+                    let own = job.automation;
+                    self.rate_of(own, &rate).starts.push_back(at);
+                }
+                if let Some(job) = self.jobs.get_mut(&id) {
+                    job.attempts.push(Attempt { fence, started: at, ended: None });
+                    job.state = State::Parked(Parked::Interrupted);
+                }
+            }
+            Record::Ended { job: id, fence, at, end, again } => {
+                let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
+                let attempt = job.attempts.iter_mut().rev().find(|attempt| attempt.fence == fence);
+                let attempt = attempt.ok_or(Trouble::UnknownAttempt { place, job: id })?;
+                // The record that says what this means may have been lost with the process.
+                job.state = State::Parked(match (&end, again) {
+                    (AttemptEnd::Succeeded(_), _) => Parked::Done,
+                    (_, Some(again)) => Parked::Delayed(again),
+                    (_, None) => Parked::Interrupted,
+                });
+                attempt.ended = Some((at, end));
+            }
+            Record::Settled { job, at, settled, hand_over } => {
+                self.now = at;
+                self.end_burst(job);
+                if !self.jobs.contains_key(&job) {
+                    return Err(unknown(job));
+                }
+                self.come_to_rest_silently(job, settled, hand_over);
+            }
+            Record::Delivered { job: id, .. } => {
+                let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
+                if let State::Delivering(what) = &job.state {
+                    let settled = what.1.clone();
+                    self.come_to_rest_silently(id, settled, None);
+                }
+            }
+            Record::Revived { job: id, .. } => {
+                let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
+                job.spent = u32::try_from(job.attempts.len()).unwrap_or(u32::MAX);
+                job.state = State::Parked(Parked::Accepted);
+                let (own, session) = (job.automation, job.event.session().clone());
+                self.dead.retain(|dead| *dead != id);
+                self.live += 1;
+                self.sessions.entry(session).or_default().insert(id);
+                self.automations[own].parked.insert(id);
+            }
+            Record::Forgotten { job } => {
+                self.dead.retain(|dead| *dead != job);
+                self.jobs.remove(&job).ok_or_else(|| unknown(job))?;
+            }
+            of_snapshot => self.replay_snapshot(of_snapshot),
+        }
+        self.now = super::Moment::default();
+        Ok(())
+    }
+
+    /// Numbers that were given are not given again.
+    pub(super) fn number(&mut self, job: JobId) {
+        self.last_job = self.last_job.max(job.0);
+    }
+
+    /// What was held for a job is in its event, or is dropped with it.
+    fn end_burst(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let State::Held(window) = &job.state else { return };
+        let window = Arc::clone(window);
+        if let Some(held) = self.automations[job.automation].held.as_mut() {
+            held.take_if(&*window, |held| held.first().is_some_and(|(job, _)| *job == id));
+        }
+    }
+
+    pub(super) fn remember(&mut self, own: usize, event: &E, ids: &[lineside_core::EventId]) {
+        let most = self.bounds.remembered;
+        let seen = &mut self.automations[own].seen;
+        seen.insert(event.id(), most);
+        ids.iter().for_each(|id| seen.insert(*id, most));
+    }
+
+    /// Puts a job in the place of what it was while it was held.
+    fn replace(&mut self, id: JobId, mut job: Job<E>) {
+        match self.jobs.get_mut(&id) {
+            Some(held) => {
+                let (event, ids) = (job.event.clone(), std::mem::take(&mut job.ids));
+                job.event = held.event.clone();
+                **held = job;
+                self.set_event(id, event, ids);
+            }
+            None => self.add_job(id, job),
+        }
+    }
+
+    /// A job ends, and nobody is told: whoever wanted to know was told before.
+    pub(super) fn come_to_rest_silently(
+        &mut self,
+        id: JobId,
+        settled: Settled,
+        hand_over: Option<crate::report::Handover>,
+    ) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        match hand_over {
+            Some(hand_over) => {
+                let own = job.automation;
+                job.state = State::Delivering(Box::new((hand_over, settled)));
+                self.automations[own].parked.insert(id);
+            }
+            None if job.state.is_at_rest() => {}
+            None => {
+                let own = job.automation;
+                self.automations[own].parked.remove(&id);
+                self.come_to_rest(id, settled);
+            }
+        }
+    }
+}

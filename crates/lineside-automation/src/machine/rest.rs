@@ -1,0 +1,241 @@
+//! A job comes to rest: what it found is handed over, and it is kept for those who ask. It may be taken up again.
+
+use std::sync::Arc;
+
+use super::job::{AutomationId, JobId, Parked, Settled, State, Why};
+use super::{Effect, Machine, News, Occurrence};
+use crate::bursts::Bursts;
+use crate::control::{OnBusy, Rules};
+use crate::moment::Moment;
+use crate::record::Record;
+use crate::report::Handover;
+
+impl<E: Occurrence> Machine<E> {
+    /// How a job ends is decided. It stands in no line any more.
+    pub(super) fn settle(&mut self, id: JobId, settled: Settled, hand_over: Option<Handover>) {
+        let at = self.now;
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        if job.recorded {
+            let record =
+                Record::Settled { job: id, at, settled: settled.clone(), hand_over: hand_over.clone() };
+            self.effects.push(Effect::Persist(record));
+        }
+        match hand_over {
+            Some(hand_over) => {
+                job.state = State::Delivering(Box::new((hand_over, settled)));
+                self.hand_over(id);
+            }
+            None => self.come_to_rest(id, settled),
+        }
+    }
+
+    fn hand_over(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let State::Delivering(what) = &job.state else { return };
+        let (event, what) = (job.event.clone(), what.0.clone());
+        let automation = self.automation_id(job.automation);
+        self.effects.push(Effect::Deliver(id, automation, event, what));
+    }
+
+    /// What a job had for somebody has been handed over.
+    pub(super) fn delivered(&mut self, id: JobId) {
+        let at = self.now;
+        let Some(job) = self.jobs.get(&id) else { return };
+        let State::Delivering(what) = &job.state else { return };
+        let settled = what.1.clone();
+        self.persist(Record::Delivered { job: id, at });
+        self.come_to_rest(id, settled);
+    }
+
+    pub(super) fn come_to_rest(&mut self, id: JobId, settled: Settled) {
+        let now = self.now;
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let news = match &settled {
+            Settled::Done => News::Finished,
+            Settled::Dead(why) => News::Dead(why.clone()),
+            Settled::Cancelled(why) => News::Cancelled(why.clone()),
+        };
+        let is_dead = matches!(settled, Settled::Dead(_));
+        job.state = State::Rests(Box::new(settled), now);
+        let (place, session) = (job.automation, job.event.session().clone());
+        self.leave(id, place, &session);
+        self.tell(id, news);
+        if is_dead {
+            self.dead.push_back(id);
+        } else {
+            self.finished.push_back(id);
+        }
+        self.forget_oldest();
+    }
+
+    fn leave(&mut self, id: JobId, place: usize, session: &lineside_core::SessionId) {
+        self.live = self.live.saturating_sub(1);
+        self.leave_session(id, session);
+        if let Some(automation) = self.automations.get_mut(place) {
+            automation.cancellable.remove(&id);
+        }
+    }
+
+    pub(super) fn forget_oldest(&mut self) {
+        while self.finished.len() > self.bounds.finished {
+            if let Some(oldest) = self.finished.pop_front() {
+                self.jobs.remove(&oldest);
+            }
+        }
+        while self.dead.len() > self.bounds.dead {
+            if let Some(oldest) = self.dead.pop_front() {
+                self.tell(oldest, News::Forgotten);
+                self.persist(Record::Forgotten { job: oldest });
+                self.jobs.remove(&oldest);
+            }
+        }
+    }
+
+    /// A person takes a dead job up again: it has all its attempts before it, and its history.
+    pub(super) fn revive(&mut self, id: JobId) {
+        let at = self.now;
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let State::Rests(settled, _) = &job.state else { return };
+        if !matches!(**settled, Settled::Dead(_)) {
+            return;
+        }
+        job.spent = u32::try_from(job.attempts.len()).unwrap_or(u32::MAX);
+        // The end of its session is not the end of what a person wants.
+        job.drain_by = Moment::NEVER;
+        job.state = State::Parked(Parked::Accepted);
+        let (place, session) = (job.automation, job.event.session().clone());
+        self.dead.retain(|dead| *dead != id);
+        self.live += 1;
+        self.sessions.entry(session).or_default().insert(id);
+        self.persist(Record::Revived { job: id, at });
+        self.tell(id, News::Revived);
+        match self.rules(place) {
+            Some(rules) => {
+                if rules.cancellable {
+                    self.automations[place].cancellable.insert(id);
+                }
+                self.take_up(id, Parked::Accepted, &rules);
+            }
+            None => self.park(id, Parked::Accepted),
+        }
+    }
+
+    /// A person drops a job: it is cancelled, or forgotten if it is dead.
+    pub(super) fn drop_job(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        match &job.state {
+            State::Rests(settled, _) if matches!(**settled, Settled::Dead(_)) => {
+                self.dead.retain(|dead| *dead != id);
+                self.persist(Record::Forgotten { job: id });
+                self.tell(id, News::Forgotten);
+                self.jobs.remove(&id);
+            }
+            _ => self.cancel(id, Why::Person),
+        }
+    }
+
+    /// Has a job rest until its automation is there.
+    pub(super) fn park(&mut self, id: JobId, how: Parked) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        job.state = State::Parked(how);
+        let place = job.automation;
+        if let Some(automation) = self.automations.get_mut(place) {
+            automation.parked.insert(id);
+        }
+        self.tell(id, News::Parked);
+    }
+
+    pub(super) fn unregister(&mut self, id: &AutomationId) {
+        let Some(place) = self.names.get(id).copied() else { return };
+        let mut own: Vec<JobId> =
+            self.jobs.iter().filter(|(_, job)| job.automation == place).map(|(id, _)| *id).collect();
+        own.sort_unstable();
+        for id in own {
+            let Some(job) = self.jobs.get(&id) else { continue };
+            let how = match job.state {
+                State::Waiting(_) if job.made() == 0 => Parked::Accepted,
+                State::Waiting(_) => Parked::Interrupted,
+                State::Delayed(again) => Parked::Delayed(again),
+                _ => continue,
+            };
+            self.withdraw(id);
+            self.park(id, how);
+        }
+        self.automations[place].active = false;
+    }
+
+    pub(super) fn register(&mut self, id: &AutomationId, rules: &Arc<Rules>) {
+        let place = self.place(id);
+        if self.automations[place].active {
+            self.unregister(id);
+        }
+        let now = self.now;
+        let automation = &mut self.automations[place];
+        automation.active = true;
+        automation.rules = Some(Arc::clone(rules));
+        if !rules.cancellable {
+            automation.cancellable.clear();
+        }
+        match (&mut automation.held, rules.hold) {
+            (Some(held), Some(hold)) => held.change(hold.pace, hold.count, now),
+            (held @ None, Some(hold)) => *held = Some(Bursts::new(hold.pace).due_at(hold.count)),
+            (_, None) => {}
+        }
+        let windows = automation.held.as_ref().map(|held| held.keys(|_| true)).unwrap_or_default();
+        let parked = std::mem::take(&mut automation.parked);
+        for id in parked {
+            match self.jobs.get(&id).map(|job| &job.state) {
+                Some(State::Parked(how)) => {
+                    let how = *how;
+                    self.take_up(id, how, rules);
+                }
+                Some(State::Delivering(_)) => self.hand_over(id),
+                _ => {}
+            }
+        }
+        for window in windows {
+            if rules.hold.is_some() {
+                self.look_after(place, &window);
+            } else {
+                let first =
+                    self.automations[place].held.as_ref().and_then(|held| held.held(&*window)?.first());
+                if let Some(job) = first.map(|(job, _)| *job) {
+                    self.close_now(job);
+                }
+            }
+        }
+    }
+
+    /// Goes on with a job that has rested.
+    fn take_up(&mut self, id: JobId, how: Parked, rules: &Arc<Rules>) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let (place, made, started) = (job.automation, job.made(), !job.attempts.is_empty());
+        let now = self.now;
+        let again = match how {
+            Parked::Accepted => {
+                if let Some(key) = job.key.clone().filter(|_| rules.on_busy != OnBusy::Queue && !started) {
+                    let pending = &mut self.keys.entry(key).or_default().pending;
+                    if !pending.iter().any(|(other, _)| *other == place) {
+                        pending.push((place, id));
+                    }
+                }
+                return self.line_up(id, rules);
+            }
+            Parked::Interrupted if made >= rules.retry.attempts => {
+                return self.die(id, Why::Lost { attempts: made }, Some(rules));
+            }
+            Parked::Interrupted => {
+                let kind = lineside_core::FailureKind::Closed;
+                now + rules.retry.pause(made, kind, id.0 << 10 | u64::from(made)).unwrap_or_default()
+            }
+            Parked::Done => return self.settle(id, Settled::Done, None),
+            // The clock may have been put back since.
+            Parked::Delayed(again) => again.min(now + rules.retry.longest()),
+        };
+        if self.keep_key(id, rules) {
+            self.delay(id, again);
+        } else {
+            self.queue_for_key(id, rules);
+        }
+    }
+}

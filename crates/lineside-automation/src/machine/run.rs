@@ -1,0 +1,165 @@
+//! A job runs: its attempt is counted before it starts, and what its end means is decided when it has ended.
+
+use std::sync::Arc;
+
+use lineside_core::{EventId, FailureKind};
+
+use super::job::{Attempt, AttemptEnd, Fence, JobId, Parked, Settled, Stage, State, Why};
+use super::timers::Timer;
+use super::{Effect, Machine, News, Occurrence, Run, Told};
+use crate::control::Rules;
+use crate::record::Record;
+use crate::report::{Report, ResultWhen};
+
+/// What a run came to.
+pub type Outcome = Result<Report, (FailureKind, String)>;
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself.
+    With(Outcome),
+    /// It was cancelled.
+    Cancelled,
+}
+
+impl<E: Occurrence> Machine<E> {
+    /// Starts who has everything but a turn, as long as there are turns.
+    pub(super) fn start_ready(&mut self) {
+        while self.running < self.bounds.running {
+            let Some((_, id)) = self.ready.pop_first() else { return };
+            self.start(id);
+        }
+    }
+
+    fn start(&mut self, id: JobId) {
+        self.close_to_others(id);
+        let now = self.now;
+        let fence = Fence(self.last_fence + 1);
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        self.last_fence = fence.0;
+        self.running += 1;
+        job.attempts.push(Attempt { fence, started: now, ended: None });
+        job.state = State::Running(fence, None);
+        let attempt = job.made();
+        let (place, event) = (job.automation, job.event.clone());
+        let rate = job.rate.clone().filter(|_| std::mem::take(&mut job.admitted));
+        self.persist(Record::Started { job: id, fence, at: now });
+        self.tell(id, News::Started(attempt));
+        let automation = self.automation_id(place);
+        self.effects.push(Effect::Start(Run { job: id, automation, attempt, fence, event }));
+        if let Some(rate) = rate {
+            self.count_start(place, &rate);
+        }
+    }
+
+    pub(super) fn ended(&mut self, id: JobId, fence: Fence, ended: Ended) {
+        let now = self.now;
+        let Some(job) = self.jobs.get_mut(&id) else { return self.stale(id) };
+        let State::Running(own, cancelling) = &mut job.state else { return self.stale(id) };
+        if *own != fence {
+            return self.stale(id);
+        }
+        let cancelling = cancelling.take();
+        self.running = self.running.saturating_sub(1);
+        let end = match &ended {
+            Ended::With(Ok(report)) => AttemptEnd::Succeeded(report.summary.clone()),
+            Ended::With(Err((kind, detail))) => AttemptEnd::Failed(*kind, detail.clone()),
+            Ended::Cancelled => AttemptEnd::Cancelled,
+        };
+        if let Some(attempt) = job.attempts.last_mut() {
+            attempt.ended = Some((now, end.clone()));
+        }
+        let (place, made) = (job.automation, job.made());
+        let rules = self.automations.get(place).and_then(|automation| automation.rules.clone());
+        match (ended, cancelling) {
+            (Ended::With(Ok(report)), _) => {
+                self.persist(Record::Ended { job: id, fence, at: now, end, again: None });
+                let hand_over = rules.and_then(|rules| rules.result.hand_over(&report));
+                self.give_back_key(id);
+                self.settle(id, Settled::Done, hand_over);
+            }
+            (_, Some(why)) => {
+                self.persist(Record::Ended { job: id, fence, at: now, end, again: None });
+                self.give_back_key(id);
+                self.settle(id, Settled::Cancelled(why), None);
+            }
+            (Ended::With(Err((kind, detail))), None) => self.failed(id, rules.as_deref(), kind, detail, made),
+            // Nobody wanted that; it is tried again like anything that was cut short.
+            (Ended::Cancelled, None) => {
+                self.failed(id, rules.as_deref(), FailureKind::Closed, "it was cut short".to_owned(), made);
+            }
+        }
+    }
+
+    fn failed(&mut self, id: JobId, rules: Option<&Rules>, kind: FailureKind, detail: String, made: u32) {
+        let Some(attempt) = self.jobs.get(&id).and_then(|job| job.attempts.last()) else { return };
+        let (now, fence, end) = (self.now, attempt.fence, attempt.ended.clone());
+        let Some((_, end)) = end else { return };
+        let pause =
+            rules.as_ref().and_then(|rules| rules.retry.pause(made, kind, id.0 << 10 | u64::from(made)));
+        let again = pause.map(|pause| now + pause);
+        self.persist(Record::Ended { job: id, fence, at: now, end, again });
+        match again {
+            Some(again) => {
+                self.tell(id, News::Retried { failed: detail, again });
+                self.delay(id, again);
+            }
+            None => {
+                self.give_back_key(id);
+                let why = Why::Failed { attempts: made, kind, detail };
+                self.die(id, why, rules);
+            }
+        }
+    }
+
+    /// Has a job wait for its next attempt, with its key; without its automation it rests.
+    pub(super) fn delay(&mut self, id: JobId, again: super::Moment) {
+        let Some(place) = self.jobs.get(&id).map(|job| job.automation) else { return };
+        if self.rules(place).is_none() {
+            self.give_back_key(id);
+            return self.park(id, Parked::Delayed(again));
+        }
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.state = State::Delayed(again);
+            self.timers.set(again, Timer::Retry(id));
+        }
+    }
+
+    /// The pause of a job may be over.
+    pub(super) fn retry_timer(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let State::Delayed(again) = job.state else { return };
+        if again > self.now {
+            return;
+        }
+        job.state = State::Waiting(Stage::Turn);
+        let place = job.automation;
+        if let Some(rules) = self.rules(place) {
+            self.ready.insert((std::cmp::Reverse(rules.priority), id));
+        }
+    }
+
+    /// A job comes to a bad end.
+    pub(super) fn die(&mut self, id: JobId, why: Why, rules: Option<&Rules>) {
+        let hand_over = rules.filter(|rules| rules.result.when != ResultWhen::Ignore).and_then(|rules| {
+            let report = Report::failed(why.to_string());
+            rules.result.hand_over(&report)
+        });
+        self.settle(id, Settled::Dead(why), hand_over);
+    }
+
+    /// Something was said of a run that is over: another one has taken its place since.
+    fn stale(&mut self, id: JobId) {
+        if self.jobs.contains_key(&id) {
+            return self.tell(id, News::Stale);
+        }
+        self.effects.push(Effect::Told(Told {
+            automation: Arc::from(""),
+            job: Some(id),
+            event: EventId(uuid::Uuid::nil()),
+            session: "".into(),
+            news: News::Stale,
+        }));
+    }
+}

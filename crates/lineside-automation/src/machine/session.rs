@@ -1,0 +1,97 @@
+//! Time passes, and sessions end.
+
+use std::sync::Arc;
+
+use lineside_core::SessionId;
+use lineside_core::hook::Join;
+
+use super::job::{JobId, Why};
+use super::timers::Timer;
+use super::{Machine, Occurrence};
+use crate::control::AtEnd;
+use crate::moment::Moment;
+
+/// Which jobs of a session somebody waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// Those that its next model call waits for.
+    Joining,
+    /// Those that are drained when it ends.
+    Draining,
+}
+
+impl<E: Occurrence> Machine<E> {
+    /// Does what the time has come for.
+    pub(super) fn expire(&mut self) {
+        while let Some(timer) = self.timers.pop(self.now) {
+            match timer {
+                Timer::Held(place, window) => self.held_timer(place, &window),
+                Timer::Rate(place, key) => self.rate_timer(place, &key),
+                Timer::Retry(job) => self.retry_timer(job),
+                Timer::Overdue(job) => {
+                    if self.jobs.get(&job).is_some_and(|job| job.drain_by <= self.now) {
+                        self.cancel(job, Why::SessionEnded);
+                    }
+                }
+            }
+        }
+    }
+
+    fn held_timer(&mut self, place: usize, window: &Arc<str>) {
+        let Some(rules) = self.rules(place) else { return };
+        let due = self.automations[place].held.as_ref().and_then(|held| held.due(&**window));
+        match due {
+            Some(due) if due > self.now => self.timers.set(due, Timer::Held(place, Arc::clone(window))),
+            Some(_) => self.close_if_due(place, window, &rules),
+            None => {}
+        }
+    }
+
+    /// What the session has up to now is drained; what it may have later is not this end's.
+    pub(super) fn session_ends(&mut self, session: &SessionId) {
+        let Some(jobs) = self.sessions.get(session) else { return };
+        for id in jobs.clone() {
+            let Some(deadline) = self.drain_of(id) else { continue };
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.drain_by = job.drain_by.min(self.now + deadline);
+                self.timers.set(job.drain_by, Timer::Overdue(id));
+            }
+        }
+        for job in self.held_of(session) {
+            if self.drain_of(job).is_some() {
+                self.close_now(job);
+            }
+        }
+    }
+
+    /// A session that has ended gives its jobs no more time.
+    pub(super) fn session_cut(&mut self, session: &SessionId) {
+        for id in self.awaited(session, Awaited::Draining) {
+            if self.jobs.get(&id).is_some_and(|job| job.drain_by < Moment::NEVER) {
+                self.cancel(id, Why::SessionEnded);
+            }
+        }
+    }
+
+    /// How long a job has when its session ends; `None` if it goes on.
+    fn drain_of(&self, job: JobId) -> Option<std::time::Duration> {
+        let job = self.jobs.get(&job)?;
+        match self.automations.get(job.automation)?.rules.as_ref()?.at_end {
+            AtEnd::Drain(deadline) => Some(deadline),
+            AtEnd::LeaveRunning => None,
+        }
+    }
+
+    /// The jobs of a session that have not come to rest and that somebody waits for.
+    #[must_use]
+    pub fn awaited(&self, session: &SessionId, which: Awaited) -> Vec<JobId> {
+        let jobs = self.sessions.get(session).into_iter().flatten();
+        let is_awaited = |id: &&JobId| match which {
+            Awaited::Draining => self.drain_of(**id).is_some(),
+            Awaited::Joining => self.jobs.get(*id).is_some_and(|job| {
+                self.rules(job.automation).is_some_and(|rules| rules.join == Join::BeforeNextModel)
+            }),
+        };
+        jobs.filter(is_awaited).copied().collect()
+    }
+}

@@ -1,0 +1,204 @@
+//! The events of the machine: as they were published, or as a record has them until somebody needs more of them.
+
+use std::sync::{Arc, OnceLock};
+
+use jiff::Timestamp;
+use lineside_core::envelope::{Agent, Cause, Envelope, Model, Source};
+use lineside_core::payload::DecodePayloadError;
+use lineside_core::{AnyEvent, EventId, SessionId, burst};
+use lineside_points::UnknownPointError;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::{Map, Value};
+
+use crate::control::KeyTemplate;
+use crate::machine::Occurrence;
+
+/// An event that was offered to an automation.
+#[derive(Debug, Clone)]
+pub struct Offered(Form);
+
+#[derive(Debug, Clone)]
+enum Form {
+    Live(AnyEvent),
+    Kept(Arc<Kept>),
+}
+
+#[derive(Debug)]
+struct Kept {
+    id: EventId,
+    session: SessionId,
+    json: Map<String, Value>,
+    depth: u8,
+    live: OnceLock<AnyEvent>,
+}
+
+/// Why an event of a record cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadEventError {
+    /// A field of the envelope is absent or something else than it should be.
+    #[error("the event has no `{0}`, or one that cannot be read")]
+    Envelope(&'static str),
+    /// This programme has no such point.
+    #[error("the event is of a point that there is not")]
+    Point(#[from] UnknownPointError),
+    /// The point has another payload in this programme.
+    #[error("the event has another payload than its point")]
+    Payload(#[from] DecodePayloadError),
+}
+
+impl Offered {
+    /// The event.
+    ///
+    /// # Errors
+    /// It comes from a record, and this programme cannot read it.
+    pub fn event(&self) -> Result<AnyEvent, ReadEventError> {
+        match &self.0 {
+            Form::Live(event) => Ok(event.clone()),
+            Form::Kept(kept) => match kept.live.get() {
+                Some(event) => Ok(event.clone()),
+                None => {
+                    let event = read(&kept.json, kept.depth)?;
+                    Ok(kept.live.get_or_init(|| event).clone())
+                }
+            },
+        }
+    }
+}
+
+impl From<AnyEvent> for Offered {
+    fn from(event: AnyEvent) -> Self {
+        Self(Form::Live(event))
+    }
+}
+
+impl PartialEq for Offered {
+    fn eq(&self, other: &Self) -> bool {
+        self.id() == other.id()
+    }
+}
+
+impl Occurrence for Offered {
+    fn id(&self) -> EventId {
+        match &self.0 {
+            Form::Live(event) => event.envelope().id,
+            Form::Kept(kept) => kept.id,
+        }
+    }
+
+    fn session(&self) -> &SessionId {
+        match &self.0 {
+            Form::Live(event) => &event.envelope().source.session,
+            Form::Kept(kept) => &kept.session,
+        }
+    }
+
+    /// An event that cannot be read has the id as its key, so that it stands in nobody's way.
+    fn render(&self, template: &KeyTemplate, key: &mut String) {
+        match self.event() {
+            Ok(event) => template.render(&event, key),
+            Err(_) => key.push_str(&self.id().to_string()),
+        }
+    }
+
+    /// Events that cannot be read are left out of what the others come to, unless there are no others.
+    fn merge(events: &[Self]) -> Option<Self> {
+        let readable: Vec<AnyEvent> = events.iter().filter_map(|event| event.event().ok()).collect();
+        burst::merge(&readable).map(Self::from).or_else(|| events.last().cloned())
+    }
+}
+
+#[derive(Serialize)]
+struct Writing<'a> {
+    event: &'a Map<String, Value>,
+    #[serde(skip_serializing_if = "is_zero")]
+    depth: u8,
+}
+
+#[derive(Deserialize)]
+struct Reading {
+    event: Map<String, Value>,
+    #[serde(default)]
+    depth: u8,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(depth: &u8) -> bool {
+    *depth == 0
+}
+
+impl Serialize for Offered {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Form::Live(event) => {
+                let depth = event.envelope().cause.map_or(0, |cause| cause.depth);
+                Writing { event: &event.to_json(), depth }.serialize(serializer)
+            }
+            Form::Kept(kept) => Writing { event: &kept.json, depth: kept.depth }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Offered {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Reading { event: json, depth } = Reading::deserialize(deserializer)?;
+        let id = id(&json, "id").map_err(de::Error::custom)?;
+        let session = text(&json, "session").map_err(de::Error::custom)?.into();
+        Ok(Self(Form::Kept(Arc::new(Kept { id, session, json, depth, live: OnceLock::new() }))))
+    }
+}
+
+fn text<'a>(json: &'a Map<String, Value>, name: &'static str) -> Result<&'a str, ReadEventError> {
+    json.get(name).and_then(Value::as_str).ok_or(ReadEventError::Envelope(name))
+}
+
+fn id(json: &Map<String, Value>, name: &'static str) -> Result<EventId, ReadEventError> {
+    text(json, name)?.parse().map(EventId).map_err(|_| ReadEventError::Envelope(name))
+}
+
+/// A field that may be absent.
+fn optional<T: de::DeserializeOwned>(
+    json: &Map<String, Value>,
+    name: &'static str,
+) -> Result<Option<T>, ReadEventError> {
+    match json.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => T::deserialize(value).map(Some).map_err(|_| ReadEventError::Envelope(name)),
+    }
+}
+
+fn read(json: &Map<String, Value>, depth: u8) -> Result<AnyEvent, ReadEventError> {
+    let name = |name: &'static str| -> Result<Option<Arc<str>>, ReadEventError> {
+        Ok(optional::<String>(json, name)?.map(Arc::from))
+    };
+    let point = lineside_points::find(text(json, "point")?)?;
+    let time: Timestamp = text(json, "time")?.parse().map_err(|_| ReadEventError::Envelope("time"))?;
+    let cause = match json.get("cause") {
+        Some(_) => Some(Cause { event: id(json, "cause")?, depth }),
+        None => None,
+    };
+    let source = Source {
+        session: text(json, "session")?.into(),
+        root_session: text(json, "root_session")?.into(),
+        parent_session: name("parent_session")?.map(SessionId::from),
+        depth: optional(json, "depth")?.unwrap_or_default(),
+        agent: optional::<Agent>(json, "agent")?.ok_or(ReadEventError::Envelope("agent"))?,
+        project_root: name("project_root")?,
+        cwd: name("cwd")?,
+        model: optional::<Model>(json, "model")?,
+        host: name("host")?,
+        traceparent: name("traceparent")?,
+    };
+    let envelope = Envelope {
+        id: id(json, "id")?,
+        time,
+        seq: optional(json, "seq")?.unwrap_or_default(),
+        source: Arc::new(source),
+        cause,
+        turn: optional(json, "turn")?,
+        extra: json.get("extra").and_then(Value::as_object).map(|extra| Arc::new(extra.clone())),
+    };
+    let payload = json.get("payload").and_then(Value::as_object).cloned();
+    let payload = (point.decode)(point, payload.ok_or(ReadEventError::Envelope("payload"))?)?;
+    Ok(AnyEvent::new(envelope, payload))
+}

@@ -1,0 +1,271 @@
+//! What has to survive the process: one record for each thing that a job goes through, versioned.
+//!
+//! A record is JSON behind a byte for its kind. The event in it is JSON in any case, with its numbers as they were; a
+//! person can read the file with what the machine has; and next to a sync of the disk the rest costs nothing. Every
+//! record bears the version of the format: a reader that knows an older one only says so and goes on.
+
+use std::sync::Arc;
+
+use lineside_core::EventId;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::machine::job::{Attempt, AttemptEnd, AutomationId, Fence, JobId, Settled};
+use crate::moment::Moment;
+use crate::report::Handover;
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+
+/// One thing that a job has gone through.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Record<E> {
+    /// An event is held.
+    Held {
+        /// The job that it is held for.
+        job: JobId,
+        /// Its automation.
+        automation: AutomationId,
+        /// The key under which it is held.
+        window: Arc<str>,
+        /// The event.
+        event: E,
+        /// When.
+        at: Moment,
+    },
+    /// A job is accepted: it will run. What was held for it is in its event.
+    Accepted {
+        /// The job.
+        job: JobId,
+        /// Its automation.
+        automation: AutomationId,
+        /// What its events came to.
+        event: E,
+        /// Its events, if there are more than one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ids: Vec<EventId>,
+        /// Its concurrency key.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Arc<str>>,
+        /// The key of its rate.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate: Option<Arc<str>>,
+        /// When.
+        at: Moment,
+    },
+    /// A job has the events of another one as well, which is over.
+    Merged {
+        /// The job.
+        into: JobId,
+        /// The other one.
+        from: JobId,
+        /// What all its events came to.
+        event: E,
+        /// Its events.
+        ids: Vec<EventId>,
+        /// When.
+        at: Moment,
+    },
+    /// An attempt begins; it counts from here on.
+    Started {
+        /// The job.
+        job: JobId,
+        /// Tells the attempt from all others.
+        fence: Fence,
+        /// When.
+        at: Moment,
+    },
+    /// An attempt has ended.
+    Ended {
+        /// The job.
+        job: JobId,
+        /// Which attempt.
+        fence: Fence,
+        /// When.
+        at: Moment,
+        /// How.
+        end: AttemptEnd,
+        /// When the next one is, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        again: Option<Moment>,
+    },
+    /// How a job ends is decided: done, dead, or cancelled.
+    Settled {
+        /// The job.
+        job: JobId,
+        /// When.
+        at: Moment,
+        /// How.
+        settled: Settled,
+        /// What it has for somebody.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hand_over: Option<Handover>,
+    },
+    /// What a job had for somebody was handed over.
+    Delivered {
+        /// The job.
+        job: JobId,
+        /// When.
+        at: Moment,
+    },
+    /// A person has taken a dead job up again.
+    Revived {
+        /// The job.
+        job: JobId,
+        /// When.
+        at: Moment,
+    },
+    /// A dead job was thrown away.
+    Forgotten {
+        /// The job.
+        job: JobId,
+    },
+    /// Of a snapshot: a job that was accepted, as it was.
+    Job {
+        /// The job.
+        job: JobId,
+        /// Its automation.
+        automation: AutomationId,
+        /// What its events came to.
+        event: E,
+        /// Its events, if there are more than one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ids: Vec<EventId>,
+        /// Its concurrency key.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Arc<str>>,
+        /// The key of its rate.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate: Option<Arc<str>>,
+        /// When it was accepted.
+        at: Moment,
+        /// Its attempts.
+        attempts: Vec<Attempt>,
+        /// How many of them do not count any more.
+        spent: u32,
+        /// When the next attempt is.
+        again: Option<Moment>,
+        /// How it has ended, and what is still to be handed over.
+        settled: Option<(Settled, Option<Handover>, Moment)>,
+    },
+    /// Of a snapshot: the last starts of a rate.
+    Starts {
+        /// The automation.
+        automation: AutomationId,
+        /// The key of the rate.
+        rate: Arc<str>,
+        /// The starts, oldest first.
+        starts: Vec<Moment>,
+    },
+    /// Of a snapshot: events that an automation has had, oldest first.
+    Seen {
+        /// The automation.
+        automation: AutomationId,
+        /// The events.
+        ids: Vec<EventId>,
+    },
+    /// Of a snapshot: the last numbers that were given.
+    Numbers {
+        /// Of jobs.
+        job: JobId,
+        /// Of runs.
+        fence: Fence,
+    },
+}
+
+/// A record as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What is recorded, so that a reader may leave out what it does not want.
+    pub kind: u8,
+    /// The record.
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Versioned<R> {
+    v: u32,
+    record: R,
+}
+
+#[derive(Deserialize)]
+struct VersionOnly {
+    v: u32,
+}
+
+impl<E> Record<E> {
+    /// The byte for what is recorded. It never changes and is never used again for something else.
+    #[must_use]
+    pub fn kind(&self) -> u8 {
+        match self {
+            Self::Held { .. } => 1,
+            Self::Accepted { .. } => 2,
+            Self::Merged { .. } => 3,
+            Self::Started { .. } => 4,
+            Self::Ended { .. } => 5,
+            Self::Settled { .. } => 6,
+            Self::Delivered { .. } => 7,
+            Self::Revived { .. } => 8,
+            Self::Forgotten { .. } => 9,
+            Self::Job { .. } => 10,
+            Self::Starts { .. } => 11,
+            Self::Seen { .. } => 12,
+            Self::Numbers { .. } => 13,
+        }
+    }
+}
+
+/// Why a record cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// Its event cannot be written as JSON.
+    #[error("the record cannot be written")]
+    Write(#[source] serde_json::Error),
+    /// It is not a record.
+    #[error("entry {kind} is not a record")]
+    Read {
+        /// The kind that it says it is.
+        kind: u8,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// A newer version of the format.
+    #[error("entry {kind} is of version {version}, and this programme reads up to {VERSION}")]
+    Version {
+        /// The kind.
+        kind: u8,
+        /// The version.
+        version: u32,
+    },
+}
+
+impl<E: Serialize> Record<E> {
+    /// The record as it is kept.
+    ///
+    /// # Errors
+    /// Its event cannot be written as JSON.
+    pub fn write(&self) -> Result<Entry, RecordError> {
+        let versioned = Versioned { v: VERSION, record: self };
+        let bytes = serde_json::to_vec(&versioned).map_err(RecordError::Write)?;
+        Ok(Entry { kind: self.kind(), bytes })
+    }
+}
+
+impl<E: DeserializeOwned> Record<E> {
+    /// The record of an entry.
+    ///
+    /// # Errors
+    /// It is of a newer version, or not a record. It never panics, whatever the bytes are.
+    pub fn read(entry: &Entry) -> Result<Self, RecordError> {
+        let kind = entry.kind;
+        let unreadable = |source| RecordError::Read { kind, source };
+        let VersionOnly { v: version } = serde_json::from_slice(&entry.bytes).map_err(unreadable)?;
+        if version != VERSION {
+            return Err(RecordError::Version { kind, version });
+        }
+        let versioned: Versioned<Self> = serde_json::from_slice(&entry.bytes).map_err(unreadable)?;
+        Ok(versioned.record)
+    }
+}

@@ -1,0 +1,203 @@
+//! What a run found, and how much of it goes to the agent's context.
+
+use serde::{Deserialize, Serialize};
+
+/// What a run that came to its end has found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// One line.
+    pub summary: String,
+    /// Everything there is to say beyond that.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    /// Whether what it looked at is in order.
+    pub found: Found,
+}
+
+/// Whether what a run looked at is in order. That it is not is a result, and no reason to try again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Found {
+    /// It is.
+    Success,
+    /// It is not: tests fail, a linter complains.
+    Failure,
+}
+
+impl Report {
+    /// All is well.
+    pub fn success(summary: impl Into<String>) -> Self {
+        Self { summary: summary.into(), body: String::new(), found: Found::Success }
+    }
+
+    /// Something is not in order.
+    pub fn failed(summary: impl Into<String>) -> Self {
+        Self { summary: summary.into(), body: String::new(), found: Found::Failure }
+    }
+
+    /// Everything there is to say beyond the summary.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<String>) -> Self {
+        self.body = body.into();
+        self
+    }
+}
+
+/// What becomes of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResultRule {
+    /// When it goes where.
+    pub when: ResultWhen,
+    /// How much of it.
+    pub format: Format,
+    /// At most so many lines of the body; what is left out is said.
+    pub lines: usize,
+    /// At most so many bytes in all.
+    pub bytes: usize,
+}
+
+/// When a report goes where.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ResultWhen {
+    /// Nobody is told.
+    Ignore,
+    /// The user is told.
+    Notify,
+    /// It goes to the context if something is not in order, or if all attempts have failed.
+    #[default]
+    AppendOnFailure,
+    /// It goes to the context.
+    AppendAlways,
+}
+
+/// How much of a report is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Its summary.
+    Summary,
+    /// Its summary and the end of its body, where most programmes put what matters.
+    #[default]
+    Tail,
+    /// Its summary and its body from the beginning.
+    Full,
+}
+
+impl Default for ResultRule {
+    /// The end of what is not in order, 50 lines and 8 KiB: a page, which is what a model reads at a glance.
+    fn default() -> Self {
+        Self { when: ResultWhen::default(), format: Format::default(), lines: 50, bytes: 8 << 10 }
+    }
+}
+
+/// Where a text goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Handover {
+    /// To the agent's context.
+    Append(String),
+    /// To the user.
+    Notify(String),
+}
+
+impl ResultRule {
+    /// Where the text of a report goes, if anywhere.
+    #[must_use]
+    pub fn hand_over(&self, report: &Report) -> Option<Handover> {
+        match (self.when, report.found) {
+            (ResultWhen::Ignore, _) | (ResultWhen::AppendOnFailure, Found::Success) => None,
+            (ResultWhen::Notify, _) => Some(Handover::Notify(self.text(report))),
+            (ResultWhen::AppendAlways, _) | (ResultWhen::AppendOnFailure, Found::Failure) => {
+                Some(Handover::Append(self.text(report)))
+            }
+        }
+    }
+
+    /// The text of a report within the limits.
+    #[must_use]
+    pub fn text(&self, report: &Report) -> String {
+        let mut text = first_bytes(&report.summary, self.bytes).to_owned();
+        let body = report.body.trim_end();
+        if self.format == Format::Summary || body.is_empty() {
+            return text;
+        }
+        let room = self.bytes.saturating_sub(text.len());
+        let all = body.lines().count();
+        let cut = |kept: usize| format!("\n… {} of {all} lines left out", all - kept);
+        let spare = room.saturating_sub(cut(0).len());
+        let whole = all <= self.lines && body.len() < room;
+        let limit = if whole { room } else { spare };
+        let mut kept: Vec<&str> = Vec::new();
+        let mut used = 0;
+        let mut take = |line: &'_ str| {
+            used += line.len() + 1;
+            used <= limit
+        };
+        match self.format {
+            Format::Full => kept.extend(body.lines().take(self.lines).take_while(|line| take(line))),
+            Format::Tail | Format::Summary => {
+                kept.extend(body.lines().rev().take(self.lines).take_while(|line| take(line)));
+                kept.reverse();
+            }
+        }
+        let marker = (kept.len() < all).then(|| cut(kept.len())).filter(|marker| marker.len() <= room);
+        if self.format == Format::Tail {
+            text.push_str(marker.as_deref().unwrap_or_default());
+        }
+        for line in &kept {
+            text.push('\n');
+            text.push_str(line);
+        }
+        if self.format == Format::Full {
+            text.push_str(marker.as_deref().unwrap_or_default());
+        }
+        text
+    }
+}
+
+fn first_bytes(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or_default()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(format: Format, lines: usize, bytes: usize) -> ResultRule {
+        ResultRule { format, lines, bytes, ..ResultRule::default() }
+    }
+
+    #[test]
+    fn the_tail_says_what_it_leaves_out() {
+        let report = Report::failed("2 errors").body("a\nb\nc\nd\n");
+        assert_eq!(rule(Format::Tail, 2, 100).text(&report), "2 errors\n… 2 of 4 lines left out\nc\nd");
+        assert_eq!(rule(Format::Full, 2, 100).text(&report), "2 errors\na\nb\n… 2 of 4 lines left out");
+        assert_eq!(rule(Format::Summary, 2, 100).text(&report), "2 errors");
+        assert_eq!(rule(Format::Tail, 4, 100).text(&report), "2 errors\na\nb\nc\nd");
+    }
+
+    #[test]
+    fn no_text_is_longer_than_its_bytes() {
+        let report = Report::failed("zwölf Fehler").body("äöü äöü äöü\n".repeat(50));
+        for format in [Format::Summary, Format::Tail, Format::Full] {
+            for bytes in 0..200 {
+                let text = rule(format, 10, bytes).text(&report);
+                assert!(text.len() <= bytes, "{format:?} {bytes} {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn success_goes_to_the_context_only_when_asked_for() {
+        let (good, bad) = (Report::success("ok"), Report::failed("no"));
+        let rule = |when| ResultRule { when, ..ResultRule::default() };
+        assert_eq!(rule(ResultWhen::AppendOnFailure).hand_over(&good), None);
+        assert_eq!(
+            rule(ResultWhen::AppendOnFailure).hand_over(&bad),
+            Some(Handover::Append("no".to_owned()))
+        );
+        assert_eq!(rule(ResultWhen::AppendAlways).hand_over(&good), Some(Handover::Append("ok".to_owned())));
+        assert_eq!(rule(ResultWhen::Notify).hand_over(&good), Some(Handover::Notify("ok".to_owned())));
+        assert_eq!(rule(ResultWhen::Ignore).hand_over(&bad), None);
+    }
+}

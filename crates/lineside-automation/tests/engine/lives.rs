@@ -1,0 +1,102 @@
+//! Automations whose records are kept: what one life of the process accepted, the next one runs.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lineside_automation::machine::Bounds;
+use lineside_automation::record::Entry;
+use lineside_automation::{
+    Acknowledged, Automate, Automations, Durability, JobId, Records, Report, Retry, Unavailable,
+};
+use lineside_bus::interceptor::BoxFuture;
+use lineside_bus::{Bus, JobNews, Session};
+use lineside_core::flow::Debounce;
+use lineside_points::AfterToolBatch;
+
+use crate::{changed, millis, news, rest};
+
+/// Keeps entries, as a journal on a disk would; it can break.
+#[derive(Clone, Default)]
+pub(crate) struct Disk {
+    entries: Arc<Mutex<Vec<Entry>>>,
+    broken: Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Records for Disk {
+    fn append(&self, records: Vec<Entry>) -> BoxFuture<Result<Acknowledged, Unavailable>> {
+        let disk = self.clone();
+        Box::pin(async move {
+            tokio::time::sleep(millis(1)).await;
+            if disk.broken.load(Ordering::SeqCst) {
+                return Err(Unavailable { why: "no space".to_owned() });
+            }
+            disk.entries.lock().unwrap().extend(records);
+            Ok(Acknowledged { durability: Durability::Disk })
+        })
+    }
+}
+
+/// A life of the process: a bus with an automation that never ends in the first one.
+async fn life(disk: &Disk, ends: bool) -> (Bus, Session, Automations) {
+    let bus = Bus::new();
+    let earlier = disk.entries.lock().unwrap().clone();
+    let (automations, recovered) =
+        Automations::open(&bus, Bounds::default(), Arc::new(disk.clone()), earlier).unwrap();
+    assert!(recovered.unreadable.is_empty() && recovered.misfits.is_empty(), "{recovered:?}");
+    let session = bus.session("s1").project_root("/p").open().await.unwrap();
+    session
+        .automate::<AfterToolBatch>("lint")
+        .debounce(Debounce::quiet(millis(20)))
+        .retry(Retry::constant(3, millis(5)))
+        .run(move |batch, _cx| async move {
+            if !ends {
+                std::future::pending::<()>().await;
+            }
+            let paths: Vec<_> = batch.changed_files.iter().map(|file| file.path.clone()).collect();
+            Ok(Report::failed(format!("{} of turn {:?}", paths.join(" "), batch.envelope().turn)))
+        })
+        .unwrap();
+    (bus, session, automations)
+}
+
+#[tokio::test(start_paused = true)]
+async fn law_09_what_was_accepted_in_one_life_runs_in_the_next() {
+    let disk = Disk::default();
+    {
+        let (_bus, session, automations) = life(&disk, false).await;
+        drop(session.publish(changed("a")).await.unwrap());
+        drop(session.event(changed("b")).turn(7).publish().await.unwrap());
+        assert_eq!(automations.kept().await, Ok(Durability::Disk));
+        tokio::time::sleep(millis(100)).await;
+        assert_eq!(automations.jobs().why(JobId(1)).unwrap().to_string(), "runs, attempt 1");
+        // One more is held when the process is killed.
+        drop(session.publish(changed("c")).await.unwrap());
+        automations.kept().await.unwrap();
+    }
+    let (_bus, session, automations) = life(&disk, true).await;
+    rest(&automations).await;
+    let delivery = session.collect().ready();
+    let texts: Vec<_> = delivery.messages().iter().map(|message| &*message.text).collect();
+    assert_eq!(texts, ["a b of turn Some(7)", "c of turn None"]);
+    let shown = automations.jobs().show(JobId(1)).unwrap();
+    assert_eq!(shown.attempts.len(), 2, "the run that was killed counts");
+    assert_eq!(shown.attempts[0].ended, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn w04_when_records_are_not_kept_nothing_is_accepted_and_nothing_starts() {
+    let disk = Disk::default();
+    let (bus, session, automations) = life(&disk, true).await;
+    automations.kept().await.unwrap();
+    disk.broken.store(true, Ordering::SeqCst);
+    let mut signals = bus.signals();
+    drop(session.publish(changed("a")).await.unwrap());
+    assert!(automations.kept().await.unwrap_err().to_string().contains("no space"));
+    drop(session.publish(changed("b")).await.unwrap());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let news = news(&mut signals);
+    assert!(matches!(&news[..], [JobNews::Refused(why)] if why.contains("no space")), "{news:?}");
+    assert_eq!(automations.jobs().refused_so_far(), 1);
+    session.close().await;
+}

@@ -1,0 +1,8 @@
+//! The machine against a reference in virtual time, and the laws that it keeps whatever happens.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod world;
+mod reference;
+mod play;
+mod laws;
+mod restart;

@@ -1,0 +1,144 @@
+//! Laws 9, 10 and 11, in virtual time. What is kept across a life is kept by a double of a journal.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use lineside::automation::jobs::{Which, WhichState};
+use lineside::automation::machine::{Bounds, Standing};
+use lineside::automation::record::Entry;
+use lineside::automation::{Acknowledged, Automations, Durability, JobId, Records, Unavailable};
+use lineside::bus::interceptor::BoxFuture;
+use lineside::core::{Failure, FailureKind};
+use lineside::prelude::*;
+use tokio::time::Instant;
+
+fn changed(path: &str) -> AfterToolBatch {
+    AfterToolBatch::new(Vec::new(), vec![ChangedFile { path: path.to_owned(), ..ChangedFile::default() }])
+}
+
+/// Waits until no job is under way.
+async fn rest(automations: &Automations) {
+    let live = Which { state: WhichState::Live, ..Which::default() };
+    while !automations.jobs().list(&live).is_empty() {
+        tokio::time::sleep(millis(1)).await;
+    }
+}
+
+/// Entries that outlive a bus.
+#[derive(Clone, Default)]
+struct Shelf(Arc<Mutex<Vec<Entry>>>);
+
+impl Records for Shelf {
+    fn append(&self, records: Vec<Entry>) -> BoxFuture<Result<Acknowledged, Unavailable>> {
+        self.0.lock().unwrap().extend(records);
+        Box::pin(std::future::ready(Ok(Acknowledged { durability: Durability::Process })))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_accepted_automation_runs() {
+    let shelf = Shelf::default();
+    // Each life runs the job once and is over before that ends; the last one lives long enough.
+    for life in 1..=4_u32 {
+        let bus = Bus::new();
+        let earlier = shelf.0.lock().unwrap().clone();
+        let (automations, _) =
+            Automations::open(&bus, Bounds::default(), Arc::new(shelf.clone()), earlier).unwrap();
+        let session = bus.session("s").open().await.unwrap();
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&runs);
+        session
+            .automate::<AfterToolBatch>("poison")
+            .retry(Retry::constant(3, millis(10)))
+            .run(move |_, _| {
+                counted.fetch_add(1, Ordering::SeqCst);
+                async {
+                    std::future::pending::<()>().await;
+                    Err(Failure::new(FailureKind::Error, "never said"))
+                }
+            })
+            .unwrap();
+        if life == 1 {
+            drop(session.publish(changed("a")).await.unwrap());
+            assert_eq!(
+                automations.kept().await,
+                Ok(Durability::Process),
+                "acceptance says how durable it is"
+            );
+        }
+        tokio::time::sleep(millis(100)).await;
+        // At least once, at most its attempts; then it rests in the dead letters, with its history.
+        assert_eq!(runs.load(Ordering::SeqCst), usize::from(life <= 3), "life {life}");
+        let shown = automations.jobs().show(JobId(1)).unwrap();
+        assert_eq!(shown.attempts.len(), life.min(3) as usize);
+        assert_eq!(matches!(shown.standing, Standing::Settled { .. }), life == 4);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_concurrency_key_means_one_at_a_time() {
+    let bus = Bus::new();
+    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let order: Arc<Mutex<Vec<String>>> = Arc::default();
+    for name in ["lint", "test"] {
+        let (running, most, order) = (Arc::clone(&running), Arc::clone(&most), Arc::clone(&order));
+        let attempts = AtomicUsize::new(0);
+        bus.automate::<AfterToolBatch>(name)
+            .concurrency("{project_root}")
+            .retry(Retry::constant(2, millis(5)))
+            .run(move |batch, _| {
+                let (running, most, order) = (Arc::clone(&running), Arc::clone(&most), Arc::clone(&order));
+                let fails = attempts.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
+                async move {
+                    most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    tokio::time::sleep(millis(10)).await;
+                    running.fetch_sub(1, Ordering::SeqCst);
+                    if fails {
+                        return Err(Failure::new(FailureKind::Error, "once more"));
+                    }
+                    order.lock().unwrap().push(format!("{name} {}", batch.changed_files[0].path));
+                    Ok(Report::success("ok"))
+                }
+            })
+            .unwrap();
+    }
+    for number in 0..4 {
+        let session = bus.session(format!("s{number}")).project_root("/p").open().await.unwrap();
+        drop(session.publish(changed(&number.to_string())).await.unwrap());
+    }
+    rest(&Automations::of(&bus).unwrap()).await;
+    assert_eq!(most.load(Ordering::SeqCst), 1, "across automations, sessions and attempts");
+    let expected = ["lint 0", "test 0", "lint 1", "test 1", "lint 2", "test 2", "lint 3", "test 3"];
+    assert_eq!(*order.lock().unwrap(), expected, "and in order");
+}
+
+#[tokio::test(start_paused = true)]
+async fn debounce_keeps_the_last_event() {
+    let (_bus, session) = crate::session().await;
+    let began = Instant::now();
+    /// When, for which files, and for which turn.
+    type Ran = (u128, Vec<String>, Option<u64>);
+    let runs: Arc<Mutex<Vec<Ran>>> = Arc::default();
+    let told = Arc::clone(&runs);
+    let automation = session
+        .automate::<AfterToolBatch>("lint")
+        .debounce(Debounce::quiet(millis(300)).at_most(secs(1)))
+        .run(move |batch, _| {
+            let paths = batch.changed_files.iter().map(|file| file.path.clone()).collect();
+            told.lock().unwrap().push((began.elapsed().as_millis(), paths, batch.envelope().turn));
+            async { Ok(Report::success("ok")) }
+        })
+        .unwrap();
+    // One every 200 ms, which is never quiet for 300 ms: the longest wait ends the burst.
+    for turn in 0..6 {
+        drop(session.event(changed(&format!("{}.rs", turn % 3))).turn(turn).publish().await.unwrap());
+        tokio::time::sleep(millis(200)).await;
+    }
+    rest(automation.automations()).await;
+    let paths = |names: &[&str]| names.iter().map(|name| format!("{name}.rs")).collect::<Vec<_>>();
+    assert_eq!(
+        *runs.lock().unwrap(),
+        [(1000, paths(&["2", "0", "1"]), Some(4)), (1300, paths(&["2"]), Some(5))],
+        "the last event, with the files of all, each once"
+    );
+}
