@@ -288,7 +288,8 @@ impl<E: Occurrence> Machine<E> {
             Input::Unregistered(id) => self.unregister(&id),
             Input::Offered(id, event) => self.offer(&id, event),
             Input::Cancelling(id, event) => self.cancel_key(&id, &event),
-            Input::Tick => {}
+            // Whoever ticks has used up the time that was said, perhaps in place of a later one.
+            Input::Tick => self.timers.say_again(),
             Input::Ended(job, fence, ended) => self.ended(job, fence, ended),
             Input::Delivered(job) => self.delivered(job),
             Input::Release(session) => self.release(&session),

@@ -39,6 +39,11 @@ impl Timers {
         self.heap.pop().map(|Reverse((_, timer))| timer)
     }
 
+    /// Has the time of the first one said again, even if it was said.
+    pub(super) fn say_again(&mut self) {
+        self.announced = None;
+    }
+
     /// The time of the first one, if it is another than was said last.
     pub(super) fn announce(&mut self) -> Option<Moment> {
         let next = self.heap.peek().map(|Reverse((at, _))| *at);

@@ -308,3 +308,19 @@ fn a_failure_is_kept_with_how_it_failed() {
     assert!(matches!(shown.standing, Standing::Settled { settled: Settled::Dead(dead), .. } if dead == why));
     assert_eq!(shown.attempts.len(), 1);
 }
+
+#[test]
+fn a_tick_says_the_next_time_again_whatever_was_said_before() {
+    let pace = Debounce::quiet(millis(100));
+    let rules = [rules(&Control { debounce: Some(pace), ..Control::default() })];
+    let mut machine = Machine::new(Bounds::default());
+    drop(machine.step(Moment::millis(0), Input::Registered(name(0), Arc::clone(&rules[0]))));
+    let said = machine.step(Moment::millis(1), Input::Offered(name(0), Ev::new(1, 0, 0)));
+    let due = |effects: &[Effect<Ev>]| {
+        effects.iter().find_map(|effect| if let Effect::WakeAt(at) = effect { Some(*at) } else { None })
+    };
+    assert_eq!(due(&said), Some(Moment::millis(101)));
+    // Whoever ticks has forgotten it, because he was woken for an earlier time that somebody else has dealt with.
+    let said = machine.step(Moment::millis(2), Input::Tick);
+    assert_eq!(due(&said), Some(Moment::millis(101)));
+}
