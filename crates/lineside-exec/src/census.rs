@@ -2,7 +2,8 @@
 //!
 //! Everything here may be out of date when it is read. Whose a process is, and what follows, is for others.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 
 /// The flag of a thread of the kernel among the flags of a process.
 const KERNEL: u64 = 0x0020_0000;
@@ -27,8 +28,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// What there is to know of a process; nothing when there is none of this number.
     pub(crate) fn of(pid: i32) -> Option<Self> {
-        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        Self::read(&String::from_utf8_lossy(&stat))
+        Self::read(&short(&format!("/proc/{pid}/stat"))?)
     }
 
     /// Reads a line of `/proc/<pid>/stat`.
@@ -59,7 +59,15 @@ pub(crate) fn everybody() -> Option<impl Iterator<Item = i32>> {
 /// The number that was given to a process or a thread last. Numbers are given in turn, from the start again after the
 /// greatest.
 pub(crate) fn newest() -> Option<i32> {
-    fs::read_to_string("/proc/loadavg").ok()?.split_ascii_whitespace().next_back()?.parse().ok()
+    short("/proc/loadavg")?.split_ascii_whitespace().next_back()?.parse().ok()
+}
+
+/// A file of `/proc` that is shorter than a page. The kernel gives such a one in one piece, and this is asked for at
+/// the end of every run.
+pub(crate) fn short(path: &str) -> Option<String> {
+    let mut page = [0; 4096];
+    let length = File::open(path).ok()?.read(&mut page).ok()?;
+    Some(String::from_utf8_lossy(page.get(..length)?).into_owned())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 //! What happens to those who wear one is [`crate::strays`]' business.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lineside_core::invocation::Leftovers;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
-use crate::census::Entry;
+use crate::census::{self, Entry};
 use crate::environment;
 
 /// The variable.
@@ -107,8 +107,7 @@ impl Mark {
 
     /// Whether this process, which may have exited, has its number.
     pub(crate) fn is_number_of(&self, pid: i32) -> bool {
-        let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
-        number(&limits) == Some(self.number)
+        census::short(&format!("/proc/{pid}/limits")).and_then(|limits| number(&limits)) == Some(self.number)
     }
 }
 
@@ -137,7 +136,8 @@ fn owner(mark: &[u8]) -> Option<(i32, u64)> {
 }
 
 fn worn_by(pid: i32, is_it: impl Fn(&[u8]) -> bool) -> Worn {
-    let mut environment = Vec::new();
+    // With room for the usual one, which is then read at once.
+    let mut environment = Vec::with_capacity(8 << 10);
     let Ok(file) = File::open(format!("/proc/{pid}/environ")) else {
         return Worn::No;
     };

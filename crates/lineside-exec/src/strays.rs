@@ -99,6 +99,10 @@ impl Search {
         let mut looked_at = None;
         for _ in 0..ROUNDS {
             let newest = census::newest();
+            // Nobody was started since the leader was; once it has exited, nobody of the run is there to start anybody.
+            if newest == Some(self.leader) && self.since.elapsed() < BRIEF {
+                return Found::default();
+            }
             let found = self.among(self.suspects(looked_at, newest));
             unclear |= found.unclear;
             if !found.strays.is_empty() || newest.is_none() || census::newest() == newest {

@@ -23,7 +23,7 @@ fn closed(ended: WorkerEnded) {
 fn a_shutdown_lets_the_calls_under_way_finish() {
     let room = Room::enter();
     let mut spec = spec(&room, &[("a", SLOW)]);
-    spec.bounds.shutdown = millis(1500);
+    spec.bounds.shutdown = millis(4000);
     room.block_on(async {
         let set = Set::start(spec).await;
         let (fast, slow) = (set.guard("a", json!({ "ms": 200 })), set.guard("a", json!({ "ms": 60_000 })));
