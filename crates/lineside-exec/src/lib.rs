@@ -6,10 +6,9 @@
 //! It is the only place that knows processes, signals, pipes and HTTP.
 //! It knows no event, no verdict and no format: what an exit code or an output means is the dialect's business.
 //!
-//! The modules stand in the order in which a run meets them: its environment, its files, its program, the start, the
-//! pipes, the watch for the exit, what holds the processes together (group, mark, cgroup), the tree that is ended, a run
-//! in progress, the guard that ends a run which
-//! was dropped, and the run as a whole. A post needs none of them.
+//! The modules stand in the order in which a run meets them: its turn, its environment, its files, its program, the start,
+//! the pipes, the watch for the exit, what holds the processes together (group, mark, cgroup), the tree that is ended, a
+//! run in progress, the guard that ends a run which was dropped, and the run as a whole. A post needs none of them.
 //!
 //! Linux only today: another system needs its own way to learn of an exit without reaping, and of the members of a
 //! process group; the public interface says nothing of either.
@@ -19,6 +18,8 @@
 compile_error!(
     "lineside-exec runs hooks on Linux only today: see `watch.rs` and `group.rs` for what is to be ported"
 );
+
+mod admission;
 
 mod environment;
 mod files;

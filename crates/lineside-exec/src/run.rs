@@ -9,6 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use lineside_core::invocation::{Captured, Ended, Exit, Invocation, Leaked, Leftovers};
 use tokio::time::Instant;
 
+use crate::admission::{Admission, TURN};
 use crate::containment::Containment;
 use crate::files::Files;
 use crate::guard::{Guard, Reapers};
@@ -20,18 +21,33 @@ use crate::tree::{Status, Tree};
 /// Runs a hook; see [`crate::Runner::run`].
 ///
 /// Cancel safe: see [`Guard`].
-pub(crate) async fn run(invocation: &Invocation, containment: &Containment, reapers: &Reapers) -> Ended {
+pub(crate) async fn run(
+    invocation: &Invocation,
+    admission: &Admission,
+    containment: &Containment,
+    reapers: &Reapers,
+) -> Ended {
     let began = Instant::now();
     let limits = &invocation.limits;
     let deadline = after(began, limits.timeout);
 
+    let Some(turn) = admission.turn(deadline).await else {
+        let tried = began.elapsed();
+        return not_started(&StartHookError::Overloaded { starting: admission.most(), tried }, began);
+    };
     let mut guard = Guard::new(limits.ending, reapers);
     let running = match start(invocation, containment, deadline).await {
         Ok(running) => guard.over(running),
         Err(error) => return not_started(&error, began),
     };
 
-    let (exit, leaked) = match running.exited(deadline).await {
+    let first = running.exited(deadline.min(after(Instant::now(), TURN))).await;
+    drop(turn);
+    let first = match first {
+        First::Time => running.exited(deadline).await,
+        First::It => First::It,
+    };
+    let (exit, leaked) = match first {
         First::It => {
             let close = after(Instant::now(), limits.leak_grace);
             running.outputs_ended(close.min(deadline)).await;

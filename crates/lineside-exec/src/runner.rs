@@ -1,8 +1,10 @@
 //! The public face: runs commands.
 
 use lineside_core::invocation::{Ended, Invocation};
+use std::num::NonZeroUsize;
 use tokio_util::sync::CancellationToken;
 
+use crate::admission::Admission;
 use crate::background::Background;
 use crate::containment::Containment;
 use crate::guard::Reapers;
@@ -33,6 +35,7 @@ use crate::run;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Runner {
+    admission: Admission,
     containment: Containment,
     reapers: Reapers,
 }
@@ -48,7 +51,17 @@ impl Runner {
     #[must_use]
     pub fn contained(containment: Containment) -> Self {
         let [tasks, orphans] = [Background::new(), Background::new()];
-        Self { containment, reapers: Reapers { tasks, orphans, hurry: CancellationToken::new() } }
+        let reapers = Reapers { tasks, orphans, hurry: CancellationToken::new() };
+        Self { admission: Admission::default(), containment, reapers }
+    }
+
+    /// The same runner, with so many starts at once instead of eight for each processor.
+    ///
+    /// A start takes a turn, in the order of the calls, and gives it back when the process has exited or has run for
+    /// 100 ms. Waiting for a turn takes from the time of the run.
+    #[must_use]
+    pub fn starting_at_once(self, most: NonZeroUsize) -> Self {
+        Self { admission: Admission::of(most), ..self }
     }
 
     /// What keeps the processes of a run together.
@@ -72,7 +85,8 @@ impl Runner {
     ///   whether anything outlasted a leader that ended within the grace.
     /// - **Not started**: anything that the system refuses gives
     ///   [`Exit::NotStarted`](lineside_core::invocation::Exit::NotStarted) with a reason. A program that is open for
-    ///   writing is tried again for `busy_retry`, or until the deadline if that comes first.
+    ///   writing is tried again for `busy_retry`, or until the deadline if that comes first. So does a deadline that
+    ///   comes while it waits for its turn to start, because too many others are starting.
     ///
     /// A relative program, and a relative entry of `PATH`, are relative to the working directory of the hook.
     /// A hook that does not read its input has done nothing wrong; an empty input is `/dev/null`.
@@ -92,7 +106,8 @@ impl Runner {
     /// Outside a tokio runtime with I/O and time enabled.
     pub async fn run(&self, invocation: &Invocation) -> Ended {
         // The run bounds its own reads; a budget spent by a neighbour in the same task must not stop its clock.
-        tokio::task::unconstrained(run::run(invocation, &self.containment, &self.reapers)).await
+        tokio::task::unconstrained(run::run(invocation, &self.admission, &self.containment, &self.reapers))
+            .await
     }
 
     /// Waits until everything that belongs to dropped runs has ended.

@@ -25,6 +25,14 @@ mod diagnosis;
 /// Why a process could not be started.
 #[derive(Debug, Error)]
 pub(crate) enum StartHookError {
+    /// Its time was over before it was its turn.
+    #[error("overloaded: waited {tried:?} for a turn to start, of which there are {starting}")]
+    Overloaded {
+        /// How many may start at once.
+        starting: usize,
+        /// How long it waited.
+        tried: Duration,
+    },
     /// The argument vector has no first element.
     #[error("cannot run an empty argument vector")]
     NoProgram,

@@ -19,3 +19,4 @@ mod output;
 mod resources;
 mod start;
 mod suspension;
+mod turns;
