@@ -32,6 +32,7 @@ pub mod invocation;
 pub mod exchange;
 pub mod worker;
 pub mod json;
+pub mod redact;
 pub mod nearest;
 
 pub use amendment::{Amendment, Change};

@@ -1,0 +1,191 @@
+//! The two corpora of `tests/redaction`, and what has to be true of any text.
+
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use super::{Lines, REDACTED, redact, redact_head, redact_header, rules};
+
+const SECRETS: &str = include_str!("../../../../tests/redaction/secrets.txt");
+const NO_SECRETS: &str = include_str!("../../../../tests/redaction/no_secrets.txt");
+
+fn texts(corpus: &str) -> impl Iterator<Item = String> {
+    corpus.lines().filter(|line| !line.starts_with('#')).map(|line| line.replace('¦', "").replace('↵', "\n"))
+}
+
+/// A text, its secrets, and the text without them.
+fn canary(marked: &str) -> (String, Vec<String>, String) {
+    let (mut text, mut secrets, mut without) = (String::new(), Vec::new(), String::new());
+    let mut rest = marked;
+    while let Some((before, (secret, after))) =
+        rest.split_once('«').and_then(|(before, rest)| Some((before, rest.split_once('»')?)))
+    {
+        text.extend([before, secret]);
+        without.extend([before, REDACTED]);
+        secrets.push(secret.to_owned());
+        rest = after;
+    }
+    text.push_str(rest);
+    without.push_str(rest);
+    assert!(!secrets.is_empty(), "no secret in {marked}");
+    (text, secrets, without)
+}
+
+#[test]
+fn every_pattern_compiles() {
+    assert_eq!(rules::all().len(), rules::COUNT);
+}
+
+#[test]
+fn c04_every_secret_is_taken_out_and_what_is_around_it_stays() {
+    let wrong: Vec<_> = texts(SECRETS)
+        .map(|marked| canary(&marked))
+        .filter(|(text, _, without)| redact(text) != *without)
+        .map(|(text, ..)| redact(&text).into_owned())
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn c04_what_is_no_secret_stays_and_is_not_copied() {
+    let wrong: Vec<_> = texts(NO_SECRETS).filter(|text| redact(text) != *text).collect();
+    assert!(wrong.is_empty(), "{:#?}", wrong.iter().map(|text| redact(text)).collect::<Vec<_>>());
+    for text in texts(NO_SECRETS) {
+        assert!(matches!(redact(&text), Cow::Borrowed(_)), "{text}");
+    }
+}
+
+#[test]
+fn c04_secrets_are_found_in_the_middle_of_other_text_and_beside_each_other() {
+    // What runs to the end of its line or of the text would take the next text with it.
+    let all: Vec<_> = texts(SECRETS).map(|marked| canary(&marked)).collect();
+    let text: Vec<_> = all.iter().map(|(text, ..)| format!("{text}\n-----END PRIVATE KEY-----\n")).collect();
+    let redacted = redact(&text.concat()).into_owned();
+    for (_, secrets, _) in &all {
+        for secret in secrets {
+            assert!(!redacted.contains(secret), "{secret} in {redacted}");
+        }
+    }
+}
+
+#[test]
+fn a_head_is_cut_behind_the_redaction_and_never_through_a_secret() {
+    let key = ["gh", "p_abcdefghijklmnopqrstuvwxyz0123456789"].concat();
+    let text = format!("{}{key}{}", "x ".repeat(10), "y".repeat(100_000));
+    for most in 0..60 {
+        let head = redact_head(&text, most);
+        assert!(head.len() <= most);
+        assert!(!head.contains("gh"), "{head}");
+    }
+    assert_eq!(redact_head("äöü", 3), "ä");
+    assert_eq!(redact_head("short", 99), "short");
+}
+
+#[test]
+fn a_private_key_that_comes_line_by_line_is_hidden_to_its_end() {
+    let mut lines = Lines::default();
+    let kind = ["RSA PRI", "VATE KEY-----"].concat();
+    let text = format!("before\n[1] -----BEGIN {kind}\nMIIEpAIBAAKCAQEA\nhunter2\n-----END {kind}\nafter");
+    let redacted: Vec<_> = text.lines().map(|line| lines.redact(line).into_owned()).collect();
+    assert_eq!(redacted, ["before", "[1] [redacted]", REDACTED, REDACTED, REDACTED, "after"]);
+    let mut lines = Lines::default();
+    drop(lines.redact(&format!("-----BEGIN {kind}")));
+    let hidden = (0..1000).filter(|_| lines.redact("text") == REDACTED).count();
+    assert_eq!(hidden, 256, "a key without an end does not hide everything");
+}
+
+#[test]
+fn headers_are_known_by_their_names() {
+    for name in
+        ["Authorization", "cookie", "X-Api-Key", "X-Auth-Token", "Proxy-Authorization", "X-Hub-Signature"]
+    {
+        assert_eq!(redact_header(name, "hunter2"), REDACTED);
+    }
+    assert_eq!(redact_header("X-Event", "e1"), "e1");
+    assert_eq!(redact_header("X-Url", "https://me:hunter2@h"), "https://me:[redacted]@h");
+}
+
+/// Texts that make a pattern that tries again and again take hours.
+#[test]
+fn c04_ten_megabytes_take_time_by_their_length() {
+    const LENGTH: usize = 10 << 20;
+    for seed in [
+        "a",
+        "://a:",
+        "password",
+        "-----BEGIN PRIVATE KEY-----",
+        "Bearer ",
+        "\"password\": \"",
+        "eyJaaaaaaaa.",
+        "--a-",
+        "AAAAAAAAAAAAAAAA\n",
+        "token = ",
+    ] {
+        let text = seed.repeat(LENGTH / seed.len());
+        let began = Instant::now();
+        let redacted = redact(&text);
+        assert!(redacted.len() <= 2 * text.len() + REDACTED.len());
+        // A debug build on a busy machine takes seconds; trying again at each byte would take weeks.
+        assert!(began.elapsed() < Duration::from_secs(120), "{seed:?}: {:?}", began.elapsed());
+        eprintln!("{seed:?}: {:?}", began.elapsed());
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic_and_doing_it_twice_changes_nothing(
+        bytes in proptest::collection::vec(any::<u8>(), 0..400),
+        pieces in proptest::collection::vec(piece(), 0..12),
+    ) {
+        for text in [String::from_utf8_lossy(&bytes).into_owned(), pieces.concat()] {
+            let once = redact(&text).into_owned();
+            prop_assert_eq!(redact(&once), once.as_str(), "of {:?}", text);
+            for most in [0, 1, 7, 64] {
+                prop_assert!(redact_head(&text, most).len() <= most);
+            }
+            let mut lines = Lines::default();
+            for line in text.lines() {
+                drop(lines.redact(line));
+            }
+        }
+    }
+
+    #[test]
+    fn a_known_key_never_comes_through_whatever_is_around_it(before in "\\PC{0,40}", after in "\\PC{0,40}") {
+        let key = ["gh", "p_abcdefghijklmnopqrstuvwxyz0123456789"].concat();
+        let text = format!("{before} {key} {after}");
+        prop_assert!(!redact(&text).contains(&key));
+    }
+}
+
+/// Pieces of which secrets are made.
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-zA-Z0-9]{1,24}",
+        "[ \\t\\n\"'`\\\\\\[\\]:=@/?&;,.$-]{1,3}",
+        prop::sample::select(vec![
+            "password",
+            "token",
+            "Authorization",
+            "Cookie",
+            ": ",
+            "=",
+            "Bearer ",
+            "Basic ",
+            "://",
+            "@",
+            "sk-",
+            "ghp_",
+            "eyJ",
+            "-----BEGIN PRIVATE KEY-----",
+            "-----END PRIVATE KEY-----",
+            "[redacted]",
+            "--",
+            "api_key",
+            "\\\"",
+            "?key=",
+        ])
+        .prop_map(str::to_owned),
+    ]
+}
