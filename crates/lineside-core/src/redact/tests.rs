@@ -106,29 +106,29 @@ fn headers_are_known_by_their_names() {
     assert_eq!(redact_header("X-Url", "https://me:hunter2@h"), "https://me:[redacted]@h");
 }
 
-/// Texts that make a pattern that tries again and again take hours.
+/// Texts that make a pattern that tries again at each byte take weeks.
 #[test]
 fn c04_ten_megabytes_take_time_by_their_length() {
     const LENGTH: usize = 10 << 20;
-    for seed in [
-        "a",
-        "://a:",
-        "password",
-        "-----BEGIN PRIVATE KEY-----",
-        "Bearer ",
-        "\"password\": \"",
-        "eyJaaaaaaaa.",
-        "--a-",
-        "AAAAAAAAAAAAAAAA\n",
-        "token = ",
+    // All of them take their time in the same way; only one has to be long.
+    for (seed, length) in [
+        ("a", LENGTH),
+        ("://a:", 1 << 20),
+        ("password", 1 << 20),
+        ("-----BEGIN PRIVATE KEY-----", 1 << 20),
+        ("Bearer ", 1 << 20),
+        ("\"password\": \"", 1 << 20),
+        ("eyJaaaaaaaa.", 1 << 20),
+        ("--a-", 1 << 20),
+        ("AAAAAAAAAAAAAAAA\n", 1 << 20),
+        ("token = ", 1 << 20),
     ] {
-        let text = seed.repeat(LENGTH / seed.len());
+        let text = seed.repeat(length / seed.len());
         let began = Instant::now();
         let redacted = redact(&text);
-        assert!(redacted.len() <= 2 * text.len() + REDACTED.len());
-        // A debug build on a busy machine takes seconds; trying again at each byte would take weeks.
-        assert!(began.elapsed() < Duration::from_secs(120), "{seed:?}: {:?}", began.elapsed());
-        eprintln!("{seed:?}: {:?}", began.elapsed());
+        assert!(redacted.len() <= 2 * text.len());
+        // Seconds in a debug build on a busy machine.
+        assert!(began.elapsed() < Duration::from_secs(60), "{seed:?}: {:?}", began.elapsed());
     }
 }
 
