@@ -64,13 +64,12 @@ impl Target {
             return Err(wrong("a name and password have no place in it"));
         }
         let host = host(authority.host()).map_err(wrong)?;
-        let port = match authority.port() {
-            Some(port) => {
-                port.as_str().parse().ok().filter(|port| *port != 0).ok_or_else(|| wrong("no such port"))?
-            }
-            None if authority.as_str().ends_with(':') => return Err(wrong("no such port")),
-            None if tls => 443,
-            None => 80,
+        let port = match authority.as_str().strip_prefix(authority.host()) {
+            Some("") if tls => 443,
+            Some("") => 80,
+            // The port that `http` reads is absent when it is none.
+            Some(_) => authority.port_u16().filter(|port| *port != 0).ok_or_else(|| wrong("no such port"))?,
+            None => return Err(wrong("its host is no name")),
         };
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
