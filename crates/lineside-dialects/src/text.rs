@@ -1,6 +1,7 @@
 //! Texts that are cut, texts that are put into one line, and what a command has printed.
 
 use lineside_core::invocation::Captured;
+use lineside_core::redact::redact_head;
 
 /// Stands at the end of a text that was cut.
 pub const TRUNCATED: &str = "… [truncated]";
@@ -42,14 +43,19 @@ pub fn printed(stream: &Captured) -> String {
     text.strip_prefix('\u{feff}').unwrap_or(text).trim().to_owned()
 }
 
-/// A failure's detail with what was printed on standard error, if anything was, 2048 bytes of it at most.
+/// A failure's detail with what was printed on standard error, if anything was, 2048 bytes of it at most and no secret.
 #[must_use]
 pub fn with_stderr(detail: &str, stderr: &Captured) -> String {
-    let stderr = stderr.trimmed_text();
+    with_text_of_stderr(detail, &stderr.trimmed_text())
+}
+
+/// The same for what was decoded and trimmed before.
+#[must_use]
+pub fn with_text_of_stderr(detail: &str, stderr: &str) -> String {
     if stderr.is_empty() {
         detail.to_owned()
     } else {
-        format!("{detail} (stderr: {})", first_bytes(&stderr, 2048))
+        format!("{detail} (stderr: {})", redact_head(stderr, 2048))
     }
 }
 

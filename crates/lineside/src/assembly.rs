@@ -174,6 +174,7 @@ impl Assembly {
         let report = self.bus.drain(limit).await;
         self.workers.end().await;
         self.outside.runner.drain().await;
+        self.outside.http.drain();
         report
     }
 }

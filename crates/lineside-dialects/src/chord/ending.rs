@@ -5,10 +5,7 @@ use lineside_core::invocation::{Captured, Ended, Exit};
 use lineside_core::{Failure, FailureKind};
 
 use super::output::ReadOutputError;
-use crate::text::first_bytes;
-
-/// How much of standard error a failure tells, in bytes.
-const TOLD: usize = 2048;
+use crate::text::with_stderr;
 
 /// Whether it exited with 0 in time.
 ///
@@ -35,11 +32,7 @@ pub(super) fn unreadable(error: &ReadOutputError, ended: &Ended) -> Failure {
 }
 
 fn failure(kind: FailureKind, detail: String, stderr: &Captured) -> Failure {
-    let stderr = stderr.trimmed_text();
-    if stderr.is_empty() {
-        return Failure::new(kind, detail);
-    }
-    Failure::new(kind, format!("{detail} (stderr: {})", first_bytes(&stderr, TOLD)))
+    Failure::new(kind, with_stderr(&detail, stderr))
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! The judge that `llm` hooks ask: a request and how its answer is read (JC-41 to JC-44).
 
+use std::fmt;
 use std::time::Duration;
 
-use lineside_core::exchange::{Post, Posted};
+use lineside_core::exchange::{Addresses, Post, Posted};
 use lineside_core::failure::seconds;
 use lineside_core::invocation::Captured;
+use lineside_core::redact::{redact, redact_head};
 use lineside_core::{Answer, Failure, FailureKind};
 use serde_json::{Value, json};
 
@@ -12,7 +14,6 @@ use super::effects;
 use super::events::Event;
 use super::output::{self, ReadOutputError};
 use crate::dialect::Places;
-use crate::text::first_bytes;
 
 const SYSTEM: &str = "You are a hook. Answer with one JSON object and nothing else.";
 
@@ -32,12 +33,21 @@ const LONGEST: usize = 10_485_760;
 const TOLD: usize = 200;
 
 /// An endpoint that speaks the chat completions protocol.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct Judge {
     url: String,
     /// Absent when only hooks that name their own can ask.
     model: Option<String>,
     key: Option<String>,
+}
+
+impl fmt::Debug for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Judge")
+            .field("url", &redact(&self.url))
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Judge {
@@ -74,6 +84,8 @@ impl Judge {
             self.key.as_ref().map(|key| ("Authorization".to_owned(), format!("Bearer {key}")));
         Post {
             url: self.url.clone(),
+            // Nobody but the user and the embedding program sets its environment.
+            addresses: Addresses::Any,
             headers: authorization.into_iter().collect(),
             body: body.to_string().into_bytes(),
             timeout,
@@ -92,12 +104,16 @@ pub(super) fn read(event: &Event, posted: &Posted) -> Result<Answer, Failure> {
         }
         Posted::Answered { status, body, .. } => {
             let body = crate::text::in_one_line(&body.trimmed_text());
-            let body = first_bytes(&body, TOLD);
+            let body = redact_head(&body, TOLD);
             failed(if body.is_empty() {
                 format!("status {status}")
             } else {
                 format!("status {status}: {body}")
             })
+        }
+        Posted::Redirected { status, to: None } => failed(format!("status {status}")),
+        Posted::Redirected { status, to: Some(to) } => {
+            failed(format!("status {status}, which points to {to}"))
         }
         Posted::TimedOut { after } => {
             Err(Failure::new(FailureKind::Timeout, format!("timed out after {} s", seconds(*after))))

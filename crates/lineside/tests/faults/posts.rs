@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside::core::exchange::{Post, Posted};
+use lineside::core::exchange::{Addresses, Post, Posted};
 use lineside::core::hook::Hook;
 use lineside::core::json::read_strict;
 use lineside::core::{Answer, AnyEvent, Failure, FailureKind, OnFailure, Part, PointInfo};
@@ -50,6 +50,7 @@ impl Handler for Guard {
         let timeout = Duration::from_millis(400);
         let post = Post {
             url: self.url.clone(),
+            addresses: Addresses::AsWritten,
             headers: Vec::new(),
             body: b"{}".to_vec(),
             timeout,
@@ -69,6 +70,9 @@ impl Handler for Guard {
                 }
             }
             Returned::Post(Posted::Answered { status, .. }) => {
+                fails(FailureKind::Output, format!("status {status}"))
+            }
+            Returned::Post(Posted::Redirected { status, .. }) => {
                 fails(FailureKind::Output, format!("status {status}"))
             }
             Returned::Post(Posted::TimedOut { .. }) => fails(FailureKind::Timeout, "timed out".to_owned()),

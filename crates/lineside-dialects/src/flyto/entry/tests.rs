@@ -67,7 +67,7 @@ fn every_key_is_read() {
     let webhook =
         definition("{\"webhook_url\": \"https://h/x\", \"async\": true, \"on_failure\": \"continue\"}");
     assert!(webhook.is_async);
-    assert_eq!(webhook.run, Run::Webhook("https://h/x".to_owned()));
+    assert_eq!(webhook.run, Run::Webhook { url: "https://h/x".to_owned(), addresses: Addresses::AsWritten });
     let (entry, _) = read_at("stop", "{\"command\": \"c\"}", &place(None));
     assert_eq!(entry.name, "stop-0");
 }
