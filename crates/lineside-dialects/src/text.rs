@@ -60,10 +60,14 @@ pub fn with_text_of_stderr(detail: &str, stderr: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "../../../tests/redaction/canaries.rs"]
+mod canaries;
+
+#[cfg(test)]
 mod tests {
     use lineside_core::invocation::Captured;
 
-    use super::{first_bytes, first_characters, in_one_line, printed, truncated, with_stderr};
+    use super::{canaries, first_bytes, first_characters, in_one_line, printed, truncated, with_stderr};
 
     fn captured(text: &str) -> Captured {
         Captured { bytes: text.as_bytes().to_vec(), dropped: 0 }
@@ -77,6 +81,18 @@ mod tests {
         assert_eq!(with_stderr("exit status 1", &captured("no\n")), "exit status 1 (stderr: no)");
         let long = with_stderr("x", &captured(&"y".repeat(3000)));
         assert_eq!(long.len(), "x (stderr: )".len() + 2048);
+    }
+
+    #[test]
+    fn c04_what_was_printed_on_standard_error_is_told_without_secrets() {
+        let all = canaries::all();
+        for canary in &all {
+            for before in [0, 1900, 2000, 2030, 2040, 2048, 2060] {
+                let text = format!("{} {}", "y".repeat(before), canary.text);
+                let detail = with_stderr("exit status 1", &captured(&text));
+                assert_eq!(canaries::told(&detail, &all), [""; 0], "{detail}");
+            }
+        }
     }
 
     #[test]

@@ -38,8 +38,22 @@ pub(super) fn too_large(handler: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "../../../../tests/redaction/canaries.rs"]
+mod canaries;
+
+#[cfg(test)]
 mod tests {
-    use super::one_line;
+    use super::{canaries, one_line};
+
+    #[test]
+    fn c04_a_message_tells_no_secret() {
+        // OC-58
+        let all = canaries::all();
+        for canary in &all {
+            let line = one_line(&canary.text);
+            assert_eq!(canaries::told(&line, &all), [""; 0], "{line}");
+        }
+    }
 
     #[test]
     fn a_message_is_one_line() {
