@@ -33,6 +33,7 @@ pub mod exchange;
 pub mod worker;
 pub mod json;
 pub mod redact;
+pub mod secret;
 pub mod nearest;
 
 pub use amendment::{Amendment, Change};

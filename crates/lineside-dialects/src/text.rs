@@ -60,14 +60,11 @@ pub fn with_text_of_stderr(detail: &str, stderr: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/redaction/canaries.rs"]
-mod canaries;
-
-#[cfg(test)]
 mod tests {
     use lineside_core::invocation::Captured;
 
-    use super::{canaries, first_bytes, first_characters, in_one_line, printed, truncated, with_stderr};
+    use super::{first_bytes, first_characters, in_one_line, printed, truncated, with_stderr};
+    use crate::canaries;
 
     fn captured(text: &str) -> Captured {
         Captured { bytes: text.as_bytes().to_vec(), dropped: 0 }

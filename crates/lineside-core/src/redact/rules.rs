@@ -12,8 +12,11 @@ pub(super) struct Rule {
     /// The secret is in one of [`GROUPS`], or is the whole match where there are none.
     pattern: Regex,
     /// Whether a match is a secret: what it stands in, and itself.
-    holds: fn(&Captures<'_>, &str) -> bool,
+    holds: Holds,
 }
+
+/// What has to be true beside the look: of what a match stands in, and of itself.
+type Holds = fn(&Captures<'_>, &str) -> bool;
 
 /// The groups that a secret may be in; of one match one of them.
 const GROUPS: [&str; 6] = ["secret", "token", "a", "b", "c", "d"];
@@ -55,7 +58,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let weak = format!(r"(?-u:\b)(?<name>(?i-u:{WEAK})){SEPARATOR}{VALUE}");
     let flags = format!(r"--?(?:[A-Za-z0-9]+-)*(?<name>(?i-u:{NAMES}|{WEAK}))[ \t]+{FLAG_VALUE}");
     let parameters = format!(r#"[?&](?i-u:{PARAMETERS})=(?<secret>[^&\s"'#<>\[\]\\]{{6,}})"#);
-    let rules: [(&str, fn(&Captures<'_>, &str) -> bool); COUNT] = [
+    let rules: [(&str, Holds); COUNT] = [
         (PEM, always),
         (PEM_TAIL, always),
         (&shapes, always),

@@ -12,7 +12,7 @@ use crate::text::with_stderr;
 /// # Errors
 /// It did not.
 pub(super) fn exited_well(ended: &Ended) -> Result<(), Failure> {
-    let told = |kind, detail: String| Err(failure(kind, detail, &ended.stderr));
+    let told = |kind, detail: String| Err(failure(kind, &detail, &ended.stderr));
     match &ended.exit {
         Exit::Code(0) => Ok(()),
         Exit::Code(code) => told(FailureKind::Exit, format!("exit status {code}")),
@@ -28,11 +28,11 @@ pub(super) fn exited_well(ended: &Ended) -> Result<(), Failure> {
 
 /// The failure of a hook whose output cannot be read.
 pub(super) fn unreadable(error: &ReadOutputError, ended: &Ended) -> Failure {
-    failure(FailureKind::Output, format!("unreadable output: {error}"), &ended.stderr)
+    failure(FailureKind::Output, &format!("unreadable output: {error}"), &ended.stderr)
 }
 
-fn failure(kind: FailureKind, detail: String, stderr: &Captured) -> Failure {
-    Failure::new(kind, with_stderr(&detail, stderr))
+fn failure(kind: FailureKind, detail: &str, stderr: &Captured) -> Failure {
+    Failure::new(kind, with_stderr(detail, stderr))
 }
 
 #[cfg(test)]

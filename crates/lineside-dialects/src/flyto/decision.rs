@@ -103,7 +103,7 @@ fn asked(hook: &Identity, output: &Output) -> Asked {
 fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
     let unknown = || {
         let word = output.json.as_ref().and_then(|json| json.get("decision")).cloned().unwrap_or_default();
-        failed(FailureKind::Output, format!("unreadable output: unknown `decision` {word}"), &output.stderr)
+        failed(FailureKind::Output, &format!("unreadable output: unknown `decision` {word}"), &output.stderr)
     };
     let authority = hook.authority();
     Some(match &output.end {
@@ -111,19 +111,19 @@ fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
             let is_an_answer =
                 *status == 0 || authority == Authority::Stop || (*status == 2 && authority.blocks());
             return if !is_an_answer {
-                Some(failed(FailureKind::Exit, format!("exit status {status}"), &output.stderr))
+                Some(failed(FailureKind::Exit, &format!("exit status {status}"), &output.stderr))
             } else if asked == Asked::Unknown {
                 Some(unknown())
             } else {
                 None
             };
         }
-        End::Signal(signal) => failed(FailureKind::Signal, format!("signal {signal}"), &output.stderr),
+        End::Signal(signal) => failed(FailureKind::Signal, &format!("signal {signal}"), &output.stderr),
         End::TimedOut(after) => {
-            failed(FailureKind::Timeout, format!("timed out after {} s", seconds(*after)), &output.stderr)
+            failed(FailureKind::Timeout, &format!("timed out after {} s", seconds(*after)), &output.stderr)
         }
         End::NotStarted(why) => Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}")),
-        End::Lost => failed(FailureKind::Exit, "exit status lost".to_owned(), &output.stderr),
+        End::Lost => failed(FailureKind::Exit, "exit status lost", &output.stderr),
         End::Refused(status) => Failure::new(FailureKind::Exit, format!("HTTP status {status}")),
         End::Redirected(status, None) => Failure::new(FailureKind::Exit, format!("HTTP status {status}")),
         End::Redirected(status, Some(to)) => {
@@ -135,8 +135,8 @@ fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
 }
 
 /// With the words of standard error, which a record of a failure has (FL-30).
-fn failed(kind: FailureKind, detail: String, stderr: &str) -> Failure {
-    Failure::new(kind, with_text_of_stderr(&detail, stderr))
+fn failed(kind: FailureKind, detail: &str, stderr: &str) -> Failure {
+    Failure::new(kind, with_text_of_stderr(detail, stderr))
 }
 
 /// What a hook with the authority to block says.

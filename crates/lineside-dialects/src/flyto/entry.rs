@@ -150,6 +150,10 @@ impl<'a> Reader<'a> {
             }
             (Some(command), None) => Some(Run::Command(command)),
             (None, Some(url)) => {
+                if has_user(&url) {
+                    let line = self.get("webhook_url").map_or(line, |entry| entry.line);
+                    self.findings.warning(line, &LoadWarning::WebhookUser(self.name.clone()));
+                }
                 // A person trusts the text of a project, and not what its names are resolved to.
                 let trusted = place.level.is_trusted();
                 let addresses = if trusted { Addresses::Any } else { Addresses::AsWritten };
@@ -208,6 +212,12 @@ fn seconds(node: &Node) -> Option<Duration> {
 
 fn is_one_line(text: &str) -> bool {
     !text.chars().any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}'))
+}
+
+/// Whether something stands before the host.
+fn has_user(url: &str) -> bool {
+    url.split_once("://")
+        .is_some_and(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default().contains('@'))
 }
 
 /// Whether it is an absolute URL that can be posted to: `http` or `https`, a host, perhaps a port, no white space.

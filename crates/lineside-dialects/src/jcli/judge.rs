@@ -1,12 +1,12 @@
 //! The judge that `llm` hooks ask: a request and how its answer is read (JC-41 to JC-44).
 
-use std::fmt;
 use std::time::Duration;
 
 use lineside_core::exchange::{Addresses, Post, Posted};
 use lineside_core::failure::seconds;
 use lineside_core::invocation::Captured;
-use lineside_core::redact::{redact, redact_head};
+use lineside_core::redact::redact_head;
+use lineside_core::secret::Secret;
 use lineside_core::{Answer, Failure, FailureKind};
 use serde_json::{Value, json};
 
@@ -33,21 +33,12 @@ const LONGEST: usize = 10_485_760;
 const TOLD: usize = 200;
 
 /// An endpoint that speaks the chat completions protocol.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Judge {
     url: String,
     /// Absent when only hooks that name their own can ask.
     model: Option<String>,
-    key: Option<String>,
-}
-
-impl fmt::Debug for Judge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Judge")
-            .field("url", &redact(&self.url))
-            .field("model", &self.model)
-            .finish_non_exhaustive()
-    }
+    key: Option<Secret>,
 }
 
 impl Judge {
@@ -58,7 +49,7 @@ impl Judge {
         Some(Self {
             url: format!("{}/chat/completions", base.trim_end_matches('/')),
             model: given("LINESIDE_JUDGE_MODEL").map(str::to_owned),
-            key: given("LINESIDE_JUDGE_KEY").map(str::to_owned),
+            key: given("LINESIDE_JUDGE_KEY").map(|key| key.to_owned().into()),
         })
     }
 
@@ -81,7 +72,7 @@ impl Judge {
             ],
         });
         let authorization =
-            self.key.as_ref().map(|key| ("Authorization".to_owned(), format!("Bearer {key}")));
+            self.key.as_ref().map(|key| ("Authorization".to_owned(), format!("Bearer {}", key.reveal())));
         Post {
             url: self.url.clone(),
             // Nobody but the user and the embedding program sets its environment.

@@ -38,12 +38,9 @@ pub(super) fn too_large(handler: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "../../../../tests/redaction/canaries.rs"]
-mod canaries;
-
-#[cfg(test)]
 mod tests {
-    use super::{canaries, one_line};
+    use super::one_line;
+    use crate::canaries;
 
     #[test]
     fn c04_a_message_tells_no_secret() {
