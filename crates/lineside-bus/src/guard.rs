@@ -9,11 +9,15 @@ use std::task::{Context, Poll};
 use lineside_core::budget::Bound;
 use lineside_core::envelope::Cause;
 use lineside_core::failure::seconds;
+use lineside_core::redact::redact_head;
 use lineside_core::{AnyEvent, Failure, FailureKind, Said};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::cx::{Cx, handling};
 use crate::interceptor::{BoxFuture, Interceptor};
+
+/// How much of a panic's message is told, in characters.
+const LONGEST_PANIC: usize = 500;
 
 /// The time of a call.
 #[derive(Debug, Clone, Copy)]
@@ -127,7 +131,10 @@ fn panicked(panic: &(dyn Any + Send)) -> Failure {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("without a message");
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect();
+    // Redacted before the line ends are gone and before it is cut: both are a part of how secrets look.
+    let text = redact_head(text, 4 * LONGEST_PANIC);
+    let line: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_PANIC).collect();
     Failure::new(FailureKind::Panic, format!("panicked: {line}"))
 }
 

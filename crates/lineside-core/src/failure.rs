@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
+use crate::redact::redact;
 use crate::verdict::Verdict;
 
 /// How a hook failed.
@@ -60,7 +61,7 @@ impl fmt::Display for FailureKind {
 pub struct Failure {
     /// How it failed.
     pub kind: FailureKind,
-    /// What a person needs to know, one line: `exit status 1`, `timed out after 0.3 s`.
+    /// What a person needs to know, one line: `exit status 1`, `timed out after 0.3 s`. Without secrets.
     pub detail: Cow<'static, str>,
     /// Whether the hook had been started when it failed.
     pub started: bool,
@@ -76,11 +77,11 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure of a hook that had been started.
+    /// A failure of a hook that had been started. Secrets are taken out of the detail.
     pub fn new(kind: FailureKind, detail: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind,
-            detail: detail.into(),
+            detail: told(detail.into()),
             started: true,
             refusal: None,
             taken_as: None,
@@ -88,17 +89,27 @@ impl Failure {
         }
     }
 
-    /// A failure of a hook that was never started.
+    /// A failure of a hook that was never started. Secrets are taken out of the detail.
     pub fn not_started(kind: FailureKind, detail: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind,
-            detail: detail.into(),
+            detail: told(detail.into()),
             started: false,
             refusal: None,
             taken_as: None,
             earlier: Vec::new(),
         }
     }
+}
+
+/// A text as it may be told. What is written in a programme is no secret.
+fn told(text: Cow<'static, str>) -> Cow<'static, str> {
+    let Cow::Owned(text) = text else { return text };
+    let changed = match redact(&text) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(changed) => Some(changed),
+    };
+    Cow::Owned(changed.unwrap_or(text))
 }
 
 /// What a failure of a hook means for the event.
@@ -117,7 +128,7 @@ impl OnFailure {
     pub fn verdict(self, hook: &str, failure: &Failure) -> Verdict {
         match self {
             Self::Block => match &failure.refusal {
-                Some(refusal) => Verdict::block(refusal.clone()),
+                Some(refusal) => Verdict::block(told(refusal.clone())),
                 None => Verdict::block(format!("hook \"{hook}\" failed: {failure}")),
             },
             Self::Continue => Verdict::Continue,

@@ -3,6 +3,7 @@
 //! A dialect makes an [`Invocation`] and reads an [`Ended`]; the runner between them is another crate's business.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -51,7 +52,9 @@ impl Program {
 }
 
 /// The environment of a process: what it inherits, then what is taken away, then what is set.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+///
+/// Its `Debug` has the names of what is set and not the values.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// What is inherited from the runtime.
     pub inherit: Inherit,
@@ -59,6 +62,17 @@ pub struct Environment {
     pub remove: Vec<OsString>,
     /// Names and values set last, in order; a later entry replaces an earlier one.
     pub set: Vec<(OsString, OsString)>,
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let set: Vec<_> = self.set.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Environment")
+            .field("inherit", &self.inherit)
+            .field("remove", &self.remove)
+            .field("set", &set)
+            .finish()
+    }
 }
 
 /// A file that is there for one run.

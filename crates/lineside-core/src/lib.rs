@@ -32,6 +32,8 @@ pub mod invocation;
 pub mod exchange;
 pub mod worker;
 pub mod json;
+pub mod redact;
+pub mod secret;
 pub mod nearest;
 
 pub use amendment::{Amendment, Change};

@@ -1,6 +1,7 @@
 //! What a dialect is: a name, its places, and the hooks that it finds there.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,7 +30,9 @@ pub trait Dialect: Send + Sync {
 }
 
 /// Where hooks are looked for, and whom to trust.
-#[derive(Debug, Clone)]
+///
+/// Its `Debug` has the names of the environment and not the values.
+#[derive(Clone)]
 pub struct Places {
     /// The runtime's environment. Dialects read it from here and nowhere else.
     pub environment: BTreeMap<String, String>,
@@ -39,6 +42,17 @@ pub struct Places {
     pub cwd: PathBuf,
     /// Whether hooks of the project may run.
     pub trust: Trust,
+}
+
+impl fmt::Debug for Places {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Places")
+            .field("environment", &self.environment.keys())
+            .field("project_root", &self.project_root)
+            .field("cwd", &self.cwd)
+            .field("trust", &self.trust)
+            .finish()
+    }
 }
 
 impl Places {

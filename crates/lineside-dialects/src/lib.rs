@@ -16,6 +16,11 @@ pub mod spaced_json;
 pub mod text;
 pub mod yaml;
 
+// What must not come through in what is told.
+#[cfg(test)]
+#[path = "../../../tests/redaction/canaries.rs"]
+mod canaries;
+
 pub mod agenthooks;
 pub mod chord;
 pub mod flyto;

@@ -1,6 +1,7 @@
 //! Texts that are cut, texts that are put into one line, and what a command has printed.
 
 use lineside_core::invocation::Captured;
+use lineside_core::redact::redact_head;
 
 /// Stands at the end of a text that was cut.
 pub const TRUNCATED: &str = "… [truncated]";
@@ -42,14 +43,19 @@ pub fn printed(stream: &Captured) -> String {
     text.strip_prefix('\u{feff}').unwrap_or(text).trim().to_owned()
 }
 
-/// A failure's detail with what was printed on standard error, if anything was, 2048 bytes of it at most.
+/// A failure's detail with what was printed on standard error, if anything was, 2048 bytes of it at most and no secret.
 #[must_use]
 pub fn with_stderr(detail: &str, stderr: &Captured) -> String {
-    let stderr = stderr.trimmed_text();
+    with_text_of_stderr(detail, &stderr.trimmed_text())
+}
+
+/// The same for what was decoded and trimmed before.
+#[must_use]
+pub fn with_text_of_stderr(detail: &str, stderr: &str) -> String {
     if stderr.is_empty() {
         detail.to_owned()
     } else {
-        format!("{detail} (stderr: {})", first_bytes(&stderr, 2048))
+        format!("{detail} (stderr: {})", redact_head(stderr, 2048))
     }
 }
 
@@ -58,6 +64,7 @@ mod tests {
     use lineside_core::invocation::Captured;
 
     use super::{first_bytes, first_characters, in_one_line, printed, truncated, with_stderr};
+    use crate::canaries;
 
     fn captured(text: &str) -> Captured {
         Captured { bytes: text.as_bytes().to_vec(), dropped: 0 }
@@ -71,6 +78,18 @@ mod tests {
         assert_eq!(with_stderr("exit status 1", &captured("no\n")), "exit status 1 (stderr: no)");
         let long = with_stderr("x", &captured(&"y".repeat(3000)));
         assert_eq!(long.len(), "x (stderr: )".len() + 2048);
+    }
+
+    #[test]
+    fn c04_what_was_printed_on_standard_error_is_told_without_secrets() {
+        let all = canaries::all();
+        for canary in &all {
+            for before in [0, 1900, 2000, 2030, 2040, 2048, 2060] {
+                let text = format!("{} {}", "y".repeat(before), canary.text);
+                let detail = with_stderr("exit status 1", &captured(&text));
+                assert_eq!(canaries::told(&detail, &all), [""; 0], "{detail}");
+            }
+        }
     }
 
     #[test]

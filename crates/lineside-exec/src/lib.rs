@@ -51,6 +51,6 @@ mod worker;
 mod http;
 
 pub use containment::Containment;
-pub use http::HttpClient;
+pub use http::{HttpClient, Proxy, ReadProxyError};
 pub use runner::Runner;
 pub use worker::{LogLevel, LogSource, Worker, WorkerListener, WorkerLog};

@@ -10,7 +10,7 @@ use lineside_bus::{Bus, DrainReport, Installed};
 use lineside_core::hook::{Hook, Standby};
 use lineside_core::{Diagnostic, SkipReason};
 use lineside_dialects::{DIALECTS, Dialect, Inert, Places};
-use lineside_exec::{Containment, HttpClient, Runner};
+use lineside_exec::{Containment, HttpClient, Proxy, Runner};
 
 use crate::debug_log::DebugLog;
 use crate::foreign::Foreign;
@@ -105,6 +105,13 @@ impl Assembly {
         self
     }
 
+    /// Posts of hooks go through this proxy. It is for the user to name: nothing that a project says may choose it.
+    #[must_use]
+    pub fn proxied(mut self, proxy: Proxy) -> Self {
+        self.outside.http = HttpClient::new().through(proxy);
+        self
+    }
+
     /// The bus.
     #[must_use]
     pub fn bus(&self) -> &Bus {
@@ -174,6 +181,7 @@ impl Assembly {
         let report = self.bus.drain(limit).await;
         self.workers.end().await;
         self.outside.runner.drain().await;
+        self.outside.http.drain();
         report
     }
 }

@@ -42,6 +42,7 @@ use lineside_automation::Keys;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, Installed, Interceptor, OfDialect, Session};
 use lineside_core::hook::{Hook, Standby};
+use lineside_core::redact::redact;
 use lineside_core::{Layer, SkipReason};
 use lineside_dialects::flyto::{DIALECT, FlytoHook, is_web_address};
 use lineside_exec::{HttpClient, Runner};
@@ -201,7 +202,7 @@ fn own() -> Outside {
 /// What is wrong with a definition, if anything is.
 fn check(webhook_url: Option<&str>, plugin_dir: Option<&Path>) -> Result<(), RegisterFlytoHookError> {
     if let Some(url) = webhook_url.filter(|url| !is_web_address(url)) {
-        return Err(RegisterFlytoHookError::WebhookUrl(url.to_owned()));
+        return Err(RegisterFlytoHookError::WebhookUrl(redact(url).into_owned()));
     }
     match plugin_dir.filter(|directory| !directory.is_absolute()) {
         Some(directory) => Err(RegisterFlytoHookError::PluginDir(directory.to_owned())),

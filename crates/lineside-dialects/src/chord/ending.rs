@@ -5,17 +5,14 @@ use lineside_core::invocation::{Captured, Ended, Exit};
 use lineside_core::{Failure, FailureKind};
 
 use super::output::ReadOutputError;
-use crate::text::first_bytes;
-
-/// How much of standard error a failure tells, in bytes.
-const TOLD: usize = 2048;
+use crate::text::with_stderr;
 
 /// Whether it exited with 0 in time.
 ///
 /// # Errors
 /// It did not.
 pub(super) fn exited_well(ended: &Ended) -> Result<(), Failure> {
-    let told = |kind, detail: String| Err(failure(kind, detail, &ended.stderr));
+    let told = |kind, detail: String| Err(failure(kind, &detail, &ended.stderr));
     match &ended.exit {
         Exit::Code(0) => Ok(()),
         Exit::Code(code) => told(FailureKind::Exit, format!("exit status {code}")),
@@ -31,15 +28,11 @@ pub(super) fn exited_well(ended: &Ended) -> Result<(), Failure> {
 
 /// The failure of a hook whose output cannot be read.
 pub(super) fn unreadable(error: &ReadOutputError, ended: &Ended) -> Failure {
-    failure(FailureKind::Output, format!("unreadable output: {error}"), &ended.stderr)
+    failure(FailureKind::Output, &format!("unreadable output: {error}"), &ended.stderr)
 }
 
-fn failure(kind: FailureKind, detail: String, stderr: &Captured) -> Failure {
-    let stderr = stderr.trimmed_text();
-    if stderr.is_empty() {
-        return Failure::new(kind, detail);
-    }
-    Failure::new(kind, format!("{detail} (stderr: {})", first_bytes(&stderr, TOLD)))
+fn failure(kind: FailureKind, detail: &str, stderr: &Captured) -> Failure {
+    Failure::new(kind, with_stderr(detail, stderr))
 }
 
 #[cfg(test)]

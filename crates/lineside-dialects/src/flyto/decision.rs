@@ -7,12 +7,10 @@ use serde_json::Value;
 use super::catalogue::Authority;
 use super::handler::Identity;
 use super::output::{End, Output};
-use crate::text::first_bytes;
+use crate::text::{first_bytes, with_text_of_stderr};
 
 /// How much of standard error is a reason, in bytes (FL-21).
 const REASON: usize = 8192;
-/// How much of it a failure tells, in bytes (FL-31).
-const TOLD: usize = 2048;
 /// The longest text that joins a summary, in bytes (FL-28).
 const SUMMARY: usize = 65_536;
 /// FL-28
@@ -105,7 +103,7 @@ fn asked(hook: &Identity, output: &Output) -> Asked {
 fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
     let unknown = || {
         let word = output.json.as_ref().and_then(|json| json.get("decision")).cloned().unwrap_or_default();
-        failed(FailureKind::Output, format!("unreadable output: unknown `decision` {word}"), &output.stderr)
+        failed(FailureKind::Output, &format!("unreadable output: unknown `decision` {word}"), &output.stderr)
     };
     let authority = hook.authority();
     Some(match &output.end {
@@ -113,31 +111,32 @@ fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
             let is_an_answer =
                 *status == 0 || authority == Authority::Stop || (*status == 2 && authority.blocks());
             return if !is_an_answer {
-                Some(failed(FailureKind::Exit, format!("exit status {status}"), &output.stderr))
+                Some(failed(FailureKind::Exit, &format!("exit status {status}"), &output.stderr))
             } else if asked == Asked::Unknown {
                 Some(unknown())
             } else {
                 None
             };
         }
-        End::Signal(signal) => failed(FailureKind::Signal, format!("signal {signal}"), &output.stderr),
+        End::Signal(signal) => failed(FailureKind::Signal, &format!("signal {signal}"), &output.stderr),
         End::TimedOut(after) => {
-            failed(FailureKind::Timeout, format!("timed out after {} s", seconds(*after)), &output.stderr)
+            failed(FailureKind::Timeout, &format!("timed out after {} s", seconds(*after)), &output.stderr)
         }
         End::NotStarted(why) => Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}")),
-        End::Lost => failed(FailureKind::Exit, "exit status lost".to_owned(), &output.stderr),
+        End::Lost => failed(FailureKind::Exit, "exit status lost", &output.stderr),
         End::Refused(status) => Failure::new(FailureKind::Exit, format!("HTTP status {status}")),
+        End::Redirected(status, None) => Failure::new(FailureKind::Exit, format!("HTTP status {status}")),
+        End::Redirected(status, Some(to)) => {
+            Failure::new(FailureKind::Exit, format!("HTTP status {status}, which points to {to}"))
+        }
         End::Unreachable(why) => Failure::new(FailureKind::Spawn, format!("cannot start: {why}")),
         End::Unreadable(why) => Failure::new(FailureKind::Output, format!("unreadable output: {why}")),
     })
 }
 
 /// With the words of standard error, which a record of a failure has (FL-30).
-fn failed(kind: FailureKind, detail: String, stderr: &str) -> Failure {
-    Failure::new(
-        kind,
-        if stderr.is_empty() { detail } else { format!("{detail} (stderr: {})", first_bytes(stderr, TOLD)) },
-    )
+fn failed(kind: FailureKind, detail: &str, stderr: &str) -> Failure {
+    Failure::new(kind, with_text_of_stderr(detail, stderr))
 }
 
 /// What a hook with the authority to block says.

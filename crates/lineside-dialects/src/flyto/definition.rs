@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::OnFailure;
+use lineside_core::exchange::Addresses;
 
 /// The timeout of a hook that does not say otherwise (FL-4).
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,7 +33,13 @@ pub enum Run {
     /// A line for the shell.
     Command(String),
     /// A request to this URL.
-    Webhook(String),
+    Webhook {
+        /// The URL.
+        url: String,
+        /// What it may reach: anything that the user or the embedding program names, and of a project what stands in
+        /// the content that was trusted.
+        addresses: Addresses,
+    },
     /// A function of the embedding program, which runs it itself.
     Function,
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lineside_core::OnFailure;
+use lineside_core::exchange::Addresses;
+use lineside_core::redact::redact;
 
 use super::catalogue::HookType;
 use super::definition::{DEFAULT_TIMEOUT, Definition, Run};
@@ -113,7 +115,7 @@ impl<'a> Reader<'a> {
     }
 
     fn definition(&mut self, hook_type: &'static HookType, place: &Place, line: u32) -> Option<Definition> {
-        let run = self.run(line);
+        let run = self.run(place, line);
         let timeout = self.read("timeout", "an integer of 0 to 86400 seconds", seconds);
         let is_async = self.read("async", "true or false", |node| match node.content {
             Content::Boolean(value) => Some(value),
@@ -136,17 +138,27 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn run(&mut self, line: u32) -> Option<Run> {
+    fn run(&mut self, place: &Place, line: u32) -> Option<Run> {
         let command = self.text("command", "a text that is not blank", |text| !text.trim().is_empty());
         let url = self.text("webhook_url", "an absolute http or https URL", is_web_address);
         match (command, url) {
             (Some(command), Some(url)) => {
                 let line = self.get("webhook_url").map_or(line, |entry| entry.line);
+                let url = redact(&url).into_owned();
                 self.findings.warning(line, &LoadWarning::WebhookUnused { hook: self.name.clone(), url });
                 Some(Run::Command(command))
             }
             (Some(command), None) => Some(Run::Command(command)),
-            (None, Some(url)) => Some(Run::Webhook(url)),
+            (None, Some(url)) => {
+                if has_user(&url) {
+                    let line = self.get("webhook_url").map_or(line, |entry| entry.line);
+                    self.findings.warning(line, &LoadWarning::WebhookUser(self.name.clone()));
+                }
+                // A person trusts the text of a project, and not what its names are resolved to.
+                let trusted = place.level.is_trusted();
+                let addresses = if trusted { Addresses::Any } else { Addresses::AsWritten };
+                Some(Run::Webhook { url, addresses })
+            }
             (None, None) => {
                 if self.get("command").is_none() && self.get("webhook_url").is_none() {
                     self.sound = false;
@@ -200,6 +212,12 @@ fn seconds(node: &Node) -> Option<Duration> {
 
 fn is_one_line(text: &str) -> bool {
     !text.chars().any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}'))
+}
+
+/// Whether something stands before the host.
+fn has_user(url: &str) -> bool {
+    url.split_once("://")
+        .is_some_and(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default().contains('@'))
 }
 
 /// Whether it is an absolute URL that can be posted to: `http` or `https`, a host, perhaps a port, no white space.

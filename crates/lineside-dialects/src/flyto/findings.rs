@@ -35,6 +35,8 @@ pub(super) enum LoadWarning {
     UnknownKey { hook: String, key: String, file: String },
     #[error("hook \"{hook}\": 'webhook_url' ({url}) is not used, because 'command' runs")]
     WebhookUnused { hook: String, url: String },
+    #[error("hook \"{0}\": nothing can be posted to a 'webhook_url' with a name and password")]
+    WebhookUser(String),
     #[error(
         "hook \"{hook}\": '{key}' ({value}) is ignored, because the hook belongs to the plugin '{plugin}'"
     )]

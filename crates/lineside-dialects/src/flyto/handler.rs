@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::exchange::Post;
+use lineside_core::exchange::{Addresses, Post};
 use lineside_core::hook::{AfterBlock, Join, Lane, Standby};
 use lineside_core::invocation::{Ending, Invocation, Leftovers, Limits, Program};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Hook, Layer, OnFailure, Part, Reach};
@@ -180,12 +180,13 @@ impl FlytoHook {
     }
 
     /// FL-33
-    fn post(&self, url: &str, event: &AnyEvent) -> Result<Post, Failure> {
+    fn post(&self, url: &str, addresses: Addresses, event: &AnyEvent) -> Result<Post, Failure> {
         let body = serde_json::to_vec(&event.to_json())
             .map_err(|error| Failure::not_started(FailureKind::Spawn, format!("cannot start: {error}")))?;
         let hook_type = self.identity.hook_type.name().to_owned();
         Ok(Post {
             url: url.to_owned(),
+            addresses,
             headers: vec![
                 ("X-Lineside-Hook-Type".to_owned(), hook_type),
                 ("X-Lineside-Event".to_owned(), event.envelope().id.to_string()),
@@ -209,7 +210,7 @@ impl Handler for FlytoHook {
     fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
         match &self.definition.run {
             Run::Command(command) => Ok(Call::Command(self.invocation(command, event))),
-            Run::Webhook(url) => match self.post(url, event) {
+            Run::Webhook { url, addresses } => match self.post(url, *addresses, event) {
                 Ok(post) => Ok(Call::Post(post)),
                 Err(failure) => Err(self.failed(failure)),
             },

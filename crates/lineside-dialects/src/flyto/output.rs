@@ -54,6 +54,8 @@ pub(super) enum End {
     Lost,
     /// A webhook answered with a status that is none of success.
     Refused(u16),
+    /// A webhook answered that it is elsewhere; where, as far as it said so.
+    Redirected(u16, Option<String>),
     /// There was no connection to a webhook, or it broke off.
     Unreachable(String),
     /// A webhook answered something that cannot be read.
@@ -95,6 +97,7 @@ impl Output {
         let ended = |end| Self { end, ..Self::default() };
         let (status, body) = match posted {
             Posted::Answered { status, body, .. } => (*status, body),
+            Posted::Redirected { status, to } => return ended(End::Redirected(*status, to.clone())),
             Posted::TimedOut { after } => return ended(End::TimedOut(*after)),
             Posted::Unreachable { why } => return ended(End::Unreachable(why.clone())),
         };

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use lineside_core::exchange::{Post, Posted};
+use lineside_core::exchange::{Addresses, Post, Posted};
 use lineside_core::failure::seconds;
 use lineside_core::invocation::Captured;
+use lineside_core::redact::redact_head;
+use lineside_core::secret::Secret;
 use lineside_core::{Answer, Failure, FailureKind};
 use serde_json::{Value, json};
 
@@ -12,7 +14,6 @@ use super::effects;
 use super::events::Event;
 use super::output::{self, ReadOutputError};
 use crate::dialect::Places;
-use crate::text::first_bytes;
 
 const SYSTEM: &str = "You are a hook. Answer with one JSON object and nothing else.";
 
@@ -37,7 +38,7 @@ pub(super) struct Judge {
     url: String,
     /// Absent when only hooks that name their own can ask.
     model: Option<String>,
-    key: Option<String>,
+    key: Option<Secret>,
 }
 
 impl Judge {
@@ -48,7 +49,7 @@ impl Judge {
         Some(Self {
             url: format!("{}/chat/completions", base.trim_end_matches('/')),
             model: given("LINESIDE_JUDGE_MODEL").map(str::to_owned),
-            key: given("LINESIDE_JUDGE_KEY").map(str::to_owned),
+            key: given("LINESIDE_JUDGE_KEY").map(|key| key.to_owned().into()),
         })
     }
 
@@ -71,9 +72,11 @@ impl Judge {
             ],
         });
         let authorization =
-            self.key.as_ref().map(|key| ("Authorization".to_owned(), format!("Bearer {key}")));
+            self.key.as_ref().map(|key| ("Authorization".to_owned(), format!("Bearer {}", key.reveal())));
         Post {
             url: self.url.clone(),
+            // Nobody but the user and the embedding program sets its environment.
+            addresses: Addresses::Any,
             headers: authorization.into_iter().collect(),
             body: body.to_string().into_bytes(),
             timeout,
@@ -92,12 +95,16 @@ pub(super) fn read(event: &Event, posted: &Posted) -> Result<Answer, Failure> {
         }
         Posted::Answered { status, body, .. } => {
             let body = crate::text::in_one_line(&body.trimmed_text());
-            let body = first_bytes(&body, TOLD);
+            let body = redact_head(&body, TOLD);
             failed(if body.is_empty() {
                 format!("status {status}")
             } else {
                 format!("status {status}: {body}")
             })
+        }
+        Posted::Redirected { status, to: None } => failed(format!("status {status}")),
+        Posted::Redirected { status, to: Some(to) } => {
+            failed(format!("status {status}, which points to {to}"))
         }
         Posted::TimedOut { after } => {
             Err(Failure::new(FailureKind::Timeout, format!("timed out after {} s", seconds(*after))))

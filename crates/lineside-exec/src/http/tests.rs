@@ -3,15 +3,22 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use lineside_core::exchange::{Post, Posted};
+use lineside_core::exchange::{Addresses, Post, Posted};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::HttpClient;
 
+mod limits;
+mod proxy;
+mod reach;
+mod reuse;
+mod tls;
+
 fn post(url: impl Into<String>) -> Post {
     Post {
         url: url.into(),
+        addresses: Addresses::AsWritten,
         headers: vec![("X-Lineside-Event".to_owned(), "e1".to_owned())],
         body: b"{\"a\":1}".to_vec(),
         timeout: Duration::from_secs(10),
@@ -25,7 +32,7 @@ async fn request(stream: &mut TcpStream) -> String {
     while !read.ends_with(b"{\"a\":1}") {
         let mut chunk = [0; 1024];
         let count = stream.read(&mut chunk).await.unwrap();
-        assert!(count > 0, "the request is whole");
+        assert!(count > 0, "the request is whole, not {read:?}");
         read.extend_from_slice(&chunk[..count]);
     }
     String::from_utf8(read).unwrap()
@@ -90,17 +97,30 @@ async fn the_request_is_what_was_asked_for_and_the_answer_is_handed_back() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_an_answer() {
-    let (posted, ()) = against(
-        async |mut stream| {
-            request(&mut stream).await;
-            let answer = b"HTTP/1.1 307 Away\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n";
-            stream.write_all(answer).await.unwrap();
-        },
-        |_| {},
-    )
-    .await;
-    assert_eq!(answered(&posted), (307, String::new(), 0));
+async fn a_redirect_says_where_it_points_and_is_not_followed() {
+    let elsewhere = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = elsewhere.local_addr().unwrap();
+    for (location, to) in [
+        (format!("Location: http://{address}/hunter2?x\r\n"), Some(format!("http://{address}"))),
+        (format!("Location: http://me:hunter2@{address}/\r\n"), Some(format!("http://{address}"))),
+        ("Location: /hunter2\r\n".to_owned(), Some("a path of its own".to_owned())),
+        ("Location: é://hunter2\r\n".to_owned(), None),
+        (String::new(), None),
+    ] {
+        for status in [301, 302, 303, 307, 308] {
+            let (posted, ()) = against(
+                async |mut stream| {
+                    request(&mut stream).await;
+                    let answer = format!("HTTP/1.1 {status} Away\r\n{location}Content-Length: 0\r\n\r\n");
+                    stream.write_all(answer.as_bytes()).await.unwrap();
+                },
+                |_| {},
+            )
+            .await;
+            assert_eq!(posted, Posted::Redirected { status, to: to.clone() });
+        }
+    }
+    reach::nobody_came(&elsewhere).await;
 }
 
 #[tokio::test]
@@ -192,14 +212,29 @@ async fn what_cannot_be_posted_to_is_told() {
         ("ftp://127.0.0.1/", "neither http nor https"),
         ("nothing", "neither http nor https"),
         ("http://", "cannot post to"),
+        ("http://2130706433/", "a number and no address"),
         ("http://a b/", "cannot post to"),
         ("http://name:word@127.0.0.1/", "password"),
     ] {
         unreachable(&HttpClient::new().post(&post(url)).await, part);
     }
     let mut odd = post("http://127.0.0.1:1/");
-    odd.headers = vec![("X-Odd".to_owned(), "a\r\nb".to_owned())];
-    unreachable(&HttpClient::new().post(&odd).await, "X-Odd");
+    for (name, value) in [
+        ("X-Odd", "a\r\nb"),
+        ("X-Odd", "a\nTransfer-Encoding: chunked"),
+        ("X-Odd", "a\0"),
+        ("X-Odd\r\nHost", "a"),
+        ("X-Odd: x", "a"),
+        ("", "a"),
+        ("Content-Length", "0"),
+        ("Transfer-Encoding", "chunked"),
+        ("host", "example.org"),
+        ("Connection", "close"),
+        ("Proxy-Authorization", "a"),
+    ] {
+        odd.headers = vec![(name.to_owned(), value.to_owned())];
+        unreachable(&HttpClient::new().post(&odd).await, "cannot send the header");
+    }
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lineside_core::redact::redact_head;
 use lineside_core::worker::WorkerReady;
 use tokio::time::Instant;
 
@@ -53,7 +54,7 @@ pub enum WorkerLog {
         level: LogLevel,
         /// The plugin, where it is known.
         plugin: Option<String>,
-        /// The text, at most 8 KiB and a mark.
+        /// The text, at most 8 KiB and a mark. Without secrets, once it is told.
         text: String,
     },
     /// The worker ended unasked too often and is not started for a while; every call fails. For the user.
@@ -91,7 +92,7 @@ fn cut(line: &[u8]) -> String {
     if line.len() <= LONGEST {
         return String::from_utf8_lossy(line).into_owned();
     }
-    format!("{} … [cut]", String::from_utf8_lossy(&line[..LONGEST]).trim_end_matches('\u{fffd}'))
+    format!("{} … [cut]", redact_head(&String::from_utf8_lossy(line), LONGEST))
 }
 
 /// Counts lines and drops those that are too many.

@@ -1,12 +1,13 @@
-//! Who is told what a worker says: a function, and `tracing`; a flood is cut (OC-68).
+//! Who is told what a worker says: a function, and `tracing`; a flood is cut (OC-68), and secrets are taken out.
 
 use std::fmt;
 use std::sync::Arc;
 
+use lineside_core::redact::{Lines, redact};
 use tokio::time::Instant;
 
 use super::frames::Frame;
-use super::log::{Limiter, LogLevel, WorkerLog};
+use super::log::{Limiter, LogLevel, LogSource, WorkerLog};
 
 /// A function that is told. It runs in the task of the worker and must not block.
 #[derive(Clone)]
@@ -37,11 +38,15 @@ impl fmt::Debug for WorkerListener {
 pub(super) struct Voice {
     listener: WorkerListener,
     limiter: Limiter,
+    /// A private key is longer than a line of standard error, or of standard output.
+    stderr: Lines,
+    stray: Lines,
 }
 
 impl Voice {
     pub(super) fn new(listener: WorkerListener) -> Self {
-        Self { listener, limiter: Limiter::new(Instant::now()) }
+        let limiter = Limiter::new(Instant::now());
+        Self { listener, limiter, stderr: Lines::default(), stray: Lines::default() }
     }
 
     /// A frame that answers nothing.
@@ -59,8 +64,15 @@ impl Voice {
         self.say(WorkerLog::supervisor(level, text));
     }
 
-    pub(super) fn say(&mut self, log: WorkerLog) {
-        if let WorkerLog::Line { .. } = log {
+    pub(super) fn say(&mut self, mut log: WorkerLog) {
+        if let WorkerLog::Line { source, text, .. } = &mut log {
+            // Also of a line that is dropped: it may be the end of a key.
+            *text = match source {
+                LogSource::Stderr => self.stderr.redact(text),
+                LogSource::Stray => self.stray.redact(text),
+                LogSource::Frame | LogSource::Supervisor => redact(text),
+            }
+            .into_owned();
             match self.limiter.pass(Instant::now()) {
                 None => return,
                 Some(0) => {}
@@ -90,5 +102,41 @@ impl Voice {
             }
         }
         (self.listener.0)(log);
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../../tests/redaction/canaries.rs"]
+mod canaries;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use super::*;
+
+    #[test]
+    fn c04_what_a_worker_says_is_told_without_secrets() {
+        let all = canaries::all();
+        for source in [LogSource::Stderr, LogSource::Stray] {
+            let heard = Arc::new(Mutex::new(String::new()));
+            for canary in &all {
+                let into = Arc::clone(&heard);
+                let mut voice = Voice::new(WorkerListener::new(move |log| {
+                    let WorkerLog::Line { text, .. } = log else { panic!("no line: {log:?}") };
+                    into.lock().unwrap_or_else(PoisonError::into_inner).extend([text.as_str(), "\n"]);
+                }));
+                // A key whose beginning nobody has seen is known by its end, which comes too late line by line.
+                let begins = canary.text.contains("-----BEGIN") || !canary.text.contains('\n');
+                for line in canary.text.split('\n').filter(|_| begins) {
+                    voice.say(WorkerLog::output(source, line.as_bytes()));
+                }
+                voice.frame(Frame::Log { level: "info".to_owned(), plugin: None, text: canary.text.clone() });
+                voice.supervisor(LogLevel::Warn, canary.text.clone());
+            }
+            let heard = heard.lock().unwrap();
+            assert!(heard.len() > 3000);
+            assert_eq!(canaries::told(&heard, &all), [""; 0]);
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
 use lineside_core::OnFailure;
+use lineside_core::exchange::Addresses;
 use lineside_dialects::flyto::{self as dialect, DEFAULT_TIMEOUT, HookResult, HookType, Run};
 
 use super::{RegisterFlytoHookError, check};
@@ -121,7 +122,7 @@ impl Definition {
         let run = match (&self.function, command, self.webhook_url) {
             (Some(_), _, _) => Run::Function,
             (None, Some(line), _) => Run::Command(line),
-            (None, None, Some(url)) => Run::Webhook(url),
+            (None, None, Some(url)) => Run::Webhook { url, addresses: Addresses::Any },
             (None, None, None) => return Err(RegisterFlytoHookError::NothingToRun),
         };
         let definition = dialect::Definition {

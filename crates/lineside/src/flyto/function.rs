@@ -8,6 +8,7 @@ use std::task::Poll;
 use lineside_bus::Cx;
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_core::failure::seconds;
+use lineside_core::redact::redact;
 use lineside_core::{AnyEvent, Failure, FailureKind, Said};
 use lineside_dialects::flyto::{FlytoHook, HookResult};
 
@@ -53,6 +54,7 @@ fn panicked(panic: &(dyn Any + Send)) -> Failure {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("without a message");
+    let text = redact(text);
     let line = text.lines().next().unwrap_or_default();
     Failure::new(FailureKind::Panic, format!("panicked: {line}"))
 }

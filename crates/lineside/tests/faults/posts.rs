@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside::core::exchange::{Post, Posted};
+use lineside::core::exchange::{Addresses, Post, Posted};
 use lineside::core::hook::Hook;
 use lineside::core::json::read_strict;
 use lineside::core::{Answer, AnyEvent, Failure, FailureKind, OnFailure, Part, PointInfo};
@@ -50,6 +50,7 @@ impl Handler for Guard {
         let timeout = Duration::from_millis(400);
         let post = Post {
             url: self.url.clone(),
+            addresses: Addresses::AsWritten,
             headers: Vec::new(),
             body: b"{}".to_vec(),
             timeout,
@@ -69,6 +70,9 @@ impl Handler for Guard {
                 }
             }
             Returned::Post(Posted::Answered { status, .. }) => {
+                fails(FailureKind::Output, format!("status {status}"))
+            }
+            Returned::Post(Posted::Redirected { status, .. }) => {
                 fails(FailureKind::Output, format!("status {status}"))
             }
             Returned::Post(Posted::TimedOut { .. }) => fails(FailureKind::Timeout, "timed out".to_owned()),
@@ -148,4 +152,54 @@ fn i06_two_documents_are_no_answer_of_a_post() {
     let said =
         b"HTTP/1.1 200 OK\r\nContent-Length: 42\r\n\r\n{\"decision\": \"allow\"}{\"decision\": \"allow\"}";
     against(said, OnFailure::Block, async |decision| assert!(decision.is_refused()));
+}
+
+/// A guard whose server says this first, and then that again and again until nobody listens any more.
+fn without_end(
+    first: &'static str,
+    then: &'static str,
+    pause: Duration,
+    test: impl AsyncFnOnce(Decision<BeforeTool>),
+) {
+    let bench = Bench::enter();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        serve(&mut stream, first.as_bytes());
+        while stream.write_all(then.as_bytes()).is_ok() {
+            std::thread::sleep(pause);
+        }
+    });
+    let posts = Posts { url, policy: OnFailure::Block };
+    bench.run_with(Box::leak(Box::new(posts)), async |stage| {
+        test(stage.shell("ls").await).await;
+        server.join().unwrap();
+    });
+}
+
+#[test]
+fn p01_a_post_whose_answer_drips_in_is_out_of_time_and_its_guard_is_closed() {
+    for (first, then) in [
+        ("HTTP/1.1 200 OK\r\nX-A: ", "b"),
+        ("HTTP/1.1 200 OK\r\n", "X-A: b\r\n"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n", " "),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"),
+    ] {
+        without_end(first, then, Duration::from_millis(20), async |decision| {
+            assert!(decision.is_refused());
+            assert_eq!(cause(&decision).kind, FailureKind::Timeout);
+            let took = decision.receipt().unwrap().took;
+            assert!(took >= Duration::from_millis(400) && took < Duration::from_secs(5), "{took:?}");
+        });
+    }
+}
+
+#[test]
+fn p05_a_post_whose_answer_has_no_end_is_no_answer_and_its_guard_is_closed() {
+    let allowed = "HTTP/1.1 200 OK\r\n\r\n{\"decision\": \"allow\"}";
+    without_end(allowed, "                                ", Duration::ZERO, async |decision| {
+        assert!(decision.is_refused());
+        assert_eq!(cause(&decision).kind, FailureKind::Output);
+    });
 }

@@ -67,7 +67,7 @@ fn every_key_is_read() {
     let webhook =
         definition("{\"webhook_url\": \"https://h/x\", \"async\": true, \"on_failure\": \"continue\"}");
     assert!(webhook.is_async);
-    assert_eq!(webhook.run, Run::Webhook("https://h/x".to_owned()));
+    assert_eq!(webhook.run, Run::Webhook { url: "https://h/x".to_owned(), addresses: Addresses::AsWritten });
     let (entry, _) = read_at("stop", "{\"command\": \"c\"}", &place(None));
     assert_eq!(entry.name, "stop-0");
 }
@@ -182,5 +182,32 @@ fn a_url_has_a_scheme_and_a_host() {
         "http://h/ x",
     ] {
         assert!(!is_web_address(wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn a_url_with_a_password_is_told_when_it_is_loaded_and_the_password_is_not() {
+    let url = "{\"name\": \"n\", \"webhook_url\": \"https://me:hunter2@h/x\"}";
+    let (entry, told) = read_at("pre_tool_use", url, &place(None));
+    assert!(entry.definition.is_some());
+    assert_eq!(
+        told,
+        ["1 warning hook \"n\": nothing can be posted to a 'webhook_url' with a name and password"]
+    );
+}
+
+#[test]
+fn a_webhook_of_the_user_may_be_anywhere_and_one_of_a_project_where_it_says() {
+    for (level, addresses) in [
+        (Level::User, Addresses::Any),
+        (Level::UserPlugin, Addresses::Any),
+        (Level::Project, Addresses::AsWritten),
+        (Level::Local, Addresses::AsWritten),
+        (Level::ProjectPlugin, Addresses::AsWritten),
+    ] {
+        let place = Place { level, ..place(None) };
+        let (entry, _) = read_at("pre_tool_use", "{\"webhook_url\": \"https://h/x\"}", &place);
+        let run = entry.definition.unwrap().run;
+        assert_eq!(run, Run::Webhook { url: "https://h/x".to_owned(), addresses }, "{level:?}");
     }
 }

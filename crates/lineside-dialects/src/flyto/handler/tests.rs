@@ -67,8 +67,10 @@ fn the_working_directory_is_that_of_the_agent() {
 #[test]
 fn a_webhook_gets_the_canonical_event() {
     // FL-33
-    let definition =
-        Definition { timeout: Duration::from_secs(3), ..Definition::new(Run::Webhook("http://h/x".into())) };
+    let definition = Definition {
+        timeout: Duration::from_secs(3),
+        ..Definition::new(Run::Webhook { url: "http://h/x".into(), addresses: Addresses::AsWritten })
+    };
     let event = event("before_tool", json!({"tool_name": "Bash", "tool_input": {"c": "é"}}));
     let Call::Post(post) = defined("pre_tool_use", definition).prepare(&event).unwrap() else { panic!() };
     assert_eq!(
