@@ -196,6 +196,11 @@ impl<E: Occurrence> Machine<E> {
         self.live
     }
 
+    /// How many jobs a snapshot has: those that have not come to rest, and the dead ones.
+    pub(crate) fn kept(&self) -> usize {
+        self.live + self.dead.len()
+    }
+
     /// Whether a job has come to rest, or is not known.
     #[must_use]
     pub fn is_settled(&self, id: JobId) -> bool {
