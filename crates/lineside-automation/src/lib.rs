@@ -22,7 +22,7 @@ pub mod keys;
 
 mod tasks;
 
-pub use automate::{Automate, AutomateError, Automating, Automation};
+pub use automate::{Automate, AutomateError, Automating, Automation, WhyNotAutomate};
 pub use bursts::Bursts;
 pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Rate, Retry};
 pub use debouncer::Debouncer;
