@@ -73,6 +73,8 @@ pub enum Input<E> {
     Ended(JobId, Fence, Ended),
     /// What a job had for somebody was handed over, or could not be.
     Delivered(JobId),
+    /// Whatever is held runs at once.
+    ReleaseAll,
     /// The next model call of a session waits for what is held.
     Release(SessionId),
     /// A session ends.
@@ -305,6 +307,7 @@ impl<E: Occurrence> Machine<E> {
             Input::Tick => {}
             Input::Ended(job, fence, ended) => self.ended(job, fence, ended),
             Input::Delivered(job) => self.delivered(job),
+            Input::ReleaseAll => self.release_all(),
             Input::Release(session) => self.release(&session),
             Input::SessionEnds(session) => self.session_ends(&session),
             Input::SessionCut(session) => self.session_cut(&session),
