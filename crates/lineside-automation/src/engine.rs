@@ -10,25 +10,34 @@ use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, Cx, WeakBus};
-use lineside_core::{AnyEvent, Failure, SessionId};
+use lineside_core::journal::{Durability, Journal, Sequence, Unavailable};
+use lineside_core::{AnyEvent, Failure, SessionId, Taken};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::control::Rules;
 use crate::machine::job::{AutomationId, Fence, JobId};
-use crate::machine::{Awaited, Bounds, Effect, Input, Machine, Trouble};
+use crate::machine::{Awaited, Bounds, Effect, Input, Machine, News};
 use crate::moment::Moment;
 use crate::offered::Offered;
-use crate::port::{Durability, InMemory, Records, Unavailable};
-use crate::record::{Entry, Record, RecordError};
+use crate::record::{Entry, Record};
 use crate::report::Report;
 use crate::tasks::Tasks;
 
+mod compaction;
 mod driver;
+mod keeper;
+mod recovered;
 mod trigger;
 
+pub use recovered::{Finding, Recovered};
+
 pub(crate) use trigger::{Canceller, Trigger};
+
+use compaction::Compaction;
+use keeper::{KeptBy, Waiting};
+use recovered::Earlier;
 
 /// What an automation runs.
 pub(crate) type Run = Arc<dyn Fn(AnyEvent, Cx) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
@@ -55,7 +64,12 @@ pub struct Automations {
 
 pub(crate) struct Engine {
     core: Mutex<Core>,
-    records: Arc<dyn Records>,
+    /// What keeps the records; without one nothing is kept.
+    journal: Option<Arc<dyn Journal>>,
+    /// What is said to those whose events are accepted.
+    durability: Durability,
+    /// What the journal has and this programme cannot read.
+    unreadable: Arc<[Entry]>,
     bus: WeakBus,
     clock: Clock,
     /// There is something to do.
@@ -76,8 +90,18 @@ struct Core {
     wanted: u64,
     /// How many of them are done.
     done: u64,
+    /// What the last records survive that were kept.
     kept: Durability,
+    /// The last record that was kept.
+    last: Sequence,
+    compaction: Compaction,
     failed: Option<Unavailable>,
+    /// Sessions of an earlier life that have work and have not been opened in this one, with what waits for them.
+    absent: HashMap<SessionId, Vec<Waiting>>,
+    /// How many jobs have come to rest in this life.
+    finished: u64,
+    /// What has not come to rest is left to the next life.
+    is_left: bool,
 }
 
 /// The wall clock when everything began, carried on by tokio's, so that it never jumps.
@@ -108,15 +132,6 @@ pub enum OpenError {
     NoRuntime,
 }
 
-/// What was wrong with what was recovered. Everything else counts.
-#[derive(Debug, Default)]
-pub struct Recovered {
-    /// Entries that are no records, or of a newer version.
-    pub unreadable: Vec<RecordError>,
-    /// Records that do not fit to those before them.
-    pub misfits: Vec<Trouble>,
-}
-
 impl Automations {
     /// The automations of a bus; what they accept is in memory, unless they were opened otherwise before.
     ///
@@ -124,31 +139,28 @@ impl Automations {
     /// There is no tokio runtime.
     pub fn of(bus: &Bus) -> Result<Self, OpenError> {
         Self::runtime()?;
-        Ok((*bus.extension(|| Self::start(bus, Arc::new(InMemory), Machine::new(Bounds::default())))).clone())
+        Ok((*bus
+            .extension(|| Self::start(bus, None, Bounds::default(), Earlier::nothing(Bounds::default()))))
+        .clone())
     }
 
-    /// Opens the automations of a bus, with what keeps their records and with what that has of an earlier life. Work
-    /// that was accepted then goes on as soon as its automation is registered.
+    /// Opens the automations of a bus, with the journal that keeps their records and with what that has of an earlier
+    /// life, in its order. Work that was accepted then goes on as soon as its automation is registered.
     ///
     /// # Errors
     /// The bus has automations already, or there is no tokio runtime.
     pub fn open(
         bus: &Bus,
         bounds: Bounds,
-        records: Arc<dyn Records>,
-        earlier: impl IntoIterator<Item = Entry>,
+        journal: Arc<dyn Journal>,
+        earlier: impl IntoIterator<Item = (Sequence, Entry)>,
     ) -> Result<(Self, Recovered), OpenError> {
         Self::runtime()?;
         let mut recovered = None;
         let automations = bus.extension(|| {
-            let mut report = Recovered::default();
-            let readable = earlier
-                .into_iter()
-                .filter_map(|entry| Record::read(&entry).map_err(|error| report.unreadable.push(error)).ok());
-            let (machine, misfits) = Machine::recover(bounds, readable);
-            report.misfits = misfits;
+            let (earlier, report) = Earlier::read(bounds, earlier);
             recovered = Some(report);
-            Self::start(bus, records, machine)
+            Self::start(bus, Some(journal), bounds, earlier)
         });
         match recovered {
             Some(recovered) => Ok(((*automations).clone(), recovered)),
@@ -160,22 +172,31 @@ impl Automations {
         tokio::runtime::Handle::try_current().map(drop).map_err(|_| OpenError::NoRuntime)
     }
 
-    fn start(bus: &Bus, records: Arc<dyn Records>, machine: Machine<Offered>) -> Self {
+    fn start(bus: &Bus, journal: Option<Arc<dyn Journal>>, bounds: Bounds, earlier: Earlier) -> Self {
         let micros = u64::try_from(bus.wall_clock().as_microsecond()).unwrap_or_default();
+        let absent = earlier.machine.sessions().map(|session| (session.clone(), Vec::new())).collect();
+        let durability = journal.as_ref().map_or(Durability::Memory, |journal| journal.durability());
         let core = Core {
-            machine,
+            machine: earlier.machine,
             handlers: HashMap::new(),
             outbox: VecDeque::new(),
             wake: None,
             runs: HashMap::new(),
             wanted: 0,
             done: 0,
-            kept: Durability::default(),
+            kept: Durability::Memory,
+            last: earlier.last,
+            compaction: Compaction::new(earlier.entries, bounds.records),
             failed: None,
+            absent,
+            finished: 0,
+            is_left: false,
         };
         let engine = Arc::new(Engine {
             core: Mutex::new(core),
-            records,
+            journal,
+            durability,
+            unreadable: earlier.unreadable.into(),
             bus: bus.downgrade(),
             clock: Clock { wall: Moment(micros), began: Instant::now() },
             work: Notify::new(),
@@ -183,9 +204,74 @@ impl Automations {
             refused: AtomicU64::new(0),
             tasks: Tasks::default(),
         });
+        // There is none yet: these are the first automations of the bus.
+        let _is_first = bus.keep_with(Arc::new(KeptBy(Arc::clone(&engine))));
         let end = CancellationToken::new();
         engine.tasks.spawn(driver::drive(Arc::clone(&engine), end.clone()));
         Self { engine, _end: Arc::new(end.drop_guard()) }
+    }
+
+    /// Says that every automation that there will be is there. What an earlier life has left for others goes to the dead
+    /// letters, which is told; until this is called it rests, for as long as it takes.
+    pub fn all_registered(&self) {
+        self.engine.step(Input::AllRegistered);
+    }
+
+    /// Runs at once for whatever is held: no further event will come.
+    pub fn release_all(&self) {
+        self.engine.step(Input::ReleaseAll);
+    }
+
+    /// Waits until every job has come to rest, those of earlier lives among them. Not waited for is what a job has for
+    /// a session that is not open: it is handed over when the session is opened, in this life or a later one.
+    ///
+    /// Work for automations that are not there rests until [`all_registered`](Self::all_registered). Cancel safe.
+    ///
+    /// # Errors
+    /// Records are not kept any more, and nothing is started.
+    pub async fn at_rest(&self) -> Result<(), Unavailable> {
+        let mut done = self.engine.done.subscribe();
+        loop {
+            {
+                let core = self.engine.core();
+                if let Some(failed) = &core.failed {
+                    return Err(failed.clone());
+                }
+                let waiting: usize = core.absent.values().map(Vec::len).sum();
+                if core.machine.live() <= waiting && core.done >= core.wanted {
+                    return Ok(());
+                }
+            }
+            if done.changed().await.is_err() {
+                return Err(Unavailable::because("the automations are gone"));
+            }
+        }
+    }
+
+    /// Leaves everything as it is to the next life: nothing is accepted, started or recorded any more, and whoever
+    /// waits for a job waits no longer. Runs under way are cancelled; they count as attempts. Without a journal, what
+    /// has not come to rest is lost.
+    pub fn leave(&self) {
+        let runs: Vec<CancellationToken> = {
+            let mut core = self.engine.core();
+            core.is_left |= core.failed.is_none();
+            core.failed.get_or_insert_with(|| Unavailable::because("the work is left to the next life"));
+            core.runs.values().cloned().collect()
+        };
+        runs.iter().for_each(CancellationToken::cancel);
+        self.engine.work.notify_one();
+        self.engine.done.send_modify(|done| *done += 1);
+    }
+
+    /// What jobs survive that are accepted now; an error when none are.
+    ///
+    /// # Errors
+    /// Records are not kept any more, for this reason.
+    pub fn durability(&self) -> Result<Durability, Unavailable> {
+        match &self.engine.core().failed {
+            Some(failed) => Err(failed.clone()),
+            None => Ok(self.engine.durability),
+        }
     }
 
     /// Waits until everything that was offered up to now is kept, and says what it survives.
@@ -208,9 +294,26 @@ impl Automations {
                 }
             }
             if done.changed().await.is_err() {
-                return Err(Unavailable { why: "the automations are gone".to_owned() });
+                return Err(Unavailable::because("the automations are gone"));
             }
         }
+    }
+}
+
+/// Whether a job has come to rest.
+fn is_end(effect: &Effect<Offered>) -> bool {
+    let Effect::Told(told) = effect else { return false };
+    told.job.is_some() && matches!(told.news, News::Finished | News::Dead(_) | News::Cancelled(_))
+}
+
+impl Core {
+    /// The machine as it is with everything that waits in the outbox, if the journal is to be compacted.
+    fn snapshot_if_due(&mut self, journaled: bool) -> Option<Vec<Record<Offered>>> {
+        if !journaled || self.outbox.is_empty() || !self.compaction.is_due(self.machine.kept()) {
+            return None;
+        }
+        self.compaction.begin();
+        Some(self.machine.snapshot())
     }
 }
 
@@ -226,13 +329,21 @@ impl Engine {
 
     /// Tells the machine what has happened.
     pub(crate) fn step(&self, input: Input<Offered>) {
+        self.step_and_see(input, |_| ());
+    }
+
+    /// Tells the machine what has happened, and looks at what is to be done about it.
+    fn step_and_see<T>(&self, input: Input<Offered>, see: impl FnOnce(&[Effect<Offered>]) -> T) -> T {
         let mut core = self.core();
         // Taken under the lock, so that no later step has an earlier time.
         let now = self.clock.now();
-        for effect in core.machine.step(now, input) {
+        let effects = core.machine.step(now, input);
+        let seen = see(&effects);
+        for effect in effects {
             match effect {
                 Effect::WakeAt(at) => core.wake = Some(at),
                 other => {
+                    core.finished += u64::from(is_end(&other));
                     core.wanted += 1;
                     core.outbox.push_back(other);
                 }
@@ -240,23 +351,31 @@ impl Engine {
         }
         drop(core);
         self.work.notify_one();
+        seen
     }
 
     /// Offers an event, unless its records could not be kept.
-    pub(crate) fn offer(&self, automation: &AutomationId, event: &AnyEvent) {
-        let why = {
+    pub(crate) fn offer(&self, automation: &AutomationId, event: &AnyEvent) -> Taken {
+        let unavailable = {
             let core = self.core();
             match &core.failed {
-                Some(failed) => Some(failed.to_string()),
-                None if core.outbox.len() >= MOST_BEHIND => Some("its records are too far behind".to_owned()),
+                Some(failed) => Some(failed.clone()),
+                None if core.outbox.len() >= MOST_BEHIND => {
+                    Some(Unavailable::because("its records are too far behind"))
+                }
                 None => None,
             }
         };
-        match why {
-            None => self.step(Input::Offered(Arc::clone(automation), event.clone().into())),
-            Some(why) => {
+        match unavailable {
+            None => {
+                let offered = Input::Offered(Arc::clone(automation), event.clone().into());
+                let id = event.envelope().id;
+                self.step_and_see(offered, |effects| trigger::taken(id, effects, self.durability))
+            }
+            Some(unavailable) => {
                 self.refused.fetch_add(1, Ordering::Relaxed);
-                driver::announce_refused(self, automation, event, why);
+                driver::announce_refused(self, automation, event, unavailable.to_string());
+                Taken::Unavailable(unavailable)
             }
         }
     }

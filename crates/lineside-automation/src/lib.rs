@@ -22,14 +22,14 @@ pub mod keys;
 
 mod tasks;
 
-pub use automate::{Automate, AutomateError, Automating, Automation};
+pub use automate::{Automate, AutomateError, Automating, Automation, WhyNotAutomate};
 pub use bursts::Bursts;
 pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Rate, Retry};
 pub use debouncer::Debouncer;
-pub use engine::{Automations, OpenError};
+pub use engine::{Automations, OpenError, Recovered};
 pub use jobs::Jobs;
 pub use keys::{Held, Keys};
 pub use machine::Machine;
 pub use machine::job::JobId;
-pub use port::{Acknowledged, Durability, Records, Unavailable};
+pub use port::{Durability, Journal, Unavailable};
 pub use report::{Format, Report, ResultRule, ResultWhen};

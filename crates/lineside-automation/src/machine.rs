@@ -26,6 +26,7 @@ mod accept;
 mod queue;
 mod run;
 mod rest;
+mod orphans;
 mod timers;
 mod session;
 mod explain;
@@ -60,6 +61,8 @@ pub enum Input<E> {
     Registered(AutomationId, Arc<Rules>),
     /// An automation is gone. Its runs come to their end; what waits rests until it is there again.
     Unregistered(AutomationId),
+    /// Every automation that there will be is there. What rests for others goes to the dead letters.
+    AllRegistered,
     /// An event that an automation is for.
     Offered(AutomationId, E),
     /// An event that cancels the held and waiting work of the same key.
@@ -70,6 +73,8 @@ pub enum Input<E> {
     Ended(JobId, Fence, Ended),
     /// What a job had for somebody was handed over, or could not be.
     Delivered(JobId),
+    /// Whatever is held runs at once.
+    ReleaseAll,
     /// The next model call of a session waits for what is held.
     Release(SessionId),
     /// A session ends.
@@ -176,13 +181,23 @@ pub struct Bounds {
     pub dead: usize,
     /// Events of each automation by which it knows that it has had one before; the oldest goes.
     pub remembered: usize,
+    /// Records in the journal since it was last compacted, with fewer of which it is not: it is when there are so many
+    /// and four times as many as jobs.
+    pub records: usize,
 }
 
 impl Default for Bounds {
     /// Two million jobs are half a gigabyte and what their events take; 64 runs are more than a machine has cores,
-    /// because most of them wait for something.
+    /// because most of them wait for something. Ten thousand records are some megabytes, read in a tenth of a second.
     fn default() -> Self {
-        Self { jobs: 2_000_000, running: 64, finished: 1_000, dead: 10_000, remembered: 16_384 }
+        Self {
+            jobs: 2_000_000,
+            running: 64,
+            finished: 1_000,
+            dead: 10_000,
+            remembered: 16_384,
+            records: 10_000,
+        }
     }
 }
 
@@ -286,12 +301,14 @@ impl<E: Occurrence> Machine<E> {
         match input {
             Input::Registered(id, rules) => self.register(&id, &rules),
             Input::Unregistered(id) => self.unregister(&id),
+            Input::AllRegistered => self.give_up_orphans(),
             Input::Offered(id, event) => self.offer(&id, event),
             Input::Cancelling(id, event) => self.cancel_key(&id, &event),
             // Whoever ticks has used up the time that was said, perhaps in place of a later one.
             Input::Tick => self.timers.say_again(),
             Input::Ended(job, fence, ended) => self.ended(job, fence, ended),
             Input::Delivered(job) => self.delivered(job),
+            Input::ReleaseAll => self.release_all(),
             Input::Release(session) => self.release(&session),
             Input::SessionEnds(session) => self.session_ends(&session),
             Input::SessionCut(session) => self.session_cut(&session),

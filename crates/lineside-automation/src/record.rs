@@ -144,8 +144,6 @@ pub enum Record<E> {
         attempts: Vec<Attempt>,
         /// How many of them do not count any more.
         spent: u32,
-        /// When the next attempt is.
-        again: Option<Moment>,
         /// How it has ended, and what is still to be handed over.
         settled: Option<(Settled, Option<Handover>, Moment)>,
     },
@@ -174,14 +172,8 @@ pub enum Record<E> {
     },
 }
 
-/// A record as it is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// What is recorded, so that a reader may leave out what it does not want.
-    pub kind: u8,
-    /// The record.
-    pub bytes: Vec<u8>,
-}
+/// A record as it is kept. The kind says what is recorded, so that a reader may leave out what it does not want.
+pub use lineside_core::journal::Record as Entry;
 
 #[derive(Serialize, Deserialize)]
 struct Versioned<R> {
@@ -249,7 +241,7 @@ impl<E: Serialize> Record<E> {
     pub fn write(&self) -> Result<Entry, RecordError> {
         let versioned = Versioned { v: VERSION, record: self };
         let bytes = serde_json::to_vec(&versioned).map_err(RecordError::Write)?;
-        Ok(Entry { kind: self.kind(), bytes })
+        Ok(Entry::new(self.kind(), bytes))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The bus: sessions, hooks that hold for all of them, signals, and the end of it all.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use lineside_core::budget::Budget;
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::afterwards::Extensions;
 use crate::drain::{DrainReport, Gauge};
 use crate::interceptor::Interceptor;
+use crate::keeper::Keeper;
 use crate::of_dialect::OfDialect;
 use crate::register::{Intercepting, Observing, RegisterHookError};
 use crate::session::{OpenSession, Session};
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     draining: AtomicBool,
     failures: AtomicU64,
     pub(crate) extensions: Extensions,
+    pub(crate) keeper: OnceLock<Arc<dyn Keeper>>,
 }
 
 impl Shared {
@@ -87,6 +89,7 @@ impl BusBuilder {
                 draining: AtomicBool::new(false),
                 failures: AtomicU64::new(0),
                 extensions: Extensions::default(),
+                keeper: OnceLock::new(),
             }),
         }
     }
@@ -229,6 +232,9 @@ impl Bus {
             let (waiting, dropped) = node.mailbox().counts();
             report.context_waiting += waiting;
             report.context_dropped += dropped;
+        }
+        if let Some(keeper) = shared.keeper.get() {
+            report.jobs = keeper.jobs();
         }
         report
     }

@@ -11,7 +11,7 @@ use kameo::message::Message;
 use kameo::reply::ReplyError;
 use kameo::{Actor, Reply};
 use lineside_core::payload::Point;
-use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said, SessionId, SkipReason};
+use lineside_core::{AnyEvent, Event, Failure, FailureKind, Outcome, Said, SessionId, SkipReason};
 
 use crate::background::Release;
 use crate::cx::Cx;
@@ -27,12 +27,12 @@ pub trait Interceptor: Send + Sync {
     /// Answers one event.
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>>;
 
-    /// Takes an event that it is told of, to run for it later or never. By default it gives the ticket back, which
-    /// means that it runs at once.
+    /// Takes an event that it is told of, to run for it later or never, and says what has become of it. By default it
+    /// gives the ticket back, which means that it runs at once.
     ///
     /// # Errors
-    /// The ticket, when it does not hold the event.
-    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<(), Ticket> {
+    /// The ticket, when it does not take the event.
+    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
         let _ = event;
         Err(ticket)
     }

@@ -21,6 +21,7 @@ pub mod signal;
 pub mod drain;
 pub mod cx;
 pub mod afterwards;
+pub mod keeper;
 
 mod clock;
 mod tree;
@@ -45,6 +46,7 @@ pub use decision::Decision;
 pub use detached::Ticket;
 pub use drain::DrainReport;
 pub use interceptor::{Intercept, Interceptor};
+pub use keeper::{JobCounts, Keeper};
 pub use mailbox::{ContextMessage, Delivery};
 pub use observer::{Heard, Lost, Overflow};
 pub use of_dialect::OfDialect;

@@ -284,6 +284,9 @@ impl OpenSession {
         let above = parent.map(|parent| Arc::clone(&parent.inner.node));
         let Some(node) = shared.tree.open(source, above) else { return Err(OpenSessionError::Taken(id)) };
         let session = Session::new(node, shared);
+        if let Some(earlier) = session.shared().keeper.get().and_then(|keeper| keeper.opened(&id)) {
+            session.node().background().holds(&earlier);
+        }
         session.shared().signals.emit(|| Signal::SessionOpened {
             session: id,
             parent: session.source().parent_session.clone(),

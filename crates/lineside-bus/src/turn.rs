@@ -13,7 +13,8 @@ use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
 use lineside_core::receipt::By;
 use lineside_core::{
-    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, Outcome, Part, Said, SkipReason, Verdict,
+    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, Outcome, Part, Said, SkipReason, Taken,
+    Verdict,
 };
 use tokio::time::Instant;
 
@@ -145,9 +146,12 @@ impl<'a> Turn<'a> {
             }
             let errand = self.errand(index, hook, run);
             let outcome = match run.hold(&self.event, Ticket::new(errand.clone())) {
-                Ok(()) => {
+                Ok(outcome) => {
                     self.session.node().background().holds(run);
-                    Outcome::Skipped(SkipReason::Debounced)
+                    if let Outcome::Taken(Taken::Unavailable(_)) = &outcome {
+                        self.session.shared().count_failure();
+                    }
+                    outcome
                 }
                 Err(_ticket) => {
                     self.lanes.start(errand, self.event.clone());

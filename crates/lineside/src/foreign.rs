@@ -8,7 +8,7 @@ use lineside_automation::{Debouncer, Keys};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{ChainTime, Cx, Release, Ticket};
 use lineside_core::flow::Retry;
-use lineside_core::{Answer, AnyEvent, Failure, Said, SessionId, SkipReason};
+use lineside_core::{Answer, AnyEvent, Failure, Outcome, Said, SessionId, SkipReason};
 use lineside_dialects::{ForeignHook, Handler, Moment};
 use tokio::time::{Instant, sleep};
 
@@ -64,12 +64,12 @@ impl Interceptor for Foreign {
         })
     }
 
-    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<(), Ticket> {
+    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
         match &self.debouncer {
             Some(debouncer) => {
                 debouncer.hold(event, ticket);
                 self.attempts.tell(&Moment::Skipped { why: SkipReason::Debounced });
-                Ok(())
+                Ok(Outcome::Skipped(SkipReason::Debounced))
             }
             None => Err(ticket),
         }

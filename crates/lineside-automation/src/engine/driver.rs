@@ -5,32 +5,43 @@ use std::sync::Arc;
 
 use lineside_bus::{Bus, JobNews, Late, Session, Signal};
 use lineside_core::hook::NATIVE;
+use lineside_core::journal::Unavailable;
 use lineside_core::{AnyEvent, Append, Failure, FailureKind, Notice};
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
+use super::compaction::compact;
 use super::{Engine, Handler};
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Effect, Ended, Input, News, Occurrence, Run, Told};
 use crate::offered::Offered;
-use crate::port::Unavailable;
 use crate::record::Entry;
 use crate::report::Handover;
 
 /// Drives until the bus is gone, or records are not kept any more.
 pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
     loop {
-        let (batch, wake) = {
+        let (batch, snapshot, wake) = {
             let mut core = engine.core();
-            (std::mem::take(&mut core.outbox), core.wake)
+            if core.failed.is_some() {
+                return;
+            }
+            let snapshot = core.snapshot_if_due(engine.journal.is_some());
+            (std::mem::take(&mut core.outbox), snapshot, core.wake)
         };
         if batch.is_empty() {
-            let wake = wake.map(|at| engine.clock.instant(at));
+            let until = wake.map(|at| engine.clock.instant(at));
             tokio::select! {
                 () = end.cancelled() => return,
                 () = engine.work.notified() => {}
-                () = async { sleep_until(wake.unwrap_or_else(tokio::time::Instant::now)).await }, if wake.is_some() => {
-                    engine.core().wake = None;
+                () = async { sleep_until(until.unwrap_or_else(tokio::time::Instant::now)).await }, if until.is_some() => {
+                    {
+                        // Another step may have wanted another time meanwhile, and will not say so again.
+                        let mut core = engine.core();
+                        if core.wake == wake {
+                            core.wake = None;
+                        }
+                    }
                     engine.step(Input::Tick);
                 }
             }
@@ -38,9 +49,11 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
         }
         let wanted = batch.len() as u64;
         if let Err(unavailable) = keep(&engine, &batch).await {
-            engine.core().failed = Some(unavailable);
-            engine.done.send_modify(|done| *done += 1);
-            return;
+            return fail(&engine, unavailable);
+        }
+        if let (Some(snapshot), Some(journal)) = (snapshot, &engine.journal) {
+            let up_to = engine.core().last;
+            engine.tasks.spawn(compact(Arc::clone(&engine), Arc::clone(journal), snapshot, up_to));
         }
         for effect in batch {
             engine.act(effect);
@@ -50,22 +63,36 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
     }
 }
 
+/// Nothing is accepted from now on, and nothing starts.
+fn fail(engine: &Engine, unavailable: Unavailable) {
+    let why = format!("no more work of automations is accepted: {unavailable}");
+    engine.core().failed = Some(unavailable);
+    engine.done.send_modify(|done| *done += 1);
+    if let Some(bus) = engine.bus.upgrade() {
+        bus.signal(|| Signal::Announced { notice: Notice::warning(why) });
+    }
+}
+
 /// Has all records of a batch kept at once.
 async fn keep(
     engine: &Engine,
     batch: &std::collections::VecDeque<Effect<Offered>>,
 ) -> Result<(), Unavailable> {
+    let Some(journal) = &engine.journal else { return Ok(()) };
     let mut entries: Vec<Entry> = Vec::new();
     for effect in batch {
         if let Effect::Persist(record) = effect {
-            entries.push(record.write().map_err(|error| Unavailable { why: error.to_string() })?);
+            entries.push(record.write().map_err(|error| Unavailable::because(error.to_string()))?);
         }
     }
     if entries.is_empty() {
         return Ok(());
     }
-    let acknowledged = engine.records.append(entries).await?;
-    engine.core().kept = acknowledged.durability;
+    let count = entries.len();
+    let receipt = journal.append(entries).await?;
+    let mut core = engine.core();
+    (core.kept, core.last) = (receipt.durability, receipt.last);
+    core.compaction.appended(count);
     Ok(())
 }
 
@@ -80,10 +107,7 @@ impl Engine {
                     run.cancel();
                 }
             }
-            Effect::Deliver(job, automation, event, what) => {
-                self.deliver(&automation, &event, what);
-                self.step(Input::Delivered(job));
-            }
+            Effect::Deliver(job, automation, event, what) => self.hand_over(job, automation, event, what),
             Effect::Told(told) => self.announce(told),
         }
     }
@@ -131,7 +155,7 @@ impl Engine {
     }
 
     /// Hands over what a job has for somebody. What has nobody to go to any more is told of.
-    fn deliver(&self, automation: &AutomationId, event: &Offered, what: Handover) {
+    pub(super) fn deliver(&self, automation: &AutomationId, event: &Offered, what: Handover) {
         let Some(bus) = self.bus.upgrade() else { return };
         let hook = self.name(automation);
         let (session, id) = (event.session().clone(), event.id());

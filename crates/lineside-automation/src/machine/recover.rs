@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::job::{Attempt, AttemptEnd, Job, JobId, Parked, Settled, State, Why};
+use super::job::{Attempt, Job, JobId, Parked, Settled, State, Why};
 use super::{Bounds, Machine, Occurrence};
 use crate::bursts::Bursts;
 use crate::control::LONGEST;
@@ -13,7 +13,7 @@ use crate::record::Record;
 #[non_exhaustive]
 pub enum Trouble {
     /// It is about a job that was never accepted.
-    #[error("record {place} is about job {job}, which was never accepted")]
+    #[error("it is about job {job}, which was never accepted")]
     UnknownJob {
         /// Which record, counted from 0.
         place: usize,
@@ -21,13 +21,23 @@ pub enum Trouble {
         job: JobId,
     },
     /// It is about an attempt that never began.
-    #[error("record {place} ends an attempt of job {job} that never began")]
+    #[error("it ends an attempt of job {job} that never began")]
     UnknownAttempt {
         /// Which record, counted from 0.
         place: usize,
         /// The job.
         job: JobId,
     },
+}
+
+impl Trouble {
+    /// Which record it was, counted from 0.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        match self {
+            Self::UnknownJob { place, .. } | Self::UnknownAttempt { place, .. } => *place,
+        }
+    }
 }
 
 impl<E: Occurrence> Machine<E> {
@@ -72,7 +82,8 @@ impl<E: Occurrence> Machine<E> {
                 self.replace(job, next);
                 self.automations[own].parked.insert(job);
             }
-            Record::Merged { into, from, event, ids, .. } => {
+            Record::Merged { into, from, event, ids, at } => {
+                self.now = at;
                 self.number(from);
                 self.end_burst(from);
                 self.come_to_rest_silently(from, Settled::Cancelled(Why::Coalesced(into)), None);
@@ -88,7 +99,7 @@ impl<E: Occurrence> Machine<E> {
                     self.rate_of(own, &rate).starts.push_back(at);
                 }
                 if let Some(job) = self.jobs.get_mut(&id) {
-                    job.attempts.push(Attempt { fence, started: at, ended: None });
+                    job.attempts.push(Attempt::begun(fence, at));
                     job.state = State::Parked(Parked::Interrupted);
                 }
             }
@@ -96,13 +107,8 @@ impl<E: Occurrence> Machine<E> {
                 let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
                 let attempt = job.attempts.iter_mut().rev().find(|attempt| attempt.fence == fence);
                 let attempt = attempt.ok_or(Trouble::UnknownAttempt { place, job: id })?;
-                // The record that says what this means may have been lost with the process.
-                job.state = State::Parked(match (&end, again) {
-                    (AttemptEnd::Succeeded(_), _) => Parked::Done,
-                    (_, Some(again)) => Parked::Delayed(again),
-                    (_, None) => Parked::Interrupted,
-                });
-                attempt.ended = Some((at, end));
+                (attempt.ended, attempt.again) = (Some((at, end)), again);
+                job.state = State::Parked(job.parked());
             }
             Record::Settled { job, at, settled, hand_over } => {
                 self.now = at;
@@ -112,7 +118,8 @@ impl<E: Occurrence> Machine<E> {
                 }
                 self.come_to_rest_silently(job, settled, hand_over);
             }
-            Record::Delivered { job: id, .. } => {
+            Record::Delivered { job: id, at } => {
+                self.now = at;
                 let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
                 if let State::Delivering(what) = &job.state {
                     let settled = what.1.clone();
@@ -144,6 +151,12 @@ impl<E: Occurrence> Machine<E> {
         self.last_job = self.last_job.max(job.0);
     }
 
+    /// Leaves out so many numbers of jobs and of runs, which somebody else may have given.
+    pub(crate) fn skip_numbers(&mut self, count: u64) {
+        self.last_job = self.last_job.saturating_add(count);
+        self.last_fence = self.last_fence.saturating_add(count);
+    }
+
     /// What was held for a job is in its event, or is dropped with it.
     fn end_burst(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
@@ -157,8 +170,8 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn remember(&mut self, own: usize, event: &E, ids: &[lineside_core::EventId]) {
         let most = self.bounds.remembered;
         let seen = &mut self.automations[own].seen;
-        seen.insert(event.id(), most);
         ids.iter().for_each(|id| seen.insert(*id, most));
+        seen.insert(event.id(), most);
     }
 
     /// Puts a job in the place of what it was while it was held.

@@ -29,7 +29,7 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    fn hand_over(&mut self, id: JobId) {
+    pub(super) fn hand_over(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
         let State::Delivering(what) = &job.state else { return };
         let (event, what) = (job.event.clone(), what.0.clone());
@@ -153,9 +153,7 @@ impl<E: Occurrence> Machine<E> {
         for id in own {
             let Some(job) = self.jobs.get(&id) else { continue };
             let how = match job.state {
-                State::Waiting(_) if job.made() == 0 => Parked::Accepted,
-                State::Waiting(_) => Parked::Interrupted,
-                State::Delayed(again) => Parked::Delayed(again),
+                State::Waiting(_) | State::Delayed(_) => job.parked(),
                 _ => continue,
             };
             self.withdraw(id);
@@ -183,7 +181,12 @@ impl<E: Occurrence> Machine<E> {
         }
         let windows = automation.held.as_ref().map(|held| held.keys(|_| true)).unwrap_or_default();
         let parked = std::mem::take(&mut automation.parked);
-        for id in parked {
+        // What was under way has its key again before what waited for it asks.
+        let waited = |id: &JobId| {
+            matches!(self.jobs.get(id).map(|job| &job.state), Some(State::Parked(Parked::Accepted)))
+        };
+        let (waited, under_way): (Vec<JobId>, Vec<JobId>) = parked.into_iter().partition(waited);
+        for id in under_way.into_iter().chain(waited) {
             match self.jobs.get(&id).map(|job| &job.state) {
                 Some(State::Parked(how)) => {
                     let how = *how;
