@@ -353,6 +353,3 @@ fn tell(shared: &Shared, session: &SessionId, lost: Lost) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -177,11 +177,8 @@ impl Log {
         if inner.bytes > MOST_BEHIND {
             self.fail(inner, Unavailable::because("the context journal is too far behind"));
         } else if !inner.is_writing {
-            let mut writing = Writing { log: Arc::clone(self), has_ended: false };
-            inner.is_writing = self.writers.start(|| async move {
-                writing.log.write().await;
-                writing.has_ended = true;
-            });
+            let log = Arc::clone(self);
+            inner.is_writing = self.writers.start(|| Writing { log, has_ended: false }.run());
         }
     }
 
@@ -283,6 +280,13 @@ impl Log {
 struct Writing {
     log: Arc<Log>,
     has_ended: bool,
+}
+
+impl Writing {
+    async fn run(mut self) {
+        self.log.write().await;
+        self.has_ended = true;
+    }
 }
 
 impl Drop for Writing {
