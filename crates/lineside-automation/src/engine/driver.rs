@@ -192,11 +192,11 @@ impl Engine {
         }
     }
 
-    /// The id of what a job has found. A job that is handed over again after a kill has the same one; one that a
-    /// person has taken up again has made more attempts.
+    /// The id of what a job has found: the same when it is run or handed over again because of a kill, another one
+    /// when a person has taken it up again.
     fn message_id(&self, job: JobId, automation: &AutomationId, event: EventId) -> MessageId {
-        let attempts = self.ask(|machine| machine.show(job)).map_or(0, |shown| shown.attempts.len() as u64);
-        let numbers = [job.0.to_le_bytes(), attempts.to_le_bytes()].concat();
+        let round = u64::from(self.ask(|machine| machine.taken_up_after(job)));
+        let numbers = [job.0.to_le_bytes(), round.to_le_bytes()].concat();
         MessageId::stable(&[automation.as_bytes(), event.0.as_bytes(), &numbers])
     }
 
