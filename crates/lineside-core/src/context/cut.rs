@@ -77,7 +77,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_over_its_bound(
+        fn c03_nothing_is_over_its_bound(
             text in "(a|й|你|🦀|\n){0,200}", bytes in 0_usize..300, tokens in 0_usize..100
         ) {
             let most = Size { bytes, tokens };

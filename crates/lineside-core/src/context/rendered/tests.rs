@@ -87,7 +87,7 @@ fn delimiters(text: &str) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn c01_what_is_rendered_is_had_back(messages in proptest::collection::vec(message(), 0..4)) {
