@@ -234,6 +234,9 @@ async fn messages_stand_by_their_events_and_not_by_when_they_come() {
     assert_eq!(texts(&session.collect().ready()), ["first", "second", "third", "of an earlier life"]);
 }
 
+/// A message of the model: its number in the order, its key, its id and its text.
+type Known = (usize, Option<u8>, Option<u8>, String);
+
 #[derive(Debug, Clone)]
 enum Step {
     Send {
@@ -269,9 +272,8 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let (_bus, session) = session().await;
-            // Number in the order, key, id, text.
-            let mut model: Vec<(usize, Option<u8>, Option<u8>, String)> = Vec::new();
-            let (mut seen, mut held): (BTreeSet<u8>, Vec<(usize, Option<u8>, Option<u8>, String)>) = Default::default();
+            let (mut model, mut held): (Vec<Known>, Vec<Known>) = (Vec::new(), Vec::new());
+            let mut seen: BTreeSet<u8> = BTreeSet::new();
             let mut holding: Option<Delivery> = None;
             for (number, step) in steps.into_iter().enumerate() {
                 match step {

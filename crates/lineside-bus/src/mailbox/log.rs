@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::record;
 use super::shelf::Shelf;
-use super::{Expiry, Item, Mailbox, Offer, Order, WhyMissing, tell};
+use super::{Expiry, Item, Lost, Mailbox, Offer, Order, WhyMissing, tell};
 use crate::background::Writers;
 use crate::bus::Shared;
 
@@ -124,25 +124,32 @@ impl Log {
         mailbox
     }
 
-    /// Keeps a message for a session that is not open. Gives why not.
-    fn leave(self: &Arc<Self>, to: &SessionId, order: Order, offer: Offer) -> Result<(), Refused> {
+    /// Keeps a message for a session that is not open, if there is room for it. Gives it back when the mailbox is there
+    /// after all, because the session was opened in this moment or somebody still holds it.
+    fn leave(
+        self: &Arc<Self>,
+        to: &SessionId,
+        order: Order,
+        offer: Offer,
+        lost: &mut Lost,
+    ) -> Option<(Arc<Mailbox>, Offer)> {
         let mailboxes = lock(&self.mailboxes);
         if let Some(mailbox) = mailboxes.get(to).and_then(Weak::upgrade) {
-            return Err(Refused::IsOpen(mailbox, offer));
+            return Some((mailbox, offer));
         }
+        let Offer { message, expires } = offer;
         let mut inner = lock(&self.inner);
-        let size = Size::of(&offer.message.text);
-        if inner.shelf.knows(to, offer.message.id) {
-            return Ok(());
+        let size = Size::of(&message.text);
+        if inner.shelf.knows(to, message.id) {
+            return None;
         }
         if !inner.shelf.has_room(to, size, self.bounds) {
-            return Err(Refused::NoRoom(offer));
+            lost.push((message.hook, WhyMissing::NoRoom));
+            return None;
         }
         let order = Order { arrival: inner.wanted, ..order };
-        let Offer { message, expires } = offer;
-        let item = Item { order, size, expires, message };
-        self.append(&mut inner, to, &item);
-        Ok(())
+        self.append(&mut inner, to, &Item { order, size, expires, message });
+        None
     }
 
     /// A message waits.
@@ -299,12 +306,6 @@ impl Drop for Writing {
     }
 }
 
-/// Why a message cannot be left for a session.
-enum Refused {
-    IsOpen(Arc<Mailbox>, Offer),
-    NoRoom(Offer),
-}
-
 /// A message that was put into a mailbox, or kept for one.
 #[must_use = "it says from when on the message is kept"]
 pub struct Posted {
@@ -334,27 +335,21 @@ impl Posted {
 
 /// Puts a message into the mailbox of a session; of one that is not open, into what is kept for it.
 pub(crate) fn post_to(shared: &Shared, to: &SessionId, seq: u64, offer: Offer) -> Posted {
-    let mut lost = Vec::new();
-    let open = shared.tree.find(to.as_str());
-    let refused = match (&open, &shared.context) {
+    let mut lost = Lost::new();
+    let order = Order::of(seq, u32::MAX);
+    match (shared.tree.find(to.as_str()), &shared.context) {
         (Some(node), _) => {
             // A number of an earlier life of the session says nothing about this one.
-            let seq = seq.min(node.seq.load(Ordering::Relaxed));
-            node.mailbox().push(Order::of(seq, u32::MAX), offer, &mut lost);
-            None
+            let order = Order { seq: seq.min(node.seq.load(Ordering::Relaxed)), ..order };
+            node.mailbox().push(order, offer, &mut lost);
         }
-        (None, Some(log)) => match log.leave(to, Order::of(seq, u32::MAX), offer) {
-            Ok(()) => None,
-            // Its mailbox is there, because it was opened in this moment or somebody still holds it.
-            Err(Refused::IsOpen(mailbox, offer)) => {
-                mailbox.push(Order::of(seq, u32::MAX), offer, &mut lost);
-                None
+        (None, Some(log)) => {
+            if let Some((mailbox, offer)) = log.leave(to, order, offer, &mut lost) {
+                mailbox.push(order, offer, &mut lost);
             }
-            Err(Refused::NoRoom(offer)) => Some(offer),
-        },
-        (None, None) => Some(offer),
-    };
-    lost.extend(refused.map(|offer| (offer.message.hook, WhyMissing::NoRoom)));
+        }
+        (None, None) => lost.push((offer.message.hook, WhyMissing::NoRoom)),
+    }
     tell(shared, to, lost);
     Posted { log: shared.context.as_ref().map(|log| (Arc::clone(log), log.mark())) }
 }

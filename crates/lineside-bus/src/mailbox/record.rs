@@ -34,7 +34,7 @@ pub(super) struct Settled<'a> {
 
 /// A record that was read.
 pub(super) enum Entry {
-    Appended(Appended<'static>),
+    Appended(Box<Appended<'static>>),
     Settled(Settled<'static>),
 }
 
@@ -42,7 +42,9 @@ impl Entry {
     /// `None` when it is none of ours, or of a newer version.
     pub(super) fn read(record: &Record) -> Option<Self> {
         match record.kind {
-            APPENDED => serde_json::from_slice(&record.bytes).ok().map(Self::Appended),
+            APPENDED => {
+                serde_json::from_slice(&record.bytes).ok().map(|entry| Self::Appended(Box::new(entry)))
+            }
             SETTLED => serde_json::from_slice(&record.bytes).ok().map(Self::Settled),
             _ => None,
         }

@@ -42,7 +42,7 @@ impl Shelf {
     pub(super) fn replay(&mut self, record: Record) -> bool {
         match Entry::read(&record) {
             Some(Entry::Appended(entry)) => {
-                let Appended { session, order, message, .. } = &entry;
+                let Appended { session, order, message, .. } = &*entry;
                 let (id, size) = (message.id, Size::of(&message.text));
                 self.appended(session, *order, id, size, Arc::new(record));
                 true
@@ -115,7 +115,7 @@ impl Shelf {
     pub(super) fn of(&self, session: &SessionId) -> Option<(Vec<Appended<'static>>, Vec<MessageId>)> {
         let kept = self.sessions.get(session)?;
         let read = |waits: &Waits| match Entry::read(&waits.record) {
-            Some(Entry::Appended(entry)) => Some(entry),
+            Some(Entry::Appended(entry)) => Some(*entry),
             _ => None,
         };
         Some((kept.waiting.values().filter_map(read).collect(), kept.over.iter().copied().collect()))
