@@ -76,6 +76,9 @@ pub(super) fn text(text: &str, into: &mut String) {
 
 /// Appends a text that stands between two quotation marks in one line.
 pub(super) fn label(text: &str, into: &mut String) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'<' | b'>')) {
+        return into.push_str(text);
+    }
     for c in text.chars() {
         if matches!(c, '"' | '<' | '>' | '\n' | '\t') || is_unseen(c) {
             escape(c, into);
