@@ -17,6 +17,10 @@ use lineside_journal::{EmbeddedJournal, OpenJournalError, Options};
 
 use crate::text_files::TextFiles;
 
+mod look;
+
+pub use look::{Look, Looked};
+
 /// The folder of the journal of jobs, within the folder of all of them.
 pub const JOBS: &str = "jobs";
 
