@@ -13,6 +13,7 @@ use tokio::time::sleep;
 
 use crate::contract::{BATCHES, EDITS, READS, SHELLS};
 use crate::crew::{self, Crew};
+use crate::life;
 use crate::log::{Label, Line, Published};
 
 /// The sessions, each with its project and its publishers. One publisher's name is the session's where messages for
@@ -95,14 +96,27 @@ impl Publisher {
     }
 }
 
-/// Watches that there is never too much to do.
-pub(crate) async fn pace(automations: Automations, enough: Arc<AtomicBool>) {
+/// Watches that there is never too much to do, and clears the dead letters away: as long as they rest, they are part of
+/// every snapshot.
+pub(crate) async fn pace(crew: Arc<Crew>, automations: Automations, enough: Arc<AtomicBool>) {
     let live = Which { state: WhichState::Live, ..Which::default() };
-    loop {
-        enough.store(automations.jobs().list(&live).len() > ENOUGH, Ordering::Relaxed);
+    let dead = Which { state: WhichState::Dead, ..Which::default() };
+    let jobs = automations.jobs();
+    for round in 0_u64.. {
+        enough.store(jobs.list(&live).len() > ENOUGH, Ordering::Relaxed);
+        if round % CLEARING == 0 {
+            for job in jobs.list(&dead) {
+                crew.say(&life::rests(&job));
+                // Nobody else drops any.
+                let _was_dead = jobs.drop(job.job);
+            }
+        }
         sleep(millis(4)).await;
     }
 }
+
+/// Every so many looks, the dead letters are cleared away.
+const CLEARING: u64 = 8;
 
 /// Collects what is for a session, and accepts most of it.
 ///

@@ -62,7 +62,7 @@ impl Crew {
         let batches = |name: &'static str| bus.automate::<AfterToolBatch>(name).result(silent);
         let tools =
             |name: &'static str, of: &str| bus.automate::<AfterTool>(name).matching(tool(of)).result(silent);
-        let pace = Debounce::quiet(millis(4)).at_most(millis(20));
+        let pace = Debounce::quiet(millis(8)).at_most(millis(40));
         let tell = ResultRule { when: ResultWhen::AppendAlways, format: Format::Summary, ..silent };
         self.run(
             Duty("lint", |envelope| of_project("lint", envelope)),
@@ -75,7 +75,7 @@ impl Crew {
         self.run(
             Duty("gather", |_| None),
             batches("gather")
-                .batch(Batch { count: 4, within: millis(15) })
+                .batch(Batch { count: 6, within: millis(40) })
                 .retry(Retry::constant(4, millis(1))),
             changed,
         )?;

@@ -79,7 +79,7 @@ async fn work(
     let mut rng = Rng::with_seed(seed.wrapping_mul(31).wrapping_add(u64::from(life)));
     let enough = Arc::new(AtomicBool::new(false));
     let mut tasks = JoinSet::new();
-    let pace = agents::pace(automations.clone(), Arc::clone(&enough));
+    let pace = agents::pace(Arc::clone(crew), automations.clone(), Arc::clone(&enough));
     tasks.spawn(async move {
         pace.await;
         Ok(())
@@ -134,7 +134,8 @@ async fn drain(
     Ok(())
 }
 
-fn rests(job: &Shown) -> Line {
+/// How a job rests.
+pub(crate) fn rests(job: &Shown) -> Line {
     let how = match &job.standing {
         Standing::Settled { settled: Settled::Done, .. } => Rest::Done,
         Standing::Settled { settled: Settled::Dead(_), .. } => Rest::Dead,

@@ -55,7 +55,7 @@ pub(crate) enum Line {
     Delivered { session: String, messages: Vec<String> },
     /// Messages were accepted, and that is kept.
     Accepted { session: String, messages: Vec<String> },
-    /// How a job rests when everything is over.
+    /// How a job rests: when everything is over, or before it is cleared away.
     Rests { job: u64, automation: String, events: Vec<String>, how: Rest, attempts: u32 },
     /// Everything has come to rest, and the journal was read once more.
     Drained { up_to: u64, sequences: Vec<u64> },

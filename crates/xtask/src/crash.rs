@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 mod life;
 mod schedule;
 
-use life::{Fate, Program};
+use life::{Fate, Program, Whilst};
 use schedule::Schedule;
 
 /// How often it is killed when nothing else is said: a minute on two slow cores.
@@ -98,15 +98,26 @@ fn kill(workspace: &Workspace, order: Order) -> Result<bool> {
     Ok(false)
 }
 
+/// How often it was killed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kills {
+    all: u32,
+    /// While a snapshot was put in the place of records, or just after.
+    compacting: u32,
+}
+
 /// Lives and deaths, and the life that brings everything to rest.
-fn cycles(program: &Program, cycles: u32) -> Result<(Judgement, u32)> {
-    let mut kills = 0;
+fn cycles(program: &Program, cycles: u32) -> Result<(Judgement, Kills)> {
+    let mut kills = Kills::default();
     let mut life = 0;
     for strikes in Schedule::new(program.seed).take(cycles as usize) {
         for strike in strikes {
             life += 1;
             match program.live(life, strike)? {
-                Fate::Killed => kills += 1,
+                Fate::Killed(whilst) => {
+                    kills.all += 1;
+                    kills.compacting += u32::from(whilst == Whilst::Compacting);
+                }
                 Fate::EndedByItself(how) => {
                     bail!("life {life} ended by itself: {how}\n{}", program.complaints());
                 }
@@ -117,12 +128,14 @@ fn cycles(program: &Program, cycles: u32) -> Result<(Judgement, u32)> {
     Ok((program.judge()?, kills))
 }
 
-fn tell(judgement: &Judgement, cycles: u32, kills: u32) {
+fn tell(judgement: &Judgement, cycles: u32, kills: Kills) {
     let figure = |name: &str| judgement.figures.get(name).and_then(Value::as_u64).unwrap_or_default();
     let violations = judgement.violations.len();
     println!(
-        "{cycles} cycles, {kills} kills, {} of them before the journal was open",
-        u64::from(kills + 1) - figure("opened")
+        "{cycles} cycles, {} kills: {} before the journal was open, {} at a compaction",
+        kills.all,
+        figure("lives").saturating_sub(figure("opened")),
+        kills.compacting
     );
     println!(
         "{} acknowledged (an event for one automation), {} jobs, {} runs, {} of which were killed",

@@ -9,6 +9,7 @@ use crate::log::{How, Label, Line, Published, Rest};
 pub(super) fn check(lines: &[Line], effects: &Effects, judgement: &mut Judgement) {
     let mut well: BTreeSet<(&str, &Label)> = BTreeSet::new();
     let mut dead: BTreeSet<(&str, &str)> = BTreeSet::new();
+    let mut graves: BTreeSet<(&str, u64)> = BTreeSet::new();
     let mut running = BTreeMap::new();
     let mut jobs: BTreeSet<(&str, u64)> = BTreeSet::new();
     let mut acknowledged: BTreeSet<(&'static str, &Published)> = BTreeSet::new();
@@ -34,7 +35,7 @@ pub(super) fn check(lines: &[Line], effects: &Effects, judgement: &mut Judgement
                 match how {
                     Rest::Done | Rest::Replaced => {}
                     Rest::Dead => {
-                        judgement.figures.dead += 1;
+                        graves.insert((&**automation, job));
                         dead.extend(events.iter().map(|id| (&**automation, &**id)));
                         if contract::of(automation).is_some_and(|contract| *attempts < contract.attempts) {
                             let (automation, attempts) = (automation_name, *attempts);
@@ -52,6 +53,7 @@ pub(super) fn check(lines: &[Line], effects: &Effects, judgement: &mut Judgement
     }
     judgement.figures.acknowledged = acknowledged.len() as u64;
     judgement.figures.jobs = jobs.len() as u64;
+    judgement.figures.dead = graves.len() as u64;
     judgement.figures.files = effects.len() as u64;
     for (automation, Published { label, id }) in acknowledged {
         if !well.contains(&(automation, label)) && !dead.contains(&(automation, &**id)) {

@@ -16,8 +16,17 @@ use super::schedule::Strike;
 /// How a life ended.
 #[derive(Debug)]
 pub(crate) enum Fate {
-    Killed,
+    Killed(Whilst),
     EndedByItself(ExitStatus),
+}
+
+/// What it was seen to do when it was killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whilst {
+    /// It was putting a snapshot in the place of records, or had just done so.
+    Compacting,
+    /// Anything.
+    Living,
 }
 
 /// What is killed, and where it lives.
@@ -55,6 +64,7 @@ impl Program {
     pub(crate) fn live(&self, life: u32, strike: Strike) -> Result<Fate> {
         let mut child = self.start(life, &[])?;
         let said = listen(&mut child);
+        let mut whilst = Whilst::Living;
         match strike {
             Strike::Starting(time) => sleep(time),
             Strike::Recovering(time) => {
@@ -67,7 +77,7 @@ impl Program {
             }
             Strike::Compacting(time) => {
                 hear(&said, "open");
-                self.await_compaction();
+                whilst = self.await_compaction();
                 sleep(time);
             }
         }
@@ -76,7 +86,7 @@ impl Program {
         }
         child.kill().context("it cannot be killed")?;
         child.wait()?;
-        Ok(Fate::Killed)
+        Ok(Fate::Killed(whilst))
     }
 
     /// A life that ends by itself when everything has come to rest.
@@ -125,12 +135,16 @@ impl Program {
     }
 
     /// Waits until the files of the journal show that a snapshot is being made, or was made just now.
-    fn await_compaction(&self) {
+    fn await_compaction(&self) -> Whilst {
         let deadline = Instant::now() + FOR_A_COMPACTION;
         let before = self.snapshots();
-        while Instant::now() < deadline && self.snapshots() == before {
+        while Instant::now() < deadline {
+            if self.snapshots() != before {
+                return Whilst::Compacting;
+            }
             sleep(Duration::from_micros(100));
         }
+        Whilst::Living
     }
 
     fn snapshots(&self) -> Vec<String> {
