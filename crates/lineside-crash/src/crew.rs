@@ -75,7 +75,7 @@ impl Crew {
         self.run(
             Duty("gather", |_| None),
             batches("gather")
-                .batch(Batch { count: 6, within: millis(40) })
+                .batch(Batch { count: 10, within: millis(120) })
                 .retry(Retry::constant(4, millis(1))),
             changed,
         )?;
