@@ -12,6 +12,7 @@ mod loading;
 mod sequence;
 mod automations;
 mod lives;
+mod context;
 
 use lineside::points::BeforeTool;
 use lineside::prelude::*;

@@ -3,7 +3,7 @@
 //! The machine is stepped where something happens, under a lock and without waiting. What it wants done is done by one
 //! task, in order: first the records, all that there are at once, and when they are kept, the rest.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -102,6 +102,8 @@ struct Core {
     finished: u64,
     /// What has not come to rest is left to the next life.
     is_left: bool,
+    /// Jobs whose messages are in a mailbox, but on no record.
+    unkept: HashSet<JobId>,
 }
 
 /// The wall clock when everything began, carried on by tokio's, so that it never jumps.
@@ -191,6 +193,7 @@ impl Automations {
             absent,
             finished: 0,
             is_left: false,
+            unkept: HashSet::new(),
         };
         let engine = Arc::new(Engine {
             core: Mutex::new(core),
@@ -410,7 +413,7 @@ impl Engine {
         loop {
             {
                 let core = self.core();
-                awaited.retain(|job| !core.machine.is_settled(*job));
+                awaited.retain(|job| !core.machine.is_settled(*job) && !core.unkept.contains(job));
                 if awaited.is_empty() || core.failed.is_some() {
                     return;
                 }

@@ -30,6 +30,7 @@ mod orphans;
 mod timers;
 mod session;
 mod explain;
+mod progress;
 mod recover;
 mod snapshot;
 
@@ -38,6 +39,7 @@ use queue::{Key, RateState};
 use timers::Timers;
 
 pub use explain::{Shown, Standing};
+pub use progress::Progress;
 pub use recover::Trouble;
 pub use run::{Ended, Outcome};
 pub use session::Awaited;

@@ -66,6 +66,13 @@ impl Offered {
     }
 }
 
+impl Offered {
+    /// Whether it is of an earlier life of the process.
+    pub(crate) fn is_recovered(&self) -> bool {
+        matches!(self.0, Form::Kept(_))
+    }
+}
+
 impl From<AnyEvent> for Offered {
     fn from(event: AnyEvent) -> Self {
         Self(Form::Live(event))

@@ -1,5 +1,6 @@
 //! What a run found, and how much of it goes to the agent's context.
 
+use lineside_core::context::{Size, cut, tokens};
 use serde::{Deserialize, Serialize};
 
 /// What a run that came to its end has found.
@@ -54,6 +55,8 @@ pub struct ResultRule {
     pub lines: usize,
     /// At most so many bytes in all.
     pub bytes: usize,
+    /// At most so many tokens in all, by the rule of [`lineside_core::context::tokens`].
+    pub tokens: usize,
 }
 
 /// When a report goes where.
@@ -83,9 +86,11 @@ pub enum Format {
 }
 
 impl Default for ResultRule {
-    /// The end of what is not in order, 50 lines and 8 KiB: a page, which is what a model reads at a glance.
+    /// The end of what is not in order, 50 lines, 8 KiB and as many tokens as those are of plain English: a page, which
+    /// is what a model reads at a glance.
     fn default() -> Self {
-        Self { when: ResultWhen::default(), format: Format::default(), lines: 50, bytes: 8 << 10 }
+        let (when, format) = (ResultWhen::default(), Format::default());
+        Self { when, format, lines: 50, bytes: 8 << 10, tokens: 2 << 10 }
     }
 }
 
@@ -115,31 +120,41 @@ impl ResultRule {
     /// The text of a report within the limits.
     #[must_use]
     pub fn text(&self, report: &Report) -> String {
-        let mut text = first_bytes(&report.summary, self.bytes).to_owned();
+        let most = Size { bytes: self.bytes, tokens: self.tokens };
+        // Without a marker: a summary that is too long for its limits has little to say at its end.
+        let mut text =
+            cut(&report.summary, most, |_| "…".to_owned()).unwrap_or_else(|| report.summary.clone());
         let body = report.body.trim_end();
         if self.format == Format::Summary || body.is_empty() {
             return text;
         }
-        let room = self.bytes.saturating_sub(text.len());
+        let room = most - Size::of(&text);
         let all = body.lines().count();
-        let cut = |kept: usize| format!("\n… {} of {all} lines left out", all - kept);
-        let spare = room.saturating_sub(cut(0).len());
-        let whole = all <= self.lines && body.len() < room;
-        let limit = if whole { room } else { spare };
-        let mut kept: Vec<&str> = Vec::new();
-        let mut used = 0;
+        let left_out = |kept: usize| format!("\n… {} of {all} lines left out", all - kept);
+        let whole = Size::of(body) + Size { bytes: 1, tokens: 1 };
+        let is_whole = all <= self.lines && whole.bytes <= room.bytes && whole.tokens <= room.tokens;
+        let mut spare = if is_whole { room } else { room - Size::of(&left_out(0)) };
         let mut take = |line: &'_ str| {
-            used += line.len() + 1;
-            used <= limit
+            // With the end of the line before it.
+            let size = Size { bytes: line.len() + 1, tokens: tokens(line) + 1 };
+            let fits = size.bytes <= spare.bytes && size.tokens <= spare.tokens;
+            spare = spare - size;
+            fits
         };
+        let mut kept: Vec<&str> = Vec::new();
         match self.format {
+            _ if is_whole => kept.extend(body.lines()),
             Format::Full => kept.extend(body.lines().take(self.lines).take_while(|line| take(line))),
             Format::Tail | Format::Summary => {
                 kept.extend(body.lines().rev().take(self.lines).take_while(|line| take(line)));
                 kept.reverse();
             }
         }
-        let marker = (kept.len() < all).then(|| cut(kept.len())).filter(|marker| marker.len() <= room);
+        let marker = (kept.len() < all).then(|| left_out(kept.len()));
+        let marker = marker.filter(|marker| {
+            let marker = Size::of(marker);
+            marker.bytes <= room.bytes && marker.tokens <= room.tokens
+        });
         if self.format == Format::Tail {
             text.push_str(marker.as_deref().unwrap_or_default());
         }
@@ -152,11 +167,6 @@ impl ResultRule {
         }
         text
     }
-}
-
-fn first_bytes(text: &str, bytes: usize) -> &str {
-    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    &text[..end.unwrap_or_default()]
 }
 
 #[cfg(test)]
@@ -184,6 +194,22 @@ mod tests {
                 let text = rule(format, 10, bytes).text(&report);
                 assert!(text.len() <= bytes, "{format:?} {bytes} {text:?}");
             }
+        }
+    }
+
+    #[test]
+    fn no_text_is_longer_than_its_tokens() {
+        let body = ["你好 世界", "plain text", "🦀🦀", "", "х"].join("\n").repeat(9);
+        let report = Report::failed("двенадцать ошибок").body(body);
+        for format in [Format::Summary, Format::Tail, Format::Full] {
+            let mut longest = 0;
+            for most in 0..300 {
+                let rule = ResultRule { tokens: most, ..rule(format, 100, usize::MAX) };
+                let text = rule.text(&report);
+                assert!(tokens(&text) <= most, "{format:?} {most} {text:?}");
+                longest = text.len();
+            }
+            assert_eq!(longest > 100, format != Format::Summary, "and all of it when there is room");
         }
     }
 

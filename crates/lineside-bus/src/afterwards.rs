@@ -4,6 +4,7 @@
 //! When such work runs, and how often, is not known here; see `lineside-automation`.
 
 use std::any::{Any, TypeId};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use lineside_core::budget::Bound;
 use lineside_core::envelope::Cause;
-use lineside_core::{AnyEvent, Append, EventId, Failure, Layer, Source};
+use lineside_core::{AnyEvent, Append, EventId, Failure, Layer, MessageId, SessionId, Source};
 use tokio::time::Instant;
 
 use crate::bus::{Bus, Installed, Shared};
@@ -22,10 +23,9 @@ use crate::clock;
 use crate::cx::Cx;
 use crate::guard::{Guarded, Time};
 use crate::interceptor::BoxFuture;
-use crate::mailbox::{ContextMessage, Order};
+use crate::mailbox::{self, Posted};
 use crate::register::{RegisterHookError, Registration};
 use crate::session::Session;
-use crate::settle::deliver;
 use crate::signal::Signal;
 use crate::table::Registered;
 use crate::tree::{Node, Place};
@@ -74,6 +74,17 @@ impl Bus {
         self.shared.signals.emit(signal);
     }
 
+    /// Puts a message into the mailbox of a session. One that does not fit is dropped, counted and told of, like any
+    /// other; one whose id was there before is not there twice.
+    ///
+    /// Where the bus has a context journal, a message for a session that is not open is kept for when it is opened
+    /// again; where it has none, that is a message that does not fit.
+    pub fn deliver(&self, to: &SessionId, late: Late) -> Posted {
+        let Late { hook, dialect, point, event, seq, id, append } = late;
+        let source = mailbox::Source { hook, dialect, point, event, session: to.clone() };
+        mailbox::post_to(&self.shared, to, seq, source.message(id, append))
+    }
+
     /// Installs one hook for every session, beside those that are there.
     ///
     /// # Errors
@@ -110,10 +121,14 @@ pub struct Late {
     pub hook: Arc<str>,
     /// The format of that hook.
     pub dialect: &'static str,
+    /// The point of the event that it answers.
+    pub point: Cow<'static, str>,
     /// The event that it answers.
     pub event: EventId,
     /// The number of that event in its session; messages stand in the order of their events.
     pub seq: u64,
+    /// Which message it is, where it may be offered more than once; see [`MessageId::stable`].
+    pub id: Option<MessageId>,
     /// The message.
     pub append: Append,
 }
@@ -131,20 +146,6 @@ impl Session {
     /// An interceptor at a fact, or too many hooks.
     pub fn attach(&self, hook: Installed) -> Result<Registration, RegisterHookError> {
         attach(self.shared(), self.place(), hook)
-    }
-
-    /// Puts a message into the mailbox. One that does not fit is dropped, counted and told of, like any other.
-    pub fn deliver(&self, late: Late) {
-        let Late { hook, dialect, event, seq, append } = late;
-        let message = ContextMessage {
-            hook,
-            dialect,
-            event,
-            session: self.id().clone(),
-            role: append.role,
-            text: append.text,
-        };
-        deliver(self.shared(), self.node(), Order { seq, hook: u32::MAX }, message);
     }
 
     /// Calls something on behalf of an event of this session: what it publishes carries the event as its cause, its

@@ -155,6 +155,18 @@ impl Background {
     }
 }
 
+/// Tasks that write down what is to be kept; they end by themselves.
+#[derive(Default)]
+pub(crate) struct Writers(TaskTracker);
+
+impl Writers {
+    /// Starts one; `false` where there is no runtime.
+    pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce() -> F) -> bool {
+        let runtime = tokio::runtime::Handle::try_current();
+        runtime.map(|runtime| self.0.spawn_on(work(), &runtime)).is_ok()
+    }
+}
+
 /// Tells that a run is over, however it ended.
 struct Over {
     background: Arc<Background>,

@@ -1,11 +1,13 @@
 //! The bus: sessions, hooks that hold for all of them, signals, and the end of it all.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use lineside_core::budget::Budget;
 use lineside_core::hook::Hook;
+use lineside_core::journal::{Journal, Record, Sequence};
 use lineside_core::payload::{Intercept, Point};
 use lineside_core::{Notice, PointInfo, SessionId};
 use tokio::time::Instant;
@@ -14,6 +16,7 @@ use crate::afterwards::Extensions;
 use crate::drain::{DrainReport, Gauge};
 use crate::interceptor::Interceptor;
 use crate::keeper::Keeper;
+use crate::mailbox::{ContextRecovered, FullTexts, Log, TextsInMemory, WAITING};
 use crate::of_dialect::OfDialect;
 use crate::register::{Intercepting, Observing, RegisterHookError};
 use crate::session::{OpenSession, Session};
@@ -37,6 +40,9 @@ pub(crate) struct Shared {
     failures: AtomicU64,
     pub(crate) extensions: Extensions,
     pub(crate) keeper: OnceLock<Arc<dyn Keeper>>,
+    pub(crate) full_texts: Arc<dyn FullTexts>,
+    /// What keeps the context, where something does.
+    pub(crate) context: Option<Arc<Log>>,
 }
 
 impl Shared {
@@ -63,9 +69,11 @@ impl Shared {
 }
 
 /// A bus about to be made.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct BusBuilder {
     budget: Budget,
+    full_texts: Option<Arc<dyn FullTexts>>,
+    context: Option<Arc<Log>>,
 }
 
 impl BusBuilder {
@@ -74,6 +82,29 @@ impl BusBuilder {
     #[must_use]
     pub fn event_budget(mut self, time: Duration) -> Self {
         self.budget = Budget::of(time);
+        self
+    }
+
+    /// Keeps here the whole texts of messages that were cut. Without it they are in memory.
+    #[must_use]
+    pub fn full_texts(mut self, texts: Arc<dyn FullTexts>) -> Self {
+        self.full_texts = Some(texts);
+        self
+    }
+
+    /// Keeps in this journal which messages wait for which session, and which have been accepted; `recovered` is what
+    /// it had when it was opened, in order.
+    ///
+    /// A session that is opened under an id for which messages are on record gets them, and none that was accepted
+    /// there. Messages of automations are on record before their job is done; those of other hooks follow at once. The
+    /// journal is this bus's alone. When it fails, everything goes on in memory, and who waits for it is told.
+    #[must_use]
+    pub fn context_journal(
+        mut self,
+        journal: Arc<dyn Journal>,
+        recovered: impl IntoIterator<Item = (Sequence, Record)>,
+    ) -> Self {
+        self.context = Some(Arc::new(Log::open(journal, WAITING, recovered)));
         self
     }
 
@@ -90,8 +121,16 @@ impl BusBuilder {
                 failures: AtomicU64::new(0),
                 extensions: Extensions::default(),
                 keeper: OnceLock::new(),
+                full_texts: self.full_texts.unwrap_or_else(|| Arc::new(TextsInMemory::default())),
+                context: self.context,
             }),
         }
+    }
+}
+
+impl fmt::Debug for BusBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BusBuilder").field("budget", &self.budget).finish_non_exhaustive()
     }
 }
 
@@ -188,6 +227,12 @@ impl Bus {
         self.shared.remove_source(&Place::Bus, point, source)
     }
 
+    /// What was found in the context journal when the bus was built; nothing without one.
+    #[must_use]
+    pub fn context_recovered(&self) -> ContextRecovered {
+        self.shared.context.as_ref().map(|log| log.recovered).unwrap_or_default()
+    }
+
     /// Tells whoever watches the signals of a message for the user that belongs to no event.
     pub fn announce(&self, notice: Notice) {
         self.shared.signals.emit(|| Signal::Announced { notice });
@@ -235,6 +280,11 @@ impl Bus {
         }
         if let Some(keeper) = shared.keeper.get() {
             report.jobs = keeper.jobs();
+        }
+        if let Some(log) = &shared.context {
+            // That it failed is in the count, as is what is late.
+            tokio::time::timeout_at(deadline, log.kept(log.mark())).await.ok();
+            report.context_unkept = log.behind();
         }
         report
     }

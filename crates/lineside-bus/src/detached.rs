@@ -17,9 +17,8 @@ use crate::background::Terms;
 use crate::cx::{ChainTime, Cx};
 use crate::guard::{Guarded, Time};
 use crate::interceptor::Interceptor;
-use crate::mailbox::{ContextMessage, Order};
+use crate::mailbox::{Order, Source, post};
 use crate::session::Session;
-use crate::settle::deliver;
 use crate::signal::Signal;
 
 /// A hook that is to run on behalf of an event.
@@ -230,16 +229,15 @@ impl Report {
         let Errand { session, hook, place, .. } = &self.errand;
         let event = self.event.envelope().id;
         for append in answer.context {
-            let message = ContextMessage {
+            let source = Source {
                 hook: Arc::clone(&hook.name),
                 dialect: hook.dialect,
+                point: self.event.point().name.into(),
                 event,
                 session: session.id().clone(),
-                role: append.role,
-                text: append.text,
             };
-            let order = Order { seq: self.event.envelope().seq, hook: u32::from(*place) };
-            deliver(session.shared(), session.node(), order, message);
+            let order = Order::of(self.event.envelope().seq, u32::from(*place));
+            post(session.shared(), session.node(), order, source.message(None, append));
         }
         for notice in answer.notices {
             session.shared().signals.emit(|| Signal::Notified {

@@ -80,6 +80,8 @@ pub struct DrainReport {
     pub context_dropped: u64,
     /// What has become of the jobs of automations.
     pub jobs: JobCounts,
+    /// What has become of context messages and is not on record, where there is a context journal.
+    pub context_unkept: u64,
     /// Sessions that were still open.
     pub sessions: usize,
 }
@@ -94,5 +96,6 @@ impl DrainReport {
             && self.observers_behind == 0
             && self.context_dropped == 0
             && self.jobs.lost == 0
+            && self.context_unkept == 0
     }
 }

@@ -47,7 +47,9 @@ pub use detached::Ticket;
 pub use drain::DrainReport;
 pub use interceptor::{Intercept, Interceptor};
 pub use keeper::{JobCounts, Keeper};
-pub use mailbox::{ContextMessage, Delivery};
+pub use mailbox::{
+    ContextMessage, ContextRecovered, Delivery, FullTexts, Keeping, Missing, Posted, WhyMissing,
+};
 pub use observer::{Heard, Lost, Overflow};
 pub use of_dialect::OfDialect;
 pub use publish::PublishError;

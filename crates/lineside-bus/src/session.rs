@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lineside_core::envelope::{Agent, Model};
 use lineside_core::payload::{Intercept, Point};
-use lineside_core::{Payload, PointInfo, Receipt, SessionId, Source};
+use lineside_core::{MessageId, Payload, PointInfo, Receipt, SessionId, Source};
 
 use crate::bus::Shared;
 use crate::channel::Channel;
@@ -182,6 +182,13 @@ impl Session {
         OpenSession { shared: Arc::clone(&self.inner.shared), parent: Some(self.clone()), source }
     }
 
+    /// The whole text of a message that was cut for a delivery, if it is kept still. It is asked for by the id, which
+    /// no two messages share, and also after the session has been opened anew.
+    #[must_use]
+    pub fn full_text(&self, message: MessageId) -> Option<String> {
+        self.inner.shared.full_texts.text(message)
+    }
+
     /// Takes the messages for the agent's context.
     #[must_use]
     pub fn collect(&self) -> Collect<'_> {
@@ -282,7 +289,9 @@ impl OpenSession {
             return Err(OpenSessionError::ParentClosed(parent.id().clone()));
         }
         let above = parent.map(|parent| Arc::clone(&parent.inner.node));
-        let Some(node) = shared.tree.open(source, above) else { return Err(OpenSessionError::Taken(id)) };
+        let Some(node) = shared.tree.open(source, above, shared.context.as_ref()) else {
+            return Err(OpenSessionError::Taken(id));
+        };
         let session = Session::new(node, shared);
         if let Some(earlier) = session.shared().keeper.get().and_then(|keeper| keeper.opened(&id)) {
             session.node().background().holds(&earlier);
@@ -292,6 +301,15 @@ impl OpenSession {
             parent: session.source().parent_session.clone(),
             coverage: session.coverage(),
         });
+        if session.shared().context.is_some()
+            && let (messages @ 1.., _) = session.node().mailbox().counts()
+        {
+            let session = session.clone();
+            session
+                .shared()
+                .signals
+                .emit(|| Signal::ContextRecovered { session: session.id().clone(), messages });
+        }
         Ok(session)
     }
 }

@@ -6,8 +6,7 @@ use lineside_core::answer::Beyond;
 use lineside_core::{Append, Notice, Receipt, Strength, Verdict};
 
 use crate::gathered::Gathered;
-use crate::mailbox::{ContextMessage, Order};
-use crate::signal::Signal;
+use crate::mailbox::{Order, Source, post};
 use crate::stop_limit::{Ruling, STOPS_IN_A_ROW};
 use crate::tree::Node;
 use crate::turn::Turn;
@@ -110,19 +109,18 @@ impl Turn<'_> {
             let (by, what) = (message.by.hook, &message.by.what);
             let Some(hook) = self.chain.hooks().get(usize::from(by)) else { continue };
             let child = if message.keeps_working { self.child() } else { None };
-            let message = ContextMessage {
+            let source = Source {
                 hook: Arc::clone(&hook.name),
                 dialect: hook.dialect,
+                point: self.event.point().name.into(),
                 event: self.cause.event,
                 session: self.session.id().clone(),
-                role: what.role,
-                text: what.text.clone(),
             };
             let (node, order) = match &child {
                 Some(child) => (&**child, Order::arriving(child)),
-                None => (self.session.node(), Order { seq: self.event.envelope().seq, hook: u32::from(by) }),
+                None => (self.session.node(), Order::of(self.event.envelope().seq, u32::from(by))),
             };
-            deliver(self.session.shared(), node, order, message);
+            post(self.session.shared(), node, order, source.message(None, what.clone()));
         }
     }
 
@@ -132,13 +130,5 @@ impl Turn<'_> {
             return None;
         }
         self.session.shared().tree.find(self.event.payload().text("child_session")?)
-    }
-}
-
-/// Puts a message into a mailbox; one that does not fit is told of.
-pub(crate) fn deliver(shared: &crate::bus::Shared, node: &Node, order: Order, message: ContextMessage) {
-    if let Err(message) = node.mailbox().push(order, message) {
-        let session = node.source.session.clone();
-        shared.signals.emit(|| Signal::ContextDropped { session, hook: message.hook });
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lineside_core::{EventId, Failure, Hook, Notice, Outcome, Receipt, SessionId, SkipReason};
+use lineside_core::{EventId, Failure, Hook, MessageId, Notice, Outcome, Receipt, SessionId, SkipReason};
 use tokio::sync::broadcast;
 
 /// Something that has happened.
@@ -93,6 +93,36 @@ pub enum Signal {
         session: SessionId,
         /// Whose message it was.
         hook: Arc<str>,
+    },
+    /// A message was too old when its turn came.
+    ContextExpired {
+        /// The session.
+        session: SessionId,
+        /// Whose message it was.
+        hook: Arc<str>,
+    },
+    /// A later message of the same hook with the same key has taken the place of one that waited.
+    ContextReplaced {
+        /// The session.
+        session: SessionId,
+        /// Whose messages they are.
+        hook: Arc<str>,
+    },
+    /// A message was longer than a delivery may be, and only its head and its tail are in it.
+    ContextCut {
+        /// The session.
+        session: SessionId,
+        /// Whose message it is.
+        hook: Arc<str>,
+        /// The message, by which the whole text can be asked for.
+        message: MessageId,
+    },
+    /// A session was opened for which messages had been kept.
+    ContextRecovered {
+        /// The session.
+        session: SessionId,
+        /// How many.
+        messages: usize,
     },
     /// Something has become of an event that an automation is for.
     Automation {

@@ -9,7 +9,7 @@ use lineside_core::plan::CompilePlanError;
 use lineside_core::{Reach, SessionId, Source};
 
 use crate::background::Background;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Log, Mailbox, WAITING};
 use crate::observer::Listener;
 use crate::stop_limit::StopLimit;
 use crate::table::{Registered, Runs, Table};
@@ -21,7 +21,7 @@ pub(crate) struct Node {
     pub(crate) tables: ArcSwap<Tables>,
     pub(crate) seq: AtomicU64,
     state: AtomicU8,
-    mailbox: OnceLock<Box<Mailbox>>,
+    mailbox: OnceLock<Arc<Mailbox>>,
     stops: OnceLock<Box<StopLimit>>,
     background: OnceLock<Arc<Background>>,
     /// Guarded by the lock of the tree.
@@ -85,7 +85,7 @@ impl Node {
     }
 
     pub(crate) fn mailbox(&self) -> &Mailbox {
-        self.mailbox.get_or_init(Box::default)
+        self.mailbox.get_or_init(|| Arc::new(Mailbox::new(WAITING)))
     }
 
     pub(crate) fn stops(&self) -> &StopLimit {
@@ -165,7 +165,12 @@ impl Tree {
     }
 
     /// Adds a session; `None` when its id is taken.
-    pub(crate) fn open(&self, source: Source, parent: Option<Arc<Node>>) -> Option<Arc<Node>> {
+    pub(crate) fn open(
+        &self,
+        source: Source,
+        parent: Option<Arc<Node>>,
+        context: Option<&Arc<Log>>,
+    ) -> Option<Arc<Node>> {
         let mut tree = self.lock();
         let id = source.session.clone();
         if tree.sessions.contains_key(&id) {
@@ -175,7 +180,11 @@ impl Tree {
             Some(parent) => Tables::of_child(&parent.tables.load()),
             None => Tables::of_child(&tree.root_tables),
         };
-        let node = Arc::new(Node::new(source, parent, tables));
+        let mut node = Node::new(source, parent, tables);
+        if let Some(log) = context {
+            node.mailbox = OnceLock::from(log.mailbox(&id));
+        }
+        let node = Arc::new(node);
         if let Some(parent) = &node.parent {
             let mut branch = parent.branch();
             if branch.children.len() == branch.children.capacity() {

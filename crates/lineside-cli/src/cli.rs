@@ -7,11 +7,12 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::demo::{Colour, Pace, Screen};
 use crate::explain::ExplainArgs;
+use crate::jobs::JobsArgs;
 use crate::list::ListArgs;
 use crate::run::RunArgs;
 use crate::style::{Styles, When};
 use crate::test::TestArgs;
-use crate::{demo, explain, list, run, test};
+use crate::{demo, explain, jobs, list, run, test};
 
 /// A hook bus for AI agents.
 ///
@@ -40,6 +41,7 @@ Examples:
   lineside list --project .                       the hooks of this project and of the user
   lineside run --project . events.jsonl           events in, decisions out
   lineside explain --project . event.json         which hooks would run, and why not the others
+  lineside jobs --journal DIR --state dead        what automations could not do
   lineside test tests/hooks                       every *.cases.json below a directory";
 
 #[derive(Debug, Subcommand)]
@@ -47,6 +49,7 @@ enum Command {
     Run(RunArgs),
     Explain(ExplainArgs),
     List(ListArgs),
+    Jobs(JobsArgs),
     Test(TestArgs),
     Demo(DemoArgs),
 }
@@ -75,6 +78,7 @@ impl Cli {
             Command::Run(args) => run::run(args, styles).await,
             Command::Explain(args) => explain::run(args, styles).await,
             Command::List(args) => list::run(args, styles).await,
+            Command::Jobs(args) => jobs::run(args, styles).await,
             Command::Test(args) => test::run(args, styles).await,
             Command::Demo(args) => {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };

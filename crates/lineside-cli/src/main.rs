@@ -7,6 +7,7 @@ mod cli;
 mod run;
 mod explain;
 mod list;
+mod jobs;
 mod test;
 mod demo;
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use lineside::bus::publish::Publication;
+use lineside::core::context::Bounds;
 use lineside::core::envelope::Cause;
 use lineside::core::{Agent, Payload, Receipt};
 use lineside::{Bus, ContextMessage, Session};
@@ -88,9 +89,10 @@ impl Sessions {
     }
 
     /// Takes the messages out of the mailboxes: whoever reads the decision has those of its event. Gives the others,
-    /// which hooks have left that nobody waited for; before a model call those are waited for that say so.
+    /// which hooks have left that nobody waited for; before a model call those are waited for that say so. All of them,
+    /// and uncut: how much of it goes to a model is for whoever reads the decision.
     pub(crate) async fn hand_over(&self, session: &Session, receipt: &Receipt) -> Vec<ContextMessage> {
-        let collect = session.collect();
+        let collect = session.collect().at_most(Bounds::NONE);
         let mut delivered = match receipt.event.point().name {
             "before_model" => collect.before_next_model().await.accept(),
             _ => collect.ready().accept(),
@@ -99,7 +101,7 @@ impl Sessions {
             && let Some(child) =
                 receipt.event.payload().text("child_session").and_then(|id| self.bus.find(id))
         {
-            delivered.extend(child.collect().ready().accept());
+            delivered.extend(child.collect().at_most(Bounds::NONE).ready().accept());
         }
         delivered.retain(|message| message.event != receipt.event.envelope().id);
         delivered

@@ -126,10 +126,10 @@ impl From<Said> for Answer {
 pub struct Judgement(Said);
 
 impl Judgement {
-    /// Adds a message for the agent's context, beside the conversation.
+    /// Adds a message for the agent's context; a text stands beside the conversation.
     #[must_use]
-    pub fn append(mut self, text: impl Into<String>) -> Self {
-        self.0.answer().context.push(Append::system(text));
+    pub fn append(mut self, message: impl Into<Append>) -> Self {
+        self.0.answer().context.push(message.into());
         self
     }
 
@@ -169,10 +169,10 @@ impl<P: Amend> Reply<P> {
 }
 
 impl<P> Reply<P> {
-    /// Adds a message for the agent's context, beside the conversation.
+    /// Adds a message for the agent's context; a text stands beside the conversation.
     #[must_use]
-    pub fn append(mut self, text: impl Into<String>) -> Self {
-        self.said.answer().context.push(Append::system(text));
+    pub fn append(mut self, message: impl Into<Append>) -> Self {
+        self.said.answer().context.push(message.into());
         self
     }
 

@@ -1,6 +1,23 @@
 //! What a hook adds to the agent's context, and what it tells the user.
+//!
+//! A message is measured in one way everywhere ([`tokens`]), cut in one way ([`cut`]), and turned into text in one way
+//! ([`render`]). Which messages wait, and who gets them, is the bus's.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+mod message;
+mod tokens;
+mod cut;
+mod escape;
+mod rendered;
+
+pub use cut::cut;
+pub use message::{ContextMessage, FullText, MessageId};
+pub use rendered::{ParseContextError, parse, render, render_into};
+pub use tokens::{Bounds, Size, tokens};
 
 /// The role that a message has in the agent's context. Never `user` unless a foreign format demands it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,6 +34,25 @@ pub enum Role {
     Tool,
 }
 
+impl Role {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+
+    /// The role of that word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        [Self::System, Self::User, Self::Assistant, Self::Tool].into_iter().find(|role| role.as_str() == word)
+    }
+}
+
 /// A message for the agent's context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Append {
@@ -24,12 +60,46 @@ pub struct Append {
     pub role: Role,
     /// Its text, as the hook gave it.
     pub text: String,
+    /// What it is about, in the words of its hook: it takes the place of a message of the same hook with the same key
+    /// that still waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<Arc<str>>,
+    /// How long after it was said it is still worth reading; for ever when this is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Duration>,
 }
 
 impl Append {
     /// A message beside the conversation.
     pub fn system(text: impl Into<String>) -> Self {
-        Self { role: Role::System, text: text.into() }
+        Self::new(Role::System, text)
+    }
+
+    /// A message in a role.
+    pub fn new(role: Role, text: impl Into<String>) -> Self {
+        Self { role, text: text.into(), key: None, expires: None }
+    }
+
+    /// It takes the place of an earlier message of the same hook with the same key, if that still waits: the place in
+    /// the order too, so that what is renewed often is not put off for ever.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<Arc<str>>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// It is not handed over any more when so much time has passed.
+    #[must_use]
+    pub fn expires(mut self, after: Duration) -> Self {
+        self.expires = Some(after);
+        self
+    }
+}
+
+impl<T: Into<String>> From<T> for Append {
+    /// A message beside the conversation.
+    fn from(text: T) -> Self {
+        Self::system(text)
     }
 }
 

@@ -39,7 +39,7 @@ pub mod nearest;
 
 pub use amendment::{Amendment, Change};
 pub use answer::{Answer, Judgement, KeepWorking, Reply, Said};
-pub use context::{Append, Notice, NoticeLevel, Role};
+pub use context::{Append, ContextMessage, MessageId, Notice, NoticeLevel, Role};
 pub use diagnostic::{Diagnostic, Origin, Severity};
 pub use ensemble::Ensemble;
 pub use envelope::{Agent, AgentKind, Envelope, EventId, Model, SessionId, Source};

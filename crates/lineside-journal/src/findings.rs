@@ -51,26 +51,44 @@ pub enum Finding {
     },
 }
 
+impl Finding {
+    /// What it is, without where the bytes are kept.
+    #[must_use]
+    pub fn what(&self) -> String {
+        match self {
+            Self::Damaged { file, first, last, .. } if first > last => {
+                format!("{file}: damaged between records")
+            }
+            Self::Damaged { file, first, last, .. } => {
+                format!("{file}: records {first} to {last} are damaged")
+            }
+            Self::Missing { first, last } => format!("records {first} to {last} are in no file"),
+            Self::Unreadable { file, .. } => format!("{file}: its beginning is damaged"),
+            Self::TornTail { file, bytes, .. } => {
+                format!("{file}: ended in the middle of a group of which {bytes} bytes are there")
+            }
+            Self::Migrated { file, from } => format!("{file}: brought up from version {from}"),
+        }
+    }
+
+    /// The file with the bytes that are no records any more.
+    #[must_use]
+    pub fn kept_in(&self) -> Option<&str> {
+        match self {
+            Self::Damaged { kept_in, .. }
+            | Self::Unreadable { kept_in, .. }
+            | Self::TornTail { kept_in, .. } => Some(kept_in),
+            Self::Missing { .. } | Self::Migrated { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Damaged { file, first, last, kept_in } if first > last => {
-                write!(f, "{file}: damaged between records; the bytes are kept in {kept_in}")
-            }
-            Self::Damaged { file, first, last, kept_in } => {
-                write!(f, "{file}: records {first} to {last} are damaged; the bytes are kept in {kept_in}")
-            }
-            Self::Missing { first, last } => write!(f, "records {first} to {last} are in no file"),
-            Self::Unreadable { file, kept_in } => {
-                write!(f, "{file}: its beginning is damaged; it is kept as {kept_in}")
-            }
-            Self::TornTail { file, bytes, kept_in } => {
-                write!(
-                    f,
-                    "{file}: ended in the middle of a group; the last {bytes} bytes are kept in {kept_in}"
-                )
-            }
-            Self::Migrated { file, from } => write!(f, "{file}: brought up from version {from}"),
+        f.write_str(&self.what())?;
+        match self.kept_in() {
+            Some(kept_in) => write!(f, "; the bytes are kept in {kept_in}"),
+            None => Ok(()),
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use crate::storage::Folder;
 
@@ -29,19 +31,51 @@ impl Lock {
         let options = &mut Folder::options();
         let mut file =
             options.create(true).truncate(false).open(folder.join(NAME)).map_err(TakeLockError::Io)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(TakeLockError::Taken(holder(&mut file))),
-            Err(TryLockError::Error(error)) => return Err(TakeLockError::Io(error)),
+        let mut tries = TRIES;
+        loop {
+            tries -= 1;
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if tries > 0 => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(TakeLockError::Taken(said(&mut file))),
+                Err(TryLockError::Error(error)) => return Err(TakeLockError::Io(error)),
+            }
         }
         // Who it is helps a person and decides nothing.
-        let said = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-        said.map_err(TakeLockError::Io)?;
+        let noted = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+        noted.map_err(TakeLockError::Io)?;
         Ok(Self { _file: file })
     }
 }
 
-fn holder(file: &mut File) -> Option<u32> {
+/// Who has a journal open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    /// The process, when it had the time to say so.
+    pub process: Option<u32>,
+}
+
+/// Who has the lock of a folder; nobody when nobody ever had it.
+pub(crate) fn holder(folder: &Path) -> io::Result<Option<Holder>> {
+    let mut file = match File::open(folder.join(NAME)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    match file.try_lock_shared() {
+        // Given back at once.
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => Ok(Some(Holder { process: said(&mut file) })),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Whoever only asks who has the lock has a part in it for a moment; so often it is tried again then.
+const TRIES: u32 = 5;
+
+const PAUSE: Duration = Duration::from_millis(2);
+
+fn said(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
@@ -60,6 +94,18 @@ mod tests {
             other => panic!("{other:?}"),
         }
         drop(first);
+        Lock::take(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn asking_who_has_it_takes_it_from_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(holder(folder.path()).unwrap(), None);
+        assert!(!folder.path().join(NAME).exists());
+        let first = Lock::take(folder.path()).unwrap();
+        assert_eq!(holder(folder.path()).unwrap(), Some(Holder { process: Some(std::process::id()) }));
+        drop(first);
+        assert_eq!(holder(folder.path()).unwrap(), None);
         Lock::take(folder.path()).unwrap();
     }
 }

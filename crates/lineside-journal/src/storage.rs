@@ -54,6 +54,15 @@ impl Folder {
         Ok(Self(path.to_path_buf()))
     }
 
+    /// The folder, if it is there.
+    pub(crate) fn existing(path: &Path) -> io::Result<Self> {
+        if fs::metadata(path)?.is_dir() {
+            Ok(Self(path.to_path_buf()))
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
+    }
+
     /// What every file is opened with.
     pub(crate) fn options() -> OpenOptions {
         let mut options = File::options();

@@ -225,3 +225,52 @@ async fn a_journal_in_memory_can_be_unavailable() {
     memory.set_unavailable(None);
     memory.append(vec![record("one")]).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn looking_beside_a_writer_finds_what_was_acknowledged_and_no_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = Arc::new(open(folder.path()));
+    let acknowledged = Arc::new(AtomicU64::new(0));
+    let (writer, kept) = (Arc::clone(&journal), Arc::clone(&acknowledged));
+    let writing = tokio::spawn(async move {
+        for number in 1..=1500_u64 {
+            let receipt = writer.append(vec![record(&format!("{number}"))]).await.unwrap();
+            kept.store(number, Ordering::SeqCst);
+            if number % 100 == 0 {
+                writer.checkpoint(vec![record(&format!("{number}"))], receipt.last).await.unwrap();
+            }
+        }
+    });
+    loop {
+        let last_look = writing.is_finished();
+        let before = acknowledged.load(Ordering::SeqCst);
+        let reading = EmbeddedJournal::read(folder.path()).unwrap();
+        assert_eq!(reading.findings, []);
+        assert_eq!(reading.holder.and_then(|holder| holder.process), Some(std::process::id()));
+        let mut expected = reading.up_to.0;
+        for (sequence, record) in &reading.records {
+            let text: u64 = std::str::from_utf8(&record.bytes).unwrap().parse().unwrap();
+            if *sequence > reading.up_to {
+                expected += 1;
+            }
+            assert_eq!((sequence.0, text), (expected, expected));
+        }
+        assert!(expected >= before && reading.last.0 == expected, "{expected} of {before}");
+        if last_look {
+            break;
+        }
+    }
+    writing.await.unwrap();
+    drop(journal);
+    assert_eq!(EmbeddedJournal::read(folder.path()).unwrap().holder, None);
+}
+
+#[test]
+fn looking_creates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = EmbeddedJournal::read(folder.path().join("none")).map(drop).unwrap_err();
+    assert!(matches!(&error, OpenJournalError::Io(error) if error.kind() == std::io::ErrorKind::NotFound));
+    let empty = EmbeddedJournal::read(folder.path()).unwrap();
+    assert_eq!((empty.records.len(), empty.last, empty.holder), (0, Sequence(0), None));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -1,7 +1,8 @@
-//! Automations that survive the process: a folder with a journal for their jobs, and what was found in it.
+//! What survives the process: a folder with journals for jobs and for context, and what was found in it.
 //!
 //! The folder has one journal for each kind of thing that is kept, in a folder of its own: `jobs` for the jobs of
-//! automations. What a record means is known to who keeps it, and how it lies in files to the journal.
+//! automations, `context` for the messages that wait for agents. Beside them, `texts` has the whole texts of messages
+//! that were cut. What a record means is known to who keeps it, and how it lies in files to the journal.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,12 +11,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lineside_automation::Automations;
 use lineside_automation::engine::{self, OpenError};
 use lineside_automation::machine::Bounds;
-use lineside_bus::Bus;
+use lineside_bus::{Bus, BusBuilder};
 use lineside_core::journal::{Durability, Record, Sequence};
 use lineside_journal::{EmbeddedJournal, OpenJournalError, Options};
 
+use crate::text_files::TextFiles;
+
+mod look;
+
+pub use look::{Look, Looked};
+
 /// The folder of the journal of jobs, within the folder of all of them.
 pub const JOBS: &str = "jobs";
+
+/// The folder of the journal of context, within the folder of all of them.
+pub const CONTEXT: &str = "context";
+
+/// The folder of whole texts, within the folder of all of them.
+pub const TEXTS: &str = "texts";
 
 /// What survives the process, in one folder that no other process can open meanwhile.
 ///
@@ -29,8 +42,8 @@ pub const JOBS: &str = "jobs";
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path();
-/// let bus = Bus::new();
 /// let durable = Durable::open(path)?;
+/// let bus = durable.context(Bus::builder()).build();
 /// let (automations, recovered) = durable.automations(&bus, Default::default())?;
 /// for finding in durable.findings().iter().map(ToString::to_string) {
 ///     eprintln!("{finding}");
@@ -48,6 +61,8 @@ pub struct Durable {
     path: PathBuf,
     jobs: Arc<EmbeddedJournal>,
     recovered: Mutex<Vec<(Sequence, Record)>>,
+    context: Arc<EmbeddedJournal>,
+    texts: Arc<TextFiles>,
     findings: Vec<Finding>,
 }
 
@@ -70,9 +85,17 @@ impl Durable {
     /// As there.
     pub fn open_with(path: impl AsRef<Path>, durability: Durability) -> Result<Self, OpenDurableError> {
         let path = path.as_ref();
-        let (jobs, findings) = journal(path, JOBS, durability)?;
+        let (jobs, mut findings) = journal(path, JOBS, durability)?;
         let recovered = Mutex::new(jobs.recovered().collect());
-        Ok(Self { path: path.to_path_buf(), jobs: Arc::new(jobs), recovered, findings })
+        let (context, of_context) = journal(path, CONTEXT, durability)?;
+        findings.extend(of_context);
+        let texts = path.join(TEXTS);
+        let texts = match TextFiles::open(&texts) {
+            Ok(texts) => Arc::new(texts),
+            Err(error) => return Err(OpenDurableError { path: texts, source: error.into() }),
+        };
+        let (path, jobs, context) = (path.to_path_buf(), Arc::new(jobs), Arc::new(context));
+        Ok(Self { path, jobs, recovered, context, texts, findings })
     }
 
     /// The automations of a bus, whose jobs are kept here, with what an earlier life has left. Called before the first
@@ -87,6 +110,16 @@ impl Durable {
     ) -> Result<(Automations, engine::Recovered), OpenError> {
         let earlier = std::mem::take(&mut *self.recovered.lock().unwrap_or_else(PoisonError::into_inner));
         Automations::open(bus, bounds, Arc::clone(&self.jobs) as _, earlier)
+    }
+
+    /// A bus about to be made, whose context is kept here, with what an earlier life has left: a session that is opened
+    /// under the same id as then has the messages that were not accepted. Called for one bus; a second one has nothing
+    /// of the earlier life.
+    #[must_use]
+    pub fn context(&self, bus: BusBuilder) -> BusBuilder {
+        let journal = Arc::clone(&self.context);
+        let recovered = journal.recovered();
+        bus.full_texts(Arc::clone(&self.texts) as _).context_journal(journal, recovered)
     }
 
     /// What was found when it was opened, besides what it keeps. It is in order again.

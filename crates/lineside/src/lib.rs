@@ -37,6 +37,7 @@ pub mod durable;
 pub mod flyto;
 pub mod jcli;
 pub mod prelude;
+pub mod text_files;
 
 mod foreign;
 mod outside;

@@ -14,6 +14,7 @@ mod programme;
 mod tools;
 
 mod bench;
+mod crash;
 mod docs;
 mod faults;
 mod seeded;
@@ -29,6 +30,7 @@ cargo xtask CHORE
   tidy                                 the rules of the repository that no compiler checks
   bench [--quick]                      every bench, and one table of their figures
   seeded                               the laws' tests against faults seeded for them
+  crash [--cycles N] [--seed N]        a journal's programme killed again and again, and judged
   faults [--repeat N]                  the tests of the table of faults, and how each row fared
   docs                                 the book and the API reference
 
@@ -63,6 +65,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["bench"] => bench::run(&Workspace::find()?, bench::Length::Full),
         ["bench", "--quick"] => bench::run(&Workspace::find()?, bench::Length::Quick),
         ["seeded"] => seeded::run(&Workspace::find()?),
+        ["crash", rest @ ..] => crash::run(&Workspace::find()?, crash::Order::read(rest)?),
         ["docs"] => docs::run(&Workspace::find()?),
         ["faults"] => faults::run(&Workspace::find()?, 1),
         ["faults", "--repeat", times] => {

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lineside_bus::{Bus, JobNews, Late, Session, Signal};
+use lineside_bus::{Bus, JobNews, Late, Posted, Session, Signal};
 use lineside_core::hook::NATIVE;
 use lineside_core::journal::Unavailable;
-use lineside_core::{AnyEvent, Append, Failure, FailureKind, Notice};
+use lineside_core::{AnyEvent, Append, EventId, Failure, FailureKind, MessageId, Notice};
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
@@ -154,27 +154,73 @@ impl Engine {
         }
     }
 
+    /// Hands over what a job has for somebody; the job is done then, or when that is on record.
+    pub(super) fn give(
+        self: &Arc<Self>,
+        job: JobId,
+        automation: &AutomationId,
+        event: &Offered,
+        what: Handover,
+    ) {
+        match self.deliver(job, automation, event, what) {
+            Some(posted) if posted.is_durable() => self.deliver_durably(job, posted),
+            _ => self.step(Input::Delivered(job)),
+        }
+    }
+
     /// Hands over what a job has for somebody. What has nobody to go to any more is told of.
-    pub(super) fn deliver(&self, automation: &AutomationId, event: &Offered, what: Handover) {
-        let Some(bus) = self.bus.upgrade() else { return };
+    fn deliver(
+        &self,
+        job: JobId,
+        automation: &AutomationId,
+        event: &Offered,
+        what: Handover,
+    ) -> Option<Posted> {
+        let bus = self.bus.upgrade()?;
         let hook = self.name(automation);
         let (session, id) = (event.session().clone(), event.id());
         match what {
             Handover::Notify(text) => {
                 let notice = Notice::info(text);
                 bus.signal(|| Signal::Notified { event: id, session, hook, notice });
+                None
             }
             Handover::Append(text) => {
-                let seq = event.event().map_or(u64::MAX, |event| event.envelope().seq);
-                match bus.find(session.as_str()) {
-                    Some(to) => {
-                        let append = Append::system(text);
-                        to.deliver(Late { hook, dialect: NATIVE, event: id, seq, append });
-                    }
-                    None => bus.signal(|| Signal::ContextDropped { session, hook }),
-                }
+                let (seq, point) = match event.event() {
+                    // Numbers are given anew in each life: what is of an earlier one comes before all of this one.
+                    Ok(live) if event.is_recovered() => (0, live.point().name),
+                    Ok(event) => (event.envelope().seq, event.point().name),
+                    Err(_) => (u64::MAX, "unknown"),
+                };
+                let message = self.message_id(job, automation, id);
+                let (point, append) = (point.into(), Append::system(text));
+                let late = Late { hook, dialect: NATIVE, point, event: id, seq, id: Some(message), append };
+                Some(bus.deliver(&session, late))
             }
         }
+    }
+
+    /// The id of what a job has found: the same when it is run or handed over again because of a kill, another one
+    /// when a person has taken it up again.
+    fn message_id(&self, job: JobId, automation: &AutomationId, event: EventId) -> MessageId {
+        let round = u64::from(self.ask(|machine| machine.taken_up_after(job)));
+        let numbers = [job.0.to_le_bytes(), round.to_le_bytes()].concat();
+        MessageId::stable(&[automation.as_bytes(), event.0.as_bytes(), &numbers])
+    }
+
+    /// A job is done when what it found is on record. If that fails, the next life hands it over again, and those who
+    /// wait for the job find the message in the mailbox.
+    fn deliver_durably(self: &Arc<Self>, job: JobId, posted: Posted) {
+        let engine = Arc::clone(self);
+        self.tasks.spawn(async move {
+            match posted.kept().await {
+                Ok(_) => engine.step(Input::Delivered(job)),
+                Err(_) => {
+                    engine.core().unkept.insert(job);
+                    engine.done.send_modify(|done| *done += 1);
+                }
+            }
+        });
     }
 
     fn announce(&self, told: Told) {

@@ -33,8 +33,7 @@ impl Keeper for KeptBy {
             (core.absent.remove(session), core.machine.has_work(session))
         };
         for Waiting { job, automation, event, what } in waiting.into_iter().flatten() {
-            engine.deliver(&automation, &event, what);
-            engine.step(Input::Delivered(job));
+            engine.give(job, &automation, &event, what);
         }
         has_work.then(|| Arc::new(Rejoined(Arc::clone(engine))) as _)
     }
@@ -46,14 +45,19 @@ impl Keeper for KeptBy {
 
 impl Engine {
     /// Hands over what a job has for somebody, unless that is a session of an earlier life that is still to be opened.
-    pub(super) fn hand_over(&self, job: JobId, automation: AutomationId, event: Offered, what: Handover) {
+    pub(super) fn hand_over(
+        self: &Arc<Self>,
+        job: JobId,
+        automation: AutomationId,
+        event: Offered,
+        what: Handover,
+    ) {
         if matches!(what, Handover::Append(_))
             && let Some(waiting) = self.core().absent.get_mut(crate::machine::Occurrence::session(&event))
         {
             return waiting.push(Waiting { job, automation, event, what });
         }
-        self.deliver(&automation, &event, what);
-        self.step(Input::Delivered(job));
+        self.give(job, &automation, &event, what);
     }
 
     fn counts(&self) -> JobCounts {

@@ -120,6 +120,13 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
+    /// How many attempts a job had made when a person took it up again for the last time: what it finds after that is
+    /// something new, and what it finds until then is the same, however often it is run or handed over.
+    #[must_use]
+    pub fn taken_up_after(&self, id: JobId) -> u32 {
+        self.jobs.get(&id).map_or(0, |job| job.spent)
+    }
+
     /// A person drops a job: it is cancelled, or forgotten if it is dead.
     pub(super) fn drop_job(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };

@@ -109,7 +109,7 @@ pub(super) fn said(event: &Event, reply: Reply) -> Answer {
 
 /// Has feedback appended to the context, as often as JC-36 allows.
 fn appended(event: &Event, feedback: &str, answer: &mut Answer) {
-    let append = Append { role: Role::User, text: feedback.to_owned() };
+    let append = Append::new(Role::User, feedback);
     let beyond = match event.feedback {
         Feedback::Refused => return,
         Feedback::Unlimited => return answer.context.push(append),

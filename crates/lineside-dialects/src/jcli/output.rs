@@ -217,7 +217,7 @@ fn content(message: &Map<String, Value>) -> Option<&str> {
 /// JC-38
 fn append(message: &Map<String, Value>) -> Option<Append> {
     let text = content(message).filter(|text| !text.is_empty())?;
-    Some(Append { role: role(message)?, text: text.to_owned() })
+    Some(Append::new(role(message)?, text))
 }
 
 fn shown(value: &RawValue) -> String {

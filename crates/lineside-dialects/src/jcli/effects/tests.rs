@@ -77,7 +77,7 @@ fn fields_amend_the_payload_and_the_context() {
     );
     assert_eq!(
         request.context,
-        [Append { role: Role::User, text: "i".to_owned() }, Append::system("c")],
+        [Append::new(Role::User, "i"), Append::system("c")],
         "injected messages come first, and those without content are left out"
     );
     assert_eq!(json!(request.amendment.fields()), json!({"system_prompt": "", "messages": []}));
@@ -98,7 +98,7 @@ fn fields_amend_the_payload_and_the_context() {
 #[test]
 fn feedback_is_put_to_the_agent_as_often_as_the_event_allows() {
     // JC-35, JC-36
-    let append = Append { role: Role::User, text: "f".to_owned() };
+    let append = Append::new(Role::User, "f");
     let notice = "[Warning: stop hook gave feedback 4 times, exceeding limit. Allowing stop to proceed.]";
     for (event, beyond) in [
         ("pre_send_message", None),

@@ -71,8 +71,8 @@ fn each_field_has_its_type() {
                 ("messages", json!([{"role": "tool", "tool_call_id": 1}])),
             ],
             inject: Some(vec![
-                Append { role: Role::User, text: "i".to_owned() },
-                Append { role: Role::Tool, text: "t".to_owned() },
+                Append::new(Role::User, "i"),
+                Append::new(Role::Tool, "t"),
             ]),
             context: Some("c".to_owned()),
             feedback: Some("f".to_owned()),

@@ -1,0 +1,69 @@
+//! What a context journal keeps: a message that waits, and messages that have come to their end. As JSON.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use lineside_core::journal::Record;
+use lineside_core::{ContextMessage, MessageId, SessionId};
+use serde::{Deserialize, Serialize};
+
+use super::{Item, Order};
+
+/// A message waits for a session.
+const APPENDED: u8 = 1;
+/// Messages of a session were accepted, or have come to their end otherwise.
+const SETTLED: u8 = 2;
+
+/// A message that waits.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Appended<'a> {
+    pub(super) session: Cow<'a, SessionId>,
+    pub(super) order: Order,
+    /// When it is too old by the wall clock, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires: Option<i64>,
+    pub(super) message: Cow<'a, ContextMessage>,
+}
+
+/// Messages that have come to their end.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Settled<'a> {
+    pub(super) session: Cow<'a, SessionId>,
+    pub(super) ids: Cow<'a, [MessageId]>,
+}
+
+/// A record that was read.
+pub(super) enum Entry {
+    Appended(Box<Appended<'static>>),
+    Settled(Settled<'static>),
+}
+
+impl Entry {
+    /// `None` when it is none of ours, or of a newer version.
+    pub(super) fn read(record: &Record) -> Option<Self> {
+        match record.kind {
+            APPENDED => {
+                serde_json::from_slice(&record.bytes).ok().map(|entry| Self::Appended(Box::new(entry)))
+            }
+            SETTLED => serde_json::from_slice(&record.bytes).ok().map(Self::Settled),
+            _ => None,
+        }
+    }
+}
+
+/// The record of a message that waits.
+pub(super) fn appended(session: &SessionId, item: &Item) -> Option<Arc<Record>> {
+    let expires = item.expires.map(|expiry| expiry.wall);
+    let (session, message) = (Cow::Borrowed(session), Cow::Borrowed(&item.message));
+    record(APPENDED, &Appended { session, order: item.order, expires, message })
+}
+
+/// The record of messages that have come to their end.
+pub(super) fn settled(session: &SessionId, ids: &[MessageId]) -> Option<Arc<Record>> {
+    record(SETTLED, &Settled { session: Cow::Borrowed(session), ids: Cow::Borrowed(ids) })
+}
+
+fn record(kind: u8, what: &impl Serialize) -> Option<Arc<Record>> {
+    // Texts, numbers and lists of them can always be written.
+    serde_json::to_vec(what).ok().map(|bytes| Arc::new(Record::new(kind, bytes)))
+}

@@ -1,0 +1,163 @@
+//! `lineside jobs`: what automations have accepted and what has become of it, from the journal that keeps it.
+
+use std::io::{ErrorKind, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+use lineside::automation::moment::Moment;
+use lineside::durable::{Look, OpenDurableError};
+use lineside::journal::{Holder, OpenJournalError};
+use lineside::{Bus, Durable};
+
+use crate::style::{Style, Styles, Tone, one_line, tell};
+
+mod change;
+mod job;
+mod page;
+mod select;
+mod span;
+
+use job::{Job, State};
+use select::{Filter, Named};
+
+/// Show the jobs of automations that a journal keeps, and take up or drop one of them.
+///
+/// `list` and `show` only look, also while a process has the journal open, and also when it is damaged; what is wrong
+/// with it goes to standard error. `retry` and `drop` change it and need it for themselves.
+#[derive(Debug, Args)]
+pub(crate) struct JobsArgs {
+    /// What to do.
+    #[arg(value_enum, default_value = "list", value_name = "WHAT")]
+    what: What,
+
+    /// The job: its number, or so much of the beginning or the end of the id of one of its events that it is the only
+    /// one.
+    #[arg(
+        value_name = "ID",
+        required_if_eq_any = [("what", "show"), ("what", "retry"), ("what", "drop")],
+    )]
+    id: Option<String>,
+
+    /// The folder that was given to `Durable::open`.
+    #[arg(long, value_name = "PATH")]
+    journal: PathBuf,
+
+    /// Only jobs in this state; may be given several times.
+    #[arg(long = "state", value_enum, value_name = "STATE")]
+    states: Vec<State>,
+
+    /// Only jobs of this automation.
+    #[arg(long, value_name = "NAME")]
+    automation: Option<String>,
+
+    /// Only jobs of this session.
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+
+    /// Print one JSON object a line, one for each job.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What to do with jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// One line for each job.
+    List,
+    /// Everything that is known of one job, with its attempts.
+    Show,
+    /// Take a dead job up again, with all its attempts before it.
+    Retry,
+    /// Drop a job: one that is under way is cancelled, a dead one is forgotten.
+    Drop,
+}
+
+/// How wide a page is when no terminal says so.
+const COLUMNS: usize = 80;
+
+/// Runs the command.
+///
+/// # Errors
+/// There is no journal, it cannot be read, or the output cannot be written.
+pub(crate) async fn run(args: &JobsArgs, styles: Styles) -> Result<ExitCode> {
+    let look = match Durable::look(&args.journal) {
+        Ok(look) => look,
+        Err(OpenDurableError { path, source: OpenJournalError::Io(error) })
+            if error.kind() == ErrorKind::NotFound =>
+        {
+            bail!("there is no journal of jobs: {} does not exist", path.display());
+        }
+        Err(error) => return Err(error).context("failed to look at the jobs"),
+    };
+    for finding in &look.findings {
+        let word = styles.err.paint(Tone::Warning, "warning");
+        tell(&format!("{word}: {}", one_line(finding)));
+    }
+    let holder = look.holder;
+    let jobs = jobs(look);
+    let Some(id) = &args.id else { return list(args, &jobs, holder, styles.out) };
+    let job = match select::named(&jobs, id) {
+        Named::One(job) => job,
+        Named::None(why) | Named::Several(why) => {
+            tell(&format!("lineside: {why}"));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    match args.what {
+        What::List => {
+            tell("lineside: `list` takes no job; `show` tells of one");
+            Ok(ExitCode::FAILURE)
+        }
+        What::Show => show(args, job, holder, styles.out),
+        What::Retry => change::retry(&args.journal, job).await,
+        What::Drop => change::drop(&args.journal, job).await,
+    }
+}
+
+fn jobs(look: Look) -> Vec<Job> {
+    let is_held = look.holder.is_some();
+    look.jobs.into_iter().map(|looked| Job::new(looked, is_held)).collect()
+}
+
+fn now() -> Moment {
+    // The bus reads the clock for everybody.
+    Moment(u64::try_from(Bus::new().wall_clock().as_microsecond()).unwrap_or_default())
+}
+
+fn columns() -> usize {
+    terminal_size::terminal_size().map_or(COLUMNS, |(width, _)| usize::from(width.0))
+}
+
+fn list(args: &JobsArgs, jobs: &[Job], holder: Option<Holder>, style: Style) -> Result<ExitCode> {
+    let filter = Filter {
+        states: &args.states,
+        automation: args.automation.as_deref(),
+        session: args.session.as_deref(),
+    };
+    let wanted: Vec<&Job> = jobs.iter().filter(|job| filter.lets_through(job)).collect();
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        for job in wanted {
+            writeln!(out, "{}", job.to_json())?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    for line in page::list(&wanted, jobs.len(), holder, now(), columns(), style) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(args: &JobsArgs, job: &Job, holder: Option<Holder>, style: Style) -> Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", job.to_json())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for line in page::show(job, holder, now(), style) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

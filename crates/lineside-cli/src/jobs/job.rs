@@ -1,0 +1,217 @@
+//! A job as the command tells it: one word for where it stands, and one line about it.
+
+use clap::ValueEnum;
+use lineside::automation::machine::job::{Attempt, AttemptEnd, Settled, Why};
+use lineside::automation::machine::{Progress, Shown};
+use lineside::automation::moment::Moment;
+use lineside::durable::Looked;
+use serde_json::{Value, json};
+
+use super::span::{stamp, wide};
+use crate::style::{Tone, count};
+
+/// Where a job stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum State {
+    /// Its events are held until no further one comes, or there are enough.
+    Debouncing,
+    /// It waits for its rate, its key or its turn.
+    Waiting,
+    /// It runs.
+    Running,
+    /// It ran when its process ended; the next one goes on with it.
+    Interrupted,
+    /// It has failed and waits for its next attempt.
+    Retrying,
+    /// It has run, and what it found is being handed over.
+    Delivering,
+    /// It came to a good end.
+    Done,
+    /// It failed as often as it may.
+    Dead,
+    /// It did not run, or not to its end.
+    Cancelled,
+}
+
+impl State {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Debouncing => "debouncing",
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Interrupted => "interrupted",
+            Self::Retrying => "retrying",
+            Self::Delivering => "delivering",
+            Self::Done => "done",
+            Self::Dead => "dead",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    pub(super) fn tone(self) -> Tone {
+        match self {
+            Self::Debouncing | Self::Waiting | Self::Delivering => Tone::Plain,
+            Self::Running => Tone::Bold,
+            Self::Interrupted | Self::Retrying => Tone::Warning,
+            Self::Done => Tone::Good,
+            Self::Dead => Tone::Bad,
+            Self::Cancelled => Tone::Dim,
+        }
+    }
+}
+
+/// A job.
+pub(super) struct Job {
+    pub(super) shown: Shown,
+    pub(super) progress: Progress,
+    pub(super) state: State,
+}
+
+impl Job {
+    /// A job of a journal that somebody has open, or nobody.
+    pub(super) fn new(looked: Looked, is_held: bool) -> Self {
+        let Looked { shown, progress } = looked;
+        let state = match &progress {
+            Progress::Held { .. } => State::Debouncing,
+            Progress::Started { .. } if is_held => State::Running,
+            Progress::Started { .. } => State::Interrupted,
+            Progress::Delayed { .. } => State::Retrying,
+            Progress::Delivering => State::Delivering,
+            Progress::Settled { settled: Settled::Done, .. } => State::Done,
+            Progress::Settled { settled: Settled::Dead(_), .. } => State::Dead,
+            Progress::Settled { settled: Settled::Cancelled(_), .. } => State::Cancelled,
+            // Of a state that there is not yet, it is only known that the job has not come to rest.
+            _ => State::Waiting,
+        };
+        Self { shown, progress, state }
+    }
+
+    /// Its automation's own name, without where it is registered.
+    pub(super) fn name(&self) -> &str {
+        self.shown.automation.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Since when it stands where it does.
+    pub(super) fn since(&self) -> Moment {
+        let last = self.shown.attempts.last();
+        let ended = last.and_then(|last| Some(last.ended.as_ref()?.0));
+        match &self.progress {
+            Progress::Held { since: (_, last), .. } => *last,
+            Progress::Started { at } | Progress::Settled { at, .. } => *at,
+            _ => ended.unwrap_or(self.shown.accepted),
+        }
+    }
+
+    /// When the next attempt is.
+    pub(super) fn next(&self) -> Option<Moment> {
+        match self.progress {
+            Progress::Delayed { until } => Some(until),
+            _ => None,
+        }
+    }
+
+    /// What a person wants to know beyond the state.
+    pub(super) fn about(&self) -> String {
+        let attempts = self.shown.attempts.len();
+        match &self.progress {
+            Progress::Held { events, .. } => format!("{} held", count(*events, "event")),
+            Progress::Started { .. } => format!("attempt {attempts}"),
+            Progress::Delayed { .. } => self.failed(),
+            // How often it failed stands beside it.
+            Progress::Settled { settled: Settled::Dead(Why::Failed { detail, .. }), .. } => detail.clone(),
+            Progress::Settled { settled: Settled::Dead(Why::Lost { .. }), .. } => {
+                "its process was killed each time".to_owned()
+            }
+            Progress::Settled { settled: Settled::Dead(why) | Settled::Cancelled(why), .. } => {
+                why.to_string()
+            }
+            Progress::Settled { settled: Settled::Done, .. } => match self.shown.attempts.last() {
+                Some(Attempt { ended: Some((_, AttemptEnd::Succeeded(summary))), .. }) => summary.clone(),
+                _ => String::new(),
+            },
+            Progress::Waiting => match &self.shown.key {
+                Some(key) => format!("key {key}"),
+                None => String::new(),
+            },
+            _ => String::new(),
+        }
+    }
+
+    /// Why it came to a bad end, or to none.
+    pub(super) fn why(&self) -> Option<String> {
+        match &self.progress {
+            Progress::Settled { settled: Settled::Dead(why) | Settled::Cancelled(why), .. } => {
+                Some(why.to_string())
+            }
+            _ => None,
+        }
+    }
+
+    /// How its last attempt failed.
+    fn failed(&self) -> String {
+        match self.shown.attempts.last().and_then(|last| last.ended.as_ref()) {
+            Some((_, AttemptEnd::Failed(_, detail))) => detail.clone(),
+            _ => "its process was killed".to_owned(),
+        }
+    }
+
+    /// Everything about it.
+    pub(super) fn to_json(&self) -> Value {
+        let shown = &self.shown;
+        let attempts: Vec<Value> =
+            (1..).zip(&shown.attempts).map(|(number, one)| attempt(number, one)).collect();
+        let held = match self.progress {
+            Progress::Held { events, .. } => Some(events),
+            _ => None,
+        };
+        json!({
+            "job": shown.job.0,
+            "state": self.state.as_str(),
+            "automation": shown.automation,
+            "session": shown.session,
+            "events": shown.events.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "held": held,
+            "key": shown.key,
+            "accepted": stamp(shown.accepted),
+            "since": stamp(self.since()),
+            "next": self.next().map(stamp),
+            "why": self.why(),
+            "attempts": attempts,
+        })
+    }
+}
+
+fn attempt(number: usize, attempt: &Attempt) -> Value {
+    let (ended, end) = match &attempt.ended {
+        Some((ended, end)) => (Some(*ended), Some(end)),
+        None => (None, None),
+    };
+    let (word, kind, text) = match end {
+        Some(AttemptEnd::Succeeded(summary)) => (Some("succeeded"), None, Some(summary)),
+        Some(AttemptEnd::Failed(kind, detail)) => (Some("failed"), Some(*kind), Some(detail)),
+        Some(AttemptEnd::Cancelled) => (Some("cancelled"), None, None),
+        None => (None, None, None),
+    };
+    let took = ended.map(|ended| ended.since(attempt.started));
+    json!({
+        "attempt": number,
+        "fence": attempt.fence.0,
+        "started": stamp(attempt.started),
+        "ended": ended.map(stamp),
+        "took_ms": took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
+        "end": word,
+        "failure": kind.map(|kind| kind.to_string()),
+        "text": text,
+    })
+}
+
+/// How an attempt ended, for people.
+pub(super) fn end(attempt: &Attempt, state: State, is_last: bool) -> (String, Tone) {
+    match &attempt.ended {
+        Some((_, AttemptEnd::Succeeded(summary))) => (wide("succeeded", summary), Tone::Good),
+        Some((_, AttemptEnd::Failed(kind, detail))) => (format!("failed ({kind}): {detail}"), Tone::Bad),
+        Some((_, AttemptEnd::Cancelled)) => ("cancelled".to_owned(), Tone::Dim),
+        None if is_last && state == State::Running => ("runs".to_owned(), Tone::Bold),
+        None => ("no end: its process was killed".to_owned(), Tone::Warning),
+    }
+}

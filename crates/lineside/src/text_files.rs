@@ -1,0 +1,176 @@
+//! Whole texts of messages that were cut, in files that only their owner can read.
+
+use std::collections::VecDeque;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use lineside_bus::{FullTexts, Keeping};
+use lineside_core::MessageId;
+
+/// How many bytes of texts are kept: with [`MOST_FILES`], little enough to be nobody's worry.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// How many files are kept.
+const MOST_FILES: usize = 1024;
+
+/// Texts in a folder, one file each, named by the message: 64 MiB of them and 1024 at most, the oldest give way.
+#[derive(Debug)]
+pub struct TextFiles {
+    folder: PathBuf,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Oldest first.
+    files: VecDeque<(MessageId, u64)>,
+    bytes: u64,
+}
+
+impl TextFiles {
+    /// The texts in a folder, which is created where it does not exist, for its owner alone. Those that an earlier
+    /// process has left are there; no other process may use it meanwhile.
+    ///
+    /// # Errors
+    /// The folder cannot be created or read.
+    pub fn open(folder: impl AsRef<Path>) -> io::Result<Self> {
+        let folder = folder.as_ref().to_path_buf();
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        let mut found: Vec<(SystemTime, MessageId, u64)> = Vec::new();
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            match (path.extension().and_then(|name| name.to_str()), id_of(&path)) {
+                (Some(FINISHED), Some(id)) => {
+                    let about = entry.metadata()?;
+                    found.push((about.modified()?, id, about.len()));
+                }
+                // It was being written when its process ended.
+                (Some(BEGUN), Some(_)) => fs::remove_file(&path)?,
+                _ => {}
+            }
+        }
+        found.sort_unstable();
+        let mut kept = Kept::default();
+        for (_, id, bytes) in found {
+            kept.files.push_back((id, bytes));
+            kept.bytes += bytes;
+        }
+        let texts = Self { folder, kept: Mutex::new(kept) };
+        texts.trim(&mut texts.lock());
+        Ok(texts)
+    }
+
+    fn path(&self, message: MessageId, extension: &str) -> PathBuf {
+        self.folder.join(format!("{message}.{extension}"))
+    }
+
+    fn write(&self, message: MessageId, text: &str) -> io::Result<PathBuf> {
+        let (begun, path) = (self.path(message, BEGUN), self.path(message, FINISHED));
+        let mut open = OpenOptions::new();
+        let written = open.write(true).create_new(true).mode(0o600).open(&begun);
+        let written = written.and_then(|mut file| file.write_all(text.as_bytes()));
+        match written.and_then(|()| fs::rename(&begun, &path)) {
+            Ok(()) => Ok(path),
+            Err(error) => {
+                // What is left of it is removed at the next start otherwise.
+                fs::remove_file(&begun).ok();
+                Err(error)
+            }
+        }
+    }
+
+    fn trim(&self, kept: &mut Kept) {
+        while kept.bytes > MOST_BYTES || kept.files.len() > MOST_FILES {
+            let Some((oldest, bytes)) = kept.files.pop_front() else { break };
+            kept.bytes -= bytes;
+            if let Err(error) = fs::remove_file(self.path(oldest, FINISHED)) {
+                tracing::warn!(%error, message = %oldest, "the text of a message cannot be removed");
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the names of files end in, and what those do that are being written.
+const FINISHED: &str = "txt";
+const BEGUN: &str = "part";
+
+fn id_of(path: &Path) -> Option<MessageId> {
+    path.file_stem()?.to_str()?.parse().ok().map(MessageId)
+}
+
+impl FullTexts for TextFiles {
+    fn keep(&self, message: MessageId, text: &str) -> Keeping {
+        let bytes = text.len() as u64;
+        let mut kept = self.lock();
+        let is_there = kept.files.iter().any(|(id, _)| *id == message);
+        if !is_there {
+            if bytes > MOST_BYTES {
+                return Keeping::Nowhere;
+            }
+            if let Err(error) = self.write(message, text) {
+                tracing::warn!(%error, %message, "the text of a message cannot be kept");
+                return Keeping::Nowhere;
+            }
+            kept.files.push_back((message, bytes));
+            kept.bytes += bytes;
+            self.trim(&mut kept);
+        }
+        Keeping::File(self.path(message, FINISHED).to_string_lossy().into())
+    }
+
+    fn text(&self, message: MessageId) -> Option<String> {
+        fs::read_to_string(self.path(message, FINISHED)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn id(name: u8) -> MessageId {
+        MessageId::stable(&[&[name]])
+    }
+
+    #[test]
+    fn a_text_is_kept_for_its_owner_alone_and_found_by_the_next_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("texts");
+        let texts = TextFiles::open(&folder).unwrap();
+        let Keeping::File(path) = texts.keep(id(1), "secret") else { panic!("it is in a file") };
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(Path::new(&*path)), mode(&folder)), (0o600, 0o700));
+        assert_eq!(texts.keep(id(1), "secret"), Keeping::File(path), "a second time it is the same file");
+        fs::write(folder.join(format!("{}.part", id(2))), "hal").unwrap();
+        drop(texts);
+        let texts = TextFiles::open(&folder).unwrap();
+        assert_eq!(texts.text(id(1)).as_deref(), Some("secret"));
+        assert_eq!(texts.text(id(2)), None);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "what was half written is gone");
+    }
+
+    #[test]
+    fn the_oldest_files_give_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let texts = TextFiles::open(folder.path()).unwrap();
+        let third = "x".repeat(usize::try_from(MOST_BYTES / 3).unwrap() + 1);
+        for number in 1..=3 {
+            texts.keep(id(number), &third);
+        }
+        assert_eq!(texts.text(id(1)), None);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        // What cannot be kept says so.
+        drop(fs::remove_dir_all(folder.path()));
+        assert_eq!(texts.keep(id(4), "text"), Keeping::Nowhere);
+    }
+}
