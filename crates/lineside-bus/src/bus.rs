@@ -1,7 +1,7 @@
 //! The bus: sessions, hooks that hold for all of them, signals, and the end of it all.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use lineside_core::budget::Budget;
@@ -11,6 +11,7 @@ use lineside_core::{Notice, PointInfo, SessionId};
 use tokio::time::Instant;
 
 use crate::afterwards::Extensions;
+use crate::custody::Custody;
 use crate::drain::{DrainReport, Gauge};
 use crate::interceptor::Interceptor;
 use crate::of_dialect::OfDialect;
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     draining: AtomicBool,
     failures: AtomicU64,
     pub(crate) extensions: Extensions,
+    pub(crate) custody: OnceLock<Arc<dyn Custody>>,
 }
 
 impl Shared {
@@ -87,6 +89,7 @@ impl BusBuilder {
                 draining: AtomicBool::new(false),
                 failures: AtomicU64::new(0),
                 extensions: Extensions::default(),
+                custody: OnceLock::new(),
             }),
         }
     }
@@ -226,6 +229,7 @@ impl Bus {
                 report.detached_finished += finished;
                 report.detached_cut_short += cut_short;
             }
+            report.kept += shared.custody.get().map_or(0, |custody| custody.left(&node.source.session));
             let (waiting, dropped) = node.mailbox().counts();
             report.context_waiting += waiting;
             report.context_dropped += dropped;

@@ -1,11 +1,13 @@
 //! What a hook knows beside the event: how long it has, and how to publish on behalf of the event that it handles.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use lineside_core::envelope::Cause;
 use lineside_core::payload::Point;
 use tokio::time::Instant;
 
+use crate::custody::Keeper;
 use crate::publish::Publication;
 use crate::session::Session;
 
@@ -21,6 +23,7 @@ pub struct Cx {
     cause: Cause,
     deadline: Instant,
     chain: Option<ChainTime>,
+    keeper: Option<Arc<dyn Keeper>>,
 }
 
 /// Until when hooks whose answers count together may be started.
@@ -34,7 +37,7 @@ pub struct ChainTime {
 
 impl Cx {
     pub(crate) fn new(session: Session, cause: Cause, deadline: Instant) -> Self {
-        Self { session, cause, deadline, chain: None }
+        Self { session, cause, deadline, chain: None, keeper: None }
     }
 
     /// The session whose event is handled.
@@ -53,6 +56,17 @@ impl Cx {
     #[must_use]
     pub fn chain_time(&self) -> Option<ChainTime> {
         self.chain
+    }
+
+    /// Who keeps the record of the run, if somebody does; a run that makes several attempts tells of each.
+    #[must_use]
+    pub fn keeper(&self) -> Option<&Arc<dyn Keeper>> {
+        self.keeper.as_ref()
+    }
+
+    pub(crate) fn kept_by(mut self, keeper: Option<Arc<dyn Keeper>>) -> Self {
+        self.keeper = keeper;
+        self
     }
 
     pub(crate) fn within(mut self, chain: Option<ChainTime>) -> Self {

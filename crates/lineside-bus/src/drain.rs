@@ -68,6 +68,8 @@ pub struct DrainReport {
     pub detached_finished: u64,
     /// Detached hooks that were cut short, likewise.
     pub detached_cut_short: u64,
+    /// Runs of the sessions still open that did not come to their end and are kept for another life of the process.
+    pub kept: u64,
     /// Events that observers have lost because they were too slow.
     pub observers_lost: u64,
     /// Observers that had not heard everything at the deadline.

@@ -14,6 +14,7 @@ use lineside_core::payload::Point;
 use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said, SessionId, SkipReason};
 
 use crate::background::Release;
+use crate::custody::Accepted;
 use crate::cx::Cx;
 use crate::detached::Ticket;
 
@@ -26,6 +27,22 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub trait Interceptor: Send + Sync {
     /// Answers one event.
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>>;
+
+    /// The name under which it is known in another life of the process, when what it runs without being waited for is
+    /// kept until then; `None` when it is not.
+    fn kept_as(&self) -> Option<&str> {
+        None
+    }
+
+    /// Takes over a run that nobody waits for, if it is [kept](Self::kept_as): it uses the ticket when the run is on
+    /// record. By default it gives the ticket back.
+    ///
+    /// # Errors
+    /// The ticket, when it cannot be kept; then it runs as if nobody kept anything.
+    fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
+        let _ = event;
+        Err(ticket)
+    }
 
     /// Takes an event that it is told of, to run for it later or never. By default it gives the ticket back, which
     /// means that it runs at once.

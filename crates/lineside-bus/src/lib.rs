@@ -21,6 +21,7 @@ pub mod signal;
 pub mod drain;
 pub mod cx;
 pub mod afterwards;
+pub mod custody;
 
 mod clock;
 mod tree;
@@ -40,6 +41,7 @@ pub use afterwards::{Call, Late, WeakBus};
 pub use background::Release;
 pub use bus::{Bus, BusBuilder, Installed};
 pub use channel::Channel;
+pub use custody::{Accepted, Begun, Custody, Ending, Keeper, Kept};
 pub use cx::{ChainTime, Cx};
 pub use decision::Decision;
 pub use detached::Ticket;

@@ -289,6 +289,9 @@ impl OpenSession {
             parent: session.source().parent_session.clone(),
             coverage: session.coverage(),
         });
+        if let Some(custody) = session.shared().custody.get() {
+            custody.opened(&session);
+        }
         Ok(session)
     }
 }

@@ -17,6 +17,7 @@ use lineside_core::{
 };
 use tokio::time::Instant;
 
+use crate::custody::Accepted;
 use crate::cx::Cx;
 use crate::detached::{Errand, Lanes, Ticket};
 use crate::gathered::{Gathered, extend};
@@ -116,7 +117,9 @@ impl<'a> Turn<'a> {
         if hook.part == Part::Detached {
             self.chain.record(index, false, Duration::ZERO, Outcome::Detached);
             let errand = self.errand(index, hook, run);
-            self.lanes.start(errand, self.event.clone());
+            if let Err(errand) = self.lanes.entrust(errand, &self.event) {
+                self.lanes.start(errand, self.event.clone());
+            }
             return;
         }
         let result = Guarded::start(&**run, &self.event, self.cx(time), time).await;
@@ -144,15 +147,19 @@ impl<'a> Turn<'a> {
                 continue;
             }
             let errand = self.errand(index, hook, run);
-            let outcome = match run.hold(&self.event, Ticket::new(errand.clone())) {
-                Ok(()) => {
-                    self.session.node().background().holds(run);
-                    Outcome::Skipped(SkipReason::Debounced)
-                }
-                Err(_ticket) => {
-                    self.lanes.start(errand, self.event.clone());
-                    Outcome::Detached
-                }
+            let outcome = match self.lanes.entrust(errand, &self.event) {
+                Ok(Accepted::Holds) => Outcome::Skipped(SkipReason::Debounced),
+                Ok(Accepted::Runs) => Outcome::Detached,
+                Err(errand) => match run.hold(&self.event, Ticket::new(errand.clone())) {
+                    Ok(()) => {
+                        self.session.node().background().holds(run);
+                        Outcome::Skipped(SkipReason::Debounced)
+                    }
+                    Err(_ticket) => {
+                        self.lanes.start(errand, self.event.clone());
+                        Outcome::Detached
+                    }
+                },
             };
             self.chain.record(index, false, Duration::ZERO, outcome);
         }
@@ -160,7 +167,7 @@ impl<'a> Turn<'a> {
 
     fn errand(&self, place: u16, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) -> Errand {
         let (session, hook, run) = (self.session.clone(), Arc::clone(hook), Arc::clone(run));
-        Errand { session, hook, place, run, cause: self.cause, chain: Arc::default() }
+        Errand { session, hook, place, run, cause: self.cause, chain: Arc::default(), kept: None }
     }
 
     /// Decides whether a hook may start now, by the event as it stands or as it is `shown` to it; what it is not is
