@@ -1,14 +1,13 @@
-//! Laws 9, 10 and 11, in virtual time. What is kept across a life is kept by a double of a journal.
+//! Laws 9, 10 and 11, in virtual time. What is kept across a life is kept by the journal in memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use lineside::automation::jobs::{Which, WhichState};
 use lineside::automation::machine::{Bounds, Standing};
-use lineside::automation::record::Entry;
-use lineside::automation::{Acknowledged, Automations, Durability, JobId, Records, Unavailable};
-use lineside::bus::interceptor::BoxFuture;
+use lineside::automation::{Automations, Durability, JobId};
 use lineside::core::{Failure, FailureKind};
+use lineside::journal::MemoryJournal;
 use lineside::prelude::*;
 use tokio::time::Instant;
 
@@ -24,26 +23,14 @@ async fn rest(automations: &Automations) {
     }
 }
 
-/// Entries that outlive a bus.
-#[derive(Clone, Default)]
-struct Shelf(Arc<Mutex<Vec<Entry>>>);
-
-impl Records for Shelf {
-    fn append(&self, records: Vec<Entry>) -> BoxFuture<Result<Acknowledged, Unavailable>> {
-        self.0.lock().unwrap().extend(records);
-        Box::pin(std::future::ready(Ok(Acknowledged { durability: Durability::Process })))
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn an_accepted_automation_runs() {
-    let shelf = Shelf::default();
+    let journal = MemoryJournal::new();
     // Each life runs the job once and is over before that ends; the last one lives long enough.
     for life in 1..=4_u32 {
         let bus = Bus::new();
-        let earlier = shelf.0.lock().unwrap().clone();
-        let (automations, _) =
-            Automations::open(&bus, Bounds::default(), Arc::new(shelf.clone()), earlier).unwrap();
+        let (kept, earlier) = (Arc::new(journal.clone()), journal.recovered());
+        let (automations, _) = Automations::open(&bus, Bounds::default(), kept, earlier).unwrap();
         let session = bus.session("s").open().await.unwrap();
         let runs = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&runs);
@@ -60,11 +47,7 @@ async fn an_accepted_automation_runs() {
             .unwrap();
         if life == 1 {
             drop(session.publish(changed("a")).await.unwrap());
-            assert_eq!(
-                automations.kept().await,
-                Ok(Durability::Process),
-                "acceptance says how durable it is"
-            );
+            assert_eq!(automations.kept().await, Ok(Durability::Memory), "acceptance says how durable it is");
         }
         tokio::time::sleep(millis(100)).await;
         // At least once, at most its attempts; then it rests in the dead letters, with its history.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, Cx, WeakBus};
+use lineside_core::journal::{Durability, Journal, Sequence, Unavailable};
 use lineside_core::{AnyEvent, Failure, SessionId};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -17,18 +18,22 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::control::Rules;
 use crate::machine::job::{AutomationId, Fence, JobId};
-use crate::machine::{Awaited, Bounds, Effect, Input, Machine, Trouble};
+use crate::machine::{Awaited, Bounds, Effect, Input, Machine};
 use crate::moment::Moment;
 use crate::offered::Offered;
-use crate::port::{Durability, InMemory, Records, Unavailable};
-use crate::record::{Entry, Record, RecordError};
+use crate::record::Entry;
 use crate::report::Report;
 use crate::tasks::Tasks;
 
 mod driver;
+mod recovered;
 mod trigger;
 
+pub use recovered::{Finding, Recovered};
+
 pub(crate) use trigger::{Canceller, Trigger};
+
+use recovered::Earlier;
 
 /// What an automation runs.
 pub(crate) type Run = Arc<dyn Fn(AnyEvent, Cx) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
@@ -55,7 +60,8 @@ pub struct Automations {
 
 pub(crate) struct Engine {
     core: Mutex<Core>,
-    records: Arc<dyn Records>,
+    /// What keeps the records; without one nothing is kept.
+    journal: Option<Arc<dyn Journal>>,
     bus: WeakBus,
     clock: Clock,
     /// There is something to do.
@@ -76,6 +82,7 @@ struct Core {
     wanted: u64,
     /// How many of them are done.
     done: u64,
+    /// What the last records survive that were kept.
     kept: Durability,
     failed: Option<Unavailable>,
 }
@@ -108,15 +115,6 @@ pub enum OpenError {
     NoRuntime,
 }
 
-/// What was wrong with what was recovered. Everything else counts.
-#[derive(Debug, Default)]
-pub struct Recovered {
-    /// Entries that are no records, or of a newer version.
-    pub unreadable: Vec<RecordError>,
-    /// Records that do not fit to those before them.
-    pub misfits: Vec<Trouble>,
-}
-
 impl Automations {
     /// The automations of a bus; what they accept is in memory, unless they were opened otherwise before.
     ///
@@ -124,31 +122,26 @@ impl Automations {
     /// There is no tokio runtime.
     pub fn of(bus: &Bus) -> Result<Self, OpenError> {
         Self::runtime()?;
-        Ok((*bus.extension(|| Self::start(bus, Arc::new(InMemory), Machine::new(Bounds::default())))).clone())
+        Ok((*bus.extension(|| Self::start(bus, None, Earlier::nothing(Bounds::default())))).clone())
     }
 
-    /// Opens the automations of a bus, with what keeps their records and with what that has of an earlier life. Work
-    /// that was accepted then goes on as soon as its automation is registered.
+    /// Opens the automations of a bus, with the journal that keeps their records and with what that has of an earlier
+    /// life, in its order. Work that was accepted then goes on as soon as its automation is registered.
     ///
     /// # Errors
     /// The bus has automations already, or there is no tokio runtime.
     pub fn open(
         bus: &Bus,
         bounds: Bounds,
-        records: Arc<dyn Records>,
-        earlier: impl IntoIterator<Item = Entry>,
+        journal: Arc<dyn Journal>,
+        earlier: impl IntoIterator<Item = (Sequence, Entry)>,
     ) -> Result<(Self, Recovered), OpenError> {
         Self::runtime()?;
         let mut recovered = None;
         let automations = bus.extension(|| {
-            let mut report = Recovered::default();
-            let readable = earlier
-                .into_iter()
-                .filter_map(|entry| Record::read(&entry).map_err(|error| report.unreadable.push(error)).ok());
-            let (machine, misfits) = Machine::recover(bounds, readable);
-            report.misfits = misfits;
+            let (earlier, report) = Earlier::read(bounds, earlier);
             recovered = Some(report);
-            Self::start(bus, records, machine)
+            Self::start(bus, Some(journal), earlier)
         });
         match recovered {
             Some(recovered) => Ok(((*automations).clone(), recovered)),
@@ -160,22 +153,22 @@ impl Automations {
         tokio::runtime::Handle::try_current().map(drop).map_err(|_| OpenError::NoRuntime)
     }
 
-    fn start(bus: &Bus, records: Arc<dyn Records>, machine: Machine<Offered>) -> Self {
+    fn start(bus: &Bus, journal: Option<Arc<dyn Journal>>, earlier: Earlier) -> Self {
         let micros = u64::try_from(bus.wall_clock().as_microsecond()).unwrap_or_default();
         let core = Core {
-            machine,
+            machine: earlier.machine,
             handlers: HashMap::new(),
             outbox: VecDeque::new(),
             wake: None,
             runs: HashMap::new(),
             wanted: 0,
             done: 0,
-            kept: Durability::default(),
+            kept: Durability::Memory,
             failed: None,
         };
         let engine = Arc::new(Engine {
             core: Mutex::new(core),
-            records,
+            journal,
             bus: bus.downgrade(),
             clock: Clock { wall: Moment(micros), began: Instant::now() },
             work: Notify::new(),
@@ -208,7 +201,7 @@ impl Automations {
                 }
             }
             if done.changed().await.is_err() {
-                return Err(Unavailable { why: "the automations are gone".to_owned() });
+                return Err(Unavailable::because("the automations are gone"));
             }
         }
     }

@@ -174,14 +174,8 @@ pub enum Record<E> {
     },
 }
 
-/// A record as it is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// What is recorded, so that a reader may leave out what it does not want.
-    pub kind: u8,
-    /// The record.
-    pub bytes: Vec<u8>,
-}
+/// A record as it is kept. The kind says what is recorded, so that a reader may leave out what it does not want.
+pub use lineside_core::journal::Record as Entry;
 
 #[derive(Serialize, Deserialize)]
 struct Versioned<R> {
@@ -249,7 +243,7 @@ impl<E: Serialize> Record<E> {
     pub fn write(&self) -> Result<Entry, RecordError> {
         let versioned = Versioned { v: VERSION, record: self };
         let bytes = serde_json::to_vec(&versioned).map_err(RecordError::Write)?;
-        Ok(Entry { kind: self.kind(), bytes })
+        Ok(Entry::new(self.kind(), bytes))
     }
 }
 

@@ -33,6 +33,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod assembly;
+pub mod durable;
 pub mod flyto;
 pub mod jcli;
 pub mod prelude;
@@ -46,9 +47,11 @@ pub use lineside_automation as automation;
 pub use lineside_bus as bus;
 pub use lineside_core as core;
 pub use lineside_dialects as dialects;
+pub use lineside_journal as journal;
 pub use lineside_points as points;
 
 pub use assembly::{Assembly, Found, State};
+pub use durable::Durable;
 pub use kameo;
 pub use lineside_bus::{
     Bus, Channel, ContextMessage, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals,

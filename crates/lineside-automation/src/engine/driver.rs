@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use lineside_bus::{Bus, JobNews, Late, Session, Signal};
 use lineside_core::hook::NATIVE;
+use lineside_core::journal::Unavailable;
 use lineside_core::{AnyEvent, Append, Failure, FailureKind, Notice};
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,6 @@ use super::{Engine, Handler};
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Effect, Ended, Input, News, Occurrence, Run, Told};
 use crate::offered::Offered;
-use crate::port::Unavailable;
 use crate::record::Entry;
 use crate::report::Handover;
 
@@ -55,17 +55,18 @@ async fn keep(
     engine: &Engine,
     batch: &std::collections::VecDeque<Effect<Offered>>,
 ) -> Result<(), Unavailable> {
+    let Some(journal) = &engine.journal else { return Ok(()) };
     let mut entries: Vec<Entry> = Vec::new();
     for effect in batch {
         if let Effect::Persist(record) = effect {
-            entries.push(record.write().map_err(|error| Unavailable { why: error.to_string() })?);
+            entries.push(record.write().map_err(|error| Unavailable::because(error.to_string()))?);
         }
     }
     if entries.is_empty() {
         return Ok(());
     }
-    let acknowledged = engine.records.append(entries).await?;
-    engine.core().kept = acknowledged.durability;
+    let receipt = journal.append(entries).await?;
+    engine.core().kept = receipt.durability;
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use crate::record::Record;
 #[non_exhaustive]
 pub enum Trouble {
     /// It is about a job that was never accepted.
-    #[error("record {place} is about job {job}, which was never accepted")]
+    #[error("it is about job {job}, which was never accepted")]
     UnknownJob {
         /// Which record, counted from 0.
         place: usize,
@@ -21,13 +21,23 @@ pub enum Trouble {
         job: JobId,
     },
     /// It is about an attempt that never began.
-    #[error("record {place} ends an attempt of job {job} that never began")]
+    #[error("it ends an attempt of job {job} that never began")]
     UnknownAttempt {
         /// Which record, counted from 0.
         place: usize,
         /// The job.
         job: JobId,
     },
+}
+
+impl Trouble {
+    /// Which record it was, counted from 0.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        match self {
+            Self::UnknownJob { place, .. } | Self::UnknownAttempt { place, .. } => *place,
+        }
+    }
 }
 
 impl<E: Occurrence> Machine<E> {
@@ -142,6 +152,12 @@ impl<E: Occurrence> Machine<E> {
     /// Numbers that were given are not given again.
     pub(super) fn number(&mut self, job: JobId) {
         self.last_job = self.last_job.max(job.0);
+    }
+
+    /// Leaves out so many numbers of jobs and of runs, which somebody else may have given.
+    pub(crate) fn skip_numbers(&mut self, count: u64) {
+        self.last_job = self.last_job.saturating_add(count);
+        self.last_fence = self.last_fence.saturating_add(count);
     }
 
     /// What was held for a job is in its event, or is dropped with it.

@@ -1,0 +1,146 @@
+//! Automations that survive the process: a folder with a journal for their jobs, and what was found in it.
+//!
+//! The folder has one journal for each kind of thing that is kept, in a folder of its own: `jobs` for the jobs of
+//! automations. What a record means is known to who keeps it, and how it lies in files to the journal.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lineside_automation::Automations;
+use lineside_automation::engine::{self, OpenError};
+use lineside_automation::machine::Bounds;
+use lineside_bus::Bus;
+use lineside_core::journal::{Durability, Record, Sequence};
+use lineside_journal::{EmbeddedJournal, OpenJournalError, Options};
+
+/// The folder of the journal of jobs, within the folder of all of them.
+pub const JOBS: &str = "jobs";
+
+/// What survives the process, in one folder that no other process can open meanwhile.
+///
+/// It is given back to others when this, the bus, and every run that is under way are gone.
+///
+/// ```
+/// use lineside::durable::Durable;
+/// use lineside::prelude::*;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path();
+/// let bus = Bus::new();
+/// let durable = Durable::open(path)?;
+/// let (automations, recovered) = durable.automations(&bus, Default::default())?;
+/// for finding in durable.findings().iter().map(ToString::to_string) {
+///     eprintln!("{finding}");
+/// }
+/// assert_eq!(recovered.live, 0); // What an earlier life accepted and did not end.
+///
+/// let session = bus.session("s1").open().await?;
+/// session.automate::<AfterToolBatch>("lint").run(async |_batch, _cx| Ok(Report::success("ok")))?;
+/// session.publish(AfterToolBatch::new(vec![], vec![])).await?;
+/// assert_eq!(automations.kept().await?.as_str(), "disk");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Durable {
+    path: PathBuf,
+    jobs: Arc<EmbeddedJournal>,
+    recovered: Mutex<Vec<(Sequence, Record)>>,
+    findings: Vec<Finding>,
+}
+
+impl Durable {
+    /// Opens the folder, which is created where it does not exist. What is accepted is on the disk before anybody is
+    /// told so.
+    ///
+    /// Blocks the thread while it reads, for about a second for a gigabyte.
+    ///
+    /// # Errors
+    /// Somebody else has it open, a newer programme wrote it, or its files cannot be read and written.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenDurableError> {
+        Self::open_with(path, Durability::Disk)
+    }
+
+    /// Like [`open`](Self::open), with another durability. With less than the disk, a loss of power costs what was
+    /// accepted in the last tenth of a second; a kill costs nothing.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_with(path: impl AsRef<Path>, durability: Durability) -> Result<Self, OpenDurableError> {
+        let path = path.as_ref();
+        let (jobs, findings) = journal(path, JOBS, durability)?;
+        let recovered = Mutex::new(jobs.recovered().collect());
+        Ok(Self { path: path.to_path_buf(), jobs: Arc::new(jobs), recovered, findings })
+    }
+
+    /// The automations of a bus, whose jobs are kept here, with what an earlier life has left. Called before the first
+    /// automation is registered.
+    ///
+    /// # Errors
+    /// The bus has automations already, or there is no tokio runtime.
+    pub fn automations(
+        &self,
+        bus: &Bus,
+        bounds: Bounds,
+    ) -> Result<(Automations, engine::Recovered), OpenError> {
+        let earlier = std::mem::take(&mut *self.recovered.lock().unwrap_or_else(PoisonError::into_inner));
+        Automations::open(bus, bounds, Arc::clone(&self.jobs) as _, earlier)
+    }
+
+    /// What was found when it was opened, besides what it keeps. It is in order again.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Opens one of the journals of a folder.
+fn journal(
+    path: &Path,
+    name: &'static str,
+    durability: Durability,
+) -> Result<(EmbeddedJournal, Vec<Finding>), OpenDurableError> {
+    let path = path.join(name);
+    let options = Options { durability, ..Options::default() };
+    match EmbeddedJournal::open(&path, options) {
+        Ok(opened) => {
+            let of = |what: &lineside_journal::Finding| Finding { journal: name, what: what.clone() };
+            let findings = opened.findings().iter().map(of).collect();
+            Ok((opened, findings))
+        }
+        Err(source) => Err(OpenDurableError { path, source }),
+    }
+}
+
+/// Something that was found in the files of a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Which journal it is: its folder's name.
+    pub journal: &'static str,
+    /// What.
+    pub what: lineside_journal::Finding,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.journal, self.what)
+    }
+}
+
+/// Why what survives the process cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to open the journal in {}", path.display())]
+pub struct OpenDurableError {
+    /// The folder of the journal.
+    pub path: PathBuf,
+    /// What went wrong.
+    pub source: OpenJournalError,
+}
