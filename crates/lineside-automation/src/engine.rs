@@ -16,6 +16,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::adopted::Starting;
 use crate::control::Rules;
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Awaited, Bounds, Effect, Input, Machine};
@@ -25,6 +26,7 @@ use crate::record::Entry;
 use crate::report::Report;
 use crate::tasks::Tasks;
 
+mod adopting;
 mod driver;
 mod recovered;
 mod trigger;
@@ -44,7 +46,16 @@ pub(crate) struct Handler {
     /// The name for people.
     pub(crate) name: Arc<str>,
     pub(crate) timeout: Duration,
-    pub(crate) run: Run,
+    pub(crate) does: Does,
+}
+
+/// What an automation does for a job.
+#[derive(Clone)]
+pub(crate) enum Does {
+    /// It runs this.
+    Run(Run),
+    /// It starts a hook.
+    Start(Arc<Starting>),
 }
 
 /// How many effects may wait for their records; with more, events are refused.
@@ -188,22 +199,7 @@ impl Automations {
     /// # Errors
     /// Records are not kept any more; what was offered since then runs in no life.
     pub async fn kept(&self) -> Result<Durability, Unavailable> {
-        let wanted = self.engine.core().wanted;
-        let mut done = self.engine.done.subscribe();
-        loop {
-            {
-                let core = self.engine.core();
-                if let Some(failed) = &core.failed {
-                    return Err(failed.clone());
-                }
-                if core.done >= wanted {
-                    return Ok(core.kept);
-                }
-            }
-            if done.changed().await.is_err() {
-                return Err(Unavailable::because("the automations are gone"));
-            }
-        }
+        self.engine.kept().await
     }
 }
 

@@ -10,8 +10,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
-use lineside_core::{EventId, SessionId};
+use lineside_core::{EventId, FailureKind, SessionId};
 
 use crate::bursts::Bursts;
 use crate::control::{KeyTemplate, Rules};
@@ -28,6 +29,7 @@ mod run;
 mod rest;
 mod timers;
 mod session;
+mod adopted;
 mod explain;
 mod recover;
 mod snapshot;
@@ -47,6 +49,8 @@ pub trait Occurrence: Clone {
     fn id(&self) -> EventId;
     /// Its session.
     fn session(&self) -> &SessionId;
+    /// It has come to rest, and what it is needed for besides being shown is over.
+    fn let_go(&self) {}
     /// Adds its key to a text.
     fn render(&self, template: &KeyTemplate, key: &mut String);
     /// Several of them as one; `None` for none.
@@ -68,6 +72,14 @@ pub enum Input<E> {
     Tick,
     /// A run has ended.
     Ended(JobId, Fence, Ended),
+    /// An attempt of a run that paces them itself has failed, and there is another one after so long.
+    Failed(JobId, Fence, FailureKind, String, Duration),
+    /// A run that paces its attempts itself begins another one.
+    Again(JobId, Fence),
+    /// The session of a job is there, and has the hook that does its work.
+    TakeUp(JobId),
+    /// The session of a job is there, and the hook that was to do its work is gone.
+    Gone(JobId),
     /// What a job had for somebody was handed over, or could not be.
     Delivered(JobId),
     /// The next model call of a session waits for what is held.
@@ -203,6 +215,8 @@ pub struct Machine<E> {
     keys: HashMap<Arc<str>, Key>,
     /// Jobs that have everything but a turn.
     ready: BTreeSet<(Reverse<i32>, JobId)>,
+    /// Jobs that have everything and need no turn.
+    due: BTreeSet<JobId>,
     running: usize,
     finished: VecDeque<JobId>,
     dead: VecDeque<JobId>,
@@ -265,6 +279,7 @@ impl<E: Occurrence> Machine<E> {
             rates: HashMap::new(),
             keys: HashMap::new(),
             ready: BTreeSet::new(),
+            due: BTreeSet::new(),
             running: 0,
             finished: VecDeque::new(),
             dead: VecDeque::new(),
@@ -290,6 +305,12 @@ impl<E: Occurrence> Machine<E> {
             Input::Cancelling(id, event) => self.cancel_key(&id, &event),
             Input::Tick => {}
             Input::Ended(job, fence, ended) => self.ended(job, fence, ended),
+            Input::Failed(job, fence, kind, detail, pause) => {
+                self.attempt_failed(job, fence, kind, detail, pause);
+            }
+            Input::Again(job, fence) => self.again(job, fence),
+            Input::TakeUp(job) => self.take_up_again(job),
+            Input::Gone(job) => self.hook_is_gone(job),
             Input::Delivered(job) => self.delivered(job),
             Input::Release(session) => self.release(&session),
             Input::SessionEnds(session) => self.session_ends(&session),

@@ -39,6 +39,7 @@ pub mod jcli;
 pub mod prelude;
 
 mod foreign;
+mod content;
 mod outside;
 mod workers;
 mod debug_log;

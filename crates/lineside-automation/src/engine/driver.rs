@@ -10,7 +10,7 @@ use lineside_core::{AnyEvent, Append, Failure, FailureKind, Notice};
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
-use super::{Engine, Handler};
+use super::{Does, Engine, Handler};
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Effect, Ended, Input, News, Occurrence, Run, Told};
 use crate::offered::Offered;
@@ -90,11 +90,16 @@ impl Engine {
     }
 
     fn start(self: &Arc<Self>, run: Run<Offered>) {
-        let Run { job, automation, fence, event, .. } = run;
-        let handler = self.core().handlers.get(&automation).cloned();
+        let handler = self.core().handlers.get(&run.automation).cloned();
+        if let (Some(Handler { does: Does::Start(starting), .. }), Some(bus)) = (&handler, self.bus.upgrade())
+        {
+            return crate::adopted::start(self, &bus, starting, run);
+        }
+        let Run { job, fence, event, .. } = run;
+        let handler = handler.map(|handler| (handler.timeout, handler.does));
         let call = match (handler, event.event(), self.bus.upgrade()) {
-            (Some(handler), Ok(event), Some(bus)) => (handler, event, bus),
-            (None, ..) | (.., None) => {
+            (Some((timeout, Does::Run(run))), Ok(event), Some(bus)) => (timeout, run, event, bus),
+            (None | Some((_, Does::Start(_))), ..) | (.., None) => {
                 return self.failed(job, fence, FailureKind::Closed, "its automation is gone".into());
             }
             (_, Err(error), _) => {
@@ -107,8 +112,7 @@ impl Engine {
         self.core().runs.insert((job, fence), cancel.clone());
         let engine = Arc::clone(self);
         self.tasks.spawn(async move {
-            let (handler, event, bus) = call;
-            let Handler { timeout, run, .. } = handler;
+            let (timeout, run, event, bus) = call;
             let session = session_of(&bus, &event);
             let call = session.call(&event, timeout, |cx| run(event.clone(), cx));
             let ended = match cancel.run_until_cancelled(call).await {

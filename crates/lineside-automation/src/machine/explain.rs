@@ -196,9 +196,9 @@ impl<E: Occurrence> Machine<E> {
         self.live
     }
 
-    /// Whether a job has come to rest, or is not known.
+    /// Whether a job has come to rest, is not known, or waits for its session to be there again.
     #[must_use]
     pub fn is_settled(&self, id: JobId) -> bool {
-        self.jobs.get(&id).is_none_or(|job| job.state.is_at_rest())
+        self.jobs.get(&id).is_none_or(|job| job.state.is_at_rest()) || self.waits_for_session(id)
     }
 }

@@ -56,6 +56,7 @@ impl<E: Occurrence> Machine<E> {
             Settled::Cancelled(why) => News::Cancelled(why.clone()),
         };
         let is_dead = matches!(settled, Settled::Dead(_));
+        job.event.let_go();
         job.state = State::Rests(Box::new(settled), now);
         let (place, session) = (job.automation, job.event.session().clone());
         self.leave(id, place, &session);
@@ -182,6 +183,9 @@ impl<E: Occurrence> Machine<E> {
             (_, None) => {}
         }
         let windows = automation.held.as_ref().map(|held| held.keys(|_| true)).unwrap_or_default();
+        if rules.is_adopted() {
+            return;
+        }
         let parked = std::mem::take(&mut automation.parked);
         for id in parked {
             match self.jobs.get(&id).map(|job| &job.state) {
@@ -207,7 +211,7 @@ impl<E: Occurrence> Machine<E> {
     }
 
     /// Goes on with a job that has rested.
-    fn take_up(&mut self, id: JobId, how: Parked, rules: &Arc<Rules>) {
+    pub(super) fn take_up(&mut self, id: JobId, how: Parked, rules: &Arc<Rules>) {
         let Some(job) = self.jobs.get(&id) else { return };
         let (place, made, started) = (job.automation, job.made(), !job.attempts.is_empty());
         let now = self.now;
@@ -221,7 +225,7 @@ impl<E: Occurrence> Machine<E> {
                 }
                 return self.line_up(id, rules);
             }
-            Parked::Interrupted if made >= rules.retry.attempts => {
+            Parked::Interrupted if self.is_lost(id, rules) => {
                 return self.die(id, Why::Lost { attempts: made }, Some(rules));
             }
             Parked::Interrupted => {
