@@ -154,7 +154,10 @@ impl Adoptions {
             return Some(Fate::Gone);
         }
         match event.event() {
-            Ok(event) => session.ticket(&event, automation).map(|_| Fate::TakenUp),
+            Ok(of) => session.ticket(&of, automation).map(|ticket| {
+                event.give(ticket);
+                Fate::TakenUp
+            }),
             // Its run says what is wrong with it.
             Err(_) => Some(Fate::TakenUp),
         }

@@ -1,7 +1,7 @@
 //! The events of the machine: as they were published, or as a record has them until somebody needs more of them.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jiff::Timestamp;
 use lineside_bus::Ticket;
@@ -20,12 +20,12 @@ use crate::machine::Occurrence;
 pub struct Offered(Form, Option<Errand>);
 
 /// The right to run a hook for an event, which goes where the event goes until somebody uses it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Errand(Arc<Mutex<Option<Ticket>>>);
 
 impl Errand {
-    fn take(&self) -> Option<Ticket> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn slot(&self) -> MutexGuard<'_, Option<Ticket>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -73,7 +73,14 @@ impl Offered {
 
     /// The right to run the hook, if it is of this life and was not used yet.
     pub(crate) fn ticket(&self) -> Option<Ticket> {
-        self.1.as_ref()?.take()
+        self.1.as_ref()?.slot().take()
+    }
+
+    /// Gives an event of an earlier life the right to run a hook of this one.
+    pub(crate) fn give(&self, ticket: Ticket) {
+        if let Some(errand) = &self.1 {
+            *errand.slot() = Some(ticket);
+        }
     }
 
     /// The event.
@@ -129,12 +136,14 @@ impl Occurrence for Offered {
         }
     }
 
-    /// Events that cannot be read are left out of what the others come to, unless there are no others.
+    /// Events that cannot be read are left out of what the others come to, unless there are no others. The last right
+    /// to run a hook counts.
     fn merge(events: &[Self]) -> Option<Self> {
         let readable: Vec<AnyEvent> = events.iter().filter_map(|event| event.event().ok()).collect();
-        let last = events.last()?;
+        let may_run = |event: &&Self| event.1.as_ref().is_some_and(|errand| errand.slot().is_some());
+        let last = events.iter().rev().find(may_run).or(events.last())?;
         let merged = burst::merge(&readable).map(|event| Self(Form::Live(event), last.1.clone()));
-        merged.or_else(|| Some(last.clone()))
+        merged.or_else(|| events.last().cloned())
     }
 
     fn let_go(&self) {
@@ -178,7 +187,10 @@ impl<'de> Deserialize<'de> for Offered {
         let Reading { event: json, depth } = Reading::deserialize(deserializer)?;
         let id = id(&json, "id").map_err(de::Error::custom)?;
         let session = text(&json, "session").map_err(de::Error::custom)?.into();
-        Ok(Self(Form::Kept(Arc::new(Kept { id, session, json, depth, live: OnceLock::new() })), None))
+        Ok(Self(
+            Form::Kept(Arc::new(Kept { id, session, json, depth, live: OnceLock::new() })),
+            Some(Errand::default()),
+        ))
     }
 }
 

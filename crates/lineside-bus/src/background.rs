@@ -160,10 +160,11 @@ impl Background {
         if let Some(deadline) = deadline
             && tokio::time::timeout_at(deadline, self.ended(session, &holders)).await.is_err()
         {
-            self.cancel.cancel();
+            // First, so that nothing takes the place of what is cut short.
             for holder in &holders {
                 holder.cut(session);
             }
+            self.cancel.cancel();
         }
         self.ended(session, &holders).await;
         lock(&self.holders).clear();
