@@ -22,11 +22,12 @@ use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Awaited, Bounds, Effect, Input, Machine};
 use crate::moment::Moment;
 use crate::offered::Offered;
-use crate::record::Entry;
+use crate::record::{Entry, Record};
 use crate::report::Report;
 use crate::tasks::Tasks;
 
 mod adopting;
+mod compaction;
 mod driver;
 mod recovered;
 mod trigger;
@@ -35,6 +36,7 @@ pub use recovered::{Finding, Recovered};
 
 pub(crate) use trigger::{Canceller, Trigger};
 
+use compaction::Compaction;
 use recovered::Earlier;
 
 /// What an automation runs.
@@ -73,6 +75,8 @@ pub(crate) struct Engine {
     core: Mutex<Core>,
     /// What keeps the records; without one nothing is kept.
     journal: Option<Arc<dyn Journal>>,
+    /// What the journal has and this programme cannot read.
+    unreadable: Arc<[Entry]>,
     bus: WeakBus,
     clock: Clock,
     /// There is something to do.
@@ -95,6 +99,9 @@ struct Core {
     done: u64,
     /// What the last records survive that were kept.
     kept: Durability,
+    /// The last record that was kept.
+    last: Sequence,
+    compaction: Compaction,
     failed: Option<Unavailable>,
 }
 
@@ -133,7 +140,9 @@ impl Automations {
     /// There is no tokio runtime.
     pub fn of(bus: &Bus) -> Result<Self, OpenError> {
         Self::runtime()?;
-        Ok((*bus.extension(|| Self::start(bus, None, Earlier::nothing(Bounds::default())))).clone())
+        Ok((*bus
+            .extension(|| Self::start(bus, None, Bounds::default(), Earlier::nothing(Bounds::default()))))
+        .clone())
     }
 
     /// Opens the automations of a bus, with the journal that keeps their records and with what that has of an earlier
@@ -152,7 +161,7 @@ impl Automations {
         let automations = bus.extension(|| {
             let (earlier, report) = Earlier::read(bounds, earlier);
             recovered = Some(report);
-            Self::start(bus, Some(journal), earlier)
+            Self::start(bus, Some(journal), bounds, earlier)
         });
         match recovered {
             Some(recovered) => Ok(((*automations).clone(), recovered)),
@@ -164,7 +173,7 @@ impl Automations {
         tokio::runtime::Handle::try_current().map(drop).map_err(|_| OpenError::NoRuntime)
     }
 
-    fn start(bus: &Bus, journal: Option<Arc<dyn Journal>>, earlier: Earlier) -> Self {
+    fn start(bus: &Bus, journal: Option<Arc<dyn Journal>>, bounds: Bounds, earlier: Earlier) -> Self {
         let micros = u64::try_from(bus.wall_clock().as_microsecond()).unwrap_or_default();
         let core = Core {
             machine: earlier.machine,
@@ -175,11 +184,14 @@ impl Automations {
             wanted: 0,
             done: 0,
             kept: Durability::Memory,
+            last: earlier.last,
+            compaction: Compaction::new(earlier.entries, bounds.records),
             failed: None,
         };
         let engine = Arc::new(Engine {
             core: Mutex::new(core),
             journal,
+            unreadable: earlier.unreadable.into(),
             bus: bus.downgrade(),
             clock: Clock { wall: Moment(micros), began: Instant::now() },
             work: Notify::new(),
@@ -200,6 +212,17 @@ impl Automations {
     /// Records are not kept any more; what was offered since then runs in no life.
     pub async fn kept(&self) -> Result<Durability, Unavailable> {
         self.engine.kept().await
+    }
+}
+
+impl Core {
+    /// The machine as it is with everything that waits in the outbox, if the journal is to be compacted.
+    fn snapshot_if_due(&mut self, journaled: bool) -> Option<Vec<Record<Offered>>> {
+        if !journaled || self.outbox.is_empty() || !self.compaction.is_due(self.machine.kept()) {
+            return None;
+        }
+        self.compaction.begin();
+        Some(self.machine.snapshot())
     }
 }
 
@@ -280,7 +303,7 @@ impl Engine {
         loop {
             {
                 let core = self.core();
-                awaited.retain(|job| !core.machine.is_settled(*job));
+                awaited.retain(|job| !core.machine.is_over_for_now(*job));
                 if awaited.is_empty() || core.failed.is_some() {
                     return;
                 }

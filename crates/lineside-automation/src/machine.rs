@@ -188,13 +188,23 @@ pub struct Bounds {
     pub dead: usize,
     /// Events of each automation by which it knows that it has had one before; the oldest goes.
     pub remembered: usize,
+    /// Records in the journal since it was last compacted, with fewer of which it is not: it is when there are so many
+    /// and four times as many as jobs.
+    pub records: usize,
 }
 
 impl Default for Bounds {
     /// Two million jobs are half a gigabyte and what their events take; 64 runs are more than a machine has cores,
-    /// because most of them wait for something.
+    /// because most of them wait for something. Ten thousand records are some megabytes, read in a tenth of a second.
     fn default() -> Self {
-        Self { jobs: 2_000_000, running: 64, finished: 1_000, dead: 10_000, remembered: 16_384 }
+        Self {
+            jobs: 2_000_000,
+            running: 64,
+            finished: 1_000,
+            dead: 10_000,
+            remembered: 16_384,
+            records: 10_000,
+        }
     }
 }
 

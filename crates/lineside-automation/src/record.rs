@@ -144,8 +144,6 @@ pub enum Record<E> {
         attempts: Vec<Attempt>,
         /// How many of them do not count any more.
         spent: u32,
-        /// When the next attempt is.
-        again: Option<Moment>,
         /// How it has ended, and what is still to be handed over.
         settled: Option<(Settled, Option<Handover>, Moment)>,
     },

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use lineside_core::journal::Unavailable;
 use tokio_util::task::TaskTracker;
 
 /// Tasks of one owner.
@@ -12,5 +13,17 @@ impl Tasks {
     /// Starts one. There has to be a tokio runtime.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(work);
+    }
+
+    /// Computes something that takes longer than a task should, beside the tasks.
+    ///
+    /// # Errors
+    /// It was not computed, because the runtime ends or the computation panicked.
+    pub(crate) async fn compute<T: Send + 'static>(
+        &self,
+        compute: impl FnOnce() -> Result<T, Unavailable> + Send + 'static,
+    ) -> Result<T, Unavailable> {
+        let computed = self.0.spawn_blocking(compute).await;
+        computed.unwrap_or_else(|error| Err(Unavailable::because(error.to_string())))
     }
 }

@@ -10,6 +10,7 @@ use lineside_core::{AnyEvent, Append, Failure, FailureKind, Notice};
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
+use super::compaction::compact;
 use super::{Does, Engine, Handler};
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Effect, Ended, Input, News, Occurrence, Run, Told};
@@ -20,9 +21,10 @@ use crate::report::Handover;
 /// Drives until the bus is gone, or records are not kept any more.
 pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
     loop {
-        let (batch, wake) = {
+        let (batch, snapshot, wake) = {
             let mut core = engine.core();
-            (std::mem::take(&mut core.outbox), core.wake)
+            let snapshot = core.snapshot_if_due(engine.journal.is_some());
+            (std::mem::take(&mut core.outbox), snapshot, core.wake)
         };
         if batch.is_empty() {
             let wake = wake.map(|at| engine.clock.instant(at));
@@ -41,6 +43,10 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
             engine.core().failed = Some(unavailable);
             engine.done.send_modify(|done| *done += 1);
             return;
+        }
+        if let (Some(snapshot), Some(journal)) = (snapshot, &engine.journal) {
+            let up_to = engine.core().last;
+            engine.tasks.spawn(compact(Arc::clone(&engine), Arc::clone(journal), snapshot, up_to));
         }
         for effect in batch {
             engine.act(effect);
@@ -65,8 +71,11 @@ async fn keep(
     if entries.is_empty() {
         return Ok(());
     }
+    let count = entries.len();
     let receipt = journal.append(entries).await?;
-    engine.core().kept = receipt.durability;
+    let mut core = engine.core();
+    (core.kept, core.last) = (receipt.durability, receipt.last);
+    core.compaction.appended(count);
     Ok(())
 }
 

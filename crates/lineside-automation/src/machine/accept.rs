@@ -36,8 +36,8 @@ impl<E: Occurrence> Machine<E> {
         job.key.clone_from(&key);
         job.recorded = true;
         let seen = &mut self.automations[place].seen;
-        seen.insert(job.event.id(), remembered);
         job.ids.iter().for_each(|event| seen.insert(*event, remembered));
+        seen.insert(job.event.id(), remembered);
         let (ids, rate) = (job.ids.clone(), job.rate.clone());
         self.persist(Record::Accepted { job: id, automation, event, ids, key, rate, at });
         self.tell(id, News::Queued);

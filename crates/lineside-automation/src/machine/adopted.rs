@@ -24,7 +24,7 @@ impl<E: Occurrence> Machine<E> {
         let (at, again) = (self.now, self.now + pause);
         let Some(attempt) = self.attempt_of(id, fence) else { return self.stale(id) };
         let end = AttemptEnd::Failed(kind, detail.clone());
-        attempt.ended = Some((at, end.clone()));
+        (attempt.ended, attempt.again) = (Some((at, end.clone())), Some(again));
         let fence = attempt.fence;
         self.persist(Record::Ended { job: id, fence, at, end, again: Some(again) });
         self.tell(id, News::Retried { failed: detail, again });
@@ -38,7 +38,7 @@ impl<E: Occurrence> Machine<E> {
         }
         self.last_fence = fence.0;
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        job.attempts.push(Attempt { fence, started: at, ended: None });
+        job.attempts.push(Attempt::begun(fence, at));
         let attempt = job.made();
         self.persist(Record::Started { job: id, fence, at });
         self.tell(id, News::Started(attempt));
@@ -80,16 +80,15 @@ impl<E: Occurrence> Machine<E> {
     /// The session had no more time for a run: it rests, and counts as an attempt when it goes on.
     pub(super) fn left(&mut self, id: JobId) {
         self.give_back_key(id);
-        self.rest_for_later(id, Parked::Interrupted);
+        let Some(how) = self.jobs.get(&id).map(|job| job.parked()) else { return };
+        self.rest_for_later(id, how);
     }
 
     /// The session has no more time for what waits: it rests.
     pub(super) fn leave_for_later(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
         let how = match job.state {
-            State::Waiting(_) if job.made() == 0 => Parked::Accepted,
-            State::Waiting(_) => Parked::Interrupted,
-            State::Delayed(again) => Parked::Delayed(again),
+            State::Waiting(_) | State::Delayed(_) => job.parked(),
             _ => return,
         };
         self.withdraw(id);
@@ -110,6 +109,11 @@ impl<E: Occurrence> Machine<E> {
             let rules = self.automations.get(job.automation).and_then(|own| own.rules.as_deref());
             matches!(job.state, State::Parked(_)) && rules.is_some_and(Rules::is_adopted)
         })
+    }
+
+    /// Whether nobody has to wait for a job any more: it has come to rest, or its session has to be there first.
+    pub(crate) fn is_over_for_now(&self, id: JobId) -> bool {
+        self.is_settled(id) || self.waits_for_session(id)
     }
 
     /// Whether a job was started as often as it may without having come to an end.

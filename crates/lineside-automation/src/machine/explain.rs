@@ -196,9 +196,14 @@ impl<E: Occurrence> Machine<E> {
         self.live
     }
 
-    /// Whether a job has come to rest, is not known, or waits for its session to be there again.
+    /// How many jobs a snapshot has: those that have not come to rest, and the dead ones.
+    pub(crate) fn kept(&self) -> usize {
+        self.live + self.dead.len()
+    }
+
+    /// Whether a job has come to rest, or is not known.
     #[must_use]
     pub fn is_settled(&self, id: JobId) -> bool {
-        self.jobs.get(&id).is_none_or(|job| job.state.is_at_rest()) || self.waits_for_session(id)
+        self.jobs.get(&id).is_none_or(|job| job.state.is_at_rest())
     }
 }

@@ -106,6 +106,16 @@ pub struct Attempt {
     /// When and how it ended; `None` while it runs, or when its process was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<(Moment, AttemptEnd)>,
+    /// When the next one was to be, if it failed and there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Moment>,
+}
+
+impl Attempt {
+    /// One that begins.
+    pub(crate) fn begun(fence: Fence, started: Moment) -> Self {
+        Self { fence, started, ended: None, again: None }
+    }
 }
 
 /// How an attempt ended.
@@ -219,6 +229,23 @@ impl<E> Job<E> {
             recorded: false,
             drain_by: Moment::NEVER,
         }
+    }
+
+    /// How far it has come, as its attempts say it: what is known when it does not run and stands in no line.
+    pub(crate) fn parked(&self) -> Parked {
+        let Some(last) = self.attempts.last().filter(|_| self.made() > 0) else { return Parked::Accepted };
+        match (&last.ended, last.again) {
+            (Some((_, AttemptEnd::Succeeded(_))), _) => Parked::Done,
+            (Some(_), Some(again)) => Parked::Delayed(again),
+            // The record that says what a failure means may have been lost with the process.
+            (Some(_) | None, _) => Parked::Interrupted,
+        }
+    }
+
+    /// When its last attempt ended, or when it was accepted if there was none.
+    pub(crate) fn ended(&self) -> Moment {
+        let ended = self.attempts.last().and_then(|attempt| attempt.ended.as_ref());
+        ended.map_or(self.accepted, |(at, _)| *at)
     }
 
     /// How many attempts count.

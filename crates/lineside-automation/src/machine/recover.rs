@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::job::{Attempt, AttemptEnd, Job, JobId, Parked, Settled, State, Why};
+use super::job::{Attempt, Job, JobId, Parked, Settled, State, Why};
 use super::{Bounds, Machine, Occurrence};
 use crate::bursts::Bursts;
 use crate::control::LONGEST;
@@ -82,7 +82,8 @@ impl<E: Occurrence> Machine<E> {
                 self.replace(job, next);
                 self.automations[own].parked.insert(job);
             }
-            Record::Merged { into, from, event, ids, .. } => {
+            Record::Merged { into, from, event, ids, at } => {
+                self.now = at;
                 self.number(from);
                 self.end_burst(from);
                 self.come_to_rest_silently(from, Settled::Cancelled(Why::Coalesced(into)), None);
@@ -98,7 +99,7 @@ impl<E: Occurrence> Machine<E> {
                     self.rate_of(own, &rate).starts.push_back(at);
                 }
                 if let Some(job) = self.jobs.get_mut(&id) {
-                    job.attempts.push(Attempt { fence, started: at, ended: None });
+                    job.attempts.push(Attempt::begun(fence, at));
                     job.state = State::Parked(Parked::Interrupted);
                 }
             }
@@ -106,13 +107,8 @@ impl<E: Occurrence> Machine<E> {
                 let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
                 let attempt = job.attempts.iter_mut().rev().find(|attempt| attempt.fence == fence);
                 let attempt = attempt.ok_or(Trouble::UnknownAttempt { place, job: id })?;
-                // The record that says what this means may have been lost with the process.
-                job.state = State::Parked(match (&end, again) {
-                    (AttemptEnd::Succeeded(_), _) => Parked::Done,
-                    (_, Some(again)) => Parked::Delayed(again),
-                    (_, None) => Parked::Interrupted,
-                });
-                attempt.ended = Some((at, end));
+                (attempt.ended, attempt.again) = (Some((at, end)), again);
+                job.state = State::Parked(job.parked());
             }
             Record::Settled { job, at, settled, hand_over } => {
                 self.now = at;
@@ -122,7 +118,8 @@ impl<E: Occurrence> Machine<E> {
                 }
                 self.come_to_rest_silently(job, settled, hand_over);
             }
-            Record::Delivered { job: id, .. } => {
+            Record::Delivered { job: id, at } => {
+                self.now = at;
                 let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
                 if let State::Delivering(what) = &job.state {
                     let settled = what.1.clone();
@@ -173,8 +170,8 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn remember(&mut self, own: usize, event: &E, ids: &[lineside_core::EventId]) {
         let most = self.bounds.remembered;
         let seen = &mut self.automations[own].seen;
-        seen.insert(event.id(), most);
         ids.iter().for_each(|id| seen.insert(*id, most));
+        seen.insert(event.id(), most);
     }
 
     /// Puts a job in the place of what it was while it was held.

@@ -154,9 +154,7 @@ impl<E: Occurrence> Machine<E> {
         for id in own {
             let Some(job) = self.jobs.get(&id) else { continue };
             let how = match job.state {
-                State::Waiting(_) if job.made() == 0 => Parked::Accepted,
-                State::Waiting(_) => Parked::Interrupted,
-                State::Delayed(again) => Parked::Delayed(again),
+                State::Waiting(_) | State::Delayed(_) => job.parked(),
                 _ => continue,
             };
             self.withdraw(id);
@@ -187,7 +185,12 @@ impl<E: Occurrence> Machine<E> {
             return;
         }
         let parked = std::mem::take(&mut automation.parked);
-        for id in parked {
+        // What was under way has its key again before what waited for it asks.
+        let waited = |id: &JobId| {
+            matches!(self.jobs.get(id).map(|job| &job.state), Some(State::Parked(Parked::Accepted)))
+        };
+        let (waited, under_way): (Vec<JobId>, Vec<JobId>) = parked.into_iter().partition(waited);
+        for id in under_way.into_iter().chain(waited) {
             match self.jobs.get(&id).map(|job| &job.state) {
                 Some(State::Parked(how)) => {
                     let how = *how;

@@ -43,7 +43,7 @@ impl<E: Occurrence> Machine<E> {
         let fence = Fence(self.last_fence + 1);
         let Some(job) = self.jobs.get_mut(&id) else { return };
         self.last_fence = fence.0;
-        job.attempts.push(Attempt { fence, started: now, ended: None });
+        job.attempts.push(Attempt::begun(fence, now));
         job.state = State::Running(fence, None);
         let attempt = job.made();
         let (place, event) = (job.automation, job.event.clone());
@@ -113,6 +113,9 @@ impl<E: Occurrence> Machine<E> {
         let pause =
             rules.as_ref().and_then(|rules| rules.retry.pause(made, kind, id.0 << 10 | u64::from(made)));
         let again = pause.map(|pause| now + pause);
+        if let Some(attempt) = self.jobs.get_mut(&id).and_then(|job| job.attempts.last_mut()) {
+            attempt.again = again;
+        }
         self.persist(Record::Ended { job: id, fence, at: now, end, again });
         match again {
             Some(again) => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::job::{Fence, Job, JobId, Parked, State};
+use super::job::{Fence, Job, JobId, State};
 use super::{Machine, Occurrence};
 use crate::record::Record;
 
@@ -25,7 +25,9 @@ impl<E: Occurrence> Machine<E> {
             let automation = self.automation_id(*place);
             records.push(Record::Starts { automation, rate: Arc::clone(rate), starts });
         }
-        for id in self.jobs() {
+        // The dead ones come last, in the order in which they go.
+        let live = self.jobs().into_iter().filter(|id| !self.is_settled(*id));
+        for id in live.chain(self.dead.iter().copied()) {
             if let Some(job) = self.jobs.get(&id) {
                 self.snapshot_of(id, job, &mut records);
             }
@@ -35,8 +37,7 @@ impl<E: Occurrence> Machine<E> {
 
     fn snapshot_of(&self, id: JobId, job: &Job<E>, records: &mut Vec<Record<E>>) {
         let automation = self.automation_id(job.automation);
-        let (mut again, mut settled) = (None, None);
-        match &job.state {
+        let settled = match &job.state {
             State::Held(window) => {
                 let held = self.automations.get(job.automation).and_then(|own| own.held.as_ref());
                 let first = held.and_then(|held| held.since(&**window));
@@ -51,12 +52,10 @@ impl<E: Occurrence> Machine<E> {
                 }
                 return;
             }
-            State::Delayed(until) | State::Parked(Parked::Delayed(until)) => again = Some(*until),
-            State::Delivering(what) => settled = Some((what.1.clone(), Some(what.0.clone()), self.now)),
-            State::Rests(how, at) if self.dead.contains(&id) => settled = Some(((**how).clone(), None, *at)),
-            State::Rests(..) => return,
-            State::Parked(_) | State::Waiting(_) | State::Running(..) => {}
-        }
+            State::Delivering(what) => Some((what.1.clone(), Some(what.0.clone()), job.ended())),
+            State::Rests(how, at) => Some(((**how).clone(), None, *at)),
+            State::Parked(_) | State::Waiting(_) | State::Delayed(_) | State::Running(..) => None,
+        };
         records.push(Record::Job {
             job: id,
             automation,
@@ -67,7 +66,6 @@ impl<E: Occurrence> Machine<E> {
             at: job.accepted,
             attempts: job.attempts.clone(),
             spent: job.spent,
-            again,
             settled,
         });
     }
@@ -86,30 +84,14 @@ impl<E: Occurrence> Machine<E> {
                 let own = self.place(&automation);
                 self.rate_of(own, &rate).starts.extend(starts);
             }
-            Record::Job {
-                job: id,
-                automation,
-                event,
-                ids,
-                key,
-                rate,
-                at,
-                attempts,
-                spent,
-                again,
-                settled,
-            } => {
+            Record::Job { job: id, automation, event, ids, key, rate, at, attempts, spent, settled } => {
                 self.number(id);
                 let own = self.place(&automation);
                 self.remember(own, &event, &ids);
-                let mut job = Job::new(own, event, at, State::Parked(Parked::Accepted));
+                let mut job = Job::new(own, event, at, State::Parked(super::job::Parked::Accepted));
                 (job.ids, job.key, job.rate, job.recorded) = (ids, key, rate, true);
                 (job.attempts, job.spent) = (attempts, spent);
-                job.state = State::Parked(match (again, job.made()) {
-                    (Some(again), _) => Parked::Delayed(again),
-                    (None, 0) => Parked::Accepted,
-                    (None, _) => Parked::Interrupted,
-                });
+                job.state = State::Parked(job.parked());
                 self.add_job(id, job);
                 self.automations[own].parked.insert(id);
                 if let Some((settled, hand_over, at)) = settled {

@@ -1,6 +1,7 @@
 //! Automations on a bus, in virtual time: what an agent sees of them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod compaction;
 mod lives;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
