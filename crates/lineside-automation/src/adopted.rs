@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
-use lineside_bus::{Accepted, Begun, Bus, Custody, Ending, Keeper, Kept, Release, Session, Ticket};
+use lineside_bus::{Accepted, Begun, Bus, Ending, Ledger, OnRecord, Release, Session, Ticket};
 use lineside_core::flow::{Debounce, Retry};
 use lineside_core::hook::{Join, Lane};
 use lineside_core::{AnyEvent, Failure, FailureKind, SessionId};
@@ -20,7 +20,7 @@ use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, OnBusy, Pause, Rul
 use crate::debouncer::Last;
 use crate::engine::{Automations, Engine};
 use crate::machine::job::{AutomationId, Fence, JobId};
-use crate::machine::{Awaited, Ended, Input, Run};
+use crate::machine::{Ended, Input, Run};
 use crate::offered::Offered;
 use crate::report::{Report, ResultRule, ResultWhen};
 
@@ -56,11 +56,18 @@ pub struct Adopted {
     accepted: Accepted,
 }
 
-/// The hooks of a bus whose runs are jobs.
+/// The hooks of a bus whose runs are jobs. Clones are the same.
+#[derive(Clone)]
 pub struct Adoptions {
     engine: Arc<Engine>,
+}
+
+/// What the engine knows of hooks whose runs are jobs.
+#[derive(Default)]
+pub(crate) struct Register {
     known: Mutex<Known>,
-    turn: Arc<Mutex<Option<Begun>>>,
+    /// The run that was started last, behind which the next one begins.
+    turn: Mutex<Option<Begun>>,
 }
 
 #[derive(Default)]
@@ -77,33 +84,19 @@ struct Known {
 pub(crate) struct Starting {
     accepted: Accepted,
     last: Last,
-    /// The run that was started last, behind which the next one begins.
-    turn: Arc<Mutex<Option<Begun>>>,
 }
 
 impl Automations {
     /// The hooks of a bus whose runs are jobs: those of automations that were opened with a journal. `None` when there
     /// are none, and then runs begin and end with the process.
     #[must_use]
-    pub fn adoptions(bus: &Bus) -> Option<Arc<Adoptions>> {
-        let automations = bus.kept_extension::<Self>()?;
-        if !automations.engine.is_durable() {
-            return None;
-        }
-        let adoptions = bus.extension(|| Shared(Arc::new(Adoptions::new(&automations.engine)))).0.clone();
-        bus.entrust(Arc::clone(&adoptions) as _);
-        Some(adoptions)
+    pub fn adoptions(bus: &Bus) -> Option<Adoptions> {
+        let engine = Arc::clone(&bus.kept_extension::<Self>()?.engine);
+        engine.is_durable().then_some(Adoptions { engine })
     }
 }
 
-/// What is kept with the bus.
-struct Shared(Arc<Adoptions>);
-
 impl Adoptions {
-    fn new(engine: &Arc<Engine>) -> Self {
-        Self { engine: Arc::clone(engine), known: Mutex::default(), turn: Arc::default() }
-    }
-
     /// Takes a hook in. It has to be in force before somebody asks it for anything, and [`Self::replaced`] has to be
     /// told when it is.
     #[must_use]
@@ -111,9 +104,9 @@ impl Adoptions {
         let Adoption { id, debounce, retry, join, lane, last } = adoption;
         let (name, key): (Arc<str>, AutomationId) = (Arc::from(&*id.name), id.to_string().into());
         let accepted = if debounce.is_some() { Accepted::Holds } else { Accepted::Runs };
-        if self.known().registered.insert(Arc::clone(&key)) {
+        if self.engine.adopted.known().registered.insert(Arc::clone(&key)) {
             let rules = rules(&id.dialect, debounce, retry, join, lane);
-            let starting = Starting { accepted, last, turn: Arc::clone(&self.turn) };
+            let starting = Starting { accepted, last };
             self.engine.adopt(&key, name, starting, Arc::new(rules));
         }
         Adopted { engine: Arc::clone(&self.engine), id: key, accepted }
@@ -123,7 +116,7 @@ impl Adoptions {
     /// with what is known of it, if it is of this life, and to a bad one otherwise.
     pub fn replaced(&self, bus: &Bus, dialect: &str, hooks: &[Adopted]) {
         {
-            let mut known = self.known();
+            let mut known = self.engine.adopted.known();
             known.loaded.insert(dialect.to_owned());
             known.current.retain(|id| HookId::read(id).is_none_or(|id| id.dialect != dialect));
             known.current.extend(hooks.iter().map(|hook| Arc::clone(&hook.id)));
@@ -135,10 +128,12 @@ impl Adoptions {
             }
         }
         for session in bus.sessions().iter().filter_map(|id| bus.find(id.as_str())) {
-            self.opened(&session);
+            self.engine.opened(&session);
         }
     }
+}
 
+impl Register {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -169,20 +164,17 @@ enum Fate {
     Gone,
 }
 
-impl Custody for Adoptions {
-    fn opened(&self, session: &Session) {
-        for (job, automation, event) in self.engine.ask(|machine| machine.resting(session.id())) {
-            match self.look_at(session, &automation, &event) {
-                Some(Fate::TakenUp) => self.engine.step(Input::TakeUp(job)),
-                Some(Fate::Gone) => self.engine.step(Input::Gone(job)),
+impl Engine {
+    /// A session is there: what rests for hooks that it has goes on.
+    pub(crate) fn opened(&self, session: &Session) {
+        for (job, automation, event) in self.ask(|machine| machine.resting(session.id())) {
+            match self.adopted.look_at(session, &automation, &event) {
+                Some(Fate::TakenUp) => self.step(Input::TakeUp(job)),
+                Some(Fate::Gone) => self.step(Input::Gone(job)),
                 // Its hooks were not looked for yet, or it is switched off here.
                 None => {}
             }
         }
-    }
-
-    fn left(&self, session: &SessionId) -> u64 {
-        self.engine.ask(|machine| machine.left_of(session)) as u64
     }
 }
 
@@ -234,21 +226,14 @@ impl Adopted {
 
     /// As an interceptor does it.
     pub fn release(&self, session: &SessionId, which: Release) {
-        self.engine.step(match which {
-            Release::Joining => Input::Release(session.clone()),
-            Release::All => Input::SessionEnds(session.clone()),
-        });
+        self.engine.release(session, which);
     }
 
     /// As an interceptor does it.
     #[must_use]
     pub fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
         let (engine, session) = (Arc::clone(&self.engine), session.clone());
-        let which = match which {
-            Release::Joining => Awaited::Joining,
-            Release::All => Awaited::Draining,
-        };
-        Box::pin(async move { engine.settled(session, which).await })
+        Box::pin(async move { engine.settled(session, which.into()).await })
     }
 
     /// As an interceptor does it.
@@ -282,10 +267,10 @@ pub(crate) fn start(engine: &Arc<Engine>, bus: &Bus, starting: &Starting, run: R
     let earlier = failed.into_iter().map(|(kind, detail)| Failure::new(kind, detail)).collect();
     let cancel = CancellationToken::new();
     engine.can_cancel(job, fence, cancel.clone());
-    let keeper = Arc::new(OnRecord { engine: Arc::clone(engine), job, fence, earlier });
-    let mut turn = starting.turn.lock().unwrap_or_else(PoisonError::into_inner);
-    let kept = Kept { keeper, cancel, accepted: starting.accepted, behind: turn.take() };
-    *turn = Some(ticket.start_kept(event, kept));
+    let ledger = Arc::new(OfJob { engine: Arc::clone(engine), job, fence, earlier });
+    let mut turn = engine.adopted.turn.lock().unwrap_or_else(PoisonError::into_inner);
+    let on_record = OnRecord { ledger, cancel, accepted: starting.accepted, behind: turn.take() };
+    *turn = Some(ticket.start_on_record(event, on_record));
 }
 
 fn unreadable(error: &crate::offered::ReadEventError) -> Ended {
@@ -294,14 +279,14 @@ fn unreadable(error: &crate::offered::ReadEventError) -> Ended {
 }
 
 /// One run that is on record.
-struct OnRecord {
+struct OfJob {
     engine: Arc<Engine>,
     job: JobId,
     fence: Fence,
     earlier: Vec<Failure>,
 }
 
-impl Keeper for OnRecord {
+impl Ledger for OfJob {
     fn earlier(&self) -> Vec<Failure> {
         self.earlier.clone()
     }

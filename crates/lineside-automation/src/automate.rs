@@ -1,8 +1,10 @@
 //! Registering automations: `session.automate::<AfterToolBatch>("lint")`, a builder that is configured and then given
 //! what it runs.
 
+use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -208,7 +210,8 @@ impl<P: Point> Automating<P> {
     ///
     /// # Errors
     /// A setting that cannot be meant, a matcher that cannot be compiled, a name that is blank or taken, or no tokio
-    /// runtime.
+    /// runtime. The error names file and line of the caller.
+    #[track_caller]
     pub fn run<F, Fut>(self, run: F) -> Result<Automation, AutomateError>
     where
         F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
@@ -225,6 +228,7 @@ impl<P: Point> Automating<P> {
     ///
     /// # Errors
     /// As [`run`](Self::run).
+    #[track_caller]
     pub fn try_run<F, Fut, E>(self, run: F) -> Result<Automation, AutomateError>
     where
         F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
@@ -243,7 +247,13 @@ impl<P: Point> Automating<P> {
         self.register(run)
     }
 
+    #[track_caller]
     fn register(self, run: Run) -> Result<Automation, AutomateError> {
+        let (at, name) = (Location::caller(), Arc::clone(&self.hook.name));
+        self.install(run).map_err(|why| AutomateError { at, name, point: P::INFO.name, why })
+    }
+
+    fn install(self, run: Run) -> Result<Automation, WhyNotAutomate> {
         let Self { place, mut hook, matcher, cancels, control, .. } = self;
         if hook.name.trim().is_empty() {
             return Err(RegisterHookError::NoName.into());
@@ -266,7 +276,7 @@ impl<P: Point> Automating<P> {
         let handler =
             Handler { name: Arc::clone(&hook.name), timeout: control.timeout, does: Does::Run(run) };
         if !engine.register(&id, handler, rules) {
-            return Err(AutomateError::Taken { name: hook.name.to_string(), point: P::INFO.name });
+            return Err(WhyNotAutomate::Taken);
         }
         let mut automation =
             Automation { automations: automations.clone(), id: Arc::clone(&id), hooks: Vec::new() };
@@ -332,10 +342,39 @@ fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Report, Failure>> {
     Box::pin(std::future::ready(Err(Failure::not_started(FailureKind::Error, detail))))
 }
 
+/// An automation that cannot be registered: which, where in the sources that was tried, and why.
+#[derive(Debug)]
+pub struct AutomateError {
+    /// Where `run` was called.
+    pub at: &'static Location<'static>,
+    /// The name that it was to have.
+    pub name: Arc<str>,
+    /// The point.
+    pub point: &'static str,
+    /// What is wrong.
+    pub why: WhyNotAutomate,
+}
+
+impl fmt::Display for AutomateError {
+    /// All of it, with what is behind it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, name, point, why } = self;
+        write!(f, "{}:{}: automation `{name}` at {point}: {why}", at.file(), at.line())?;
+        let mut source = std::error::Error::source(why);
+        while let Some(cause) = source {
+            write!(f, ": {cause}")?;
+            source = cause.source();
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for AutomateError {}
+
 /// Why an automation cannot be registered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum AutomateError {
+pub enum WhyNotAutomate {
     /// A setting that cannot be meant.
     #[error(transparent)]
     Control(#[from] ControlError),
@@ -343,13 +382,8 @@ pub enum AutomateError {
     #[error(transparent)]
     Matcher(#[from] CompileMatcherError),
     /// There is one of this name at this point and place.
-    #[error("there is an automation `{name}` at {point} already")]
-    Taken {
-        /// The name.
-        name: String,
-        /// The point.
-        point: &'static str,
-    },
+    #[error("there is one already; each needs a name of its own")]
+    Taken,
     /// It cannot hear of events.
     #[error(transparent)]
     Hook(#[from] RegisterHookError),

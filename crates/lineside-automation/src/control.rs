@@ -451,19 +451,19 @@ const NO_MODEL_AFTER: [&str; 2] = ["after_session", "on_service_stop"];
 #[non_exhaustive]
 pub enum ControlError {
     /// It is zero.
-    #[error("`{setting}` is zero")]
+    #[error("`{setting}` is zero; it has to be more than that")]
     Zero {
         /// The setting.
         setting: &'static str,
     },
     /// It is longer than any automation may wait or run.
-    #[error("`{setting}` is longer than 30 days")]
+    #[error("`{setting}` is longer than 30 days, which is the longest there may be; is it another unit?")]
     TooLong {
         /// The setting.
         setting: &'static str,
     },
     /// It is more than there may be.
-    #[error("`{setting}` is more than {most}")]
+    #[error("`{setting}` is more than {most}, which is the most there may be")]
     TooMany {
         /// The setting.
         setting: &'static str,
@@ -471,7 +471,7 @@ pub enum ControlError {
         most: usize,
     },
     /// It is shorter than something that it bounds.
-    #[error("`{setting}` is shorter than `{than}`")]
+    #[error("`{setting}` is shorter than `{than}`; it has to be as long at least")]
     Shorter {
         /// The setting.
         setting: &'static str,
@@ -480,7 +480,7 @@ pub enum ControlError {
     },
     /// It says something about a key, and there is none.
     #[error(
-        "`{setting}` says what happens to runs of one key, and there is no `concurrency` that gives keys"
+        "`{setting}` says what happens to runs of one key; it needs a `concurrency` that says what the key is"
     )]
     NeedsKey {
         /// The setting.
@@ -495,7 +495,7 @@ pub enum ControlError {
         source: TemplateError,
     },
     /// The next model call is to wait for it, and there is none.
-    #[error("`join` is before_next_model, and no model is called after {point}")]
+    #[error("`join` is before_next_model, and no model is called after {point}; it has to be background")]
     NoModelAfter {
         /// The point.
         point: &'static str,

@@ -11,15 +11,15 @@ use std::time::Duration;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, Cx, WeakBus};
 use lineside_core::journal::{Durability, Journal, Sequence, Unavailable};
-use lineside_core::{AnyEvent, Failure, SessionId};
+use lineside_core::{AnyEvent, Failure, SessionId, Taken};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::adopted::Starting;
+use crate::adopted::{Register, Starting};
 use crate::control::Rules;
 use crate::machine::job::{AutomationId, Fence, JobId};
-use crate::machine::{Awaited, Bounds, Effect, Input, Machine};
+use crate::machine::{Awaited, Bounds, Effect, Input, Machine, News};
 use crate::moment::Moment;
 use crate::offered::Offered;
 use crate::record::{Entry, Record};
@@ -29,6 +29,7 @@ use crate::tasks::Tasks;
 mod adopting;
 mod compaction;
 mod driver;
+mod keeper;
 mod recovered;
 mod trigger;
 
@@ -37,6 +38,7 @@ pub use recovered::{Finding, Recovered};
 pub(crate) use trigger::{Canceller, Trigger};
 
 use compaction::Compaction;
+use keeper::{KeptBy, Waiting};
 use recovered::Earlier;
 
 /// What an automation runs.
@@ -75,6 +77,8 @@ pub(crate) struct Engine {
     core: Mutex<Core>,
     /// What keeps the records; without one nothing is kept.
     journal: Option<Arc<dyn Journal>>,
+    /// What is said to those whose events are accepted.
+    durability: Durability,
     /// What the journal has and this programme cannot read.
     unreadable: Arc<[Entry]>,
     bus: WeakBus,
@@ -85,6 +89,8 @@ pub(crate) struct Engine {
     done: watch::Sender<u64>,
     refused: AtomicU64,
     tasks: Tasks,
+    /// The hooks whose runs are jobs.
+    pub(crate) adopted: Register,
 }
 
 struct Core {
@@ -103,6 +109,10 @@ struct Core {
     last: Sequence,
     compaction: Compaction,
     failed: Option<Unavailable>,
+    /// Sessions of an earlier life that have work and have not been opened in this one, with what waits for them.
+    absent: HashMap<SessionId, Vec<Waiting>>,
+    /// How many jobs have come to rest in this life.
+    finished: u64,
 }
 
 /// The wall clock when everything began, carried on by tokio's, so that it never jumps.
@@ -175,6 +185,8 @@ impl Automations {
 
     fn start(bus: &Bus, journal: Option<Arc<dyn Journal>>, bounds: Bounds, earlier: Earlier) -> Self {
         let micros = u64::try_from(bus.wall_clock().as_microsecond()).unwrap_or_default();
+        let absent = earlier.machine.sessions().map(|session| (session.clone(), Vec::new())).collect();
+        let durability = journal.as_ref().map_or(Durability::Memory, |journal| journal.durability());
         let core = Core {
             machine: earlier.machine,
             handlers: HashMap::new(),
@@ -187,10 +199,13 @@ impl Automations {
             last: earlier.last,
             compaction: Compaction::new(earlier.entries, bounds.records),
             failed: None,
+            absent,
+            finished: 0,
         };
         let engine = Arc::new(Engine {
             core: Mutex::new(core),
             journal,
+            durability,
             unreadable: earlier.unreadable.into(),
             bus: bus.downgrade(),
             clock: Clock { wall: Moment(micros), began: Instant::now() },
@@ -198,10 +213,57 @@ impl Automations {
             done: watch::Sender::new(0),
             refused: AtomicU64::new(0),
             tasks: Tasks::default(),
+            adopted: Register::default(),
         });
+        // There is none yet: these are the first automations of the bus.
+        let _is_first = bus.keep_with(Arc::new(KeptBy(Arc::clone(&engine))));
         let end = CancellationToken::new();
         engine.tasks.spawn(driver::drive(Arc::clone(&engine), end.clone()));
         Self { engine, _end: Arc::new(end.drop_guard()) }
+    }
+
+    /// Says that every automation that there will be is there. What an earlier life has left for others goes to the dead
+    /// letters, which is told; until this is called it rests, for as long as it takes.
+    pub fn all_registered(&self) {
+        self.engine.step(Input::AllRegistered);
+    }
+
+    /// Waits until every job has come to rest, those of earlier lives among them. Not waited for is what a job has for
+    /// a session that is not open: it is handed over when the session is opened, in this life or a later one.
+    ///
+    /// Work for automations that are not there rests until [`all_registered`](Self::all_registered). Cancel safe.
+    ///
+    /// # Errors
+    /// Records are not kept any more, and nothing is started.
+    pub async fn at_rest(&self) -> Result<(), Unavailable> {
+        let mut done = self.engine.done.subscribe();
+        loop {
+            {
+                let core = self.engine.core();
+                if let Some(failed) = &core.failed {
+                    return Err(failed.clone());
+                }
+                let waiting =
+                    core.absent.values().map(Vec::len).sum::<usize>() + core.machine.waiting_for_sessions();
+                if core.machine.live() <= waiting && core.done >= core.wanted {
+                    return Ok(());
+                }
+            }
+            if done.changed().await.is_err() {
+                return Err(Unavailable::because("the automations are gone"));
+            }
+        }
+    }
+
+    /// What jobs survive that are accepted now; an error when none are.
+    ///
+    /// # Errors
+    /// Records are not kept any more, for this reason.
+    pub fn durability(&self) -> Result<Durability, Unavailable> {
+        match &self.engine.core().failed {
+            Some(failed) => Err(failed.clone()),
+            None => Ok(self.engine.durability),
+        }
     }
 
     /// Waits until everything that was offered up to now is kept, and says what it survives.
@@ -213,6 +275,12 @@ impl Automations {
     pub async fn kept(&self) -> Result<Durability, Unavailable> {
         self.engine.kept().await
     }
+}
+
+/// Whether a job has come to rest.
+fn is_end(effect: &Effect<Offered>) -> bool {
+    let Effect::Told(told) = effect else { return false };
+    told.job.is_some() && matches!(told.news, News::Finished | News::Dead(_) | News::Cancelled(_))
 }
 
 impl Core {
@@ -238,13 +306,21 @@ impl Engine {
 
     /// Tells the machine what has happened.
     pub(crate) fn step(&self, input: Input<Offered>) {
+        self.step_and_see(input, |_| ());
+    }
+
+    /// Tells the machine what has happened, and looks at what is to be done about it.
+    fn step_and_see<T>(&self, input: Input<Offered>, see: impl FnOnce(&[Effect<Offered>]) -> T) -> T {
         let mut core = self.core();
         // Taken under the lock, so that no later step has an earlier time.
         let now = self.clock.now();
-        for effect in core.machine.step(now, input) {
+        let effects = core.machine.step(now, input);
+        let seen = see(&effects);
+        for effect in effects {
             match effect {
                 Effect::WakeAt(at) => core.wake = Some(at),
                 other => {
+                    core.finished += u64::from(is_end(&other));
                     core.wanted += 1;
                     core.outbox.push_back(other);
                 }
@@ -252,23 +328,31 @@ impl Engine {
         }
         drop(core);
         self.work.notify_one();
+        seen
     }
 
     /// Offers an event, unless its records could not be kept.
-    pub(crate) fn offer(&self, automation: &AutomationId, event: &AnyEvent) {
-        let why = {
+    pub(crate) fn offer(&self, automation: &AutomationId, event: &AnyEvent) -> Taken {
+        let unavailable = {
             let core = self.core();
             match &core.failed {
-                Some(failed) => Some(failed.to_string()),
-                None if core.outbox.len() >= MOST_BEHIND => Some("its records are too far behind".to_owned()),
+                Some(failed) => Some(failed.clone()),
+                None if core.outbox.len() >= MOST_BEHIND => {
+                    Some(Unavailable::because("its records are too far behind"))
+                }
                 None => None,
             }
         };
-        match why {
-            None => self.step(Input::Offered(Arc::clone(automation), event.clone().into())),
-            Some(why) => {
+        match unavailable {
+            None => {
+                let offered = Input::Offered(Arc::clone(automation), event.clone().into());
+                let id = event.envelope().id;
+                self.step_and_see(offered, |effects| trigger::taken(id, effects, self.durability))
+            }
+            Some(unavailable) => {
                 self.refused.fetch_add(1, Ordering::Relaxed);
-                driver::announce_refused(self, automation, event, why);
+                driver::announce_refused(self, automation, event, unavailable.to_string());
+                Taken::Unavailable(unavailable)
             }
         }
     }

@@ -24,7 +24,7 @@ pub mod adopted;
 mod tasks;
 
 pub use adopted::{Adopted, Adoption, Adoptions, HookId};
-pub use automate::{Automate, AutomateError, Automating, Automation};
+pub use automate::{Automate, AutomateError, Automating, Automation, WhyNotAutomate};
 pub use bursts::Bursts;
 pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Rate, Retry};
 pub use debouncer::Debouncer;

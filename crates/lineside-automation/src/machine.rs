@@ -27,6 +27,7 @@ mod accept;
 mod queue;
 mod run;
 mod rest;
+mod orphans;
 mod timers;
 mod session;
 mod adopted;
@@ -64,6 +65,8 @@ pub enum Input<E> {
     Registered(AutomationId, Arc<Rules>),
     /// An automation is gone. Its runs come to their end; what waits rests until it is there again.
     Unregistered(AutomationId),
+    /// Every automation that there will be is there. What rests for others goes to the dead letters.
+    AllRegistered,
     /// An event that an automation is for.
     Offered(AutomationId, E),
     /// An event that cancels the held and waiting work of the same key.
@@ -311,6 +314,7 @@ impl<E: Occurrence> Machine<E> {
         match input {
             Input::Registered(id, rules) => self.register(&id, &rules),
             Input::Unregistered(id) => self.unregister(&id),
+            Input::AllRegistered => self.give_up_orphans(),
             Input::Offered(id, event) => self.offer(&id, event),
             Input::Cancelling(id, event) => self.cancel_key(&id, &event),
             Input::Tick => {}

@@ -33,9 +33,9 @@ impl Interceptor for Lint {
         Box::pin(async { Ok(Verdict::Continue.into()) })
     }
 
-    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<(), Ticket> {
+    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
         self.debouncer.hold(event, ticket);
-        Ok(())
+        Ok(Outcome::Skipped(SkipReason::Debounced))
     }
 
     fn release(&self, session: &SessionId, which: Release) {

@@ -11,9 +11,9 @@ use lineside_core::{Notice, PointInfo, SessionId};
 use tokio::time::Instant;
 
 use crate::afterwards::Extensions;
-use crate::custody::Custody;
 use crate::drain::{DrainReport, Gauge};
 use crate::interceptor::Interceptor;
+use crate::keeper::Keeper;
 use crate::of_dialect::OfDialect;
 use crate::register::{Intercepting, Observing, RegisterHookError};
 use crate::session::{OpenSession, Session};
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     draining: AtomicBool,
     failures: AtomicU64,
     pub(crate) extensions: Extensions,
-    pub(crate) custody: OnceLock<Arc<dyn Custody>>,
+    pub(crate) keeper: OnceLock<Arc<dyn Keeper>>,
 }
 
 impl Shared {
@@ -89,7 +89,7 @@ impl BusBuilder {
                 draining: AtomicBool::new(false),
                 failures: AtomicU64::new(0),
                 extensions: Extensions::default(),
-                custody: OnceLock::new(),
+                keeper: OnceLock::new(),
             }),
         }
     }
@@ -229,10 +229,12 @@ impl Bus {
                 report.detached_finished += finished;
                 report.detached_cut_short += cut_short;
             }
-            report.kept += shared.custody.get().map_or(0, |custody| custody.left(&node.source.session));
             let (waiting, dropped) = node.mailbox().counts();
             report.context_waiting += waiting;
             report.context_dropped += dropped;
+        }
+        if let Some(keeper) = shared.keeper.get() {
+            report.jobs = keeper.jobs();
         }
         report
     }

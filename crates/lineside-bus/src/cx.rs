@@ -7,7 +7,7 @@ use lineside_core::envelope::Cause;
 use lineside_core::payload::Point;
 use tokio::time::Instant;
 
-use crate::custody::Keeper;
+use crate::ledger::{Ledger, Luggage, unpack};
 use crate::publish::Publication;
 use crate::session::Session;
 
@@ -23,7 +23,8 @@ pub struct Cx {
     cause: Cause,
     deadline: Instant,
     chain: Option<ChainTime>,
-    keeper: Option<Arc<dyn Keeper>>,
+    ledger: Option<Arc<dyn Ledger>>,
+    luggage: Option<Luggage>,
 }
 
 /// Until when hooks whose answers count together may be started.
@@ -37,7 +38,7 @@ pub struct ChainTime {
 
 impl Cx {
     pub(crate) fn new(session: Session, cause: Cause, deadline: Instant) -> Self {
-        Self { session, cause, deadline, chain: None, keeper: None }
+        Self { session, cause, deadline, chain: None, ledger: None, luggage: None }
     }
 
     /// The session whose event is handled.
@@ -58,14 +59,20 @@ impl Cx {
         self.chain
     }
 
-    /// Who keeps the record of the run, if somebody does; a run that makes several attempts tells of each.
+    /// Where the run is on record, if it is; one that makes several attempts tells of each.
     #[must_use]
-    pub fn keeper(&self) -> Option<&Arc<dyn Keeper>> {
-        self.keeper.as_ref()
+    pub fn ledger(&self) -> Option<&Arc<dyn Ledger>> {
+        self.ledger.as_ref()
     }
 
-    pub(crate) fn kept_by(mut self, keeper: Option<Arc<dyn Keeper>>) -> Self {
-        self.keeper = keeper;
+    /// What the run was [given](crate::Ticket::with) when it was accepted, if it is of this type; only the first time.
+    #[must_use]
+    pub fn take<T: std::any::Any + Send>(&self) -> Option<T> {
+        unpack(self.luggage.as_ref()?)
+    }
+
+    pub(crate) fn on_record(mut self, ledger: Option<Arc<dyn Ledger>>, luggage: Option<Luggage>) -> Self {
+        (self.ledger, self.luggage) = (ledger, luggage);
         self
     }
 

@@ -14,10 +14,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::background::{Cut, Terms};
-use crate::custody::{Accepted, Ending, Keeper};
 use crate::cx::{ChainTime, Cx};
 use crate::guard::{Guarded, Time};
 use crate::interceptor::Interceptor;
+use crate::ledger::{Accepted, Ending, Ledger, Luggage};
 use crate::mailbox::{ContextMessage, Order};
 use crate::session::Session;
 use crate::settle::deliver;
@@ -34,18 +34,34 @@ pub(crate) struct Errand {
     pub(crate) cause: Cause,
     /// Until when hooks of its lane may be started, where its ensemble bounds that; set by the first of them.
     pub(crate) chain: Arc<OnceLock<ChainTime>>,
-    /// Who keeps its record, and what cancels it, if it is kept.
-    pub(crate) kept: Option<(Arc<dyn Keeper>, CancellationToken)>,
+    /// Where it is on record, and what cancels it, if it is.
+    pub(crate) on_record: Option<(Arc<dyn Ledger>, CancellationToken)>,
+    /// What it was given when it was accepted.
+    pub(crate) luggage: Option<Luggage>,
+    /// Whoever has it on record starts it when the one before it in its lane is over.
+    pub(crate) is_behind: bool,
 }
 
 impl Errand {
+    pub(crate) fn new(
+        session: &Session,
+        hook: &Arc<Hook>,
+        place: u16,
+        run: &Arc<dyn Interceptor>,
+        cause: Cause,
+    ) -> Self {
+        let (session, hook, run) = (session.clone(), Arc::clone(hook), Arc::clone(run));
+        let (chain, on_record, luggage) = (Arc::default(), None, None);
+        Self { session, hook, place, run, cause, chain, on_record, luggage, is_behind: false }
+    }
+
     /// Starts it. It begins when the one before it in its lane is over, and in any case after those that were started
     /// before it for the same event.
     pub(crate) fn start(self, event: AnyEvent, turn: Beginning) -> Started {
         let Beginning { after, behind } = turn;
         let (done, begun) = (CancellationToken::new(), CancellationToken::new());
         let background = Arc::clone(self.session.node().background());
-        if self.kept.is_some() && background.is_cut() {
+        if self.on_record.is_some() && background.is_cut() {
             // The session came to its end while this was put on record.
             Report { errand: self, event }.cut(Cut::Deadline);
             done.cancel();
@@ -54,7 +70,7 @@ impl Errand {
         }
         let join = if self.hook.part == Part::Told { self.hook.join } else { Join::Background };
         let drain = self.hook.drain;
-        let cancel = self.kept.as_ref().map(|(_, cancel)| cancel.clone());
+        let cancel = self.on_record.as_ref().map(|(_, cancel)| cancel.clone());
         let cut = Report { errand: self.clone(), event: event.clone() };
         // What can start at once is called at once, so that hooks that queue for something do so in their order.
         let called = after.is_none().then(|| self.call(&event));
@@ -103,8 +119,9 @@ impl Errand {
         let time = Time { granted, bound: Bound::Hook, deadline: began + granted };
         let bound = self.hook.ensemble.as_ref().and_then(|ensemble| ensemble.time());
         let chain = bound.map(|whole| *self.chain.get_or_init(|| ChainTime { ends: began + whole, whole }));
-        let keeper = self.kept.as_ref().map(|(keeper, _)| Arc::clone(keeper));
-        let cx = Cx::new(self.session.clone(), self.cause, time.deadline).within(chain).kept_by(keeper);
+        let ledger = self.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
+        let cx = Cx::new(self.session.clone(), self.cause, time.deadline).within(chain);
+        let cx = cx.on_record(ledger, self.luggage.clone());
         (Guarded::start(&*self.run, event, cx, time), began)
     }
 }
@@ -130,12 +147,12 @@ pub(crate) struct Lanes {
     /// The last hook of each dialect whose hooks run one after another.
     last: Vec<(&'static str, CancellationToken, Arc<OnceLock<ChainTime>>)>,
     begun: Option<CancellationToken>,
-    /// The time of the hooks of each dialect that are kept by somebody else, who has them run one after another.
-    kept: Vec<(&'static str, Arc<OnceLock<ChainTime>>)>,
+    /// The time of the hooks of each dialect that somebody else has on record, who runs them one after another.
+    on_record: Vec<(&'static str, Arc<OnceLock<ChainTime>>)>,
 }
 
 impl Lanes {
-    /// Has a hook taken over by who keeps it.
+    /// Has a hook taken over by who has it on record.
     ///
     /// # Errors
     /// The hook, when nobody does.
@@ -145,9 +162,9 @@ impl Lanes {
         }
         if errand.hook.lane == Lane::Shared {
             let dialect = errand.hook.dialect;
-            match self.kept.iter().find(|(other, _)| *other == dialect) {
-                Some((_, chain)) => errand.chain = Arc::clone(chain),
-                None => self.kept.push((dialect, Arc::clone(&errand.chain))),
+            match self.on_record.iter().find(|(other, _)| *other == dialect) {
+                Some((_, chain)) => (errand.chain, errand.is_behind) = (Arc::clone(chain), true),
+                None => self.on_record.push((dialect, Arc::clone(&errand.chain))),
             }
         }
         let (run, session) = (Arc::clone(&errand.run), errand.session.clone());
@@ -185,7 +202,7 @@ impl Lanes {
 
 /// The right to run once for events that are held. Dropping it runs nothing.
 pub struct Ticket {
-    errand: Errand,
+    pub(crate) errand: Errand,
 }
 
 impl Ticket {
@@ -236,7 +253,7 @@ impl Report {
     fn send(self, result: Result<Said, Failure>, took: Duration) {
         let session = &self.errand.session;
         session.node().background().count_finished();
-        let keeper = self.errand.kept.as_ref().map(|(keeper, _)| Arc::clone(keeper));
+        let ledger = self.errand.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
         let ending = match &result {
             Ok(_) => Ending::Answered,
             Err(failure) => Ending::Failed(failure.clone()),
@@ -262,16 +279,16 @@ impl Report {
             }
         }
         // Last, because whoever waits for it wants what it said.
-        if let Some(keeper) = keeper {
-            keeper.ended(ending);
+        if let Some(ledger) = ledger {
+            ledger.ended(ending);
         }
     }
 
     /// Something else came before its end.
     fn cut(self, why: Cut) {
         let background = self.errand.session.node().background();
-        let keeper = self.errand.kept.as_ref().map(|(keeper, _)| Arc::clone(keeper));
-        let ending = match (why, keeper.is_some()) {
+        let ledger = self.errand.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
+        let ending = match (why, ledger.is_some()) {
             (Cut::Cancelled, _) => Ending::Cancelled,
             // It is not over: it runs again when the session does.
             (Cut::Deadline, true) => Ending::Left,
@@ -282,8 +299,8 @@ impl Report {
                 Ending::Failed(failure)
             }
         };
-        if let Some(keeper) = keeper {
-            keeper.ended(ending);
+        if let Some(ledger) = ledger {
+            ledger.ended(ending);
         }
     }
 

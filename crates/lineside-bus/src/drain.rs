@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
+use crate::keeper::JobCounts;
+
 /// Counts events between their admission and their decision.
 #[derive(Default)]
 pub(crate) struct Gauge {
@@ -68,8 +70,6 @@ pub struct DrainReport {
     pub detached_finished: u64,
     /// Detached hooks that were cut short, likewise.
     pub detached_cut_short: u64,
-    /// Runs of the sessions still open that did not come to their end and are kept for another life of the process.
-    pub kept: u64,
     /// Events that observers have lost because they were too slow.
     pub observers_lost: u64,
     /// Observers that had not heard everything at the deadline.
@@ -78,6 +78,8 @@ pub struct DrainReport {
     pub context_waiting: usize,
     /// Context messages that did not fit into a mailbox.
     pub context_dropped: u64,
+    /// What has become of the jobs of automations.
+    pub jobs: JobCounts,
     /// Sessions that were still open.
     pub sessions: usize,
 }
@@ -91,5 +93,6 @@ impl DrainReport {
             && self.observers_lost == 0
             && self.observers_behind == 0
             && self.context_dropped == 0
+            && self.jobs.lost == 0
     }
 }

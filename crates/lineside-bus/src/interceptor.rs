@@ -11,12 +11,12 @@ use kameo::message::Message;
 use kameo::reply::ReplyError;
 use kameo::{Actor, Reply};
 use lineside_core::payload::Point;
-use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said, SessionId, SkipReason};
+use lineside_core::{AnyEvent, Event, Failure, FailureKind, Outcome, Said, SessionId, SkipReason};
 
 use crate::background::Release;
-use crate::custody::Accepted;
 use crate::cx::Cx;
 use crate::detached::Ticket;
+use crate::ledger::Accepted;
 
 /// A future on the heap.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -44,12 +44,12 @@ pub trait Interceptor: Send + Sync {
         Err(ticket)
     }
 
-    /// Takes an event that it is told of, to run for it later or never. By default it gives the ticket back, which
-    /// means that it runs at once.
+    /// Takes an event that it is told of, to run for it later or never, and says what has become of it. By default it
+    /// gives the ticket back, which means that it runs at once.
     ///
     /// # Errors
-    /// The ticket, when it does not hold the event.
-    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<(), Ticket> {
+    /// The ticket, when it does not take the event.
+    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
         let _ = event;
         Err(ticket)
     }

@@ -284,14 +284,14 @@ impl OpenSession {
         let above = parent.map(|parent| Arc::clone(&parent.inner.node));
         let Some(node) = shared.tree.open(source, above) else { return Err(OpenSessionError::Taken(id)) };
         let session = Session::new(node, shared);
+        if let Some(earlier) = session.shared().keeper.get().and_then(|keeper| keeper.opened(&id)) {
+            session.node().background().holds(&earlier);
+        }
         session.shared().signals.emit(|| Signal::SessionOpened {
             session: id,
             parent: session.source().parent_session.clone(),
             coverage: session.coverage(),
         });
-        if let Some(custody) = session.shared().custody.get() {
-            custody.opened(&session);
-        }
         Ok(session)
     }
 }

@@ -13,17 +13,18 @@ use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
 use lineside_core::receipt::By;
 use lineside_core::{
-    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, Outcome, Part, Said, SkipReason, Verdict,
+    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, Outcome, Part, Said, SkipReason, Taken,
+    Verdict,
 };
 use tokio::time::Instant;
 
-use crate::custody::Accepted;
 use crate::cx::Cx;
 use crate::detached::{Errand, Lanes, Ticket};
 use crate::gathered::{Gathered, extend};
 use crate::group;
 use crate::guard::{Guarded, Time};
 use crate::interceptor::Interceptor;
+use crate::ledger::Accepted;
 use crate::session::Session;
 use crate::table::PointPlan;
 use crate::together::Together;
@@ -151,9 +152,12 @@ impl<'a> Turn<'a> {
                 Ok(Accepted::Holds) => Outcome::Skipped(SkipReason::Debounced),
                 Ok(Accepted::Runs) => Outcome::Detached,
                 Err(errand) => match run.hold(&self.event, Ticket::new(errand.clone())) {
-                    Ok(()) => {
+                    Ok(outcome) => {
                         self.session.node().background().holds(run);
-                        Outcome::Skipped(SkipReason::Debounced)
+                        if let Outcome::Taken(Taken::Unavailable(_)) = &outcome {
+                            self.session.shared().count_failure();
+                        }
+                        outcome
                     }
                     Err(_ticket) => {
                         self.lanes.start(errand, self.event.clone());
@@ -166,8 +170,7 @@ impl<'a> Turn<'a> {
     }
 
     fn errand(&self, place: u16, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) -> Errand {
-        let (session, hook, run) = (self.session.clone(), Arc::clone(hook), Arc::clone(run));
-        Errand { session, hook, place, run, cause: self.cause, chain: Arc::default(), kept: None }
+        Errand::new(self.session, hook, place, run, self.cause)
     }
 
     /// Decides whether a hook may start now, by the event as it stands or as it is `shown` to it; what it is not is

@@ -166,9 +166,9 @@ impl Interceptor for Holds {
         self.told.intercept(event, cx)
     }
 
-    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<(), Ticket> {
+    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
         self.held.lock().unwrap().push((event.clone(), ticket));
-        Ok(())
+        Ok(Outcome::Skipped(SkipReason::Debounced))
     }
 
     fn release(&self, _session: &SessionId, which: Release) {

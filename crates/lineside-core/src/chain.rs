@@ -87,7 +87,7 @@ impl Chain {
         run.version = version;
         match &mut run.outcome {
             Outcome::Answered(said) | Outcome::Failed { verdict: said, .. } => *said = verdict,
-            Outcome::Skipped(_) | Outcome::Detached => return,
+            Outcome::Skipped(_) | Outcome::Detached | Outcome::Taken(_) => return,
         }
         if ends && self.ended_by.is_none_or(|first| hook < first) {
             self.ended_by = Some(hook);

@@ -121,6 +121,11 @@ pub trait Journal: Send + Sync + 'static {
     /// [`Unavailable`] when the records cannot be kept as durably as asked for; nothing later is kept either.
     fn append(&self, records: Vec<Record>) -> BoxFuture<Result<Receipt, Unavailable>>;
 
+    /// What acknowledged records survive, at least. Nothing, unless it says more.
+    fn durability(&self) -> Durability {
+        Durability::Memory
+    }
+
     /// Puts `snapshot` in the place of all records up to `up_to`, which are gone from then on.
     ///
     /// Records after `up_to`, also those that are appended meanwhile, stay. After a restart the snapshot's records come

@@ -13,6 +13,8 @@ use crate::context::{Append, Notice};
 use crate::event::AnyEvent;
 use crate::failure::Failure;
 use crate::hook::Hook;
+use crate::journal::Unavailable;
+use crate::taken::Taken;
 use crate::verdict::Verdict;
 
 /// Why a hook did not run.
@@ -70,6 +72,8 @@ pub enum Outcome {
     Skipped(SkipReason),
     /// It was started and not waited for.
     Detached,
+    /// It has taken the event, to run for it by itself.
+    Taken(Taken),
 }
 
 impl Outcome {
@@ -78,7 +82,7 @@ impl Outcome {
     pub fn verdict(&self) -> Option<&Verdict> {
         match self {
             Self::Answered(verdict) | Self::Failed { verdict, .. } => Some(verdict),
-            Self::Skipped(_) | Self::Detached => None,
+            Self::Skipped(_) | Self::Detached | Self::Taken(_) => None,
         }
     }
 
@@ -88,6 +92,7 @@ impl Outcome {
         match self {
             Self::Answered(_) | Self::Detached => true,
             Self::Failed { failure, .. } => failure.started,
+            Self::Taken(taken) => matches!(taken, Taken::Started(_)),
             Self::Skipped(_) => false,
         }
     }
@@ -165,6 +170,14 @@ impl Receipt {
         self.hook(self.author?)
     }
 
+    /// The hooks that accept nothing any more, because their records are not kept, each with what has happened.
+    pub fn unavailable(&self) -> impl Iterator<Item = (&Hook, &Unavailable)> {
+        self.runs.iter().filter_map(|run| match &run.outcome {
+            Outcome::Taken(Taken::Unavailable(unavailable)) => Some((self.hook(run.hook)?, unavailable)),
+            _ => None,
+        })
+    }
+
     /// The receipt as one JSON object: the shape that `lineside run --receipts` prints.
     #[must_use]
     pub fn to_json(&self) -> Map<String, Value> {
@@ -220,6 +233,7 @@ impl Receipt {
             Outcome::Detached => {
                 map.insert("started".into(), json!(true));
             }
+            Outcome::Taken(taken) => taken.write(&mut map),
         }
         if run.again {
             map.insert("again".into(), json!(true));
@@ -232,7 +246,7 @@ impl Receipt {
                 .collect();
             map.insert("earlier_attempts".into(), Value::Array(attempts));
         }
-        if run.outcome.has_run() {
+        if run.outcome.has_run() && !matches!(run.outcome, Outcome::Taken(_)) {
             map.insert("took_us".into(), micros(run.took));
         }
         let remarks: Vec<_> =

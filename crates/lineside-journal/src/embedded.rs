@@ -219,6 +219,10 @@ impl Journal for EmbeddedJournal {
         self.append_with(records, self.durability)
     }
 
+    fn durability(&self) -> Durability {
+        self.durability
+    }
+
     fn checkpoint(&self, snapshot: Vec<Record>, up_to: Sequence) -> BoxFuture<Result<(), Unavailable>> {
         let checkpoints = Arc::clone(&self.checkpoints);
         let (owed, promised) = promise();

@@ -9,7 +9,7 @@ use lineside_automation::{Adopted, Adoption, Adoptions, Debouncer, HookId, Keys}
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{Accepted, ChainTime, Cx, Release, Ticket};
 use lineside_core::flow::Retry;
-use lineside_core::{Answer, AnyEvent, Failure, Said, SessionId, SkipReason};
+use lineside_core::{Answer, AnyEvent, Failure, Outcome, Said, SessionId, SkipReason};
 use lineside_dialects::{ForeignHook, Handler, Moment};
 use tokio::time::{Instant, sleep};
 
@@ -76,7 +76,7 @@ impl Interceptor for Foreign {
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
         let attempts = Arc::clone(&self.attempts);
         // The place in the queue is taken now, so that hooks go in the order in which they became due.
-        let queued = self.key.as_ref().map(|key| self.keys.queue(key));
+        let queued = self.key.as_ref().map(|key| cx.take().unwrap_or_else(|| self.keys.queue(key)));
         Box::pin(async move {
             let _held = match queued {
                 Some(queued) => Some(queued.await),
@@ -92,6 +92,12 @@ impl Interceptor for Foreign {
 
     fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
         let Some(adopted) = &self.adopted else { return Err(ticket) };
+        // Its place in the queue is that of the moment at which it became due, not of the one at which that is on record.
+        let is_due = self.debouncer.is_none() && !ticket.is_behind();
+        let ticket = match self.key.as_ref().filter(|_| is_due) {
+            Some(key) => ticket.with(self.keys.queue(key)),
+            None => ticket,
+        };
         let accepted = adopted.accept(event, ticket)?;
         if accepted == Accepted::Holds {
             self.attempts.tell(&Moment::Skipped { why: SkipReason::Debounced });
@@ -99,12 +105,12 @@ impl Interceptor for Foreign {
         Ok(accepted)
     }
 
-    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<(), Ticket> {
+    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
         match &self.debouncer {
             Some(debouncer) => {
                 debouncer.hold(event, ticket);
                 self.attempts.tell(&Moment::Skipped { why: SkipReason::Debounced });
-                Ok(())
+                Ok(Outcome::Skipped(SkipReason::Debounced))
             }
             None => Err(ticket),
         }
@@ -140,8 +146,8 @@ impl Interceptor for Foreign {
 impl Attempts {
     /// Attempts until one does not fail or there is none left.
     async fn run(&self, event: &AnyEvent, cx: &Cx) -> Result<Answer, Failure> {
-        let keeper = cx.keeper();
-        let mut earlier: Vec<Failure> = keeper.map(|keeper| keeper.earlier()).unwrap_or_default();
+        let ledger = cx.ledger();
+        let mut earlier: Vec<Failure> = ledger.map(|ledger| ledger.earlier()).unwrap_or_default();
         loop {
             let over = cx.chain_time().filter(|chain| Instant::now() >= chain.ends);
             let (result, may_again) = match over {
@@ -153,13 +159,13 @@ impl Attempts {
                 Err(failure) => {
                     let made = u32::try_from(earlier.len()).unwrap_or(u32::MAX).saturating_add(1);
                     if may_again && self.retry.tries_again(made, failure.kind) {
-                        if let Some(keeper) = keeper {
-                            keeper.failed(&failure, self.retry.delay);
+                        if let Some(ledger) = ledger {
+                            ledger.failed(&failure, self.retry.delay);
                         }
                         earlier.push(failure);
                         sleep(self.retry.delay).await;
-                        if let Some(keeper) = keeper {
-                            keeper.again().await;
+                        if let Some(ledger) = ledger {
+                            ledger.again().await;
                         }
                         continue;
                     }

@@ -30,6 +30,12 @@ impl fmt::Display for HookId {
 }
 
 impl HookId {
+    /// Whether an automation is a hook.
+    #[must_use]
+    pub fn names(automation: &str) -> bool {
+        automation.starts_with(SCHEME)
+    }
+
     /// The hook of an automation; `None` when it is not one of a hook.
     #[must_use]
     pub fn read(automation: &str) -> Option<Self> {

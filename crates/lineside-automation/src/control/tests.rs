@@ -56,7 +56,7 @@ fn a_setting_that_is_absurd_is_named() {
     let debounce = Some(Debounce::quiet(2 * SECOND).at_most(SECOND));
     assert_eq!(
         check(&Control { debounce, ..Control::default() }).unwrap_err().to_string(),
-        "`debounce.at_most` is shorter than `debounce.quiet`"
+        "`debounce.at_most` is shorter than `debounce.quiet`; it has to be as long at least"
     );
 }
 

@@ -40,9 +40,7 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
         }
         let wanted = batch.len() as u64;
         if let Err(unavailable) = keep(&engine, &batch).await {
-            engine.core().failed = Some(unavailable);
-            engine.done.send_modify(|done| *done += 1);
-            return;
+            return fail(&engine, unavailable);
         }
         if let (Some(snapshot), Some(journal)) = (snapshot, &engine.journal) {
             let up_to = engine.core().last;
@@ -53,6 +51,16 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
         }
         engine.core().done += wanted;
         engine.done.send_modify(|done| *done += 1);
+    }
+}
+
+/// Nothing is accepted from now on, and nothing starts.
+fn fail(engine: &Engine, unavailable: Unavailable) {
+    let why = format!("no more work of automations is accepted: {unavailable}");
+    engine.core().failed = Some(unavailable);
+    engine.done.send_modify(|done| *done += 1);
+    if let Some(bus) = engine.bus.upgrade() {
+        bus.signal(|| Signal::Announced { notice: Notice::warning(why) });
     }
 }
 
@@ -90,10 +98,7 @@ impl Engine {
                     run.cancel();
                 }
             }
-            Effect::Deliver(job, automation, event, what) => {
-                self.deliver(&automation, &event, what);
-                self.step(Input::Delivered(job));
-            }
+            Effect::Deliver(job, automation, event, what) => self.hand_over(job, automation, event, what),
             Effect::Told(told) => self.announce(told),
         }
     }
@@ -145,7 +150,7 @@ impl Engine {
     }
 
     /// Hands over what a job has for somebody. What has nobody to go to any more is told of.
-    fn deliver(&self, automation: &AutomationId, event: &Offered, what: Handover) {
+    pub(super) fn deliver(&self, automation: &AutomationId, event: &Offered, what: Handover) {
         let Some(bus) = self.bus.upgrade() else { return };
         let hook = self.name(automation);
         let (session, id) = (event.session().clone(), event.id());

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{Cx, Release, Ticket};
-use lineside_core::{AnyEvent, Failure, FailureKind, Said, SessionId};
+use lineside_core::journal::Durability;
+use lineside_core::{AnyEvent, EventId, Failure, FailureKind, Outcome, Said, SessionId, Taken};
 
 use super::Engine;
-use crate::machine::job::AutomationId;
-use crate::machine::{Awaited, Input};
+use crate::machine::job::{AutomationId, JobId};
+use crate::machine::{Awaited, Effect, Input, News, Occurrence};
+use crate::offered::Offered;
+use crate::record::Record;
 
 /// Offers every event to an automation.
 pub(crate) struct Trigger {
@@ -27,25 +30,17 @@ impl Interceptor for Trigger {
         takes_every_event()
     }
 
-    fn hold(&self, event: &AnyEvent, _ticket: Ticket) -> Result<(), Ticket> {
-        self.engine.offer(&self.automation, event);
-        Ok(())
+    fn hold(&self, event: &AnyEvent, _ticket: Ticket) -> Result<Outcome, Ticket> {
+        Ok(Outcome::Taken(self.engine.offer(&self.automation, event)))
     }
 
     fn release(&self, session: &SessionId, which: Release) {
-        self.engine.step(match which {
-            Release::Joining => Input::Release(session.clone()),
-            Release::All => Input::SessionEnds(session.clone()),
-        });
+        self.engine.release(session, which);
     }
 
     fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
         let (engine, session) = (Arc::clone(&self.engine), session.clone());
-        let which = match which {
-            Release::Joining => Awaited::Joining,
-            Release::All => Awaited::Draining,
-        };
-        Box::pin(async move { engine.settled(session, which).await })
+        Box::pin(async move { engine.settled(session, which.into()).await })
     }
 
     fn cut(&self, session: &SessionId) {
@@ -58,14 +53,69 @@ impl Interceptor for Canceller {
         takes_every_event()
     }
 
-    fn hold(&self, event: &AnyEvent, _ticket: Ticket) -> Result<(), Ticket> {
-        self.engine.step(Input::Cancelling(Arc::clone(&self.automation), event.clone().into()));
-        Ok(())
+    fn hold(&self, event: &AnyEvent, _ticket: Ticket) -> Result<Outcome, Ticket> {
+        let cancelling = Input::Cancelling(Arc::clone(&self.automation), event.clone().into());
+        let jobs = self.engine.step_and_see(cancelling, |effects| {
+            let cancelled = |effect: &&Effect<Offered>| {
+                matches!(effect, Effect::Told(told) if matches!(told.news, News::Cancelled(_)))
+            };
+            effects.iter().filter(cancelled).count()
+        });
+        Ok(Outcome::Taken(Taken::Cancels(jobs)))
     }
 }
 
+impl Engine {
+    pub(crate) fn release(&self, session: &SessionId, which: Release) {
+        self.step(match which {
+            Release::Joining => Input::Release(session.clone()),
+            Release::All => Input::SessionEnds(session.clone()),
+        });
+    }
+}
+
+impl From<Release> for Awaited {
+    fn from(which: Release) -> Self {
+        match which {
+            Release::Joining => Self::Joining,
+            Release::All => Self::Draining,
+        }
+    }
+}
+
+/// What has become of an event that was offered, by what is to be done about it.
+pub(super) fn taken(event: EventId, effects: &[Effect<Offered>], durability: Durability) -> Taken {
+    let (mut taken, mut job): (_, Option<JobId>) = (None, None);
+    for effect in effects {
+        match effect {
+            Effect::Persist(Record::Held { event: held, .. }) if held.id() == event => {
+                taken = Some(Taken::Held(durability));
+            }
+            Effect::Persist(
+                Record::Accepted { job: into, event: last, ids, .. }
+                | Record::Merged { into, event: last, ids, .. },
+            ) if last.id() == event || ids.contains(&event) => {
+                (taken, job) = (Some(Taken::Queued(durability)), Some(*into));
+            }
+            Effect::Persist(Record::Started { job: started, .. }) if job == Some(*started) => {
+                taken = Some(Taken::Started(durability));
+            }
+            Effect::Told(told) if told.event == event => match &told.news {
+                News::Refused(why) => taken = Some(Taken::Refused(why.to_string().into())),
+                // It is merged, or there is no record of it.
+                News::Cancelled(why) if job.is_none() => {
+                    taken = Some(Taken::Refused(why.to_string().into()));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    taken.unwrap_or(Taken::Refused("nothing has become of it".into()))
+}
+
 /// What would be seen if the bus ran what has taken the event.
-fn takes_every_event() -> BoxFuture<Result<Said, Failure>> {
+pub(super) fn takes_every_event() -> BoxFuture<Result<Said, Failure>> {
     let failure = Failure::not_started(FailureKind::Closed, "an automation runs by itself");
     Box::pin(std::future::ready(Err(failure)))
 }

@@ -7,6 +7,7 @@ use lineside_core::{FailureKind, SessionId};
 
 use super::job::{Attempt, AttemptEnd, AutomationId, Fence, JobId, Parked, Stage, State, Why};
 use super::{Machine, News, Occurrence};
+use crate::adopted::HookId;
 use crate::control::{Rules, Work};
 use crate::moment::Moment;
 use crate::record::Record;
@@ -63,7 +64,10 @@ impl<E: Occurrence> Machine<E> {
                 self.automations[place].parked.remove(&id);
                 self.take_up(id, how, &rules);
             }
-            State::Held(window) => self.look_after(place, &window),
+            State::Held(window) => {
+                self.automations[place].parked.remove(&id);
+                self.look_after(place, &window);
+            }
             _ => {}
         }
     }
@@ -72,7 +76,9 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn hook_is_gone(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
         if matches!(job.state, State::Parked(_) | State::Held(_)) {
+            let place = job.automation;
             self.withdraw(id);
+            self.automations[place].parked.remove(&id);
             self.die(id, Why::HookGone, None);
         }
     }
@@ -106,9 +112,15 @@ impl<E: Occurrence> Machine<E> {
     /// Whether a job is the work of a session, and waits for that to be there.
     pub(super) fn waits_for_session(&self, id: JobId) -> bool {
         self.jobs.get(&id).is_some_and(|job| {
-            let rules = self.automations.get(job.automation).and_then(|own| own.rules.as_deref());
-            matches!(job.state, State::Parked(_)) && rules.is_some_and(Rules::is_adopted)
+            let automation = self.automations.get(job.automation);
+            matches!(job.state, State::Parked(_)) && automation.is_some_and(|own| HookId::names(&own.id))
         })
+    }
+
+    /// How many jobs wait for their sessions to be there.
+    pub(crate) fn waiting_for_sessions(&self) -> usize {
+        let of_hooks = self.automations.iter().filter(|automation| HookId::names(&automation.id));
+        of_hooks.map(|automation| automation.parked.len()).sum()
     }
 
     /// Whether nobody has to wait for a job any more: it has come to rest, or its session has to be there first.
@@ -137,12 +149,6 @@ impl<E: Occurrence> Machine<E> {
             rests.then(|| (*id, self.automation_id(job.automation), job.event.clone()))
         });
         resting.collect()
-    }
-
-    /// How many jobs of a session have not come to rest and are done by hooks.
-    pub(crate) fn left_of(&self, session: &SessionId) -> usize {
-        let jobs = self.sessions.get(session).into_iter().flatten();
-        jobs.filter(|id| self.waits_for_session(**id)).count()
     }
 
     /// The failed attempts of a job that count.

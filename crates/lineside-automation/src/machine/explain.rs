@@ -196,6 +196,16 @@ impl<E: Occurrence> Machine<E> {
         self.live
     }
 
+    /// Whether a session has jobs that have not come to rest.
+    pub(crate) fn has_work(&self, session: &SessionId) -> bool {
+        self.sessions.contains_key(session)
+    }
+
+    /// The sessions that have jobs that have not come to rest.
+    pub(crate) fn sessions(&self) -> impl Iterator<Item = &SessionId> {
+        self.sessions.keys()
+    }
+
     /// How many jobs a snapshot has: those that have not come to rest, and the dead ones.
     pub(crate) fn kept(&self) -> usize {
         self.live + self.dead.len()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::job::{Attempt, Job, JobId, Parked, Settled, State, Why};
 use super::{Bounds, Machine, Occurrence};
+use crate::adopted::HookId;
 use crate::bursts::Bursts;
 use crate::control::LONGEST;
 use crate::record::Record;
@@ -69,6 +70,9 @@ impl<E: Occurrence> Machine<E> {
                     let mut held = Job::new(own, event, at, State::Held(window));
                     held.recorded = true;
                     self.add_job(job, held);
+                    if HookId::names(&automation) {
+                        self.automations[own].parked.insert(job);
+                    }
                 }
             }
             Record::Accepted { job, automation, event, ids, key, rate, at } => {

@@ -29,7 +29,7 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    fn hand_over(&mut self, id: JobId) {
+    pub(super) fn hand_over(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
         let State::Delivering(what) = &job.state else { return };
         let (event, what) = (job.event.clone(), what.0.clone());

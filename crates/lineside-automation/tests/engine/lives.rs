@@ -19,10 +19,14 @@ use crate::{changed, millis, news, rest};
 #[derive(Clone, Default)]
 pub(crate) struct Disk {
     entries: Arc<Mutex<Vec<(Sequence, Entry)>>>,
-    broken: Arc<std::sync::atomic::AtomicBool>,
+    pub(crate) broken: Arc<std::sync::atomic::AtomicBool>,
 }
 
 impl Disk {
+    pub(crate) fn entries(&self) -> Vec<(Sequence, Entry)> {
+        self.entries.lock().unwrap().clone()
+    }
+
     fn last(&self) -> Sequence {
         self.entries.lock().unwrap().last().map_or(Sequence(0), |(last, _)| *last)
     }
@@ -45,6 +49,10 @@ impl Journal for Disk {
         })
     }
 
+    fn durability(&self) -> Durability {
+        Durability::Disk
+    }
+
     fn checkpoint(&self, snapshot: Vec<Entry>, up_to: Sequence) -> BoxFuture<Result<(), Unavailable>> {
         let disk = self.clone();
         Box::pin(async move {
@@ -60,7 +68,7 @@ impl Journal for Disk {
 /// A life of the process: a bus with an automation that never ends in the first one.
 async fn life(disk: &Disk, ends: bool) -> (Bus, Session, Automations) {
     let bus = Bus::new();
-    let earlier = disk.entries.lock().unwrap().clone();
+    let earlier = disk.entries();
     let (automations, recovered) =
         Automations::open(&bus, Bounds::default(), Arc::new(disk.clone()), earlier).unwrap();
     assert!(recovered.findings.is_empty(), "{recovered:?}");

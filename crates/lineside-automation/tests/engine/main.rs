@@ -3,18 +3,18 @@
 
 mod compaction;
 mod lives;
+mod recovery;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lineside_automation::control::TemplateError;
 use lineside_automation::engine::OpenError;
 use lineside_automation::jobs::{Which, WhichState};
 use lineside_automation::machine::job::{Settled, Why};
 use lineside_automation::machine::{Bounds, Standing};
 use lineside_automation::{
-    Automate, AutomateError, Automations, ControlError, JobId, OnBusy, Report, ResultRule, ResultWhen, Retry,
+    Automate, Automating, Automations, JobId, OnBusy, Report, ResultRule, ResultWhen, Retry, WhyNotAutomate,
 };
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, JobNews, Session, Signal, Signals};
@@ -306,23 +306,60 @@ async fn an_automation_that_starts_itself_is_stopped_by_the_depth_of_causes() {
 }
 
 #[tokio::test]
-async fn settings_that_cannot_be_meant_are_errors_that_name_them() {
+async fn settings_that_cannot_be_meant_name_the_caller_what_is_wrong_and_what_would_be_right() {
+    type Settings = fn(Automating<AfterSession>) -> Automating<AfterSession>;
     let (_bus, session) = session().await;
     let run = async |_event: lineside_core::Event<AfterSession>, _cx| Ok(Report::success("ok"));
-    let error = session.automate::<AfterSession>("late").join(Join::BeforeNextModel).run(run).unwrap_err();
-    assert!(matches!(error, AutomateError::Control(ControlError::NoModelAfter { point: "after_session" })));
-    let error =
-        session.automate::<AfterSession>("late").concurrency("{payload.raeson}").run(run).unwrap_err();
-    let AutomateError::Control(ControlError::Key { setting: "concurrency", source }) = error else {
-        panic!("{error}")
-    };
-    assert!(
-        matches!(&source, TemplateError::UnknownField { nearest, .. } if nearest == "payload.reason"),
-        "{source}"
-    );
+    let settings: [(Settings, &str); 10] = [
+        (
+            |it| it.join(Join::BeforeNextModel),
+            "`join` is before_next_model, and no model is called after after_session; it has to be background",
+        ),
+        (
+            |it| it.concurrency("{payload.raeson}"),
+            "`concurrency` is not a template of keys: \
+             there is no field `payload.raeson`; the nearest is `payload.reason`",
+        ),
+        (
+            |it| it.concurrency("lint:{session"),
+            "`concurrency` is not a template of keys: the brace at 5 has no other one",
+        ),
+        (
+            |it| it.retry(Retry::constant(0, millis(1))),
+            "`retry.attempts` is zero; it has to be more than that",
+        ),
+        (|it| it.timeout(Duration::ZERO), "`timeout` is zero; it has to be more than that"),
+        (
+            |it| it.debounce(Debounce::quiet(Duration::from_secs(300_000_000))),
+            "`debounce.quiet` is longer than 30 days, which is the longest there may be; is it another unit?",
+        ),
+        (
+            |it| it.retry(Retry::exponential(2_000, millis(1))),
+            "`retry.attempts` is more than 1000, which is the most there may be",
+        ),
+        (
+            |it| it.debounce(Debounce { quiet: millis(300), at_most: millis(100) }),
+            "`debounce.at_most` is shorter than `debounce.quiet`; it has to be as long at least",
+        ),
+        (
+            |it| it.on_busy(OnBusy::Drop),
+            "`on_busy` says what happens to runs of one key; it needs a `concurrency` that says what the key is",
+        ),
+        (
+            |it| it.limit(2),
+            "`limit` says what happens to runs of one key; it needs a `concurrency` that says what the key is",
+        ),
+    ];
+    for (set, wrong) in settings {
+        let (line, error) = (line!(), set(session.automate::<AfterSession>("late")).run(run).unwrap_err());
+        let expected = format!("{}:{line}: automation `late` at after_session: {wrong}", file!());
+        assert_eq!(error.to_string(), expected);
+    }
     session.automate::<AfterSession>("late").run(run).unwrap();
     let error = session.automate::<AfterSession>("late").run(run).unwrap_err();
-    assert!(matches!(error, AutomateError::Taken { .. }));
+    assert!(matches!(error.why, WhyNotAutomate::Taken), "{error}");
+    let error = session.automate::<AfterSession>(" ").run(run).unwrap_err();
+    assert!(matches!(error.why, WhyNotAutomate::Hook(_)), "{error}");
 }
 
 #[tokio::test]

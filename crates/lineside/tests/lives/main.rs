@@ -183,7 +183,7 @@ async fn what_a_session_has_no_time_for_stays_for_the_next_life() {
     let began = tokio::task::spawn_blocking(move || std::fs::read_to_string(path.join("began")).unwrap());
     assert_eq!(began.await.unwrap(), "a\n");
     let report = life.assembly.drain(Duration::ZERO).await;
-    assert_eq!((report.kept, report.detached_cut_short), (2, 0));
+    assert_eq!((report.jobs.kept, report.detached_cut_short), (2, 0));
     assert!(report.is_clean());
     assert_eq!(life.standings().len(), 2);
     drop((session, life));
@@ -202,7 +202,7 @@ async fn without_a_journal_hooks_are_no_jobs() {
     let session = assembly.bus().session("s1").open().await.unwrap();
     publish(&session, "idle").await;
     let report = assembly.drain(Duration::from_secs(60)).await;
-    assert_eq!((report.kept, report.detached_finished), (0, 1));
+    assert_eq!((report.jobs.kept, report.detached_finished), (0, 1));
     assert_eq!(ground.read("ran"), ["a"]);
     let automations = lineside::automation::Automations::of(assembly.bus()).unwrap();
     assert!(automations.jobs().list(&Default::default()).is_empty());

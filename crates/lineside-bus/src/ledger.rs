@@ -1,30 +1,22 @@
-//! Custody: who takes over the runs of hooks that nobody waits for, so that they are found again in another life of the
-//! process.
+//! Runs that are on record: hooks that nobody waits for, whose runs somebody takes over so that they are found again in
+//! another life of the process.
 //!
-//! A bus has none unless somebody offers it, and then runs begin and end with the process. Here is only what custody
-//! needs of the bus and the bus of it; what is kept, and where, is not known here; see `lineside-automation`.
+//! A bus has none unless an interceptor says that it [is kept](crate::Interceptor::kept_as); otherwise runs begin and end
+//! with the process. Here is only what such a run needs of the bus and the bus of it; what is on record, and where, is
+//! not known here; see `lineside-automation`.
 
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lineside_core::envelope::Cause;
 use lineside_core::hook::Standby;
-use lineside_core::{AnyEvent, Failure, SessionId};
+use lineside_core::{AnyEvent, Failure};
 use tokio_util::sync::CancellationToken;
 
-use crate::bus::Bus;
 use crate::detached::{Beginning, Errand, Ticket};
 use crate::interceptor::BoxFuture;
 use crate::session::Session;
-
-/// Keeps runs over the end of the process.
-pub trait Custody: Send + Sync {
-    /// A session was opened: what is kept for it may run from now on.
-    fn opened(&self, session: &Session);
-
-    /// How many runs of a session that has ended are kept for another life of it.
-    fn left(&self, session: &SessionId) -> u64;
-}
 
 /// What an interceptor that has taken over a run does with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,21 +27,21 @@ pub enum Accepted {
     Holds,
 }
 
-/// How a run that is kept is over, as far as this life of the process is concerned.
+/// How a run that is on record is over, as far as this life of the process is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     /// It has answered, and what it said is delivered.
     Answered,
     /// It has failed for the last time.
     Failed(Failure),
-    /// Whoever keeps it has cancelled it.
+    /// Whoever has it on record has cancelled it.
     Cancelled,
     /// The session had no more time for it. It may run again.
     Left,
 }
 
-/// Keeps the record of one run.
-pub trait Keeper: Send + Sync {
+/// Has one run on record.
+pub trait Ledger: Send + Sync {
     /// The attempts that failed in earlier lives.
     fn earlier(&self) -> Vec<Failure>;
 
@@ -63,10 +55,10 @@ pub trait Keeper: Send + Sync {
     fn ended(&self, ending: Ending);
 }
 
-/// What a run that is kept is started with.
-pub struct Kept {
-    /// Who keeps its record.
-    pub keeper: Arc<dyn Keeper>,
+/// What a run that is on record is started with.
+pub struct OnRecord {
+    /// Where it is.
+    pub ledger: Arc<dyn Ledger>,
     /// Cancels it.
     pub cancel: CancellationToken,
     /// What was said of it when it was taken over.
@@ -79,12 +71,8 @@ pub struct Kept {
 #[derive(Clone)]
 pub struct Begun(CancellationToken);
 
-impl Bus {
-    /// Has somebody keep the runs of interceptors that take them over. `false` when somebody does so already.
-    pub fn entrust(&self, custody: Arc<dyn Custody>) -> bool {
-        self.shared.custody.set(custody).is_ok()
-    }
-}
+/// Something that a run is given when it is accepted.
+pub(crate) type Luggage = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 impl Session {
     /// The right to run for an event of an earlier life of this session; `None` when no hook of that name that is
@@ -100,21 +88,45 @@ impl Session {
         self.node().background().holds(run);
         let envelope = event.envelope();
         let cause = Cause { event: envelope.id, depth: envelope.cause.map_or(0, |cause| cause.depth) };
-        let (session, hook, run) = (self.clone(), Arc::clone(hook), Arc::clone(run));
-        Some(Ticket::new(Errand { session, hook, place, run, cause, chain: Arc::default(), kept: None }))
+        Some(Ticket::new(Errand::new(self, hook, place, run, cause)))
     }
 }
 
 impl Ticket {
     /// Runs for this event now, on record, without being waited for.
-    pub fn start_kept(self, event: AnyEvent, kept: Kept) -> Begun {
-        let Kept { keeper, cancel, accepted, behind } = kept;
+    pub fn start_on_record(self, event: AnyEvent, on_record: OnRecord) -> Begun {
+        let OnRecord { ledger, cancel, accepted, behind } = on_record;
         let mut errand = self.into_errand(&event);
         if accepted == Accepted::Holds {
             errand.released(&event, None);
         }
-        errand.kept = Some((keeper, cancel));
+        errand.on_record = Some((ledger, cancel));
         let turn = Beginning { after: None, behind: behind.map(|Begun(behind)| behind) };
         Begun(errand.start(event, turn).begun)
+    }
+
+    /// Whether the run begins when another one of its lane is over.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.errand.is_behind
+    }
+
+    /// Gives the run something that it [takes](crate::Cx::take) when it begins. It is dropped with the ticket.
+    #[must_use]
+    pub fn with(mut self, luggage: impl Any + Send) -> Self {
+        self.errand.luggage = Some(Arc::new(Mutex::new(Some(Box::new(luggage)))));
+        self
+    }
+}
+
+/// What a run was given, if it is of this type.
+pub(crate) fn unpack<T: Any + Send>(luggage: &Luggage) -> Option<T> {
+    let mut luggage = luggage.lock().unwrap_or_else(PoisonError::into_inner);
+    match luggage.take()?.downcast() {
+        Ok(this) => Some(*this),
+        Err(other) => {
+            *luggage = Some(other);
+            None
+        }
     }
 }

@@ -1,0 +1,43 @@
+//! Jobs whose automation will not come: every automation that there will be is there.
+
+use super::job::{JobId, Parked, Settled, State, Why};
+use super::{Machine, Occurrence};
+use crate::adopted::HookId;
+
+impl<E: Occurrence> Machine<E> {
+    /// What rests for an automation that is not there comes to its end: what was held or accepted goes to the dead
+    /// letters, and what has run is done, with what it found.
+    pub(super) fn give_up_orphans(&mut self) {
+        let is_orphan = |id: &JobId| {
+            let Some(job) = self.jobs.get(id) else { return false };
+            let automation = &self.automations[job.automation];
+            // The work of a hook waits for its session, which says whether the hook is gone.
+            !automation.active
+                && !HookId::names(&automation.id)
+                && match &job.state {
+                    State::Held(_) | State::Parked(_) => true,
+                    State::Delivering(_) => automation.parked.contains(id),
+                    State::Waiting(_) | State::Running(..) | State::Delayed(_) | State::Rests(..) => false,
+                }
+        };
+        let orphans: Vec<JobId> = self.jobs().into_iter().filter(is_orphan).collect();
+        for id in orphans {
+            let Some(job) = self.jobs.get(&id) else { continue };
+            let (place, state) = (job.automation, job.state.clone());
+            match state {
+                State::Delivering(_) => {
+                    self.automations[place].parked.remove(&id);
+                    self.hand_over(id);
+                }
+                State::Parked(Parked::Done) => {
+                    self.withdraw(id);
+                    self.settle(id, Settled::Done, None);
+                }
+                _ => {
+                    self.withdraw(id);
+                    self.settle(id, Settled::Dead(Why::Unregistered), None);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What becomes of an event that a hook takes, to run for it by itself: held, queued, started, or not accepted.
+//!
+//! When and how it runs is left to whoever takes it.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use crate::journal::{Durability, Unavailable};
+
+/// What a hook has made of an event that it took.
+///
+/// It is said before the record of it is kept, because no publisher waits for a disk: the durability is what the event
+/// survives from the moment on at which the taker tells that it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// It is held, and there will be one run for it and others.
+    Held(Durability),
+    /// There is a job for it, which waits for its turn.
+    Queued(Durability),
+    /// There is a job for it, which starts now.
+    Started(Durability),
+    /// It cancels work that waits: so many jobs.
+    Cancels(usize),
+    /// There will be no run for it, for this reason.
+    Refused(Cow<'static, str>),
+    /// Nothing is accepted any more, because records are not kept. There will be no run for it.
+    Unavailable(Unavailable),
+}
+
+impl Taken {
+    /// Whether there will be a run for the event.
+    #[must_use]
+    pub fn is_accepted(&self) -> bool {
+        matches!(self, Self::Held(_) | Self::Queued(_) | Self::Started(_))
+    }
+
+    /// The word for it, as in JSON.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Held(_) => "held",
+            Self::Queued(_) => "queued",
+            Self::Started(_) => "started",
+            Self::Cancels(_) => "cancels",
+            Self::Refused(_) => "refused",
+            Self::Unavailable(_) => "unavailable",
+        }
+    }
+
+    pub(crate) fn write(&self, map: &mut Map<String, Value>) {
+        let value = match self {
+            Self::Held(_) | Self::Queued(_) | Self::Started(_) => json!(true),
+            Self::Cancels(jobs) => json!(jobs),
+            Self::Refused(why) => json!(why),
+            Self::Unavailable(unavailable) => json!(unavailable.why),
+        };
+        map.insert(self.as_str().into(), value);
+        if let Self::Held(durability) | Self::Queued(durability) | Self::Started(durability) = self {
+            map.insert("durability".into(), json!(durability.as_str()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(taken: &Taken) -> Value {
+        let mut map = Map::new();
+        taken.write(&mut map);
+        Value::Object(map)
+    }
+
+    #[test]
+    fn acceptance_says_how_durable_it_is_and_refusal_says_why() {
+        let held = Taken::Held(Durability::Disk);
+        assert_eq!(written(&held), json!({"held": true, "durability": "disk"}));
+        assert!(held.is_accepted());
+        let full = Taken::Unavailable(Unavailable::because("no space"));
+        assert_eq!(written(&full), json!({"unavailable": "no space"}));
+        assert!(!full.is_accepted());
+        assert_eq!(written(&Taken::Refused("twice".into())), json!({"refused": "twice"}));
+        assert_eq!(written(&Taken::Cancels(2)), json!({"cancels": 2}));
+    }
+}
