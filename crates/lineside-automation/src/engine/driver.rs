@@ -12,13 +12,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::compaction::compact;
 use super::{Does, Engine, Handler};
+use crate::adopted::HookId;
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Effect, Ended, Input, News, Occurrence, Run, Told};
 use crate::offered::Offered;
 use crate::record::Entry;
 use crate::report::Handover;
 
-/// Drives until the bus is gone, or records are not kept any more.
+/// Drives until the bus is gone.
 pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
     loop {
         let (batch, snapshot, wake) = {
@@ -39,10 +40,15 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
             continue;
         }
         let wanted = batch.len() as u64;
-        if let Err(unavailable) = keep(&engine, &batch).await {
-            return fail(&engine, unavailable);
+        if engine.core().failed.is_none()
+            && let Err(unavailable) = keep(&engine, &batch).await
+        {
+            fail(&engine, unavailable);
         }
-        if let (Some(snapshot), Some(journal)) = (snapshot, &engine.journal) {
+        // What hooks were to run goes on as it would without a journal: others may wait for it.
+        let goes_on = engine.core().failed.is_none();
+        let batch = batch.into_iter().filter(|effect| goes_on || is_of_hook(effect));
+        if let (true, Some(snapshot), Some(journal)) = (goes_on, snapshot, &engine.journal) {
             let up_to = engine.core().last;
             engine.tasks.spawn(compact(Arc::clone(&engine), Arc::clone(journal), snapshot, up_to));
         }
@@ -51,6 +57,16 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
         }
         engine.core().done += wanted;
         engine.done.send_modify(|done| *done += 1);
+    }
+}
+
+/// Whether this is to be done although nothing is kept any more.
+fn is_of_hook(effect: &Effect<Offered>) -> bool {
+    match effect {
+        Effect::Start(run) => HookId::names(&run.automation),
+        Effect::Told(told) => HookId::names(&told.automation),
+        Effect::Cancel(..) => true,
+        Effect::Persist(_) | Effect::Deliver(..) | Effect::WakeAt(_) => false,
     }
 }
 
