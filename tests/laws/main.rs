@@ -11,6 +11,7 @@ mod inheritance;
 mod loading;
 mod sequence;
 mod automations;
+mod lives;
 
 use lineside::points::BeforeTool;
 use lineside::prelude::*;

@@ -113,6 +113,8 @@ struct Core {
     absent: HashMap<SessionId, Vec<Waiting>>,
     /// How many jobs have come to rest in this life.
     finished: u64,
+    /// What has not come to rest is left to the next life.
+    is_left: bool,
 }
 
 /// The wall clock when everything began, carried on by tokio's, so that it never jumps.
@@ -201,6 +203,7 @@ impl Automations {
             failed: None,
             absent,
             finished: 0,
+            is_left: false,
         };
         let engine = Arc::new(Engine {
             core: Mutex::new(core),
@@ -253,6 +256,21 @@ impl Automations {
                 return Err(Unavailable::because("the automations are gone"));
             }
         }
+    }
+
+    /// Leaves everything as it is to the next life: nothing is accepted, started or recorded any more, and whoever
+    /// waits for a job waits no longer. Runs under way are cancelled; they count as attempts. Without a journal, what
+    /// has not come to rest is lost.
+    pub fn leave(&self) {
+        let runs: Vec<CancellationToken> = {
+            let mut core = self.engine.core();
+            core.is_left |= core.failed.is_none();
+            core.failed.get_or_insert_with(|| Unavailable::because("the work is left to the next life"));
+            core.runs.values().cloned().collect()
+        };
+        runs.iter().for_each(CancellationToken::cancel);
+        self.engine.work.notify_one();
+        self.engine.done.send_modify(|done| *done += 1);
     }
 
     /// What jobs survive that are accepted now; an error when none are.

@@ -13,7 +13,15 @@ use crate::style::{Style, Tone, count, one_line, tell};
 /// # Errors
 /// More hooks at one point than can be numbered.
 pub(crate) async fn load(ground: &Ground) -> Result<(Assembly, Report)> {
-    let assembly = Assembly::new(Bus::new()).only(ground.dialects.iter().copied());
+    load_on(Bus::new(), ground).await
+}
+
+/// As [`load`], on a bus that is there.
+///
+/// # Errors
+/// As there.
+pub(crate) async fn load_on(bus: Bus, ground: &Ground) -> Result<(Assembly, Report)> {
+    let assembly = Assembly::new(bus).only(ground.dialects.iter().copied());
     let report = assembly.load(&ground.places).await.context("failed to load hooks")?;
     Ok((assembly, report))
 }

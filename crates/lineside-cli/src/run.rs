@@ -9,12 +9,12 @@ use clap::Args;
 use lineside::bus::DrainReport;
 use lineside::bus::signal::Watched;
 use lineside::core::{FailureKind, Outcome};
-use lineside::{Assembly, Session, Signal, State};
+use lineside::{Assembly, Bus, Session, Signal, State};
 use tokio::io::{AsyncWriteExt as _, Stdout};
 
 use crate::event_line::EventLine;
 use crate::interrupt::{Interrupt, Interrupted};
-use crate::loading::{load, tell_findings};
+use crate::loading::{load_on, tell_findings};
 use crate::places::PlaceArgs;
 use crate::sessions::{Sessions, publication};
 use crate::style::{Style, Styles, Tone, one_line, tell};
@@ -22,12 +22,14 @@ use crate::vocabulary::Vocabulary;
 
 use background::Background;
 use decision::Later;
+use journal::{JournalArgs, Kept};
 use lines::{Line, Lines};
 use progress::Progress;
 use tally::Tally;
 
 mod background;
 mod decision;
+mod journal;
 mod lines;
 mod progress;
 mod tally;
@@ -48,6 +50,9 @@ mod tally;
 pub(crate) struct RunArgs {
     #[command(flatten)]
     places: PlaceArgs,
+
+    #[command(flatten)]
+    journal: JournalArgs,
 
     /// Print the whole receipt of each event: what every hook did, how long it took, and what it changed.
     #[arg(long)]
@@ -78,15 +83,21 @@ const UNHURRIED: Duration = Duration::from_secs(24 * 60 * 60);
 pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     let mut interrupt = Interrupt::watch()?;
     let ground = args.places.ground()?;
-    let (assembly, report) = load(&ground).await?;
+    let bus = Bus::new();
+    let kept = args.journal.open(&bus, styles.err)?;
+    let background = Background::new(bus.signals());
+    let (assembly, report) = load_on(bus, &ground).await?;
     tell_findings(&report, styles.err);
+    if let Some(kept) = &kept {
+        kept.all_registered();
+    }
     let ready = report.hooks.iter().filter(|found| found.state == State::Ready).count();
     let mut stream = Stream {
         name: name_of(args.events.as_deref()),
         lines: Lines::open(args.events.as_deref()).await?,
         vocabulary: Vocabulary::new(&ground.dialects),
         sessions: Sessions::new(assembly.bus(), &ground.project),
-        background: Background::new(assembly.bus().signals()),
+        background,
         whole: args.receipts,
         out: tokio::io::stdout(),
         tally: Tally::start(ready),
@@ -101,10 +112,13 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     };
     stream.progress.clear();
     let hurry = !matches!(ended, Ended::Input(Ok(())));
+    if let Some(kept) = kept.as_ref().filter(|_| hurry) {
+        kept.leave();
+    }
     if let Some(session) = stream.closing.take() {
         stream.tally.cut_short(close_in_a_hurry(&assembly, &session).await);
     }
-    let drained = drain(&assembly, hurry, &mut interrupt).await;
+    let drained = drain(&assembly, kept.as_ref(), hurry, &mut interrupt).await;
     stream.tally.failed(assembly.bus().failures());
     for told in stream.background.take() {
         tell(&one_line(&background::last_word(&told)));
@@ -119,12 +133,26 @@ enum Ended {
 }
 
 /// Waits for what still runs; a signal makes it short.
-async fn drain(assembly: &Assembly, hurry: bool, interrupt: &mut Interrupt) -> DrainReport {
+async fn drain(
+    assembly: &Assembly,
+    kept: Option<&Kept>,
+    hurry: bool,
+    interrupt: &mut Interrupt,
+) -> DrainReport {
+    let all = async {
+        if let Some(kept) = kept {
+            kept.at_rest().await;
+        }
+        assembly.drain(UNHURRIED).await
+    };
     if !hurry {
         tokio::select! {
-            report = assembly.drain(UNHURRIED) => return report,
+            report = all => return report,
             _ = interrupt.next() => {}
         }
+    }
+    if let Some(kept) = kept {
+        kept.leave();
     }
     assembly.drain(HURRIED).await
 }

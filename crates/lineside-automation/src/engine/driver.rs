@@ -24,6 +24,9 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
     loop {
         let (batch, snapshot, wake) = {
             let mut core = engine.core();
+            if core.failed.is_some() {
+                return;
+            }
             let snapshot = core.snapshot_if_due(engine.journal.is_some());
             (std::mem::take(&mut core.outbox), snapshot, core.wake)
         };

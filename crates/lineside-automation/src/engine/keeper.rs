@@ -62,7 +62,8 @@ impl Engine {
 
     fn counts(&self) -> JobCounts {
         let core = self.core();
-        let (live, keeps) = (core.machine.live(), self.journal.is_some() && core.failed.is_none());
+        let keeps = self.journal.is_some() && (core.failed.is_none() || core.is_left);
+        let live = core.machine.live();
         JobCounts {
             finished: core.finished,
             running: core.runs.len(),

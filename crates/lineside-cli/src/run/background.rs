@@ -1,7 +1,7 @@
 //! What hooks did that nobody waited for: told with the next decision, or at the end.
 
-use lineside::bus::Signals;
 use lineside::bus::signal::Watched;
+use lineside::bus::{JobNews, Signals};
 use lineside::core::Outcome;
 use lineside::{ContextMessage, Signal};
 use serde_json::{Value, json};
@@ -44,6 +44,17 @@ impl Background {
                         "failed": failure.kind, "detail": failure.detail,
                     }));
                 }
+                Watched::Signal(Signal::Automation {
+                    event,
+                    session,
+                    hook,
+                    job,
+                    news: JobNews::Dead(why),
+                }) => {
+                    told.push(json!({
+                        "event": event, "session": session, "hook": hook, "job": job, "dead": why,
+                    }));
+                }
                 Watched::Signal(_) => {}
             }
         }
@@ -62,6 +73,10 @@ pub(super) fn delivered(message: &ContextMessage) -> Value {
 /// What is told at the end, when no decision follows any more: a line for people.
 pub(super) fn last_word(told: &Value) -> String {
     let text = |key: &str| told.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    if told.get("dead").is_some() {
+        let job = told.get("job").and_then(Value::as_u64).unwrap_or_default();
+        return format!("job {job} of {} is dead: {}", text("hook"), text("dead"));
+    }
     match (told.get("notice"), told.get("lost")) {
         (Some(notice), _) => {
             let said = notice.get("text").and_then(Value::as_str).unwrap_or_default();

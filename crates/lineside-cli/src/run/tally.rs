@@ -23,6 +23,8 @@ pub(super) struct Tally {
     cut_short: usize,
     /// What was lost, in words.
     lost: Vec<String>,
+    /// Jobs that the next run goes on with.
+    left: usize,
 }
 
 impl Tally {
@@ -36,6 +38,7 @@ impl Tally {
             failures: 0,
             cut_short: 0,
             lost: Vec::new(),
+            left: 0,
         }
     }
 
@@ -74,7 +77,9 @@ impl Tally {
             (self.cut_short + number(report.detached_cut_short), "background hook"),
             (number(report.context_dropped).saturating_add(report.context_waiting), "context message"),
             (number(report.observers_lost), "observed event"),
+            (report.jobs.lost, "job"),
         ];
+        self.left = report.jobs.kept;
         self.lost
             .extend(lost.iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(*number, what)));
     }
@@ -117,6 +122,9 @@ impl Tally {
         }
         if !self.lost.is_empty() {
             parts.push(style.paint(Tone::Bad, &format!("lost: {}", self.lost.join(", "))));
+        }
+        if self.left > 0 {
+            parts.push(format!("{} left in the journal", count(self.left, "job")));
         }
         parts.extend(note.map(str::to_owned));
         parts.push(format!("{} s", seconds(self.start.elapsed())));

@@ -8,5 +8,6 @@ mod interruption;
 mod list;
 mod run;
 mod run_bad_input;
+mod run_journal;
 mod run_sessions;
 mod test;

@@ -1,0 +1,90 @@
+//! `--journal`: the work of automations is kept in a folder, and what an earlier run has left there is finished.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use clap::{Args, ValueEnum};
+use lineside::automation::Automations;
+use lineside::automation::engine::Recovered;
+use lineside::core::journal::Durability;
+use lineside::{Bus, Durable};
+
+use crate::style::{Style, Tone, count, one_line, tell};
+
+/// The arguments that say where the work of automations is kept.
+#[derive(Debug, Args)]
+pub(super) struct JournalArgs {
+    /// Keep the work of automations in this folder, which no other process may use meanwhile. What a run accepted that
+    /// was killed is finished by the next run with the same folder and hooks.
+    #[arg(long, value_name = "PATH")]
+    journal: Option<PathBuf>,
+
+    /// What accepted work survives: the end of the process, or the loss of power as well.
+    #[arg(long, value_enum, default_value = "disk", requires = "journal", value_name = "WHAT")]
+    durability: Survives,
+}
+
+/// What accepted work survives.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Survives {
+    Process,
+    Disk,
+}
+
+impl JournalArgs {
+    /// Opens the folder for the automations of a bus, before the first of them is registered.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub(super) fn open(&self, bus: &Bus, style: Style) -> Result<Option<Kept>> {
+        let Some(path) = &self.journal else { return Ok(None) };
+        let durability = match self.durability {
+            Survives::Process => Durability::Process,
+            Survives::Disk => Durability::Disk,
+        };
+        let durable = Durable::open_with(path, durability)?;
+        let (automations, recovered) = durable
+            .automations(bus, lineside::automation::machine::Bounds::default())
+            .context("failed to take up the work that was kept")?;
+        tell_findings(&durable, &recovered, style);
+        Ok(Some(Kept { automations, _durable: durable }))
+    }
+}
+
+fn tell_findings(durable: &Durable, recovered: &Recovered, style: Style) {
+    let label = style.paint(Tone::Warning, "warning");
+    let path = durable.path().display();
+    for finding in durable.findings() {
+        tell(&format!("{label}: {}", one_line(&format!("{path}/{finding}"))));
+    }
+    for finding in &recovered.findings {
+        tell(&format!("{label}: {}", one_line(&format!("{path}/jobs: {finding}"))));
+    }
+    if recovered.live > 0 {
+        let note = style.paint(Tone::Bold, "note");
+        tell(&format!("{note}: {} of an earlier run to be finished", count(recovered.live, "job")));
+    }
+}
+
+/// The work of automations that is kept.
+pub(super) struct Kept {
+    automations: Automations,
+    _durable: Durable,
+}
+
+impl Kept {
+    /// All hooks are there.
+    pub(super) fn all_registered(&self) {
+        self.automations.all_registered();
+    }
+
+    /// Waits until everything is done, that of earlier runs as well. What cannot be kept is told of elsewhere.
+    pub(super) async fn at_rest(&self) {
+        self.automations.at_rest().await.ok();
+    }
+
+    /// Leaves what is not done to the next run.
+    pub(super) fn leave(&self) {
+        self.automations.leave();
+    }
+}

@@ -1,0 +1,87 @@
+//! `lineside run --journal`: what is kept is taken up, told of, and left in order.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lineside::automation::machine::Bounds;
+use lineside::prelude::*;
+use lineside::{Bus, Durable};
+
+use crate::stage::{Stage, shell, timeless};
+
+/// A life in which a job of a programme's automation was accepted and never ended.
+fn earlier_life(path: &Path) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let bus = Bus::new();
+        let durable = Durable::open(path).unwrap();
+        let (automations, _) = durable.automations(&bus, Bounds::default()).unwrap();
+        let started = Arc::new(tokio::sync::Notify::new());
+        let told = Arc::clone(&started);
+        bus.automate::<AfterToolBatch>("lint")
+            .run(move |_batch, _cx| {
+                told.notify_one();
+                std::future::pending()
+            })
+            .unwrap();
+        let session = bus.session("s1").open().await.unwrap();
+        drop(session.publish(AfterToolBatch::new(vec![], vec![])).await.unwrap());
+        automations.kept().await.unwrap();
+        started.notified().await;
+        automations.leave();
+    });
+}
+
+#[test]
+fn work_whose_automation_is_not_there_is_told_of_and_goes_to_the_dead_letters_once() {
+    let stage = Stage::new();
+    let path = stage.path("kept");
+    earlier_life(&path);
+    let said = stage.run(&["run", "--journal", path.to_str().unwrap()], "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(
+        timeless(&said.err),
+        "note: 1 job of an earlier run to be finished\n\
+         job 1 of after_tool_batch/lint is dead: there is no such automation\n\
+         0 events; 0 hooks in force; [time]\n"
+    );
+    let said = stage.run(&["run", "--journal", path.to_str().unwrap()], &shell("ls"));
+    assert_eq!(timeless(&said.err), "1 event: 1 continue; 0 hooks in force; [time]\n");
+}
+
+#[test]
+fn a_damaged_record_is_put_aside_and_told_of_and_the_run_goes_on() {
+    let stage = Stage::new();
+    let path = stage.path("kept");
+    earlier_life(&path);
+    let log = std::fs::read_dir(path.join("jobs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "log"))
+        .unwrap();
+    let mut bytes = std::fs::read(&log).unwrap();
+    let at = bytes.windows(8).position(|bytes| bytes == b"accepted").unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&log, bytes).unwrap();
+    let said = stage.run(&["run", "--journal", path.to_str().unwrap()], &shell("ls"));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.err.contains("are damaged; the bytes are kept in"), "{}", said.err);
+    assert!(said.out.contains("\"verdict\":\"continue\""), "{}", said.out);
+}
+
+#[test]
+fn a_folder_that_another_process_has_open_is_refused_by_name() {
+    let stage = Stage::new();
+    let path = stage.path("kept");
+    let _durable = Durable::open(&path).unwrap();
+    let said = stage.run(&["run", "--journal", path.to_str().unwrap()], "");
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains(&format!("is in use by process {}", std::process::id())), "{}", said.err);
+}
+
+#[test]
+fn durability_needs_a_journal() {
+    let said = Stage::new().run(&["run", "--durability", "process"], "");
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("--journal <PATH>"), "{}", said.err);
+}
