@@ -232,7 +232,8 @@ impl Automations {
     }
 
     /// Waits until every job has come to rest, those of earlier lives among them. Not waited for is what a job has for
-    /// a session that is not open: it is handed over when the session is opened, in this life or a later one.
+    /// a session that is not open: it is handed over when the session is opened, in this life or a later one. Neither is
+    /// the work of hooks, for which the end of their sessions waits.
     ///
     /// Work for automations that are not there rests until [`all_registered`](Self::all_registered). Cancel safe.
     ///
@@ -246,8 +247,7 @@ impl Automations {
                 if let Some(failed) = &core.failed {
                     return Err(failed.clone());
                 }
-                let waiting =
-                    core.absent.values().map(Vec::len).sum::<usize>() + core.machine.waiting_for_sessions();
+                let waiting = core.absent.values().map(Vec::len).sum::<usize>() + core.machine.of_hooks();
                 if core.machine.live() <= waiting && core.done >= core.wanted {
                     return Ok(());
                 }

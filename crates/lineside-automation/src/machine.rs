@@ -222,6 +222,8 @@ pub struct Machine<E> {
     jobs: HashMap<JobId, Box<Job<E>>>,
     /// How many jobs have not come to rest.
     live: usize,
+    /// How many of them are the work of hooks.
+    of_hooks: usize,
     /// The jobs of each session that have not come to rest.
     sessions: HashMap<SessionId, BTreeSet<JobId>>,
     rates: HashMap<(usize, Arc<str>), RateState>,
@@ -288,6 +290,7 @@ impl<E: Occurrence> Machine<E> {
             automations: Vec::new(),
             jobs: HashMap::new(),
             live: 0,
+            of_hooks: 0,
             sessions: HashMap::new(),
             rates: HashMap::new(),
             keys: HashMap::new(),
@@ -381,6 +384,7 @@ impl<E: Occurrence> Machine<E> {
     fn add_job(&mut self, id: JobId, job: Job<E>) {
         if !job.state.is_at_rest() {
             self.live += 1;
+            self.count_of_hook(job.automation, 1);
             self.sessions.entry(job.event.session().clone()).or_default().insert(id);
             if let Some(automation) = self.automations.get_mut(job.automation)
                 && automation.rules.as_ref().is_none_or(|rules| rules.cancellable)

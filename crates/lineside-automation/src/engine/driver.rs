@@ -19,12 +19,12 @@ use crate::offered::Offered;
 use crate::record::Entry;
 use crate::report::Handover;
 
-/// Drives until the bus is gone.
+/// Drives until the bus is gone, or everything is left to the next life.
 pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
     loop {
         let (batch, snapshot, wake) = {
             let mut core = engine.core();
-            if core.failed.is_some() {
+            if core.is_left {
                 return;
             }
             let snapshot = core.snapshot_if_due(engine.journal.is_some());
@@ -48,8 +48,14 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
         {
             fail(&engine, unavailable);
         }
+        let goes_on = {
+            let core = engine.core();
+            if core.is_left {
+                return;
+            }
+            core.failed.is_none()
+        };
         // What hooks were to run goes on as it would without a journal: others may wait for it.
-        let goes_on = engine.core().failed.is_none();
         let batch = batch.into_iter().filter(|effect| goes_on || is_of_hook(effect));
         if let (true, Some(snapshot), Some(journal)) = (goes_on, snapshot, &engine.journal) {
             let up_to = engine.core().last;

@@ -64,10 +64,7 @@ impl<E: Occurrence> Machine<E> {
                 self.automations[place].parked.remove(&id);
                 self.take_up(id, how, &rules);
             }
-            State::Held(window) => {
-                self.automations[place].parked.remove(&id);
-                self.look_after(place, &window);
-            }
+            State::Held(window) => self.look_after(place, &window),
             _ => {}
         }
     }
@@ -76,9 +73,7 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn hook_is_gone(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
         if matches!(job.state, State::Parked(_) | State::Held(_)) {
-            let place = job.automation;
             self.withdraw(id);
-            self.automations[place].parked.remove(&id);
             self.die(id, Why::HookGone, None);
         }
     }
@@ -117,10 +112,15 @@ impl<E: Occurrence> Machine<E> {
         })
     }
 
-    /// How many jobs wait for their sessions to be there.
-    pub(crate) fn waiting_for_sessions(&self) -> usize {
-        let of_hooks = self.automations.iter().filter(|automation| HookId::names(&automation.id));
-        of_hooks.map(|automation| automation.parked.len()).sum()
+    /// How many jobs that have not come to rest are the work of hooks, and end with their sessions.
+    pub(crate) fn of_hooks(&self) -> usize {
+        self.of_hooks
+    }
+
+    pub(super) fn count_of_hook(&mut self, place: usize, more: isize) {
+        if self.automations.get(place).is_some_and(|automation| HookId::names(&automation.id)) {
+            self.of_hooks = self.of_hooks.saturating_add_signed(more);
+        }
     }
 
     /// Whether nobody has to wait for a job any more: it has come to rest, or its session has to be there first.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::job::{Attempt, Job, JobId, Parked, Settled, State, Why};
 use super::{Bounds, Machine, Occurrence};
-use crate::adopted::HookId;
 use crate::bursts::Bursts;
 use crate::control::LONGEST;
 use crate::record::Record;
@@ -70,9 +69,6 @@ impl<E: Occurrence> Machine<E> {
                     let mut held = Job::new(own, event, at, State::Held(window));
                     held.recorded = true;
                     self.add_job(job, held);
-                    if HookId::names(&automation) {
-                        self.automations[own].parked.insert(job);
-                    }
                 }
             }
             Record::Accepted { job, automation, event, ids, key, rate, at } => {
@@ -137,6 +133,7 @@ impl<E: Occurrence> Machine<E> {
                 let (own, session) = (job.automation, job.event.session().clone());
                 self.dead.retain(|dead| *dead != id);
                 self.live += 1;
+                self.count_of_hook(own, 1);
                 self.sessions.entry(session).or_default().insert(id);
                 self.automations[own].parked.insert(id);
             }

@@ -71,6 +71,7 @@ impl<E: Occurrence> Machine<E> {
 
     fn leave(&mut self, id: JobId, place: usize, session: &lineside_core::SessionId) {
         self.live = self.live.saturating_sub(1);
+        self.count_of_hook(place, -1);
         self.leave_session(id, session);
         if let Some(automation) = self.automations.get_mut(place) {
             automation.cancellable.remove(&id);
@@ -107,6 +108,7 @@ impl<E: Occurrence> Machine<E> {
         let (place, session) = (job.automation, job.event.session().clone());
         self.dead.retain(|dead| *dead != id);
         self.live += 1;
+        self.count_of_hook(place, 1);
         self.sessions.entry(session).or_default().insert(id);
         self.persist(Record::Revived { job: id, at });
         self.tell(id, News::Revived);

@@ -69,7 +69,9 @@ impl<E: Occurrence> Machine<E> {
         let cancelling = cancelling.take();
         let place = job.automation;
         self.running = self.running.saturating_sub(usize::from(self.takes_turn(place)));
-        if ended == Ended::Left && cancelling.is_none() {
+        // The work of a session that nobody wanted cancelled is left as well.
+        let is_left = ended == Ended::Left || ended == Ended::Cancelled && !self.takes_turn(place);
+        if is_left && cancelling.is_none() {
             return self.left(id);
         }
         let Some(job) = self.jobs.get_mut(&id) else { return };
