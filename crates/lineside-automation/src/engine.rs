@@ -231,6 +231,11 @@ impl Automations {
         self.engine.step(Input::AllRegistered);
     }
 
+    /// Runs at once for whatever is held: no further event will come.
+    pub fn release_all(&self) {
+        self.engine.step(Input::ReleaseAll);
+    }
+
     /// Waits until every job has come to rest, those of earlier lives among them. Not waited for is what a job has for
     /// a session that is not open: it is handed over when the session is opened, in this life or a later one. Neither is
     /// the work of hooks, for which the end of their sessions waits.

@@ -85,6 +85,8 @@ pub enum Input<E> {
     Gone(JobId),
     /// What a job had for somebody was handed over, or could not be.
     Delivered(JobId),
+    /// Whatever is held runs at once.
+    ReleaseAll,
     /// The next model call of a session waits for what is held.
     Release(SessionId),
     /// A session ends.
@@ -329,6 +331,7 @@ impl<E: Occurrence> Machine<E> {
             Input::TakeUp(job) => self.take_up_again(job),
             Input::Gone(job) => self.hook_is_gone(job),
             Input::Delivered(job) => self.delivered(job),
+            Input::ReleaseAll => self.release_all(),
             Input::Release(session) => self.release(&session),
             Input::SessionEnds(session) => self.session_ends(&session),
             Input::SessionCut(session) => self.session_cut(&session),

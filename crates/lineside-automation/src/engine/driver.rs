@@ -31,12 +31,18 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
             (std::mem::take(&mut core.outbox), snapshot, core.wake)
         };
         if batch.is_empty() {
-            let wake = wake.map(|at| engine.clock.instant(at));
+            let until = wake.map(|at| engine.clock.instant(at));
             tokio::select! {
                 () = end.cancelled() => return,
                 () = engine.work.notified() => {}
-                () = async { sleep_until(wake.unwrap_or_else(tokio::time::Instant::now)).await }, if wake.is_some() => {
-                    engine.core().wake = None;
+                () = async { sleep_until(until.unwrap_or_else(tokio::time::Instant::now)).await }, if until.is_some() => {
+                    {
+                        // Another step may have wanted another time meanwhile, and will not say so again.
+                        let mut core = engine.core();
+                        if core.wake == wake {
+                            core.wake = None;
+                        }
+                    }
                     engine.step(Input::Tick);
                 }
             }

@@ -166,6 +166,14 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
+    /// Ends all bursts of automations that are there.
+    pub(super) fn release_all(&mut self) {
+        let sessions: Vec<_> = self.sessions.keys().cloned().collect();
+        let mut held: Vec<JobId> = sessions.iter().flat_map(|session| self.held_of(session)).collect();
+        held.sort_unstable();
+        held.into_iter().for_each(|job| self.close_now(job));
+    }
+
     pub(super) fn held_of(&self, session: &lineside_core::SessionId) -> Vec<JobId> {
         let jobs = self.sessions.get(session).into_iter().flatten();
         let is_held = |id: &&JobId| self.jobs.get(id).is_some_and(|job| matches!(job.state, State::Held(_)));

@@ -138,6 +138,29 @@ async fn work_for_an_automation_that_does_not_come_goes_to_the_dead_letters() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_held_in_an_earlier_life_runs_at_once_when_no_further_event_will_come() {
+    let disk = Disk::default();
+    for life in 1..=2 {
+        let (bus, automations) = open(&disk);
+        bus.automate::<AfterToolBatch>("held")
+            .debounce(Debounce::quiet(Duration::from_secs(3600)).at_most(Duration::from_secs(7200)))
+            .run(async |_batch, _cx| Ok(Report::success("ok")))
+            .unwrap();
+        if life == 1 {
+            let session = bus.session("s1").open().await.unwrap();
+            drop(session.publish(changed("a")).await.unwrap());
+            automations.kept().await.unwrap();
+            continue;
+        }
+        let began = tokio::time::Instant::now();
+        automations.release_all();
+        automations.at_rest().await.unwrap();
+        assert!(began.elapsed() < Duration::from_secs(1));
+        assert_eq!(automations.jobs().show(JobId(1)).unwrap().standing.to_string(), "done");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_receipt_says_what_has_become_of_an_event() {
     let disk = Disk::default();
     let (bus, automations) = open(&disk);

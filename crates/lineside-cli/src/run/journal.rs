@@ -78,8 +78,10 @@ impl Kept {
         self.automations.all_registered();
     }
 
-    /// Waits until everything is done, that of earlier runs as well. What cannot be kept is told of elsewhere.
+    /// Waits until everything is done, that of earlier runs as well: no further event will come. What cannot be kept
+    /// is told of elsewhere.
     pub(super) async fn at_rest(&self) {
+        self.automations.release_all();
         self.automations.at_rest().await.ok();
     }
 
