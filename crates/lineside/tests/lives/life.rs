@@ -1,9 +1,10 @@
 //! One life of a process: a bus whose jobs are in the journal of a folder, with the Chord hooks of that folder.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use lineside::automation::jobs::Which;
 use lineside::automation::machine::Shown;
@@ -70,21 +71,25 @@ impl Ground {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let kept = lines.any(|line| line.unwrap().ends_with("everything is on record"));
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let kept = said.by_ref().lines().any(|line| line.unwrap().ends_with("everything is on record"));
         assert!(kept, "the other process has ended early");
-        Other(child)
+        Other { child, _said: said }
     }
 }
 
 /// Another process.
-pub(crate) struct Other(Child);
+pub(crate) struct Other {
+    child: Child,
+    /// Kept open, so that nothing but the kill ends it.
+    _said: BufReader<ChildStdout>,
+}
 
 impl Other {
     /// `SIGKILL`.
     pub(crate) fn kill(mut self) {
-        self.0.kill().unwrap();
-        assert!(!self.0.wait().unwrap().success());
+        self.child.kill().unwrap();
+        assert_eq!(self.child.wait().unwrap().signal(), Some(9));
     }
 }
 
