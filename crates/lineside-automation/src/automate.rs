@@ -18,7 +18,7 @@ use lineside_core::payload::Point;
 use lineside_core::{AnyEvent, Event, Failure, FailureKind, Layer, Part, PointInfo, Reach};
 
 use crate::control::{AtEnd, Batch, Control, ControlError, OnBusy, Rate, Retry};
-use crate::engine::{Automations, Canceller, Handler, OpenError, Run, Trigger};
+use crate::engine::{Automations, Canceller, Does, Handler, OpenError, Run, Trigger};
 use crate::machine::job::AutomationId;
 use crate::report::{Report, ResultRule};
 
@@ -273,7 +273,8 @@ impl<P: Point> Automating<P> {
         }
         let automations = Automations::of(&place.bus())?;
         let engine = &automations.engine;
-        let handler = Handler { name: Arc::clone(&hook.name), timeout: control.timeout, run };
+        let handler =
+            Handler { name: Arc::clone(&hook.name), timeout: control.timeout, does: Does::Run(run) };
         if !engine.register(&id, handler, rules) {
             return Err(WhyNotAutomate::Taken);
         }

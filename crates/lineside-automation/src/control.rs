@@ -286,6 +286,30 @@ pub struct Rules {
     pub at_end: AtEnd,
     /// Whether there are events that cancel its work.
     pub cancellable: bool,
+    /// Whose work it is.
+    pub work: Work,
+}
+
+/// Whose work the runs of an automation are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Work {
+    /// Its own: it goes on with everything that it had as soon as it is there, and paces its attempts.
+    #[default]
+    Own,
+    /// That of a session, done by a hook which has rules of its own. It goes on when the session is there and has the
+    /// hook, takes nobody's turn, paces its attempts itself, and rests when the session has no more time for it. An
+    /// event that comes twice counts twice, as it does for every hook.
+    Adopted {
+        /// How often it is started again at most after its process was killed or its session ended.
+        restarts: u32,
+    },
+}
+
+impl Rules {
+    /// Whether its runs are the work of a session.
+    pub(crate) fn is_adopted(&self) -> bool {
+        matches!(self.work, Work::Adopted { .. })
+    }
 }
 
 /// How events are held.
@@ -346,6 +370,7 @@ impl Control {
             result: self.result,
             at_end: self.at_end,
             cancellable: !cancelled_by.is_empty(),
+            work: Work::Own,
         })
     }
 

@@ -16,6 +16,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::adopted::{Register, Starting};
 use crate::control::Rules;
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Awaited, Bounds, Effect, Input, Machine, News};
@@ -25,6 +26,7 @@ use crate::record::{Entry, Record};
 use crate::report::Report;
 use crate::tasks::Tasks;
 
+mod adopting;
 mod compaction;
 mod driver;
 mod keeper;
@@ -48,7 +50,16 @@ pub(crate) struct Handler {
     /// The name for people.
     pub(crate) name: Arc<str>,
     pub(crate) timeout: Duration,
-    pub(crate) run: Run,
+    pub(crate) does: Does,
+}
+
+/// What an automation does for a job.
+#[derive(Clone)]
+pub(crate) enum Does {
+    /// It runs this.
+    Run(Run),
+    /// It starts a hook.
+    Start(Arc<Starting>),
 }
 
 /// How many effects may wait for their records; with more, events are refused.
@@ -78,6 +89,8 @@ pub(crate) struct Engine {
     done: watch::Sender<u64>,
     refused: AtomicU64,
     tasks: Tasks,
+    /// The hooks whose runs are jobs.
+    pub(crate) adopted: Register,
 }
 
 struct Core {
@@ -206,6 +219,7 @@ impl Automations {
             done: watch::Sender::new(0),
             refused: AtomicU64::new(0),
             tasks: Tasks::default(),
+            adopted: Register::default(),
         });
         // There is none yet: these are the first automations of the bus.
         let _is_first = bus.keep_with(Arc::new(KeptBy(Arc::clone(&engine))));
@@ -226,7 +240,8 @@ impl Automations {
     }
 
     /// Waits until every job has come to rest, those of earlier lives among them. Not waited for is what a job has for
-    /// a session that is not open: it is handed over when the session is opened, in this life or a later one.
+    /// a session that is not open: it is handed over when the session is opened, in this life or a later one. Neither is
+    /// the work of hooks, for which the end of their sessions waits.
     ///
     /// Work for automations that are not there rests until [`all_registered`](Self::all_registered). Cancel safe.
     ///
@@ -240,7 +255,7 @@ impl Automations {
                 if let Some(failed) = &core.failed {
                     return Err(failed.clone());
                 }
-                let waiting: usize = core.absent.values().map(Vec::len).sum();
+                let waiting = core.absent.values().map(Vec::len).sum::<usize>() + core.machine.of_hooks();
                 if core.machine.live() <= waiting && core.done >= core.wanted {
                     return Ok(());
                 }
@@ -284,22 +299,7 @@ impl Automations {
     /// # Errors
     /// Records are not kept any more; what was offered since then runs in no life.
     pub async fn kept(&self) -> Result<Durability, Unavailable> {
-        let wanted = self.engine.core().wanted;
-        let mut done = self.engine.done.subscribe();
-        loop {
-            {
-                let core = self.engine.core();
-                if let Some(failed) = &core.failed {
-                    return Err(failed.clone());
-                }
-                if core.done >= wanted {
-                    return Ok(core.kept);
-                }
-            }
-            if done.changed().await.is_err() {
-                return Err(Unavailable::because("the automations are gone"));
-            }
-        }
+        self.engine.kept().await
     }
 }
 
@@ -413,7 +413,7 @@ impl Engine {
         loop {
             {
                 let core = self.core();
-                awaited.retain(|job| !core.machine.is_settled(*job) && !core.unkept.contains(job));
+                awaited.retain(|job| !core.machine.is_over_for_now(*job) && !core.unkept.contains(job));
                 if awaited.is_empty() || core.failed.is_some() {
                     return;
                 }

@@ -19,9 +19,11 @@ pub mod moment;
 pub mod bursts;
 pub mod debouncer;
 pub mod keys;
+pub mod adopted;
 
 mod tasks;
 
+pub use adopted::{Adopted, Adoption, Adoptions, HookId};
 pub use automate::{Automate, AutomateError, Automating, Automation, WhyNotAutomate};
 pub use bursts::Bursts;
 pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Rate, Retry};

@@ -10,8 +10,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
-use lineside_core::{EventId, SessionId};
+use lineside_core::{EventId, FailureKind, SessionId};
 
 use crate::bursts::Bursts;
 use crate::control::{KeyTemplate, Rules};
@@ -29,6 +30,7 @@ mod rest;
 mod orphans;
 mod timers;
 mod session;
+mod adopted;
 mod explain;
 mod progress;
 mod recover;
@@ -50,6 +52,8 @@ pub trait Occurrence: Clone {
     fn id(&self) -> EventId;
     /// Its session.
     fn session(&self) -> &SessionId;
+    /// It has come to rest, and what it is needed for besides being shown is over.
+    fn let_go(&self) {}
     /// Adds its key to a text.
     fn render(&self, template: &KeyTemplate, key: &mut String);
     /// Several of them as one; `None` for none.
@@ -73,6 +77,14 @@ pub enum Input<E> {
     Tick,
     /// A run has ended.
     Ended(JobId, Fence, Ended),
+    /// An attempt of a run that paces them itself has failed, and there is another one after so long.
+    Failed(JobId, Fence, FailureKind, String, Duration),
+    /// A run that paces its attempts itself begins another one.
+    Again(JobId, Fence),
+    /// The session of a job is there, and has the hook that does its work.
+    TakeUp(JobId),
+    /// The session of a job is there, and the hook that was to do its work is gone.
+    Gone(JobId),
     /// What a job had for somebody was handed over, or could not be.
     Delivered(JobId),
     /// Whatever is held runs at once.
@@ -214,12 +226,16 @@ pub struct Machine<E> {
     jobs: HashMap<JobId, Box<Job<E>>>,
     /// How many jobs have not come to rest.
     live: usize,
+    /// How many of them are the work of hooks.
+    of_hooks: usize,
     /// The jobs of each session that have not come to rest.
     sessions: HashMap<SessionId, BTreeSet<JobId>>,
     rates: HashMap<(usize, Arc<str>), RateState>,
     keys: HashMap<Arc<str>, Key>,
     /// Jobs that have everything but a turn.
     ready: BTreeSet<(Reverse<i32>, JobId)>,
+    /// Jobs that have everything and need no turn.
+    due: BTreeSet<JobId>,
     running: usize,
     finished: VecDeque<JobId>,
     dead: VecDeque<JobId>,
@@ -278,10 +294,12 @@ impl<E: Occurrence> Machine<E> {
             automations: Vec::new(),
             jobs: HashMap::new(),
             live: 0,
+            of_hooks: 0,
             sessions: HashMap::new(),
             rates: HashMap::new(),
             keys: HashMap::new(),
             ready: BTreeSet::new(),
+            due: BTreeSet::new(),
             running: 0,
             finished: VecDeque::new(),
             dead: VecDeque::new(),
@@ -309,6 +327,12 @@ impl<E: Occurrence> Machine<E> {
             // Whoever ticks has used up the time that was said, perhaps in place of a later one.
             Input::Tick => self.timers.say_again(),
             Input::Ended(job, fence, ended) => self.ended(job, fence, ended),
+            Input::Failed(job, fence, kind, detail, pause) => {
+                self.attempt_failed(job, fence, kind, detail, pause);
+            }
+            Input::Again(job, fence) => self.again(job, fence),
+            Input::TakeUp(job) => self.take_up_again(job),
+            Input::Gone(job) => self.hook_is_gone(job),
             Input::Delivered(job) => self.delivered(job),
             Input::ReleaseAll => self.release_all(),
             Input::Release(session) => self.release(&session),
@@ -366,6 +390,7 @@ impl<E: Occurrence> Machine<E> {
     fn add_job(&mut self, id: JobId, job: Job<E>) {
         if !job.state.is_at_rest() {
             self.live += 1;
+            self.count_of_hook(job.automation, 1);
             self.sessions.entry(job.event.session().clone()).or_default().insert(id);
             if let Some(automation) = self.automations.get_mut(job.automation)
                 && automation.rules.as_ref().is_none_or(|rules| rules.cancellable)

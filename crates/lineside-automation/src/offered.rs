@@ -1,8 +1,10 @@
 //! The events of the machine: as they were published, or as a record has them until somebody needs more of them.
 
-use std::sync::{Arc, OnceLock};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jiff::Timestamp;
+use lineside_bus::Ticket;
 use lineside_core::envelope::{Agent, Cause, Envelope, Model, Source};
 use lineside_core::payload::DecodePayloadError;
 use lineside_core::{AnyEvent, EventId, SessionId, burst};
@@ -15,7 +17,23 @@ use crate::machine::Occurrence;
 
 /// An event that was offered to an automation.
 #[derive(Debug, Clone)]
-pub struct Offered(Form);
+pub struct Offered(Form, Option<Errand>);
+
+/// The right to run a hook for an event, which goes where the event goes until somebody uses it.
+#[derive(Clone, Default)]
+struct Errand(Arc<Mutex<Option<Ticket>>>);
+
+impl Errand {
+    fn slot(&self) -> MutexGuard<'_, Option<Ticket>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Errand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Errand")
+    }
+}
 
 #[derive(Debug, Clone)]
 enum Form {
@@ -48,6 +66,23 @@ pub enum ReadEventError {
 }
 
 impl Offered {
+    /// An event that a hook is to run for.
+    pub(crate) fn with(event: AnyEvent, ticket: Ticket) -> Self {
+        Self(Form::Live(event), Some(Errand(Arc::new(Mutex::new(Some(ticket))))))
+    }
+
+    /// The right to run the hook, if it is of this life and was not used yet.
+    pub(crate) fn ticket(&self) -> Option<Ticket> {
+        self.1.as_ref()?.slot().take()
+    }
+
+    /// Gives an event of an earlier life the right to run a hook of this one.
+    pub(crate) fn give(&self, ticket: Ticket) {
+        if let Some(errand) = &self.1 {
+            *errand.slot() = Some(ticket);
+        }
+    }
+
     /// The event.
     ///
     /// # Errors
@@ -75,7 +110,7 @@ impl Offered {
 
 impl From<AnyEvent> for Offered {
     fn from(event: AnyEvent) -> Self {
-        Self(Form::Live(event))
+        Self(Form::Live(event), None)
     }
 }
 
@@ -108,10 +143,18 @@ impl Occurrence for Offered {
         }
     }
 
-    /// Events that cannot be read are left out of what the others come to, unless there are no others.
+    /// Events that cannot be read are left out of what the others come to, unless there are no others. The last right
+    /// to run a hook counts.
     fn merge(events: &[Self]) -> Option<Self> {
         let readable: Vec<AnyEvent> = events.iter().filter_map(|event| event.event().ok()).collect();
-        burst::merge(&readable).map(Self::from).or_else(|| events.last().cloned())
+        let may_run = |event: &&Self| event.1.as_ref().is_some_and(|errand| errand.slot().is_some());
+        let last = events.iter().rev().find(may_run).or(events.last())?;
+        let merged = burst::merge(&readable).map(|event| Self(Form::Live(event), last.1.clone()));
+        merged.or_else(|| events.last().cloned())
+    }
+
+    fn let_go(&self) {
+        drop(self.ticket());
     }
 }
 
@@ -151,7 +194,10 @@ impl<'de> Deserialize<'de> for Offered {
         let Reading { event: json, depth } = Reading::deserialize(deserializer)?;
         let id = id(&json, "id").map_err(de::Error::custom)?;
         let session = text(&json, "session").map_err(de::Error::custom)?.into();
-        Ok(Self(Form::Kept(Arc::new(Kept { id, session, json, depth, live: OnceLock::new() }))))
+        Ok(Self(
+            Form::Kept(Arc::new(Kept { id, session, json, depth, live: OnceLock::new() })),
+            Some(Errand::default()),
+        ))
     }
 }
 

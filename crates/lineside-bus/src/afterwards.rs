@@ -63,6 +63,13 @@ impl Bus {
         }
     }
 
+    /// The one thing of this type that is kept with the bus, if somebody has asked for it before.
+    #[must_use]
+    pub fn kept_extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let all = self.shared.extensions.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.get(&TypeId::of::<T>())?).downcast().ok()
+    }
+
     /// What the wall clock says, to the millisecond.
     #[must_use]
     pub fn wall_clock(&self) -> Timestamp {

@@ -23,12 +23,25 @@ pub enum Release {
 }
 
 /// How a run that nobody waits for is waited for all the same.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Terms {
     /// By the next model call.
     pub(crate) join: Join,
     /// By the end of the session, at most so long.
     pub(crate) drain: Option<Duration>,
+    /// What cancels it, beside the end of the session.
+    pub(crate) cancel: Option<CancellationToken>,
+}
+
+/// What came before the end of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// The session has ended, and has no more time.
+    Deadline,
+    /// The session has ended, and the hook itself has no more time.
+    Patience,
+    /// It was cancelled.
+    Cancelled,
 }
 
 /// What a session runs without waiting for it.
@@ -47,15 +60,15 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Starts `work`; `cut` runs instead of its end when the session ends first. `done` is cancelled when it is over.
+    /// Starts `work`; `cut` runs instead of its end when something else comes first. `done` is cancelled when it is over.
     pub(crate) fn spawn(
         self: &Arc<Self>,
         terms: Terms,
         done: CancellationToken,
         work: impl Future<Output = ()> + Send + 'static,
-        cut: impl FnOnce() + Send + 'static,
+        cut: impl FnOnce(Cut) + Send + 'static,
     ) {
-        let Terms { join, drain } = terms;
+        let Terms { join, drain, cancel: own } = terms;
         let (cancel, ending) = (self.cancel.clone(), self.ending.clone());
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         if join == Join::BeforeNextModel {
@@ -73,15 +86,20 @@ impl Background {
                     None => std::future::pending().await,
                 }
             };
-            let ended = tokio::select! {
-                biased;
-                () = work => true,
-                () = cancel.cancelled() => false,
-                () = patience => false,
+            let cancelled = async {
+                match own {
+                    Some(own) => own.cancelled().await,
+                    None => std::future::pending().await,
+                }
             };
-            if !ended {
-                cut();
-            }
+            let why = tokio::select! {
+                biased;
+                () = work => return,
+                () = cancel.cancelled() => Cut::Deadline,
+                () = cancelled => Cut::Cancelled,
+                () = patience => Cut::Patience,
+            };
+            cut(why);
         });
     }
 
@@ -113,6 +131,11 @@ impl Background {
         }
     }
 
+    /// Whether the session has ended and has no more time.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
     /// One run has come to its own end.
     pub(crate) fn count_finished(&self) {
         self.finished.fetch_add(1, Ordering::Relaxed);
@@ -137,10 +160,11 @@ impl Background {
         if let Some(deadline) = deadline
             && tokio::time::timeout_at(deadline, self.ended(session, &holders)).await.is_err()
         {
-            self.cancel.cancel();
+            // First, so that nothing takes the place of what is cut short.
             for holder in &holders {
                 holder.cut(session);
             }
+            self.cancel.cancel();
         }
         self.ended(session, &holders).await;
         lock(&self.holders).clear();

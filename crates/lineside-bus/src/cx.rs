@@ -1,11 +1,13 @@
 //! What a hook knows beside the event: how long it has, and how to publish on behalf of the event that it handles.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use lineside_core::envelope::Cause;
 use lineside_core::payload::Point;
 use tokio::time::Instant;
 
+use crate::ledger::{Ledger, Luggage, unpack};
 use crate::publish::Publication;
 use crate::session::Session;
 
@@ -21,6 +23,8 @@ pub struct Cx {
     cause: Cause,
     deadline: Instant,
     chain: Option<ChainTime>,
+    ledger: Option<Arc<dyn Ledger>>,
+    luggage: Option<Luggage>,
 }
 
 /// Until when hooks whose answers count together may be started.
@@ -34,7 +38,7 @@ pub struct ChainTime {
 
 impl Cx {
     pub(crate) fn new(session: Session, cause: Cause, deadline: Instant) -> Self {
-        Self { session, cause, deadline, chain: None }
+        Self { session, cause, deadline, chain: None, ledger: None, luggage: None }
     }
 
     /// The session whose event is handled.
@@ -53,6 +57,23 @@ impl Cx {
     #[must_use]
     pub fn chain_time(&self) -> Option<ChainTime> {
         self.chain
+    }
+
+    /// Where the run is on record, if it is; one that makes several attempts tells of each.
+    #[must_use]
+    pub fn ledger(&self) -> Option<&Arc<dyn Ledger>> {
+        self.ledger.as_ref()
+    }
+
+    /// What the run was [given](crate::Ticket::with) when it was accepted, if it is of this type; only the first time.
+    #[must_use]
+    pub fn take<T: std::any::Any + Send>(&self) -> Option<T> {
+        unpack(self.luggage.as_ref()?)
+    }
+
+    pub(crate) fn on_record(mut self, ledger: Option<Arc<dyn Ledger>>, luggage: Option<Luggage>) -> Self {
+        (self.ledger, self.luggage) = (ledger, luggage);
+        self
     }
 
     pub(crate) fn within(mut self, chain: Option<ChainTime>) -> Self {

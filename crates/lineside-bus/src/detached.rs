@@ -13,10 +13,11 @@ use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said,
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::background::Terms;
+use crate::background::{Cut, Terms};
 use crate::cx::{ChainTime, Cx};
 use crate::guard::{Guarded, Time};
 use crate::interceptor::Interceptor;
+use crate::ledger::{Accepted, Ending, Ledger, Luggage};
 use crate::mailbox::{Order, Source, post};
 use crate::session::Session;
 use crate::signal::Signal;
@@ -32,17 +33,43 @@ pub(crate) struct Errand {
     pub(crate) cause: Cause,
     /// Until when hooks of its lane may be started, where its ensemble bounds that; set by the first of them.
     pub(crate) chain: Arc<OnceLock<ChainTime>>,
+    /// Where it is on record, and what cancels it, if it is.
+    pub(crate) on_record: Option<(Arc<dyn Ledger>, CancellationToken)>,
+    /// What it was given when it was accepted.
+    pub(crate) luggage: Option<Luggage>,
+    /// Whoever has it on record starts it when the one before it in its lane is over.
+    pub(crate) is_behind: bool,
 }
 
 impl Errand {
+    pub(crate) fn new(
+        session: &Session,
+        hook: &Arc<Hook>,
+        place: u16,
+        run: &Arc<dyn Interceptor>,
+        cause: Cause,
+    ) -> Self {
+        let (session, hook, run) = (session.clone(), Arc::clone(hook), Arc::clone(run));
+        let (chain, on_record, luggage) = (Arc::default(), None, None);
+        Self { session, hook, place, run, cause, chain, on_record, luggage, is_behind: false }
+    }
+
     /// Starts it. It begins when the one before it in its lane is over, and in any case after those that were started
     /// before it for the same event.
     pub(crate) fn start(self, event: AnyEvent, turn: Beginning) -> Started {
         let Beginning { after, behind } = turn;
         let (done, begun) = (CancellationToken::new(), CancellationToken::new());
         let background = Arc::clone(self.session.node().background());
+        if self.on_record.is_some() && background.is_cut() {
+            // The session came to its end while this was put on record.
+            Report { errand: self, event }.cut(Cut::Deadline);
+            done.cancel();
+            begun.cancel();
+            return Started { done, begun };
+        }
         let join = if self.hook.part == Part::Told { self.hook.join } else { Join::Background };
         let drain = self.hook.drain;
+        let cancel = self.on_record.as_ref().map(|(_, cancel)| cancel.clone());
         let cut = Report { errand: self.clone(), event: event.clone() };
         // What can start at once is called at once, so that hooks that queue for something do so in their order.
         let called = after.is_none().then(|| self.call(&event));
@@ -70,9 +97,19 @@ impl Errand {
             };
             Report { errand: self, event }.send(result, began.elapsed());
         };
-        let terms = Terms { join, drain };
-        background.spawn(terms, done, work, move || cut.cut_short());
+        let terms = Terms { join, drain, cancel };
+        background.spawn(terms, done, work, move |why| cut.cut(why));
         started
+    }
+
+    /// Tells that a hook that held events runs for what they came to, or why it does not.
+    pub(crate) fn released(&self, event: &AnyEvent, skipped: Option<SkipReason>) {
+        self.session.shared().signals.emit(|| Signal::Released {
+            event: event.envelope().id,
+            session: self.session.id().clone(),
+            hook: Arc::clone(&self.hook),
+            skipped,
+        });
     }
 
     fn call(&self, event: &AnyEvent) -> (Guarded, Instant) {
@@ -81,7 +118,9 @@ impl Errand {
         let time = Time { granted, bound: Bound::Hook, deadline: began + granted };
         let bound = self.hook.ensemble.as_ref().and_then(|ensemble| ensemble.time());
         let chain = bound.map(|whole| *self.chain.get_or_init(|| ChainTime { ends: began + whole, whole }));
+        let ledger = self.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
         let cx = Cx::new(self.session.clone(), self.cause, time.deadline).within(chain);
+        let cx = cx.on_record(ledger, self.luggage.clone());
         (Guarded::start(&*self.run, event, cx, time), began)
     }
 }
@@ -90,15 +129,15 @@ impl Errand {
 #[derive(Default)]
 pub(crate) struct Beginning {
     /// The end of the one before it in its lane.
-    after: Option<CancellationToken>,
+    pub(crate) after: Option<CancellationToken>,
     /// The beginning of the one that was started before it for the same event.
-    behind: Option<CancellationToken>,
+    pub(crate) behind: Option<CancellationToken>,
 }
 
 /// A hook that was started: what tells when it is over, and when it has begun.
 pub(crate) struct Started {
     done: CancellationToken,
-    begun: CancellationToken,
+    pub(crate) begun: CancellationToken,
 }
 
 /// The hooks of one event that nobody waits for: they begin in order, and those of a lane run one after another.
@@ -107,9 +146,32 @@ pub(crate) struct Lanes {
     /// The last hook of each dialect whose hooks run one after another.
     last: Vec<(&'static str, CancellationToken, Arc<OnceLock<ChainTime>>)>,
     begun: Option<CancellationToken>,
+    /// The time of the hooks of each dialect that somebody else has on record, who runs them one after another.
+    on_record: Vec<(&'static str, Arc<OnceLock<ChainTime>>)>,
 }
 
 impl Lanes {
+    /// Has a hook taken over by who has it on record.
+    ///
+    /// # Errors
+    /// The hook, when nobody does.
+    pub(crate) fn entrust(&mut self, mut errand: Errand, event: &AnyEvent) -> Result<Accepted, Errand> {
+        if errand.run.kept_as().is_none() {
+            return Err(errand);
+        }
+        if errand.hook.lane == Lane::Shared {
+            let dialect = errand.hook.dialect;
+            match self.on_record.iter().find(|(other, _)| *other == dialect) {
+                Some((_, chain)) => (errand.chain, errand.is_behind) = (Arc::clone(chain), true),
+                None => self.on_record.push((dialect, Arc::clone(&errand.chain))),
+            }
+        }
+        let (run, session) = (Arc::clone(&errand.run), errand.session.clone());
+        // Before it is taken over: from then on, somebody may wait for it.
+        session.node().background().holds(&run);
+        run.accept(event, Ticket::new(errand)).map_err(|ticket| ticket.errand)
+    }
+
     /// Starts a hook behind those that were started before it.
     pub(crate) fn start(&mut self, mut errand: Errand, event: AnyEvent) {
         let dialect = errand.hook.dialect;
@@ -139,7 +201,7 @@ impl Lanes {
 
 /// The right to run once for events that are held. Dropping it runs nothing.
 pub struct Ticket {
-    errand: Errand,
+    pub(crate) errand: Errand,
 }
 
 impl Ticket {
@@ -161,27 +223,21 @@ impl Ticket {
 
     /// Runs for this event now, without being waited for.
     pub fn start(self, event: AnyEvent) {
-        let Self { mut errand } = self;
-        errand.cause = Cause { event: event.envelope().id, ..errand.cause };
-        let signals = &errand.session.shared().signals;
-        signals.emit(|| Signal::Released {
-            event: event.envelope().id,
-            session: errand.session.id().clone(),
-            hook: Arc::clone(&errand.hook),
-            skipped: None,
-        });
+        let errand = self.into_errand(&event);
+        errand.released(&event, None);
         errand.start(event, Beginning::default());
     }
 
     /// Does not run for this event after all.
     pub fn skip(self, event: &AnyEvent, why: SkipReason) {
-        let Self { errand } = self;
-        errand.session.shared().signals.emit(|| Signal::Released {
-            event: event.envelope().id,
-            session: errand.session.id().clone(),
-            hook: Arc::clone(&errand.hook),
-            skipped: Some(why),
-        });
+        self.errand.released(event, Some(why));
+    }
+
+    /// What is to run, on behalf of this event.
+    pub(crate) fn into_errand(self, event: &AnyEvent) -> Errand {
+        let Self { mut errand } = self;
+        errand.cause = Cause { event: event.envelope().id, ..errand.cause };
+        errand
     }
 }
 
@@ -196,6 +252,11 @@ impl Report {
     fn send(self, result: Result<Said, Failure>, took: Duration) {
         let session = &self.errand.session;
         session.node().background().count_finished();
+        let ledger = self.errand.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
+        let ending = match &result {
+            Ok(_) => Ending::Answered,
+            Err(failure) => Ending::Failed(failure.clone()),
+        };
         match result {
             Ok(said) => {
                 let answer = Answer::from(said);
@@ -216,13 +277,30 @@ impl Report {
                 self.signal(failed(failure), earlier, took);
             }
         }
+        // Last, because whoever waits for it wants what it said.
+        if let Some(ledger) = ledger {
+            ledger.ended(ending);
+        }
     }
 
-    /// The session ended first.
-    fn cut_short(self) {
-        self.errand.session.node().background().count_cut_short();
-        let failure = Failure::new(FailureKind::Closed, "still running when the session closed");
-        self.signal(failed(failure), Vec::new(), Duration::ZERO);
+    /// Something else came before its end.
+    fn cut(self, why: Cut) {
+        let background = self.errand.session.node().background();
+        let ledger = self.errand.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
+        let ending = match (why, ledger.is_some()) {
+            (Cut::Cancelled, _) => Ending::Cancelled,
+            // It is not over: it runs again when the session does.
+            (Cut::Deadline, true) => Ending::Left,
+            (Cut::Deadline, false) | (Cut::Patience, _) => {
+                background.count_cut_short();
+                let failure = Failure::new(FailureKind::Closed, "still running when the session closed");
+                self.signal(failed(failure.clone()), Vec::new(), Duration::ZERO);
+                Ending::Failed(failure)
+            }
+        };
+        if let Some(ledger) = ledger {
+            ledger.ended(ending);
+        }
     }
 
     fn deliver(&self, answer: Answer) {
@@ -249,11 +327,11 @@ impl Report {
         }
     }
 
-    fn signal(self, outcome: Outcome, earlier: Vec<Failure>, took: Duration) {
+    fn signal(&self, outcome: Outcome, earlier: Vec<Failure>, took: Duration) {
         self.errand.session.shared().signals.emit(|| Signal::DetachedFinished {
             event: self.event.envelope().id,
             session: self.event.envelope().source.session.clone(),
-            hook: self.errand.hook,
+            hook: Arc::clone(&self.errand.hook),
             outcome,
             earlier,
             took,

@@ -16,6 +16,7 @@ use lineside_core::{AnyEvent, Event, Failure, FailureKind, Outcome, Said, Sessio
 use crate::background::Release;
 use crate::cx::Cx;
 use crate::detached::Ticket;
+use crate::ledger::Accepted;
 
 /// A future on the heap.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -26,6 +27,22 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub trait Interceptor: Send + Sync {
     /// Answers one event.
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>>;
+
+    /// The name under which it is known in another life of the process, when what it runs without being waited for is
+    /// kept until then; `None` when it is not.
+    fn kept_as(&self) -> Option<&str> {
+        None
+    }
+
+    /// Takes over a run that nobody waits for, if it is [kept](Self::kept_as): it uses the ticket when the run is on
+    /// record. By default it gives the ticket back.
+    ///
+    /// # Errors
+    /// The ticket, when it cannot be kept; then it runs as if nobody kept anything.
+    fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
+        let _ = event;
+        Err(ticket)
+    }
 
     /// Takes an event that it is told of, to run for it later or never, and says what has become of it. By default it
     /// gives the ticket back, which means that it runs at once.

@@ -22,6 +22,7 @@ pub mod drain;
 pub mod cx;
 pub mod afterwards;
 pub mod keeper;
+pub mod ledger;
 
 mod clock;
 mod tree;
@@ -47,6 +48,7 @@ pub use detached::Ticket;
 pub use drain::DrainReport;
 pub use interceptor::{Intercept, Interceptor};
 pub use keeper::{JobCounts, Keeper};
+pub use ledger::{Accepted, Begun, Ending, Ledger, OnRecord};
 pub use mailbox::{
     ContextMessage, ContextRecovered, Delivery, FullTexts, Keeping, Missing, Posted, WhyMissing,
 };

@@ -24,6 +24,7 @@ use crate::gathered::{Gathered, extend};
 use crate::group;
 use crate::guard::{Guarded, Time};
 use crate::interceptor::Interceptor;
+use crate::ledger::Accepted;
 use crate::session::Session;
 use crate::table::PointPlan;
 use crate::together::Together;
@@ -117,7 +118,9 @@ impl<'a> Turn<'a> {
         if hook.part == Part::Detached {
             self.chain.record(index, false, Duration::ZERO, Outcome::Detached);
             let errand = self.errand(index, hook, run);
-            self.lanes.start(errand, self.event.clone());
+            if let Err(errand) = self.lanes.entrust(errand, &self.event) {
+                self.lanes.start(errand, self.event.clone());
+            }
             return;
         }
         let result = Guarded::start(&**run, &self.event, self.cx(time), time).await;
@@ -145,26 +148,29 @@ impl<'a> Turn<'a> {
                 continue;
             }
             let errand = self.errand(index, hook, run);
-            let outcome = match run.hold(&self.event, Ticket::new(errand.clone())) {
-                Ok(outcome) => {
-                    self.session.node().background().holds(run);
-                    if let Outcome::Taken(Taken::Unavailable(_)) = &outcome {
-                        self.session.shared().count_failure();
+            let outcome = match self.lanes.entrust(errand, &self.event) {
+                Ok(Accepted::Holds) => Outcome::Skipped(SkipReason::Debounced),
+                Ok(Accepted::Runs) => Outcome::Detached,
+                Err(errand) => match run.hold(&self.event, Ticket::new(errand.clone())) {
+                    Ok(outcome) => {
+                        self.session.node().background().holds(run);
+                        if let Outcome::Taken(Taken::Unavailable(_)) = &outcome {
+                            self.session.shared().count_failure();
+                        }
+                        outcome
                     }
-                    outcome
-                }
-                Err(_ticket) => {
-                    self.lanes.start(errand, self.event.clone());
-                    Outcome::Detached
-                }
+                    Err(_ticket) => {
+                        self.lanes.start(errand, self.event.clone());
+                        Outcome::Detached
+                    }
+                },
             };
             self.chain.record(index, false, Duration::ZERO, outcome);
         }
     }
 
     fn errand(&self, place: u16, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) -> Errand {
-        let (session, hook, run) = (self.session.clone(), Arc::clone(hook), Arc::clone(run));
-        Errand { session, hook, place, run, cause: self.cause, chain: Arc::default() }
+        Errand::new(self.session, hook, place, run, self.cause)
     }
 
     /// Decides whether a hook may start now, by the event as it stands or as it is `shown` to it; what it is not is

@@ -13,6 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::places::{environment, unknown_dialect};
 use crate::style::Styles;
 
+use case_run::Keeping;
 use crew::{Crew, Job};
 use outcome::{CaseOutcome, Outcome, SuiteOutcome};
 use suite::Suite;
@@ -54,6 +55,11 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
 
+    /// Keep what hooks run in the background in a journal, as `lineside run --journal` does. Each case has one of its
+    /// own, which is gone when it ends; nothing that a case can see may be different.
+    #[arg(long)]
+    journal: bool,
+
     /// Print one JSON object: every suite and case with its status, failures and duration.
     #[arg(long)]
     json: bool,
@@ -90,7 +96,8 @@ pub(crate) async fn run(args: &TestArgs, styles: Styles) -> Result<ExitCode> {
     let environment = Arc::new(case_run::inherited(environment()));
     let printer = report::Printer::new(args.json, styles);
     let mut outcomes = Vec::new();
-    let mut crew = Crew::new(jobs, environment);
+    let keeping = if args.journal { Keeping::Journal } else { Keeping::Nothing };
+    let mut crew = Crew::new(jobs, keeping, environment);
     for suite in suites {
         let ended = tokio::select! {
             biased;

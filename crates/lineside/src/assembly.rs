@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_automation::Keys;
+use lineside_automation::{Automations, Keys};
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Installed};
 use lineside_core::hook::{Hook, Standby};
@@ -12,6 +12,7 @@ use lineside_core::{Diagnostic, SkipReason};
 use lineside_dialects::{DIALECTS, Dialect, Inert, Places};
 use lineside_exec::{Containment, HttpClient, Proxy, Runner};
 
+use crate::content::Contents;
 use crate::debug_log::DebugLog;
 use crate::foreign::Foreign;
 use crate::outside::Outside;
@@ -122,11 +123,16 @@ impl Assembly {
     /// each dialect. Events under way end with the hooks that they began with. Reads files, and starts the workers of
     /// formats whose hooks are functions.
     ///
+    /// If the bus has automations with a journal by now, what the hooks run without being waited for are jobs of theirs:
+    /// accepted on record, and taken up again in another life of the process, when its session is open and has the hook
+    /// from the same line of the same file, and nothing in that file has changed.
+    ///
     /// # Errors
     /// More hooks at one point than can be numbered.
     pub async fn load(&self, places: &Places) -> Result<Report, RegisterHookError> {
         let mut report = Report::default();
         let mut number = 0;
+        let adoptions = Automations::adoptions(&self.bus);
         for dialect in &self.dialects {
             let mut loaded = dialect.load(places);
             let mut outside = self.outside.clone();
@@ -146,6 +152,7 @@ impl Assembly {
             let log = loaded.log.map(|target| Arc::new(DebugLog::to(target)));
             let mut installed = Vec::new();
             let mut last = None;
+            let (mut contents, mut kept) = (Contents::default(), Vec::new());
             for found in loaded.hooks {
                 // A format may bind one hook to several events, each binding by itself.
                 let declared = (Arc::clone(&found.hook.name), found.hook.origin.clone());
@@ -153,7 +160,14 @@ impl Assembly {
                     number += 1;
                     last = Some(declared);
                 }
-                let run = Arc::new(Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone()));
+                let mut run = Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone());
+                if let Some(adoptions) = &adoptions
+                    && let Some(id) = contents.id_of(&found)
+                {
+                    run = run.kept(&found, adoptions, id);
+                }
+                kept.extend(run.adopted().cloned());
+                let run = Arc::new(run);
                 for point in found.points {
                     let state = match &found.hook.standby {
                         Standby::Ready if !found.can_fire => State::NeverFires,
@@ -167,6 +181,9 @@ impl Assembly {
                 }
             }
             self.bus.install(dialect.name(), installed)?;
+            if let Some(adoptions) = &adoptions {
+                adoptions.replaced(&self.bus, dialect.name(), &kept);
+            }
             replaced.end().await;
             report.diagnostics.extend(loaded.diagnostics);
             report.inert.extend(loaded.inert.into_iter().map(|inert| (dialect.name(), inert)));

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_automation::{Debouncer, Keys};
+use lineside_automation::debouncer::Last;
+use lineside_automation::{Adopted, Adoption, Adoptions, Debouncer, HookId, Keys};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
-use lineside_bus::{ChainTime, Cx, Release, Ticket};
+use lineside_bus::{Accepted, ChainTime, Cx, Release, Ticket};
 use lineside_core::flow::Retry;
 use lineside_core::{Answer, AnyEvent, Failure, Outcome, Said, SessionId, SkipReason};
 use lineside_dialects::{ForeignHook, Handler, Moment};
@@ -21,6 +22,8 @@ pub(crate) struct Foreign {
     key: Option<Arc<str>>,
     keys: Keys,
     debouncer: Option<Debouncer>,
+    /// Its runs are jobs, if there is somebody who keeps them.
+    adopted: Option<Adopted>,
 }
 
 /// The attempts of one hook.
@@ -34,27 +37,46 @@ struct Attempts {
 impl Foreign {
     pub(crate) fn new(hook: &ForeignHook, outside: Outside, keys: Keys, log: Option<Arc<DebugLog>>) -> Self {
         let handler = Arc::clone(&hook.handler);
-        let debouncer = hook.debounce.map(|pace| {
-            let (handler, log) = (Arc::clone(&hook.handler), log.clone());
-            Debouncer::new(
-                pace,
-                Box::new(move |event| {
-                    let why = handler.skips_burst(event)?;
-                    tell(&*handler, log.as_deref(), &Moment::Skipped { why });
-                    Some(why)
-                }),
-            )
-        });
+        let debouncer = hook.debounce.map(|pace| Debouncer::new(pace, last_look(hook, log.clone())));
         let attempts = Arc::new(Attempts { handler, outside, log, retry: hook.retry });
-        Self { attempts, key: hook.key.clone(), keys, debouncer }
+        Self { attempts, key: hook.key.clone(), keys, debouncer, adopted: None }
     }
+
+    /// Has its runs be jobs.
+    pub(crate) fn kept(mut self, hook: &ForeignHook, adoptions: &Adoptions, id: HookId) -> Self {
+        let adopted = adoptions.adopt(Adoption {
+            id,
+            debounce: hook.debounce,
+            retry: hook.retry,
+            join: hook.hook.join,
+            lane: hook.hook.lane,
+            last: last_look(hook, self.attempts.log.clone()),
+        });
+        self.adopted = Some(adopted);
+        self
+    }
+
+    /// Itself as somebody whose runs are jobs.
+    pub(crate) fn adopted(&self) -> Option<&Adopted> {
+        self.adopted.as_ref()
+    }
+}
+
+/// Says why a hook does not run for what a burst came to.
+fn last_look(hook: &ForeignHook, log: Option<Arc<DebugLog>>) -> Last {
+    let handler = Arc::clone(&hook.handler);
+    Box::new(move |event| {
+        let why = handler.skips_burst(event)?;
+        tell(&*handler, log.as_deref(), &Moment::Skipped { why });
+        Some(why)
+    })
 }
 
 impl Interceptor for Foreign {
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
         let attempts = Arc::clone(&self.attempts);
         // The place in the queue is taken now, so that hooks go in the order in which they became due.
-        let queued = self.key.as_ref().map(|key| self.keys.queue(key));
+        let queued = self.key.as_ref().map(|key| cx.take().unwrap_or_else(|| self.keys.queue(key)));
         Box::pin(async move {
             let _held = match queued {
                 Some(queued) => Some(queued.await),
@@ -62,6 +84,25 @@ impl Interceptor for Foreign {
             };
             attempts.run(&event, &cx).await.map(Said::from)
         })
+    }
+
+    fn kept_as(&self) -> Option<&str> {
+        self.adopted.as_ref().map(Adopted::name)
+    }
+
+    fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
+        let Some(adopted) = &self.adopted else { return Err(ticket) };
+        // Its place in the queue is that of the moment at which it became due, not of the one at which that is on record.
+        let is_due = self.debouncer.is_none() && !ticket.is_behind();
+        let ticket = match self.key.as_ref().filter(|_| is_due) {
+            Some(key) => ticket.with(self.keys.queue(key)),
+            None => ticket,
+        };
+        let accepted = adopted.accept(event, ticket)?;
+        if accepted == Accepted::Holds {
+            self.attempts.tell(&Moment::Skipped { why: SkipReason::Debounced });
+        }
+        Ok(accepted)
     }
 
     fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
@@ -79,6 +120,22 @@ impl Interceptor for Foreign {
         if let Some(debouncer) = &self.debouncer {
             debouncer.release(session, which);
         }
+        if let Some(adopted) = &self.adopted {
+            adopted.release(session, which);
+        }
+    }
+
+    fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
+        match &self.adopted {
+            Some(adopted) => adopted.settled(session, which),
+            None => Box::pin(std::future::ready(())),
+        }
+    }
+
+    fn cut(&self, session: &SessionId) {
+        if let Some(adopted) = &self.adopted {
+            adopted.cut(session);
+        }
     }
 
     fn skipped(&self, _event: &AnyEvent, why: SkipReason) {
@@ -89,7 +146,8 @@ impl Interceptor for Foreign {
 impl Attempts {
     /// Attempts until one does not fail or there is none left.
     async fn run(&self, event: &AnyEvent, cx: &Cx) -> Result<Answer, Failure> {
-        let mut earlier: Vec<Failure> = Vec::new();
+        let ledger = cx.ledger();
+        let mut earlier: Vec<Failure> = ledger.map(|ledger| ledger.earlier()).unwrap_or_default();
         loop {
             let over = cx.chain_time().filter(|chain| Instant::now() >= chain.ends);
             let (result, may_again) = match over {
@@ -101,8 +159,14 @@ impl Attempts {
                 Err(failure) => {
                     let made = u32::try_from(earlier.len()).unwrap_or(u32::MAX).saturating_add(1);
                     if may_again && self.retry.tries_again(made, failure.kind) {
+                        if let Some(ledger) = ledger {
+                            ledger.failed(&failure, self.retry.delay);
+                        }
                         earlier.push(failure);
                         sleep(self.retry.delay).await;
+                        if let Some(ledger) = ledger {
+                            ledger.again().await;
+                        }
                         continue;
                     }
                     let taken_as = self.handler.refuse(event, &failure).map(Box::new);

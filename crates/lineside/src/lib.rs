@@ -40,6 +40,7 @@ pub mod prelude;
 pub mod text_files;
 
 mod foreign;
+mod content;
 mod outside;
 mod workers;
 mod debug_log;

@@ -20,6 +20,8 @@ pub struct KeyTemplate {
 enum Part {
     Text(Box<str>),
     Envelope(Field),
+    /// The event itself.
+    Event,
     /// A field of the payload, and what is below it.
     Payload(Vec<Box<str>>),
 }
@@ -112,6 +114,19 @@ impl KeyTemplate {
         Ok(Self { text: text.into(), parts })
     }
 
+    /// What concerns the same agent of the same session.
+    pub(crate) fn of_agent() -> Self {
+        let parts =
+            vec![Part::Envelope(Field::Session), Part::Text("/".into()), Part::Envelope(Field::Agent)];
+        Self { text: "{session}/{agent}".into(), parts }
+    }
+
+    /// A key for what is done one after another for each event; others of the same name do it in the same line.
+    pub(crate) fn of_event(name: &str) -> Self {
+        let name: Box<str> = format!("{name}:").into();
+        Self { text: name.clone(), parts: vec![Part::Text(name), Part::Event] }
+    }
+
     /// The text that it was read from.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -124,6 +139,9 @@ impl KeyTemplate {
             match part {
                 Part::Text(text) => key.push_str(text),
                 Part::Envelope(field) => envelope(*field, event, key),
+                Part::Event => {
+                    write!(key, "{}", event.envelope().id).ok();
+                }
                 Part::Payload(path) => payload(path, event, key),
             }
         }

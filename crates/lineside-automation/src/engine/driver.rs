@@ -11,19 +11,20 @@ use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
 use super::compaction::compact;
-use super::{Engine, Handler};
+use super::{Does, Engine, Handler};
+use crate::adopted::HookId;
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Effect, Ended, Input, News, Occurrence, Run, Told};
 use crate::offered::Offered;
 use crate::record::Entry;
 use crate::report::Handover;
 
-/// Drives until the bus is gone, or records are not kept any more.
+/// Drives until the bus is gone, or everything is left to the next life.
 pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
     loop {
         let (batch, snapshot, wake) = {
             let mut core = engine.core();
-            if core.failed.is_some() {
+            if core.is_left {
                 return;
             }
             let snapshot = core.snapshot_if_due(engine.journal.is_some());
@@ -48,10 +49,21 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
             continue;
         }
         let wanted = batch.len() as u64;
-        if let Err(unavailable) = keep(&engine, &batch).await {
-            return fail(&engine, unavailable);
+        if engine.core().failed.is_none()
+            && let Err(unavailable) = keep(&engine, &batch).await
+        {
+            fail(&engine, unavailable);
         }
-        if let (Some(snapshot), Some(journal)) = (snapshot, &engine.journal) {
+        let goes_on = {
+            let core = engine.core();
+            if core.is_left {
+                return;
+            }
+            core.failed.is_none()
+        };
+        // What hooks were to run goes on as it would without a journal: others may wait for it.
+        let batch = batch.into_iter().filter(|effect| goes_on || is_of_hook(effect));
+        if let (true, Some(snapshot), Some(journal)) = (goes_on, snapshot, &engine.journal) {
             let up_to = engine.core().last;
             engine.tasks.spawn(compact(Arc::clone(&engine), Arc::clone(journal), snapshot, up_to));
         }
@@ -60,6 +72,16 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
         }
         engine.core().done += wanted;
         engine.done.send_modify(|done| *done += 1);
+    }
+}
+
+/// Whether this is to be done although nothing is kept any more.
+fn is_of_hook(effect: &Effect<Offered>) -> bool {
+    match effect {
+        Effect::Start(run) => HookId::names(&run.automation),
+        Effect::Told(told) => HookId::names(&told.automation),
+        Effect::Cancel(..) => true,
+        Effect::Persist(_) | Effect::Deliver(..) | Effect::WakeAt(_) => false,
     }
 }
 
@@ -113,11 +135,16 @@ impl Engine {
     }
 
     fn start(self: &Arc<Self>, run: Run<Offered>) {
-        let Run { job, automation, fence, event, .. } = run;
-        let handler = self.core().handlers.get(&automation).cloned();
+        let handler = self.core().handlers.get(&run.automation).cloned();
+        if let (Some(Handler { does: Does::Start(starting), .. }), Some(bus)) = (&handler, self.bus.upgrade())
+        {
+            return crate::adopted::start(self, &bus, starting, run);
+        }
+        let Run { job, fence, event, .. } = run;
+        let handler = handler.map(|handler| (handler.timeout, handler.does));
         let call = match (handler, event.event(), self.bus.upgrade()) {
-            (Some(handler), Ok(event), Some(bus)) => (handler, event, bus),
-            (None, ..) | (.., None) => {
+            (Some((timeout, Does::Run(run))), Ok(event), Some(bus)) => (timeout, run, event, bus),
+            (None | Some((_, Does::Start(_))), ..) | (.., None) => {
                 return self.failed(job, fence, FailureKind::Closed, "its automation is gone".into());
             }
             (_, Err(error), _) => {
@@ -130,8 +157,7 @@ impl Engine {
         self.core().runs.insert((job, fence), cancel.clone());
         let engine = Arc::clone(self);
         self.tasks.spawn(async move {
-            let (handler, event, bus) = call;
-            let Handler { timeout, run, .. } = handler;
+            let (timeout, run, event, bus) = call;
             let session = session_of(&bus, &event);
             let call = session.call(&event, timeout, |cx| run(event.clone(), cx));
             let ended = match cancel.run_until_cancelled(call).await {

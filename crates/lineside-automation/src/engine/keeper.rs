@@ -28,6 +28,10 @@ pub(super) struct KeptBy(pub(super) Arc<Engine>);
 impl Keeper for KeptBy {
     fn opened(&self, session: &SessionId) -> Option<Arc<dyn Interceptor>> {
         let Self(engine) = self;
+        let open = engine.bus.upgrade().and_then(|bus| bus.find(session.as_str()));
+        if let Some(open) = open {
+            engine.opened(&open);
+        }
         let (waiting, has_work) = {
             let mut core = engine.core();
             (core.absent.remove(session), core.machine.has_work(session))

@@ -66,7 +66,7 @@ impl Interceptor for Canceller {
 }
 
 impl Engine {
-    pub(super) fn release(&self, session: &SessionId, which: Release) {
+    pub(crate) fn release(&self, session: &SessionId, which: Release) {
         self.step(match which {
             Release::Joining => Input::Release(session.clone()),
             Release::All => Input::SessionEnds(session.clone()),

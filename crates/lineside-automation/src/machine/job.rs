@@ -62,6 +62,8 @@ pub enum Why {
         /// What a person needs to know of that.
         detail: String,
     },
+    /// The hook that was to do the work is not there any more, or is not what it was.
+    HookGone,
     /// It was started as often as it may, and the last run never ended: its process was killed.
     Lost {
         /// How many attempts there were.
@@ -86,6 +88,7 @@ impl fmt::Display for Why {
             Self::Failed { attempts, kind, detail } => {
                 write!(f, "it failed {attempts} times, at last ({kind}): {detail}")
             }
+            Self::HookGone => f.write_str("its hook is gone, or is not what it was"),
             Self::Lost { attempts } => {
                 write!(f, "it was started {attempts} times, and its process did not live to end it")
             }

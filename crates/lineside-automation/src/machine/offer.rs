@@ -21,7 +21,7 @@ impl<E: Occurrence> Machine<E> {
                 if let Some(why) = self.shut_out(place, &rules, &event) {
                     return self.refuse(id, &event, why);
                 }
-                if self.automations[place].seen.ids.contains(&event.id()) {
+                if !rules.is_adopted() && self.automations[place].seen.ids.contains(&event.id()) {
                     return self.refuse(id, &event, Why::Duplicate);
                 }
                 let job = self.new_job(place, event, State::Waiting(Stage::Rate));
@@ -142,7 +142,7 @@ impl<E: Occurrence> Machine<E> {
         let mut ids = Vec::with_capacity(held.len());
         let mut own = std::collections::HashSet::new();
         for (_, event) in held {
-            if !seen.contains(&event.id()) && own.insert(event.id()) {
+            if rules.is_adopted() || !seen.contains(&event.id()) && own.insert(event.id()) {
                 ids.push(event.id());
                 events.push(event);
             }

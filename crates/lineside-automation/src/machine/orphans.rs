@@ -2,6 +2,7 @@
 
 use super::job::{JobId, Parked, Settled, State, Why};
 use super::{Machine, Occurrence};
+use crate::adopted::HookId;
 
 impl<E: Occurrence> Machine<E> {
     /// What rests for an automation that is not there comes to its end: what was held or accepted goes to the dead
@@ -10,7 +11,9 @@ impl<E: Occurrence> Machine<E> {
         let is_orphan = |id: &JobId| {
             let Some(job) = self.jobs.get(id) else { return false };
             let automation = &self.automations[job.automation];
+            // The work of a hook waits for its session, which says whether the hook is gone.
             !automation.active
+                && !HookId::names(&automation.id)
                 && match &job.state {
                     State::Held(_) | State::Parked(_) => true,
                     State::Delivering(_) => automation.parked.contains(id),

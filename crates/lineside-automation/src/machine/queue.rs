@@ -146,17 +146,14 @@ impl<E: Occurrence> Machine<E> {
     /// Puts a job in line for its key; without one it has everything but a turn.
     pub(super) fn queue_for_key(&mut self, id: JobId, rules: &Rules) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        let priority = Reverse(rules.priority);
         match job.key.clone() {
             Some(key) => {
                 job.state = State::Waiting(Stage::Key);
-                self.keys.entry(Arc::clone(&key)).or_default().waiting.insert((priority, id));
+                let entry = (Reverse(rules.priority), id);
+                self.keys.entry(Arc::clone(&key)).or_default().waiting.insert(entry);
                 self.hand_on(&key);
             }
-            None => {
-                job.state = State::Waiting(Stage::Turn);
-                self.ready.insert((priority, id));
-            }
+            None => self.queue_for_turn(id, rules),
         }
     }
 
@@ -176,7 +173,12 @@ impl<E: Occurrence> Machine<E> {
             state.holders.push((next.1, limit));
             job.has_key = true;
             job.state = State::Waiting(Stage::Turn);
-            self.ready.insert(next);
+            let place = job.automation;
+            if self.takes_turn(place) {
+                self.ready.insert(next);
+            } else {
+                self.due.insert(next.1);
+            }
         }
         if self.keys.get(key).is_some_and(Key::is_idle) {
             self.keys.remove(key);
@@ -248,6 +250,7 @@ impl<E: Occurrence> Machine<E> {
             }
             State::Waiting(Stage::Turn) => {
                 self.ready.remove(&entry);
+                self.due.remove(&id);
             }
             State::Running(..) | State::Delayed(_) | State::Delivering(_) | State::Rests(..) => {}
         }

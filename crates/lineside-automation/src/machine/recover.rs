@@ -133,6 +133,7 @@ impl<E: Occurrence> Machine<E> {
                 let (own, session) = (job.automation, job.event.session().clone());
                 self.dead.retain(|dead| *dead != id);
                 self.live += 1;
+                self.count_of_hook(own, 1);
                 self.sessions.entry(session).or_default().insert(id);
                 self.automations[own].parked.insert(id);
             }

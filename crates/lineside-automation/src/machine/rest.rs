@@ -56,6 +56,7 @@ impl<E: Occurrence> Machine<E> {
             Settled::Cancelled(why) => News::Cancelled(why.clone()),
         };
         let is_dead = matches!(settled, Settled::Dead(_));
+        job.event.let_go();
         job.state = State::Rests(Box::new(settled), now);
         let (place, session) = (job.automation, job.event.session().clone());
         self.leave(id, place, &session);
@@ -70,6 +71,7 @@ impl<E: Occurrence> Machine<E> {
 
     fn leave(&mut self, id: JobId, place: usize, session: &lineside_core::SessionId) {
         self.live = self.live.saturating_sub(1);
+        self.count_of_hook(place, -1);
         self.leave_session(id, session);
         if let Some(automation) = self.automations.get_mut(place) {
             automation.cancellable.remove(&id);
@@ -106,6 +108,7 @@ impl<E: Occurrence> Machine<E> {
         let (place, session) = (job.automation, job.event.session().clone());
         self.dead.retain(|dead| *dead != id);
         self.live += 1;
+        self.count_of_hook(place, 1);
         self.sessions.entry(session).or_default().insert(id);
         self.persist(Record::Revived { job: id, at });
         self.tell(id, News::Revived);
@@ -187,6 +190,9 @@ impl<E: Occurrence> Machine<E> {
             (_, None) => {}
         }
         let windows = automation.held.as_ref().map(|held| held.keys(|_| true)).unwrap_or_default();
+        if rules.is_adopted() {
+            return;
+        }
         let parked = std::mem::take(&mut automation.parked);
         // What was under way has its key again before what waited for it asks.
         let waited = |id: &JobId| {
@@ -217,7 +223,7 @@ impl<E: Occurrence> Machine<E> {
     }
 
     /// Goes on with a job that has rested.
-    fn take_up(&mut self, id: JobId, how: Parked, rules: &Arc<Rules>) {
+    pub(super) fn take_up(&mut self, id: JobId, how: Parked, rules: &Arc<Rules>) {
         let Some(job) = self.jobs.get(&id) else { return };
         let (place, made, started) = (job.automation, job.made(), !job.attempts.is_empty());
         let now = self.now;
@@ -231,7 +237,7 @@ impl<E: Occurrence> Machine<E> {
                 }
                 return self.line_up(id, rules);
             }
-            Parked::Interrupted if made >= rules.retry.attempts => {
+            Parked::Interrupted if self.is_lost(id, rules) => {
                 return self.die(id, Why::Lost { attempts: made }, Some(rules));
             }
             Parked::Interrupted => {

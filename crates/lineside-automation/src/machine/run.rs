@@ -21,11 +21,16 @@ pub enum Ended {
     With(Outcome),
     /// It was cancelled.
     Cancelled,
+    /// Its session had no more time for it. Only the work of a session ends so.
+    Left,
 }
 
 impl<E: Occurrence> Machine<E> {
     /// Starts who has everything but a turn, as long as there are turns.
     pub(super) fn start_ready(&mut self) {
+        while let Some(id) = self.due.pop_first() {
+            self.start(id);
+        }
         while self.running < self.bounds.running {
             let Some((_, id)) = self.ready.pop_first() else { return };
             self.start(id);
@@ -38,11 +43,12 @@ impl<E: Occurrence> Machine<E> {
         let fence = Fence(self.last_fence + 1);
         let Some(job) = self.jobs.get_mut(&id) else { return };
         self.last_fence = fence.0;
-        self.running += 1;
         job.attempts.push(Attempt::begun(fence, now));
         job.state = State::Running(fence, None);
         let attempt = job.made();
         let (place, event) = (job.automation, job.event.clone());
+        self.running += usize::from(self.takes_turn(place));
+        let Some(job) = self.jobs.get_mut(&id) else { return };
         let rate = job.rate.clone().filter(|_| std::mem::take(&mut job.admitted));
         self.persist(Record::Started { job: id, fence, at: now });
         self.tell(id, News::Started(attempt));
@@ -61,16 +67,25 @@ impl<E: Occurrence> Machine<E> {
             return self.stale(id);
         }
         let cancelling = cancelling.take();
-        self.running = self.running.saturating_sub(1);
+        let place = job.automation;
+        self.running = self.running.saturating_sub(usize::from(self.takes_turn(place)));
+        // The work of a session that nobody wanted cancelled is left as well.
+        let is_left = ended == Ended::Left || ended == Ended::Cancelled && !self.takes_turn(place);
+        if is_left && cancelling.is_none() {
+            return self.left(id);
+        }
+        let Some(job) = self.jobs.get_mut(&id) else { return };
         let end = match &ended {
             Ended::With(Ok(report)) => AttemptEnd::Succeeded(report.summary.clone()),
             Ended::With(Err((kind, detail))) => AttemptEnd::Failed(*kind, detail.clone()),
-            Ended::Cancelled => AttemptEnd::Cancelled,
+            Ended::Cancelled | Ended::Left => AttemptEnd::Cancelled,
         };
-        if let Some(attempt) = job.attempts.last_mut() {
+        // A run that paces its attempts itself may be cancelled between two of them.
+        if let Some(attempt) = job.attempts.last_mut().filter(|attempt| attempt.ended.is_none()) {
             attempt.ended = Some((now, end.clone()));
         }
-        let (place, made) = (job.automation, job.made());
+        let fence = job.attempts.last().map_or(fence, |attempt| attempt.fence);
+        let made = job.made();
         let rules = self.automations.get(place).and_then(|automation| automation.rules.clone());
         match (ended, cancelling) {
             (Ended::With(Ok(report)), _) => {
@@ -86,7 +101,7 @@ impl<E: Occurrence> Machine<E> {
             }
             (Ended::With(Err((kind, detail))), None) => self.failed(id, rules.as_deref(), kind, detail, made),
             // Nobody wanted that; it is tried again like anything that was cut short.
-            (Ended::Cancelled, None) => {
+            (Ended::Cancelled | Ended::Left, None) => {
                 self.failed(id, rules.as_deref(), FailureKind::Closed, "it was cut short".to_owned(), made);
             }
         }
@@ -96,6 +111,7 @@ impl<E: Occurrence> Machine<E> {
         let Some(attempt) = self.jobs.get(&id).and_then(|job| job.attempts.last()) else { return };
         let (now, fence, end) = (self.now, attempt.fence, attempt.ended.clone());
         let Some((_, end)) = end else { return };
+        let rules = rules.filter(|rules| !rules.is_adopted());
         let pause =
             rules.as_ref().and_then(|rules| rules.retry.pause(made, kind, id.0 << 10 | u64::from(made)));
         let again = pause.map(|pause| now + pause);
@@ -139,7 +155,7 @@ impl<E: Occurrence> Machine<E> {
         job.state = State::Waiting(Stage::Turn);
         let place = job.automation;
         if let Some(rules) = self.rules(place) {
-            self.ready.insert((std::cmp::Reverse(rules.priority), id));
+            self.queue_for_turn(id, &rules);
         }
     }
 
@@ -153,7 +169,7 @@ impl<E: Occurrence> Machine<E> {
     }
 
     /// Something was said of a run that is over: another one has taken its place since.
-    fn stale(&mut self, id: JobId) {
+    pub(super) fn stale(&mut self, id: JobId) {
         if self.jobs.contains_key(&id) {
             return self.tell(id, News::Stale);
         }

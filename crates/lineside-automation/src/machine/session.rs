@@ -51,7 +51,7 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn session_ends(&mut self, session: &SessionId) {
         let Some(jobs) = self.sessions.get(session) else { return };
         for id in jobs.clone() {
-            let Some(deadline) = self.drain_of(id) else { continue };
+            let Some(deadline) = self.drain_of(id).filter(|_| !self.is_adopted(id)) else { continue };
             if let Some(job) = self.jobs.get_mut(&id) {
                 job.drain_by = job.drain_by.min(self.now + deadline);
                 self.timers.set(job.drain_by, Timer::Overdue(id));
@@ -67,10 +67,17 @@ impl<E: Occurrence> Machine<E> {
     /// A session that has ended gives its jobs no more time.
     pub(super) fn session_cut(&mut self, session: &SessionId) {
         for id in self.awaited(session, Awaited::Draining) {
-            if self.jobs.get(&id).is_some_and(|job| job.drain_by < Moment::NEVER) {
+            if self.is_adopted(id) {
+                self.leave_for_later(id);
+            } else if self.jobs.get(&id).is_some_and(|job| job.drain_by < Moment::NEVER) {
                 self.cancel(id, Why::SessionEnded);
             }
         }
+    }
+
+    fn is_adopted(&self, job: JobId) -> bool {
+        let automation = self.jobs.get(&job).and_then(|job| self.automations.get(job.automation));
+        automation.and_then(|own| own.rules.as_deref()).is_some_and(crate::control::Rules::is_adopted)
     }
 
     /// How long a job has when its session ends; `None` if it goes on.
@@ -92,6 +99,6 @@ impl<E: Occurrence> Machine<E> {
                 self.rules(job.automation).is_some_and(|rules| rules.join == Join::BeforeNextModel)
             }),
         };
-        jobs.filter(is_awaited).copied().collect()
+        jobs.filter(|id| !self.waits_for_session(**id)).filter(is_awaited).copied().collect()
     }
 }

@@ -23,6 +23,11 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
+    /// What a killed life has left.
+    pub(crate) fn of(entries: Vec<(Sequence, Entry)>) -> Self {
+        Self { entries: Arc::new(Mutex::new(entries)), ..Self::default() }
+    }
+
     pub(crate) fn entries(&self) -> Vec<(Sequence, Entry)> {
         self.entries.lock().unwrap().clone()
     }

@@ -6,3 +6,4 @@ mod reference;
 mod play;
 mod laws;
 mod restart;
+mod adopted;

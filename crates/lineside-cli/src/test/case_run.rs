@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow};
 use futures_util::future::join_all;
+use lineside::automation::machine::Bounds;
 use lineside::bus::Signals;
 use lineside::core::Receipt;
 use lineside::dialects::{Dialect, Places};
+use lineside::durable::Durable;
 use lineside::{Assembly, Bus};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -25,6 +27,18 @@ use crate::event_line::EventLine;
 use crate::sessions::{Sessions, publication};
 use crate::vocabulary::Vocabulary;
 
+/// What is kept of the background hooks of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keeping {
+    /// Nothing.
+    Nothing,
+    /// Their runs are jobs in a journal.
+    Journal,
+}
+
+/// The folder of the journal of a case, beside its home and its project.
+const JOURNAL: &str = "journal";
+
 /// How long background hooks may still run after the last step.
 const DRAIN: Duration = Duration::from_millis(500);
 
@@ -39,11 +53,12 @@ pub(super) fn inherited(mut environment: BTreeMap<String, String>) -> BTreeMap<S
 pub(super) async fn run(
     case: &Case,
     dialect: &'static dyn Dialect,
+    keeping: Keeping,
     environment: &BTreeMap<String, String>,
     dismissed: watch::Receiver<bool>,
 ) -> CaseOutcome {
     let started = Instant::now();
-    let status = match in_directory(case, dialect, environment, dismissed).await {
+    let status = match in_directory(case, dialect, keeping, environment, dismissed).await {
         Ok(status) => status,
         Err(error) => Status::Failed(vec![Fault { step: None, mismatch: Mismatch::error(&error) }]),
     };
@@ -54,6 +69,7 @@ pub(super) async fn run(
 async fn in_directory(
     case: &Case,
     dialect: &'static dyn Dialect,
+    keeping: Keeping,
     environment: &BTreeMap<String, String>,
     mut dismissed: watch::Receiver<bool>,
 ) -> Result<Status> {
@@ -66,7 +82,7 @@ async fn in_directory(
         ));
     }
     directory.lay_out(&script.files)?;
-    let mut play = Play::new(&script, dialect, directory.path(), environment)?;
+    let mut play = Play::new(&script, dialect, keeping, directory.path(), environment)?;
     let faults = tokio::select! {
         faults = play.steps(&script, directory.path()) => faults,
         _ = dismissed.wait_for(|dismissed| *dismissed) => {
@@ -94,6 +110,7 @@ impl Play {
     fn new(
         script: &Script,
         dialect: &'static dyn Dialect,
+        keeping: Keeping,
         directory: &Path,
         environment: &BTreeMap<String, String>,
     ) -> Result<Self> {
@@ -103,7 +120,12 @@ impl Play {
         environment.insert("HOME".to_owned(), text(HOME));
         environment.insert("XDG_CONFIG_HOME".to_owned(), text("home/.config"));
         environment.extend(script.env.clone());
-        let assembly = Assembly::new(Bus::new()).only([dialect]).environment(environment.clone());
+        let bus = Bus::new();
+        if keeping == Keeping::Journal {
+            let durable = Durable::open(directory.join(JOURNAL))?;
+            durable.automations(&bus, Bounds::default())?;
+        }
+        let assembly = Assembly::new(bus).only([dialect]).environment(environment.clone());
         Ok(Self {
             places: Places {
                 environment,

@@ -10,7 +10,7 @@ use lineside::dialects::Dialect;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::case_run;
+use super::case_run::{self, Keeping};
 use super::outcome::{CaseOutcome, Fault, Mismatch, Status};
 use super::suite::Case;
 
@@ -23,6 +23,7 @@ pub(super) struct Job {
 /// Runs cases.
 pub(super) struct Crew {
     size: usize,
+    keeping: Keeping,
     /// Told to the cases that run when they are to end before their time.
     dismissed: watch::Sender<bool>,
     environment: Arc<BTreeMap<String, String>>,
@@ -31,8 +32,9 @@ pub(super) struct Crew {
 
 impl Crew {
     /// A crew of at most `size` cases at the same time.
-    pub(super) fn new(size: usize, environment: Arc<BTreeMap<String, String>>) -> Self {
-        Self { size: size.max(1), dismissed: watch::Sender::new(false), environment, running: JoinSet::new() }
+    pub(super) fn new(size: usize, keeping: Keeping, environment: Arc<BTreeMap<String, String>>) -> Self {
+        let (dismissed, running) = (watch::Sender::new(false), JoinSet::new());
+        Self { size: size.max(1), keeping, dismissed, environment, running }
     }
 
     /// Runs all of them; the outcomes come in the order of the jobs.
@@ -44,8 +46,8 @@ impl Crew {
                 && let Some((index, job)) = waiting.next()
             {
                 let environment = Arc::clone(&self.environment);
-                let dismissed = self.dismissed.subscribe();
-                self.running.spawn(async move { (index, run(&job, &environment, dismissed).await) });
+                let (keeping, dismissed) = (self.keeping, self.dismissed.subscribe());
+                self.running.spawn(async move { (index, run(&job, keeping, &environment, dismissed).await) });
             }
             match self.running.join_next().await {
                 None => break,
@@ -67,11 +69,12 @@ impl Crew {
 
 async fn run(
     job: &Job,
+    keeping: Keeping,
     environment: &BTreeMap<String, String>,
     dismissed: watch::Receiver<bool>,
 ) -> CaseOutcome {
     let started = Instant::now();
-    let running = case_run::run(&job.case, job.dialect, environment, dismissed);
+    let running = case_run::run(&job.case, job.dialect, keeping, environment, dismissed);
     AssertUnwindSafe(running).catch_unwind().await.unwrap_or_else(|_| panicked(&job.case, started.elapsed()))
 }
 

@@ -135,3 +135,18 @@ fn background_work_belongs_to_the_step_that_waits_for_it() {
     let said = stage.run(&["test", "bg.cases.json"], "");
     assert_eq!(said.code, Some(0), "{}", said.out);
 }
+
+/// What a case can see of background hooks is the same when they are jobs in a journal. Only formats whose programs are
+/// on every machine that builds this.
+#[test]
+fn a_journal_changes_nothing_that_a_case_can_see() {
+    let suites = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance");
+    let stage = Stage::new();
+    for suite in ["chord", "agenthooks", "flyto"] {
+        let cases = suites.join(format!("{suite}.cases.json"));
+        // Most of their time is spent waiting.
+        let said = stage.run(&["test", cases.to_str().unwrap(), "--journal", "--jobs", "8"], "");
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{}", said.out);
+        assert!(said.out.trim_end().ends_with(" passed, 0 failed"), "{}", said.out);
+    }
+}

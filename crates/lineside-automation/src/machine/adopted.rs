@@ -1,0 +1,192 @@
+//! Jobs that are the work of a session and are done by a hook with rules of its own.
+//!
+//! The machine puts on record that they were accepted, which attempts they made and how they ended, and has those of a
+//! lane go one after another. When their attempts are made and what they do is the hook's.
+
+use lineside_core::{FailureKind, SessionId};
+
+use super::job::{Attempt, AttemptEnd, AutomationId, Fence, JobId, Parked, Stage, State, Why};
+use super::{Machine, News, Occurrence};
+use crate::adopted::HookId;
+use crate::control::{Rules, Work};
+use crate::moment::Moment;
+use crate::record::Record;
+
+impl<E: Occurrence> Machine<E> {
+    /// An attempt has failed, and the run goes on with another one after a pause.
+    pub(super) fn attempt_failed(
+        &mut self,
+        id: JobId,
+        fence: Fence,
+        kind: FailureKind,
+        detail: String,
+        pause: std::time::Duration,
+    ) {
+        let (at, again) = (self.now, self.now + pause);
+        let Some(attempt) = self.attempt_of(id, fence) else { return self.stale(id) };
+        let end = AttemptEnd::Failed(kind, detail.clone());
+        (attempt.ended, attempt.again) = (Some((at, end.clone())), Some(again));
+        let fence = attempt.fence;
+        self.persist(Record::Ended { job: id, fence, at, end, again: Some(again) });
+        self.tell(id, News::Retried { failed: detail, again });
+    }
+
+    /// The run begins another attempt; it counts from here on.
+    pub(super) fn again(&mut self, id: JobId, run: Fence) {
+        let (at, fence) = (self.now, Fence(self.last_fence + 1));
+        if self.attempt_of(id, run).is_none() {
+            return self.stale(id);
+        }
+        self.last_fence = fence.0;
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        job.attempts.push(Attempt::begun(fence, at));
+        let attempt = job.made();
+        self.persist(Record::Started { job: id, fence, at });
+        self.tell(id, News::Started(attempt));
+    }
+
+    /// The last attempt of a run that is under way.
+    fn attempt_of(&mut self, id: JobId, run: Fence) -> Option<&mut Attempt> {
+        let job = self.jobs.get_mut(&id)?;
+        match &job.state {
+            State::Running(own, _) if *own == run => job.attempts.last_mut(),
+            _ => None,
+        }
+    }
+
+    /// The session is there, and has the hook: what rested goes on.
+    pub(super) fn take_up_again(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let (place, state) = (job.automation, job.state.clone());
+        let Some(rules) = self.rules(place) else { return };
+        match state {
+            State::Parked(how) => {
+                self.automations[place].parked.remove(&id);
+                self.take_up(id, how, &rules);
+            }
+            State::Held(window) => self.look_after(place, &window),
+            _ => {}
+        }
+    }
+
+    /// The session is there, and the hook is not: the job comes to a bad end.
+    pub(super) fn hook_is_gone(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        if matches!(job.state, State::Parked(_) | State::Held(_)) {
+            self.withdraw(id);
+            self.die(id, Why::HookGone, None);
+        }
+    }
+
+    /// The session had no more time for a run: it rests, and counts as an attempt when it goes on.
+    pub(super) fn left(&mut self, id: JobId) {
+        self.give_back_key(id);
+        let Some(how) = self.jobs.get(&id).map(|job| job.parked()) else { return };
+        self.rest_for_later(id, how);
+    }
+
+    /// The session has no more time for what waits: it rests.
+    pub(super) fn leave_for_later(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let how = match job.state {
+            State::Waiting(_) | State::Delayed(_) => job.parked(),
+            _ => return,
+        };
+        self.withdraw(id);
+        self.rest_for_later(id, how);
+    }
+
+    fn rest_for_later(&mut self, id: JobId, how: Parked) {
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.drain_by = Moment::NEVER;
+            job.event.let_go();
+        }
+        self.park(id, how);
+    }
+
+    /// Whether a job is the work of a session, and waits for that to be there.
+    pub(super) fn waits_for_session(&self, id: JobId) -> bool {
+        self.jobs.get(&id).is_some_and(|job| {
+            let automation = self.automations.get(job.automation);
+            matches!(job.state, State::Parked(_)) && automation.is_some_and(|own| HookId::names(&own.id))
+        })
+    }
+
+    /// How many jobs that have not come to rest are the work of hooks, and end with their sessions.
+    pub(crate) fn of_hooks(&self) -> usize {
+        self.of_hooks
+    }
+
+    pub(super) fn count_of_hook(&mut self, place: usize, more: isize) {
+        if self.automations.get(place).is_some_and(|automation| HookId::names(&automation.id)) {
+            self.of_hooks = self.of_hooks.saturating_add_signed(more);
+        }
+    }
+
+    /// Whether nobody has to wait for a job any more: it has come to rest, or its session has to be there first.
+    pub(crate) fn is_over_for_now(&self, id: JobId) -> bool {
+        self.is_settled(id) || self.waits_for_session(id)
+    }
+
+    /// Whether a job was started as often as it may without having come to an end.
+    pub(super) fn is_lost(&self, id: JobId, rules: &Rules) -> bool {
+        let Some(job) = self.jobs.get(&id) else { return false };
+        match rules.work {
+            Work::Own => job.made() >= rules.retry.attempts,
+            Work::Adopted { restarts } => {
+                let counted = job.attempts.iter().skip(job.spent as usize);
+                counted.filter(|attempt| attempt.ended.is_none()).count() > restarts as usize
+            }
+        }
+    }
+
+    /// The jobs of a session that rest or are held, with their automations and their events, oldest first.
+    pub(crate) fn resting(&self, session: &SessionId) -> Vec<(JobId, AutomationId, E)> {
+        let of_session = self.sessions.get(session).into_iter().flatten();
+        let resting = of_session.filter_map(|id| {
+            let job = self.jobs.get(id)?;
+            let rests = matches!(job.state, State::Parked(_) | State::Held(_));
+            rests.then(|| (*id, self.automation_id(job.automation), job.event.clone()))
+        });
+        resting.collect()
+    }
+
+    /// The failed attempts of a job that count.
+    pub(crate) fn failures(&self, id: JobId) -> Vec<(FailureKind, String)> {
+        let Some(job) = self.jobs.get(&id) else { return Vec::new() };
+        let counted = job.attempts.iter().skip(job.spent as usize);
+        let failed = counted.filter_map(|attempt| match &attempt.ended {
+            Some((_, AttemptEnd::Failed(kind, detail))) => Some((*kind, detail.clone())),
+            _ => None,
+        });
+        failed.collect()
+    }
+
+    /// Whether there is room for one more job.
+    pub(crate) fn has_room(&self) -> bool {
+        self.live < self.bounds.jobs
+    }
+
+    /// Whether any job of an automation has not come to rest.
+    pub(crate) fn is_busy(&self, automation: &AutomationId) -> bool {
+        let place = self.names.get(automation);
+        self.sessions.values().flatten().any(|id| self.jobs.get(id).map(|job| &job.automation) == place)
+    }
+
+    /// Gives a job that has everything else its turn; one that needs none is due at once.
+    pub(super) fn queue_for_turn(&mut self, id: JobId, rules: &Rules) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        job.state = State::Waiting(Stage::Turn);
+        if rules.is_adopted() {
+            self.due.insert(id);
+        } else {
+            self.ready.insert((std::cmp::Reverse(rules.priority), id));
+        }
+    }
+
+    /// Whether a run of an automation takes a turn.
+    pub(super) fn takes_turn(&self, place: usize) -> bool {
+        let rules = self.automations.get(place).and_then(|own| own.rules.as_deref());
+        !rules.is_some_and(Rules::is_adopted)
+    }
+}

@@ -1,0 +1,266 @@
+//! Hooks of others as automations, in virtual time: their rules are their own, and what they run is on record.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lineside_automation::jobs::Which;
+use lineside_automation::machine::{Bounds, Standing};
+use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId};
+use lineside_bus::interceptor::BoxFuture;
+use lineside_bus::{Accepted, Bus, Cx, Installed, Interceptor, Release, Ticket};
+use lineside_core::flow::{Debounce, Retry};
+use lineside_core::hook::{Hook, Join, Lane};
+use lineside_core::payload::Point as _;
+use lineside_core::{
+    Answer, AnyEvent, Append, Failure, FailureKind, Outcome, Part, Said, SessionId, SkipReason,
+};
+use lineside_points::OnIdle;
+use tokio::time::{Instant, sleep};
+
+use crate::lives::Disk;
+use crate::millis;
+
+/// What the hooks have done, each with the time since the beginning.
+#[derive(Clone)]
+struct Log(Arc<Mutex<Vec<(String, u64)>>>, Instant);
+
+impl Log {
+    fn new() -> Self {
+        Self(Arc::default(), Instant::now())
+    }
+
+    fn push(&self, what: impl Into<String>) {
+        let now = u64::try_from(self.1.elapsed().as_millis()).unwrap();
+        self.0.lock().unwrap().push((what.into(), now));
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap()).into_iter().map(|(what, _)| what).collect()
+    }
+}
+
+/// A hook that takes a while, fails so often, and tries again once.
+struct Slow {
+    name: &'static str,
+    takes: Duration,
+    fails: u32,
+    log: Log,
+    adopted: Option<Adopted>,
+}
+
+impl Interceptor for Slow {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        let (name, takes, fails, log) = (self.name, self.takes, self.fails, self.log.clone());
+        Box::pin(async move {
+            let mut earlier = cx.ledger().unwrap().earlier();
+            loop {
+                log.push(format!("{name} {}", event.envelope().seq));
+                sleep(takes).await;
+                log.push(format!("{name} {} ends", event.envelope().seq));
+                if earlier.len() >= fails as usize {
+                    let context = vec![Append::system(name)];
+                    return Ok(Answer { context, ..Answer::default() }.into());
+                }
+                let failure = Failure::new(FailureKind::Exit, "exit status 1");
+                if !earlier.is_empty() {
+                    return Err(Failure { earlier, ..failure });
+                }
+                cx.ledger().unwrap().failed(&failure, millis(50));
+                earlier.push(failure);
+                sleep(millis(50)).await;
+                cx.ledger().unwrap().again().await;
+            }
+        })
+    }
+
+    fn kept_as(&self) -> Option<&str> {
+        self.adopted.as_ref().map(Adopted::name)
+    }
+
+    fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
+        match &self.adopted {
+            Some(adopted) => adopted.accept(event, ticket),
+            None => Err(ticket),
+        }
+    }
+
+    fn release(&self, session: &SessionId, which: Release) {
+        self.adopted.as_ref().unwrap().release(session, which);
+    }
+
+    fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
+        self.adopted.as_ref().unwrap().settled(session, which)
+    }
+
+    fn cut(&self, session: &SessionId) {
+        self.adopted.as_ref().unwrap().cut(session);
+    }
+}
+
+struct Declared {
+    hook: Slow,
+    lane: Lane,
+    debounce: Option<Debounce>,
+}
+
+fn declared(name: &'static str, takes: u64, log: &Log) -> Declared {
+    let hook = Slow { name, takes: millis(takes), fails: 0, log: log.clone(), adopted: None };
+    Declared { hook, lane: Lane::Own, debounce: None }
+}
+
+fn open(disk: &Disk) -> (Bus, Automations) {
+    let bus = Bus::new();
+    let (automations, recovered) =
+        Automations::open(&bus, Bounds::default(), Arc::new(disk.clone()), disk.entries()).unwrap();
+    assert!(recovered.findings.is_empty(), "{recovered:?}");
+    (bus, automations)
+}
+
+/// Puts hooks in the place of those that were there.
+fn install(bus: &Bus, part: Part, hooks: Vec<Declared>) {
+    let adoptions: Adoptions = Automations::adoptions(bus).unwrap();
+    let (mut installed, mut current) = (Vec::new(), Vec::new());
+    for (line, Declared { mut hook, lane, debounce }) in (1..).zip(hooks) {
+        let adopted = adoptions.adopt(Adoption {
+            id: HookId {
+                dialect: "test".to_owned(),
+                content: "0".to_owned(),
+                line,
+                file: "/hooks".to_owned(),
+                trigger: "idle".to_owned(),
+                name: hook.name.to_owned(),
+            },
+            debounce,
+            retry: Retry { again: 1, delay: millis(50), ..Retry::default() },
+            join: Join::BeforeNextModel,
+            lane,
+            last: Box::new(|_| None),
+        });
+        current.push(adopted.clone());
+        hook.adopted = Some(adopted);
+        let join = Join::BeforeNextModel;
+        let known = Hook { dialect: "test", lane, join, ..Hook::native(hook.name, part) };
+        installed.push(Installed { point: OnIdle::INFO, hook: known, run: Arc::new(hook) });
+    }
+    bus.install("test", installed).unwrap();
+    adoptions.replaced(bus, "test", &current);
+}
+
+fn standings(automations: &Automations) -> Vec<Standing> {
+    automations.jobs().list(&Which::default()).into_iter().map(|job| job.standing).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn hooks_of_a_lane_go_one_after_another_for_each_event_and_the_receipt_says_what_it_always_said() {
+    let (disk, log) = (Disk::default(), Log::new());
+    let (bus, _automations) = open(&disk);
+    let in_lane = |name| Declared { lane: Lane::Shared, ..declared(name, 10, &log) };
+    install(&bus, Part::Told, vec![in_lane("a"), in_lane("b")]);
+    let session = bus.session("s1").open().await.unwrap();
+    for _ in 0..2 {
+        let decision = session.publish(OnIdle::new()).await.unwrap();
+        let outcomes = decision.receipt().unwrap().runs.iter().map(|run| run.outcome.clone());
+        assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Detached, Outcome::Detached]);
+    }
+    let texts: Vec<_> = session.collect().before_next_model().await.accept();
+    let texts: Vec<_> = texts.iter().map(|message| &*message.text).collect();
+    assert_eq!(texts, ["a", "b", "a", "b"]);
+    let took = log.take();
+    let of = |seq: &str| -> Vec<String> { took.iter().filter(|what| what.contains(seq)).cloned().collect() };
+    assert_eq!(of(" 1"), ["a 1", "a 1 ends", "b 1", "b 1 ends"]);
+    assert_eq!(of(" 2"), ["a 2", "a 2 ends", "b 2", "b 2 ends"]);
+    assert_eq!(took[..2], ["a 1", "a 2"], "events do not wait for one another");
+}
+
+#[tokio::test(start_paused = true)]
+async fn they_take_nobodys_turn() {
+    let (disk, log) = (Disk::default(), Log::new());
+    let (bus, automations) = open(&disk);
+    install(&bus, Part::Detached, vec![declared("a", 1000, &log)]);
+    let session = bus.session("s1").open().await.unwrap();
+    let many = Bounds::default().running * 2;
+    for _ in 0..many {
+        drop(session.publish(OnIdle::new()).await.unwrap());
+    }
+    sleep(millis(500)).await;
+    let running = |standing: &&Standing| matches!(standing, Standing::Running { .. });
+    assert_eq!(standings(&automations).iter().filter(running).count(), many);
+    session.close().await;
+    assert_eq!(log.take().len(), 2 * many);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_may_drop_one_that_runs() {
+    let (disk, log) = (Disk::default(), Log::new());
+    let (bus, automations) = open(&disk);
+    install(&bus, Part::Detached, vec![declared("a", 1000, &log)]);
+    let session = bus.session("s1").open().await.unwrap();
+    drop(session.publish(OnIdle::new()).await.unwrap());
+    sleep(millis(100)).await;
+    let job = automations.jobs().list(&Which::default())[0].job;
+    assert!(automations.jobs().drop(job));
+    session.close().await;
+    assert_eq!(log.take(), ["a 1"]);
+    assert_eq!(standings(&automations)[0].to_string(), "cancelled: a person dropped it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_is_released_by_the_end_of_its_session_and_an_event_that_comes_twice_counts_twice() {
+    let (disk, log) = (Disk::default(), Log::new());
+    let (bus, automations) = open(&disk);
+    let debounce = Some(Debounce::quiet(Duration::from_secs(60)));
+    install(&bus, Part::Told, vec![Declared { debounce, ..declared("a", 1, &log) }]);
+    let session = bus.session("s1").open().await.unwrap();
+    let first = session.publish(OnIdle::new()).await.unwrap();
+    let receipt = first.receipt().unwrap();
+    assert_eq!(receipt.runs[0].outcome, Outcome::Skipped(SkipReason::Debounced));
+    drop(session.event(OnIdle::new()).id(receipt.event.envelope().id).publish().await.unwrap());
+    session.close().await;
+    assert_eq!(log.take(), ["a 2", "a 2 ends"]);
+    assert_eq!(automations.jobs().list(&Which::default())[0].events.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_nothing_is_kept_any_more_they_run_as_if_nobody_kept_anything() {
+    let (disk, log) = (Disk::default(), Log::new());
+    let (bus, automations) = open(&disk);
+    install(&bus, Part::Detached, vec![declared("a", 10, &log)]);
+    let session = bus.session("s1").open().await.unwrap();
+    disk.broken.store(true, Ordering::SeqCst);
+    drop(session.publish(OnIdle::new()).await.unwrap());
+    automations.kept().await.unwrap_err();
+    session.close().await;
+    assert_eq!(log.take(), ["a 1", "a 1 ends"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_that_the_kill_has_cut_goes_on() {
+    let (disk, log) = (Disk::default(), Log::new());
+    {
+        let (bus, automations) = open(&disk);
+        let mut fails = declared("a", 1, &log);
+        fails.hook.fails = 2;
+        install(&bus, Part::Told, vec![fails]);
+        let session = bus.session("s1").open().await.unwrap();
+        drop(session.publish(OnIdle::new()).await.unwrap());
+        sleep(millis(20)).await;
+        automations.kept().await.unwrap();
+        assert_eq!(log.take(), ["a 1", "a 1 ends"]);
+    }
+    // The first life goes on beside it, as no killed process would; its log is its own.
+    let log = Log::new();
+    let (bus, automations) = open(&Disk::of(disk.entries()));
+    let mut fails = declared("a", 1, &log);
+    fails.hook.fails = 2;
+    install(&bus, Part::Told, vec![fails]);
+    assert_eq!(standings(&automations), [Standing::Parked]);
+    let session = bus.session("s1").open().await.unwrap();
+    assert!(matches!(standings(&automations)[..], [Standing::Delayed { attempt: 2, .. }]));
+    session.collect().before_next_model().await.accept();
+    assert_eq!(log.take(), ["a 1", "a 1 ends"]);
+    assert_eq!(
+        standings(&automations)[0].to_string(),
+        "dead: it failed 2 times, at last (exit): exit status 1"
+    );
+}

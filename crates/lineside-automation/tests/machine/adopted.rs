@@ -1,0 +1,167 @@
+//! The work of a hook, whatever kills its process: it is done at most as often as its attempts and its restarts allow,
+//! and it always comes to an end.
+
+use std::sync::Arc;
+
+use lineside_automation::HookId;
+use lineside_automation::adopted::RESTARTS;
+use lineside_automation::control::{Control, Retry, Rules, Work};
+use lineside_automation::machine::job::{JobId, Settled, Why};
+use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Run, Standing};
+use lineside_automation::moment::Moment;
+use lineside_automation::record::Record;
+use lineside_automation::report::{Report, ResultRule, ResultWhen};
+use lineside_core::FailureKind;
+use proptest::prelude::*;
+
+use crate::world::{Ev, millis, rules, session_id};
+
+fn adopted(again: u32) -> (Arc<str>, Arc<Rules>) {
+    let result = ResultRule { when: ResultWhen::Ignore, ..ResultRule::default() };
+    let control = Control { retry: Retry::constant(again + 1, millis(5)), result, ..Control::default() };
+    let rules = Rules { work: Work::Adopted { restarts: RESTARTS }, ..(*rules(&control)).clone() };
+    let id = HookId {
+        dialect: "test".to_owned(),
+        content: "0".to_owned(),
+        line: 1,
+        file: "/hooks".to_owned(),
+        trigger: "idle".to_owned(),
+        name: "a".to_owned(),
+    };
+    (id.to_string().into(), Arc::new(rules))
+}
+
+/// What becomes of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Fails,
+    Succeeds,
+    /// The process is killed.
+    Kill,
+    /// The process is killed in the pause after it has failed.
+    KillInPause,
+    /// The session has no more time, and is opened again.
+    Left,
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        3 => Just(Fate::Fails),
+        1 => Just(Fate::Succeeds),
+        3 => Just(Fate::Kill),
+        1 => Just(Fate::KillInPause),
+        1 => Just(Fate::Left),
+    ]
+}
+
+/// A machine, what it has put on record, and the run that it has started last.
+struct Play {
+    machine: Machine<Ev>,
+    records: Vec<Record<Ev>>,
+    run: Option<Run<Ev>>,
+    now: u64,
+    starts: u32,
+}
+
+impl Play {
+    fn step(&mut self, input: Input<Ev>) {
+        self.now += 1;
+        for effect in self.machine.step(Moment::millis(self.now), input) {
+            match effect {
+                Effect::Persist(record) => {
+                    self.starts += u32::from(matches!(record, Record::Started { .. }));
+                    self.records.push(record);
+                }
+                Effect::Start(run) => self.run = Some(run),
+                _ => {}
+            }
+        }
+    }
+
+    /// The next life, from the records or from a snapshot of them, with the session of the job open.
+    fn killed(&mut self, hook: &(Arc<str>, Arc<Rules>), compacted: bool) {
+        let records = if compacted { self.machine.snapshot() } else { self.records.clone() };
+        let (machine, troubles) = Machine::recover(Bounds::default(), records);
+        assert!(troubles.is_empty(), "{troubles:?}");
+        (self.machine, self.run) = (machine, None);
+        self.step(Input::Registered(Arc::clone(&hook.0), Arc::clone(&hook.1)));
+        self.step(Input::TakeUp(JobId(1)));
+    }
+
+    fn wait(&mut self) {
+        self.now += 100;
+        self.step(Input::Tick);
+    }
+}
+
+proptest! {
+    #[test]
+    fn its_attempts_are_bounded_and_it_comes_to_an_end(
+        again in 0_u32..4, fates in prop::collection::vec((fate(), any::<bool>()), 30)
+    ) {
+        let hook = adopted(again);
+        let machine = Machine::new(Bounds::default());
+        let mut play = Play { machine, records: Vec::new(), run: None, now: 0, starts: 0 };
+        play.step(Input::Registered(Arc::clone(&hook.0), Arc::clone(&hook.1)));
+        play.step(Input::Offered(Arc::clone(&hook.0), Ev::new(1, 1, 0)));
+        let mut failed = 0;
+        for (fate, compacted) in fates {
+            if play.run.is_none() {
+                play.wait();
+            }
+            let Some(Run { job, fence, .. }) = play.run.clone() else { break };
+            let failure = || (FailureKind::Exit, "exit status 1".to_owned());
+            match fate {
+                Fate::Succeeds => play.step(Input::Ended(job, fence, Ended::With(Ok(Report::success("ok"))))),
+                Fate::Kill => play.killed(&hook, compacted),
+                Fate::Left => {
+                    play.step(Input::Ended(job, fence, Ended::Left));
+                    play.run = None;
+                    prop_assert_eq!(play.machine.why(job), Some(Standing::Parked));
+                    play.step(Input::TakeUp(job));
+                }
+                Fate::Fails | Fate::KillInPause => {
+                    failed += 1;
+                    // What the hook does: it goes on while it may.
+                    if failed > again {
+                        play.step(Input::Ended(job, fence, Ended::With(Err(failure()))));
+                    } else {
+                        let (kind, detail) = failure();
+                        play.step(Input::Failed(job, fence, kind, detail, millis(5)));
+                        if fate == Fate::KillInPause {
+                            play.killed(&hook, compacted);
+                        } else {
+                            play.step(Input::Again(job, fence));
+                        }
+                    }
+                }
+            }
+            if play.machine.is_settled(job) {
+                break;
+            }
+        }
+        prop_assert!(play.starts <= 1 + again + RESTARTS, "{} starts", play.starts);
+        prop_assert!(play.machine.is_settled(JobId(1)), "{:?}", play.machine.why(JobId(1)));
+    }
+}
+
+#[test]
+fn it_rests_until_its_session_has_the_hook_and_dies_when_that_is_gone() {
+    let hook = adopted(0);
+    let machine = Machine::new(Bounds::default());
+    let mut play = Play { machine, records: Vec::new(), run: None, now: 0, starts: 0 };
+    play.step(Input::Registered(Arc::clone(&hook.0), Arc::clone(&hook.1)));
+    play.step(Input::Offered(Arc::clone(&hook.0), Ev::new(1, 1, 0)));
+    let (machine, _) = Machine::recover(Bounds::default(), play.records.clone());
+    (play.machine, play.run) = (machine, None);
+    play.step(Input::AllRegistered);
+    play.step(Input::Registered(Arc::clone(&hook.0), Arc::clone(&hook.1)));
+    play.wait();
+    assert_eq!((play.machine.why(JobId(1)), play.run.clone()), (Some(Standing::Parked), None));
+    play.step(Input::SessionEnds(session_id(1)));
+    play.step(Input::SessionCut(session_id(1)));
+    assert_eq!(play.machine.why(JobId(1)), Some(Standing::Parked));
+    play.step(Input::Gone(JobId(1)));
+    let Some(Standing::Settled { settled, .. }) = play.machine.why(JobId(1)) else { panic!("it rests") };
+    assert_eq!(settled, Settled::Dead(Why::HookGone));
+}

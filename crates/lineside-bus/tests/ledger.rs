@@ -1,0 +1,194 @@
+//! Runs that are on record: who takes them over, how they are started, and what is said of their end.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lineside_bus::interceptor::BoxFuture;
+use lineside_bus::signal::Watched;
+use lineside_bus::{
+    Accepted, Bus, Cx, Ending, Installed, Interceptor, Ledger, OnRecord, Session, Signal, Ticket,
+};
+use lineside_core::hook::{Hook, Lane, Standby};
+use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Part, Said, SkipReason, Verdict};
+use lineside_points::OnIdle;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// A hook whose runs are taken over: they lie here until the test starts them.
+struct Kept {
+    name: &'static str,
+    full: bool,
+    gate: Arc<Semaphore>,
+    desk: Arc<Mutex<Vec<(AnyEvent, Ticket)>>>,
+    luggage: Arc<Mutex<Vec<Option<u32>>>>,
+}
+
+impl Kept {
+    fn new(name: &'static str) -> Self {
+        let gate = Arc::new(Semaphore::new(0));
+        Self { name, full: false, gate, desk: Arc::default(), luggage: Arc::default() }
+    }
+}
+
+impl Interceptor for Kept {
+    fn intercept(&self, _event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        let gate = Arc::clone(&self.gate);
+        self.luggage.lock().unwrap().push(cx.take());
+        Box::pin(async move {
+            gate.acquire().await.unwrap().forget();
+            Ok(Verdict::Continue.into())
+        })
+    }
+
+    fn kept_as(&self) -> Option<&str> {
+        Some(self.name)
+    }
+
+    fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
+        if self.full {
+            return Err(ticket);
+        }
+        self.desk.lock().unwrap().push((event.clone(), ticket));
+        Ok(Accepted::Runs)
+    }
+}
+
+/// What was said of one run.
+#[derive(Default)]
+struct Page(Mutex<Vec<Ending>>);
+
+impl Ledger for Page {
+    fn earlier(&self) -> Vec<Failure> {
+        Vec::new()
+    }
+
+    fn failed(&self, _failure: &Failure, _pause: Duration) {}
+
+    fn again(&self) -> BoxFuture<()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn ended(&self, ending: Ending) {
+        self.0.lock().unwrap().push(ending);
+    }
+}
+
+fn install(bus: &Bus, hooks: Vec<(Hook, &Arc<Kept>)>) {
+    let point = lineside_points::find("on_idle").unwrap();
+    let installed = hooks.into_iter().map(|(hook, run)| Installed { point, hook, run: Arc::clone(run) as _ });
+    bus.install("test", installed.collect()).unwrap();
+}
+
+fn hook(name: &str) -> Hook {
+    Hook { dialect: "test", ..Hook::native(name, Part::Detached) }
+}
+
+async fn session(bus: &Bus) -> Session {
+    bus.session("s").open().await.unwrap()
+}
+
+/// Starts what lies there.
+fn start(kept: &Kept, accepted: Accepted) -> (Arc<Page>, CancellationToken) {
+    let (event, ticket) = kept.desk.lock().unwrap().pop().unwrap();
+    let (page, cancel) = (Arc::new(Page::default()), CancellationToken::new());
+    let ledger = Arc::clone(&page) as _;
+    let _begun =
+        ticket.start_on_record(event, OnRecord { ledger, cancel: cancel.clone(), accepted, behind: None });
+    (page, cancel)
+}
+
+fn said(page: &Page) -> Vec<Ending> {
+    page.0.lock().unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_run_that_is_taken_over_waits_for_its_ticket_and_one_that_is_not_starts_at_once() {
+    let (bus, kept) = (Bus::new(), Arc::new(Kept::new("a")));
+    let full = Arc::new(Kept { full: true, ..Kept::new("b") });
+    install(&bus, vec![(hook("a"), &kept), (hook("b"), &full)]);
+    let session = session(&bus).await;
+    let decision = session.publish(OnIdle::new()).await.unwrap();
+    let outcomes: Vec<_> = decision.receipt().unwrap().runs.iter().map(|run| run.outcome.clone()).collect();
+    assert_eq!(outcomes, [Outcome::Detached, Outcome::Detached]);
+    assert_eq!((kept.luggage.lock().unwrap().len(), full.luggage.lock().unwrap().len()), (0, 1));
+    full.gate.add_permits(1);
+    kept.gate.add_permits(1);
+    let (page, _) = start(&kept, Accepted::Runs);
+    session.close().await;
+    assert_eq!(said(&page), [Ending::Answered]);
+}
+
+#[tokio::test]
+async fn its_end_says_whether_it_may_run_again() {
+    let (bus, kept) = (Bus::new(), Arc::new(Kept::new("a")));
+    install(&bus, vec![(hook("a"), &kept)]);
+    let session = session(&bus).await;
+    for _ in 0..3 {
+        drop(session.publish(OnIdle::new()).await.unwrap());
+    }
+    let mut signals = bus.signals();
+    let (cancelled, cancel) = start(&kept, Accepted::Runs);
+    cancel.cancel();
+    let (left, _) = start(&kept, Accepted::Runs);
+    session.close_within(Duration::ZERO).await;
+    assert_eq!((said(&cancelled), said(&left)), (vec![Ending::Cancelled], vec![Ending::Left]));
+    let (late, _) = start(&kept, Accepted::Runs);
+    assert_eq!(said(&late), [Ending::Left], "its session has no more time for it");
+    assert_eq!(kept.luggage.lock().unwrap().len(), 2, "it does not begin");
+    while let Some(Watched::Signal(signal)) = signals.try_next() {
+        assert!(!matches!(signal, Signal::DetachedFinished { .. }), "none of them has finished");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_its_format_gives_no_more_time_has_failed() {
+    let (bus, kept) = (Bus::new(), Arc::new(Kept::new("a")));
+    install(&bus, vec![(Hook { drain: Some(Duration::from_secs(5)), ..hook("a") }, &kept)]);
+    let session = session(&bus).await;
+    drop(session.publish(OnIdle::new()).await.unwrap());
+    let (page, _) = start(&kept, Accepted::Runs);
+    session.close().await;
+    let [Ending::Failed(failure)] = &said(&page)[..] else { panic!("{:?}", said(&page)) };
+    assert_eq!(failure.kind, FailureKind::Closed);
+}
+
+#[tokio::test]
+async fn what_a_run_is_given_goes_with_its_ticket_and_a_lane_says_who_is_first() {
+    let (bus, kept) = (Bus::new(), Arc::new(Kept::new("a")));
+    let in_lane = |name| Hook { lane: Lane::Shared, ..hook(name) };
+    install(&bus, vec![(in_lane("a"), &kept), (in_lane("b"), &kept)]);
+    let session = session(&bus).await;
+    drop(session.publish(OnIdle::new()).await.unwrap());
+    let behind: Vec<_> = kept.desk.lock().unwrap().iter().map(|(_, ticket)| ticket.is_behind()).collect();
+    assert_eq!(behind, [false, true]);
+    let (event, ticket) = kept.desk.lock().unwrap().pop().unwrap();
+    kept.desk.lock().unwrap().push((event, ticket.with(7_u32)));
+    kept.gate.add_permits(2);
+    let (_, _) = (start(&kept, Accepted::Runs), start(&kept, Accepted::Runs));
+    session.close().await;
+    assert_eq!(*kept.luggage.lock().unwrap(), [Some(7), None]);
+}
+
+#[tokio::test]
+async fn a_session_has_tickets_for_the_hooks_that_it_is_under() {
+    let (bus, kept) = (Bus::new(), Arc::new(Kept::new("a")));
+    install(&bus, vec![(hook("a"), &kept)]);
+    let session = session(&bus).await;
+    drop(session.publish(OnIdle::new()).await.unwrap());
+    let (event, ticket) = kept.desk.lock().unwrap().pop().unwrap();
+    drop(ticket);
+    assert!(session.ticket(&event, "b").is_none());
+    let ticket = session.ticket(&event, "a").unwrap();
+    kept.desk.lock().unwrap().push((event.clone(), ticket));
+    kept.gate.add_permits(1);
+    let mut signals = bus.signals();
+    let (page, _) = start(&kept, Accepted::Holds);
+    session.close().await;
+    assert_eq!(said(&page), [Ending::Answered]);
+    let Some(Watched::Signal(Signal::Released { skipped: None, .. })) = signals.try_next() else {
+        panic!("what was held is released")
+    };
+    install(&bus, vec![(Hook { standby: Standby::Off(SkipReason::Untrusted), ..hook("a") }, &kept)]);
+    assert!(bus.session("s").open().await.unwrap().ticket(&event, "a").is_none());
+}
