@@ -45,7 +45,7 @@ fn work_whose_automation_is_not_there_is_told_of_and_goes_to_the_dead_letters_on
          job 1 of after_tool_batch/lint is dead: there is no such automation\n\
          0 events; 0 hooks in force; [time]\n"
     );
-    let said = stage.run(&["run", "--journal", path.to_str().unwrap()], &shell("ls"));
+    let said = stage.run(&["run", "--journal", path.to_str().unwrap()], shell("ls"));
     assert_eq!(timeless(&said.err), "1 event: 1 continue; 0 hooks in force; [time]\n");
 }
 
@@ -63,7 +63,7 @@ fn a_damaged_record_is_put_aside_and_told_of_and_the_run_goes_on() {
     let at = bytes.windows(8).position(|bytes| bytes == b"accepted").unwrap();
     bytes[at] ^= 1;
     std::fs::write(&log, bytes).unwrap();
-    let said = stage.run(&["run", "--journal", path.to_str().unwrap()], &shell("ls"));
+    let said = stage.run(&["run", "--journal", path.to_str().unwrap()], shell("ls"));
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.err.contains("are damaged; the bytes are kept in"), "{}", said.err);
     assert!(said.out.contains("\"verdict\":\"continue\""), "{}", said.out);
