@@ -8,6 +8,7 @@ use lineside_automation::Keys;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Installed};
 use lineside_core::hook::{Hook, Standby};
+use lineside_core::worker::WorkerStart;
 use lineside_core::{Diagnostic, SkipReason};
 use lineside_dialects::{DIALECTS, Dialect, Inert, Places};
 use lineside_exec::{Containment, HttpClient, Runner};
@@ -15,7 +16,7 @@ use lineside_exec::{Containment, HttpClient, Runner};
 use crate::debug_log::DebugLog;
 use crate::foreign::Foreign;
 use crate::outside::Outside;
-use crate::workers::Workers;
+use crate::workers::{WarmWorkers, Workers};
 
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
@@ -79,8 +80,13 @@ impl Assembly {
     /// A bus without foreign hooks, for all dialects.
     #[must_use]
     pub fn new(bus: Bus) -> Self {
-        let outside =
-            Outside { runner: Runner::new(), http: HttpClient::new(), environment: None, worker: None };
+        let outside = Outside {
+            runner: Runner::new(),
+            http: HttpClient::new(),
+            environment: None,
+            worker: None,
+            warm: Arc::new(WarmWorkers::new(bus.clone())),
+        };
         Self { bus, outside, keys: Keys::default(), workers: Workers::default(), dialects: DIALECTS.to_vec() }
     }
 
@@ -119,6 +125,7 @@ impl Assembly {
     /// More hooks at one point than can be numbered.
     pub async fn load(&self, places: &Places) -> Result<Report, RegisterHookError> {
         let mut report = Report::default();
+        let mut warm = Vec::new();
         let mut number = 0;
         for dialect in &self.dialects {
             let mut loaded = dialect.load(places);
@@ -146,6 +153,12 @@ impl Assembly {
                     number += 1;
                     last = Some(declared);
                 }
+                if found.hook.standby == Standby::Ready
+                    && let Some(mut worker) = found.handler.worker(places.work_dir())
+                {
+                    outside.rebase_worker(&mut worker);
+                    warm.push(worker);
+                }
                 let run = Arc::new(Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone()));
                 for point in found.points {
                     let state = match &found.hook.standby {
@@ -164,6 +177,10 @@ impl Assembly {
             report.diagnostics.extend(loaded.diagnostics);
             report.inert.extend(loaded.inert.into_iter().map(|inert| (dialect.name(), inert)));
         }
+        self.outside.warm.keep_only(&warm);
+        for worker in warm.into_iter().filter(|worker| worker.start == WorkerStart::Ahead) {
+            drop(self.outside.warm.of(worker, self.outside.runner.containment()));
+        }
         Ok(report)
     }
 
@@ -173,6 +190,7 @@ impl Assembly {
     pub async fn drain(&self, limit: Duration) -> DrainReport {
         let report = self.bus.drain(limit).await;
         self.workers.end().await;
+        self.outside.warm.end().await;
         self.outside.runner.drain().await;
         report
     }

@@ -204,10 +204,9 @@ impl Calls {
         !self.waiting.is_empty()
     }
 
-    /// Whether one may be written to a worker that has so many to finish that are over for us.
-    pub(super) fn may_send(&self, lingering: usize) -> bool {
-        let most = self.room.in_flight.min(self.concurrency);
-        self.has_waiting() && self.sent.len().saturating_add(lingering) < most
+    /// Whether one may be written.
+    pub(super) fn may_send(&self) -> bool {
+        self.has_waiting() && self.sent.len() < self.room.in_flight.min(self.concurrency)
     }
 
     /// What the worker says it can do at a time, if it says that.

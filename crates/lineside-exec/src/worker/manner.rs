@@ -41,8 +41,9 @@ pub(super) struct Manner {
     pub(super) patience: Patience,
     /// What becomes of calls while it is not there.
     pub(super) meanwhile: Meanwhile,
-    /// Whether any end of a call ends its cancellation as well.
-    pub(super) any_end_counts: bool,
+    /// Whether any end of a call ends its cancellation as well, and no other call is sent until then: what was sent to
+    /// a worker that turns out to be stuck cannot be saved.
+    pub(super) waits_for_ends: bool,
 }
 
 /// When a worker that says nothing is asked whether it is there, and how long it may think about that.
@@ -84,7 +85,7 @@ impl Manner {
             start: WorkerStart::Ahead,
             patience: STARTED,
             meanwhile: Meanwhile::Wait,
-            any_end_counts: false,
+            waits_for_ends: false,
         }
     }
 
@@ -105,7 +106,7 @@ impl Manner {
             start,
             patience: STARTED,
             meanwhile: Meanwhile::WaitForStart,
-            any_end_counts: true,
+            waits_for_ends: true,
         }
     }
 

@@ -277,7 +277,7 @@ impl Supervisor {
                 () = shared.hurry.cancelled(), if !live.connection.is_ending() => continue,
                 () = shared.stop.cancelled(), if !matches!(stopping, Some((_, Stop::End))) => continue,
                 () = until(next) => continue,
-                () = &mut alarm, if pulse.due().is_some() && stopping.is_none() => {
+                () = &mut alarm, if pulse.due().is_some() && stopping.is_none() && !live.connection.is_ending() => {
                     let now = Instant::now();
                     match pulse.look(now) {
                         Beat::Nothing => {}
@@ -331,7 +331,8 @@ impl Supervisor {
             live.connection.push(&frames::cancel(id, reason));
             cancelling.insert(id, now + self.manner.cancel);
         }
-        while !stopping && calls.may_send(cancelling.len()) && live.connection.has_room() {
+        let may_send = !stopping && (cancelling.is_empty() || !self.manner.waits_for_ends);
+        while may_send && calls.may_send() && live.connection.has_room() {
             let id = live.last_id + 1;
             let Some((ticket, order)) = calls.send(id) else { break };
             let head = match &order.handler {
@@ -366,7 +367,7 @@ impl Supervisor {
                 if !known && !cancelling.contains_key(&id) {
                     self.voice.supervisor(LogLevel::Warn, format!("a result of no call was dropped: {id}"));
                 }
-                if self.manner.any_end_counts {
+                if self.manner.waits_for_ends {
                     cancelling.remove(&id);
                 }
             }

@@ -127,6 +127,17 @@ impl WarmWorker {
         self.kept.shared.calls().dropped()
     }
 
+    /// Begins what [`WarmWorker::shutdown`] does, and waits for nothing.
+    pub fn retire(&self) {
+        self.kept.shared.stop.cancel();
+    }
+
+    /// Whether it has been shut down, and everything has ended.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.kept.task.is_over()
+    }
+
     /// Lets the calls under way finish, ends the worker and its process tree, and waits for that.
     ///
     /// Further calls fail with [`FailureKind::Closed`], and so does what is not finished in time.

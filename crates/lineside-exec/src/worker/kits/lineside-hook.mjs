@@ -57,9 +57,7 @@ export function serve({ concurrency = 64 } = {}) {
 
 /** Standard output is for frames alone: what the hooks print is the log. */
 function takeOutput() {
-  const toErrors = (chunk, encoding, done) => process.stderr.write(chunk, encoding, done);
-  process.stdout.write = toErrors;
-  console.log = console.info = console.debug = (...parts) => console.error(...parts);
+  Object.defineProperty(process, 'stdout', { get: () => process.stderr });
 }
 
 function put(text) {

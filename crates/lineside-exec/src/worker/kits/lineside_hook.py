@@ -10,8 +10,8 @@
     serve()
 
 A function is given the event and returns what a HOOK.md hook would print: a dictionary, or None for no objection.
-It may be `async`. Its second argument, if it takes one, is the call: `call.hook`, `call.remaining()` in seconds, and
-`call.cancelled()`, which a long function asks from time to time. Calls run at the same time, plain functions in
+It may be `async`. If it has a parameter `call` it is given that as well: `call.hook`, `call.remaining()` in seconds,
+and `call.cancelled()`, which a long function asks from time to time. Calls run at the same time, plain functions in
 threads. An exception is a failure, and its traceback goes to standard error, where everything goes that is printed.
 
 Started as a plain command, the same file reads one event and prints one answer.
@@ -23,7 +23,6 @@ import asyncio
 import inspect
 import json
 import os
-import queue
 import sys
 import threading
 import time
@@ -39,8 +38,21 @@ def hook(function=None, *, name=None):
     """Makes a function a hook: `@hook` for every hook of this program, `@hook(name="…")` for the one of that name."""
     if function is None:
         return lambda function: hook(function, name=name)
-    _hooks[name] = function
+    _hooks[name] = _Hook(function)
     return function
+
+
+class _Hook:
+    def __init__(self, function):
+        self.function = function
+        self.is_async = inspect.iscoroutinefunction(function)
+        try:
+            self.takes_call = "call" in inspect.signature(function).parameters
+        except (TypeError, ValueError):
+            self.takes_call = False
+
+    def __call__(self, call):
+        return self.function(call.event, call=call) if self.takes_call else self.function(call.event)
 
 
 class Call:
@@ -99,38 +111,28 @@ def _write(descriptor, data):
         data = data[os.write(descriptor, data) :]
 
 
-def _text(answer):
+def _data(answer):
     if not (answer is None or isinstance(answer, dict)):
         raise TypeError(f"a hook returns a dictionary or None, not {type(answer).__name__}")
-    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _function(name):
-    function = _hooks.get(name) or _hooks.get(None)
-    if function is None:
+def _find(name):
+    found = _hooks.get(name) or _hooks.get(None)
+    if found is None:
         raise LookupError(f"there is no hook {name!r} here")
-    return function
-
-
-def _arguments(function, call):
-    """The event, and the call for a function that takes it."""
-    try:
-        inspect.signature(function).bind(call.event, call)
-    except (TypeError, ValueError):
-        return (call.event,)
-    return (call.event, call)
+    return found
 
 
 def _once(text, answers):
     """Without a worker: one event, one answer."""
     event = json.loads(text)
     call = Call({"event": event, "hook": (event.get("context") or {}).get("hook")})
-    answer = _function(call.hook)
-    answer = answer(*_arguments(answer, call))
+    answer = _find(call.hook)(call)
     if inspect.isawaitable(answer):
         answer = asyncio.run(_awaited(answer))
     if answer is not None:
-        _write(answers, _text(answer).encode() + b"\n")
+        _write(answers, _data(answer) + b"\n")
 
 
 async def _awaited(answer):
@@ -138,97 +140,108 @@ async def _awaited(answer):
 
 
 class _Worker:
+    """Its threads take turns: one waits for the next frame, and whichever has got a call runs it itself, while another
+    one waits. So no call waits for a thread to wake up."""
+
     def __init__(self, calls, answers, hello, concurrency):
         self.calls = calls
         self.answers = answers
         self.largest = hello.get("max_frame_bytes", 1 << 20)
         self.concurrency = concurrency
-        self.writing = threading.Lock()
         self.open = {}
-        self.waiting = queue.SimpleQueue()
-        self.threads = 0
-        self.free = 0
+        self.reading = threading.Lock()
+        self.writing = threading.Lock()
         self.counting = threading.Lock()
+        self.threads = 1
+        self.resting = 0
         self.loop = None
 
     def run(self):
         self.write({"type": "hello", "protocol": PROTOCOL, "concurrency": self.concurrency})
-        for line in self.calls:
+        self.take_turns()
+
+    def take_turns(self):
+        while True:
+            self.count(1)
+            with self.reading:
+                self.count(-1)
+                found, call = self.next_call()
+            if found.is_async:
+                asyncio.run_coroutine_threadsafe(self.wait(found, call), self.loop)
+                continue
+            try:
+                data = _data(found(call))
+            except BaseException as error:
+                self.fail(call, error)
+            else:
+                self.answer(call, data)
+
+    def count(self, one):
+        with self.counting:
+            self.resting += one
+
+    def next_call(self):
+        """Reads until there is a call, and sees to it that somebody reads on."""
+        while True:
+            line = self.calls.readline()
+            if not line:
+                # Whoever started us has closed our input.
+                self.end()
             frame = _read(line)
             kind = frame.get("type") if isinstance(frame, dict) else None
             if kind == "call":
-                self.start(Call(frame))
-            elif kind == "cancel":
+                call = Call(frame)
+                self.open[call.id] = call
+                try:
+                    found = _find(call.hook)
+                except LookupError as error:
+                    self.over(call, {"type": "error", "error": str(error)})
+                    continue
+                self.have_readers(found.is_async)
+                return found, call
+            if kind == "cancel":
                 self.cancel(frame.get("id"))
             elif kind == "ping":
                 self.write({"type": "pong"})
             elif kind == "shutdown":
                 self.finish(frame.get("grace_ms", 0) / 1000)
-                break
-            elif kind is None:
+            elif kind is None and line.strip():
                 print("not a frame:", line[:200], file=sys.stderr)
-        # Threads that are not done are not waited for: whoever started us has closed our input.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
 
-    def start(self, call):
-        self.open[call.id] = call
-        try:
-            function = _function(call.hook)
-        except LookupError as error:
-            return self.over(call, {"type": "error", "error": str(error)})
-        if inspect.iscoroutinefunction(function):
-            asyncio.run_coroutine_threadsafe(self.wait(function, call), self.event_loop())
-            return None
-        with self.counting:
-            self.waiting.put((function, call))
-            if self.free == 0 and self.threads < self.concurrency:
-                self.threads += 1
-                threading.Thread(target=self.work, daemon=True).start()
-            else:
-                self.free -= 1
-        return None
-
-    def event_loop(self):
-        """The one loop of all asynchronous functions, in a thread of its own."""
-        if self.loop is None:
+    def have_readers(self, loop):
+        if loop and self.loop is None:
+            # The one loop of all asynchronous functions.
             self.loop = asyncio.new_event_loop()
             threading.Thread(target=self.loop.run_forever, daemon=True).start()
-        return self.loop
+        with self.counting:
+            if self.resting > 0 or self.threads > self.concurrency:
+                return
+            self.threads += 1
+        threading.Thread(target=self.take_turns, daemon=True).start()
 
-    def work(self):
-        """A thread for plain functions."""
-        while True:
-            function, call = self.waiting.get()
-            try:
-                self.answer(call, function(*_arguments(function, call)))
-            except BaseException as error:
-                self.fail(call, error)
-            with self.counting:
-                self.free += 1
-
-    async def wait(self, function, call):
+    async def wait(self, found, call):
         try:
             call._task = asyncio.current_task()
             if call.cancelled():
                 raise asyncio.CancelledError
-            self.answer(call, await function(*_arguments(function, call)))
+            data = _data(await found(call))
         except BaseException as error:
             self.fail(call, error)
+        else:
+            self.answer(call, data)
 
-    def answer(self, call, answer):
-        text = _text(answer)
-        if len(text) + 100 > self.largest:
-            raise ValueError("the answer is larger than a line may be")
-        self.over(call, b'{"type":"answer","id":%d,"answer":%s}\n' % (call.id, text.encode()))
+    def answer(self, call, data):
+        frame = b'{"type":"answer","id":%d,"answer":%s}\n' % (call.id, data)
+        if len(frame) > self.largest:
+            return self.over(call, {"type": "error", "error": "the answer is larger than a line may be"})
+        return self.over(call, frame)
 
     def fail(self, call, error):
-        if call.cancelled():
-            return self.over(call, None)
-        traceback.print_exception(type(error), error, error.__traceback__)
-        text = f"{type(error).__name__}: {error}"[:2000].encode(errors="replace").decode()
-        return self.over(call, {"type": "error", "error": text})
+        text = ""
+        if not call.cancelled():
+            traceback.print_exception(type(error), error, error.__traceback__)
+            text = f"{type(error).__name__}: {error}"[:2000]
+        self.over(call, {"type": "error", "error": text})
 
     def over(self, call, frame):
         """Says how a call ended; of one that was cancelled, that it is over."""
@@ -252,6 +265,13 @@ class _Worker:
         while self.open and time.monotonic() < until:
             time.sleep(0.002)
         self.write({"type": "bye"})
+        self.end()
+
+    def end(self):
+        """Also for the threads that are not done: nobody waits for them any more."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
     def write(self, frame):
         data = frame if isinstance(frame, bytes) else json.dumps(frame).encode() + b"\n"
