@@ -7,11 +7,12 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::demo::{Colour, Pace, Screen};
 use crate::explain::ExplainArgs;
+use crate::kit::KitArgs;
 use crate::list::ListArgs;
 use crate::run::RunArgs;
 use crate::style::{Styles, When};
 use crate::test::TestArgs;
-use crate::{demo, explain, list, run, test};
+use crate::{demo, explain, kit, list, run, test};
 
 /// A hook bus for AI agents.
 ///
@@ -49,6 +50,7 @@ enum Command {
     List(ListArgs),
     Test(TestArgs),
     Demo(DemoArgs),
+    Kit(KitArgs),
 }
 
 /// Play a recorded session of three agents over a real bus.
@@ -76,6 +78,7 @@ impl Cli {
             Command::Explain(args) => explain::run(args, styles).await,
             Command::List(args) => list::run(args, styles).await,
             Command::Test(args) => test::run(args, styles).await,
+            Command::Kit(args) => kit::run(args),
             Command::Demo(args) => {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };
                 let columns =

@@ -9,6 +9,7 @@ mod explain;
 mod list;
 mod test;
 mod demo;
+mod kit;
 
 mod places;
 mod loading;

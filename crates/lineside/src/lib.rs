@@ -54,7 +54,7 @@ pub use lineside_bus::{
     Bus, Channel, ContextMessage, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals,
 };
 pub use lineside_core::{Judgement, Reply, Verdict};
-pub use lineside_exec::Containment;
+pub use lineside_exec::{Containment, KITS, Kit};
 pub use serde_json;
 
 /// The code of the README and of the book's pages, which is run as it stands there.

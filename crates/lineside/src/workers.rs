@@ -2,6 +2,7 @@
 //! and ended with the bus.
 
 use std::collections::HashMap;
+use std::sync;
 
 use lineside_bus::Bus;
 use lineside_core::Notice;
@@ -16,9 +17,11 @@ use tokio::sync::Mutex;
 use crate::outside::Outside;
 
 /// The workers that hooks name, each started when it is first needed or before.
+#[derive(Default)]
 pub(crate) struct WarmWorkers {
-    bus: Bus,
-    kept: std::sync::Mutex<Warm>,
+    /// Where the user is told of them.
+    bus: Option<Bus>,
+    kept: sync::Mutex<Warm>,
 }
 
 #[derive(Default)]
@@ -31,11 +34,11 @@ struct Warm {
 
 impl WarmWorkers {
     pub(crate) fn new(bus: Bus) -> Self {
-        Self { bus, kept: std::sync::Mutex::default() }
+        Self { bus: Some(bus), kept: sync::Mutex::default() }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Warm> {
-        self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn kept(&self) -> sync::MutexGuard<'_, Warm> {
+        self.kept.lock().unwrap_or_else(sync::PoisonError::into_inner)
     }
 
     /// This worker, which is the one of everybody who names an equal one. One that is made of something else than the
@@ -95,7 +98,7 @@ impl Warm {
 }
 
 /// Tells the user that a worker is given up for a while.
-fn telling(bus: Bus, worker: &HookWorker) -> WorkerListener {
+fn telling(bus: Option<Bus>, worker: &HookWorker) -> WorkerListener {
     let name = match &worker.reach {
         WorkerReach::Program { program, .. } => {
             program.argv.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -103,7 +106,7 @@ fn telling(bus: Bus, worker: &HookWorker) -> WorkerListener {
         WorkerReach::Socket(path) => path.display().to_string(),
     };
     WorkerListener::new(move |log| {
-        if let WorkerLog::GaveUp { text } = log {
+        if let (WorkerLog::GaveUp { text }, Some(bus)) = (log, &bus) {
             bus.announce(Notice::warning(format!("worker `{name}`: {text}")));
         }
     })

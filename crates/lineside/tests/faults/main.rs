@@ -9,3 +9,4 @@ mod context;
 mod inputs;
 mod loading;
 mod posts;
+mod workers;
