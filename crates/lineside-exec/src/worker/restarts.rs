@@ -35,6 +35,7 @@ pub(super) const ASKED_FOR: Patience = Patience { longest: Duration::from_secs(1
 pub(super) struct Restarts {
     ends: VecDeque<Instant>,
     patience: Patience,
+    told: bool,
 }
 
 /// What comes after an end.
@@ -48,7 +49,17 @@ pub(super) enum Next {
 
 impl Restarts {
     pub(super) fn new(patience: Patience) -> Self {
-        Self { ends: VecDeque::new(), patience }
+        Self { ends: VecDeque::new(), patience, told: false }
+    }
+
+    /// There is a worker.
+    pub(super) fn came(&mut self) {
+        self.told = false;
+    }
+
+    /// Whether a pause is to be told: once, until there is a worker again.
+    pub(super) fn tells(&mut self) -> bool {
+        !std::mem::replace(&mut self.told, true)
     }
 
     /// A worker ended unasked, or could not be started.
@@ -131,5 +142,13 @@ mod tests {
         }
         assert_eq!(next, start(1000));
         assert_eq!(restarts.ends.len(), MOST);
+    }
+
+    #[test]
+    fn a_pause_is_told_once_until_there_is_a_worker_again() {
+        let mut restarts = Restarts::new(STARTED);
+        assert_eq!([restarts.tells(), restarts.tells()], [true, false]);
+        restarts.came();
+        assert!(restarts.tells());
     }
 }

@@ -127,6 +127,7 @@ impl Supervisor {
             match self.bring_up(&mut refused).await {
                 None => return,
                 Some(Ok((mut live, ready))) => {
+                    restarts.came();
                     self.greet(ready, first.take(), again);
                     match self.serve(&mut live).await {
                         Served::Asked => return,
@@ -226,7 +227,9 @@ impl Supervisor {
             Next::Pause(pause) => {
                 let text = format!("the worker ended too often and is not started for {pause:?}");
                 self.shared.calls().refuse(spawn(&text));
-                self.voice.say(WorkerLog::GaveUp { text });
+                if restarts.tells() {
+                    self.voice.say(WorkerLog::GaveUp { text });
+                }
                 self.wait(pause).await?;
             }
         }

@@ -85,9 +85,19 @@ impl Bench {
     /// The same with the hooks of this dialect.
     pub(crate) fn run_with(self, dialect: &'static dyn Dialect, test: impl AsyncFnOnce(&Stage)) {
         let root = self.root().to_owned();
+        self.run_in(&root, dialect, test);
+    }
+
+    /// The same with the hooks of another project.
+    pub(crate) fn run_at(self, root: &Path, test: impl AsyncFnOnce(&Stage)) {
+        let root = root.canonicalize().unwrap();
+        self.run_in(&root, dialects::find("agenthooks").unwrap(), test);
+    }
+
+    fn run_in(self, root: &Path, dialect: &'static dyn Dialect, test: impl AsyncFnOnce(&Stage)) {
         runtime().block_on(async {
             let all = async {
-                let stage = Stage::open(&root, dialect).await;
+                let stage = Stage::open(root, dialect).await;
                 test(&stage).await;
                 let Stage { assembly, loses, .. } = stage;
                 let report = assembly.drain(Duration::from_secs(20)).await;

@@ -219,3 +219,22 @@ fn a_worker_that_is_started_ahead_is_there_when_the_hooks_are_loaded() {
         }
     });
 }
+
+/// The project of `examples/workers`, as it stands there.
+#[test]
+fn the_example_of_a_worker_refuses_what_it_says() {
+    let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workers");
+    let kit = example.join(".agents/hooks/protect-branches/scripts/lineside_hook.py");
+    assert_eq!(fs::read_to_string(kit).unwrap(), lineside::KITS[0].text, "a copy of the kit");
+    let bench = Bench::enter();
+    bench.run_at(&example, async |stage| {
+        assert!(stage.report.diagnostics.is_empty(), "{:?}", stage.report.diagnostics);
+        assert!(!stage.shell("git push origin my-branch").await.is_refused());
+        assert!(reason(&stage.shell("git push origin main").await).starts_with("main is protected"));
+        assert!(reason(&stage.shell("git push -f origin mine").await).contains("by force"));
+        // What cannot be split into words is not understood, and a guard that does not understand has failed.
+        let decision = stage.shell("git push 'origin").await;
+        assert!(decision.is_refused());
+        assert_eq!(cause(&decision).kind, FailureKind::Panic);
+    });
+}
