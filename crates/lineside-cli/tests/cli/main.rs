@@ -5,6 +5,7 @@ mod stage;
 
 mod explain;
 mod interruption;
+mod kit;
 mod list;
 mod run;
 mod run_bad_input;

@@ -306,7 +306,11 @@ impl Supervisor {
                 Event::Room => {}
                 Event::Log(log) => self.voice.say(log),
                 Event::Frame(frame) => {
+                    let now = Instant::now();
                     pulse.heard(now);
+                    if let Frame::Result { .. } = frame {
+                        pulse.busy(now);
+                    }
                     self.hear(frame, &mut cancelling);
                 }
             }
