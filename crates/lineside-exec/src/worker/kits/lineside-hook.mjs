@@ -94,9 +94,25 @@ function functionOf(name) {
 
 function callOf({ id, hook, event, deadline_ms = 600000 }) {
   const until = performance.now() + deadline_ms;
-  const controller = new AbortController();
-  const remaining = () => Math.max(0, until - performance.now());
-  return { id, hook, event, controller, signal: controller.signal, remaining };
+  let cancelled = false;
+  let controller;
+  return {
+    id,
+    hook,
+    event,
+    remaining: () => Math.max(0, until - performance.now()),
+    cancelled: () => cancelled,
+    cancel() {
+      cancelled = true;
+      controller?.abort();
+    },
+    // Made for those who ask for it: it costs more than a short hook.
+    get signal() {
+      controller ??= new AbortController();
+      if (cancelled) controller.abort();
+      return controller.signal;
+    },
+  };
 }
 
 /** Without a worker: one event, one answer. */
@@ -147,20 +163,20 @@ class Worker {
       if (Buffer.byteLength(text) + 100 > this.largest) throw new Error('the answer is larger than a line may be');
       frame = `{"type":"answer","id":${call.id},"answer":${text}}`;
     } catch (error) {
-      if (!call.signal.aborted) console.error(error);
+      if (!call.cancelled()) console.error(error);
       const text = (error instanceof Error ? String(error) : inspect(error)).slice(0, 2000);
       frame = JSON.stringify({ type: 'error', id: call.id, error: text });
     }
     this.open.delete(call.id);
     // Of a call that was cancelled, that it is over.
-    if (call.signal.aborted) frame = JSON.stringify({ type: 'cancelled', id: call.id });
+    if (call.cancelled()) frame = JSON.stringify({ type: 'cancelled', id: call.id });
     this.line(frame);
     if (this.open.size === 0) this.idle?.();
   }
 
   cancel(id) {
     const call = this.open.get(id);
-    if (call) call.controller.abort();
+    if (call) call.cancel();
     else this.write({ type: 'cancelled', id });
   }
 
