@@ -8,11 +8,12 @@ use clap::{Args, Parser, Subcommand};
 use crate::demo::{Colour, Pace, Screen};
 use crate::explain::ExplainArgs;
 use crate::jobs::JobsArgs;
+use crate::kit::KitArgs;
 use crate::list::ListArgs;
 use crate::run::RunArgs;
 use crate::style::{Styles, When};
 use crate::test::TestArgs;
-use crate::{demo, explain, jobs, list, run, test};
+use crate::{demo, explain, jobs, kit, list, run, test};
 
 /// A hook bus for AI agents.
 ///
@@ -52,6 +53,7 @@ enum Command {
     Jobs(JobsArgs),
     Test(TestArgs),
     Demo(DemoArgs),
+    Kit(KitArgs),
 }
 
 /// Play a recorded session of three agents over a real bus.
@@ -80,6 +82,7 @@ impl Cli {
             Command::List(args) => list::run(args, styles).await,
             Command::Jobs(args) => jobs::run(args, styles).await,
             Command::Test(args) => test::run(args, styles).await,
+            Command::Kit(args) => kit::run(args),
             Command::Demo(args) => {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };
                 let columns =

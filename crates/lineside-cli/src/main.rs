@@ -10,6 +10,7 @@ mod list;
 mod jobs;
 mod test;
 mod demo;
+mod kit;
 
 mod places;
 mod loading;

@@ -26,7 +26,7 @@ pub struct Invocation {
 }
 
 /// A program and its arguments.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Program {
     /// The argument vector; the first element is the program. Looked up in the `PATH` of the *hook's* environment
     /// when it has no `/`.
@@ -54,7 +54,7 @@ impl Program {
 /// The environment of a process: what it inherits, then what is taken away, then what is set.
 ///
 /// Its `Debug` has the names of what is set and not the values.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Environment {
     /// What is inherited from the runtime.
     pub inherit: Inherit,
@@ -87,7 +87,7 @@ pub struct EventFile {
 }
 
 /// What a process inherits of an environment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub enum Inherit {
     /// Everything.
     #[default]

@@ -1,6 +1,10 @@
 //! A process that lives long and answers many calls: what is started, what is called, and how a call ended. Plain
 //! values; who keeps the process is another crate's business.
+//!
+//! There are two kinds: one holds plugins, whose functions are found out by loading them, and one holds hooks, which
+//! are called by their names.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -16,7 +20,7 @@ pub struct WorkerSpec {
     /// Its environment.
     pub environment: Environment,
     /// Its working directory.
-    pub working_directory: Option<std::path::PathBuf>,
+    pub working_directory: Option<PathBuf>,
     /// The fields of its `hello` apart from `type`, `protocol`, `token`, `runtime` and `maxFrameBytes`.
     pub hello: Map<String, Value>,
     /// The plugins, in load order.
@@ -187,6 +191,8 @@ pub enum Repeat {
 pub enum WorkerEnded {
     /// The function returned this; `None` for nothing that decides anything.
     Returned(Option<Value>),
+    /// The hook answered with this JSON, as it was written; empty for nothing.
+    Answered(String),
     /// It could not answer.
     Failed {
         /// How.
@@ -198,6 +204,98 @@ pub enum WorkerEnded {
     },
     /// The event is larger than a frame may be, so that the function cannot be shown it.
     TooLarge,
-    /// There were too many calls already, and it was dropped.
+    /// There were too many calls already, and it was not taken.
     Dropped,
+}
+
+/// A worker for hooks: a program that is kept and speaks the protocol of the page `workers.md`. Equal ones are one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct HookWorker {
+    /// Where it is.
+    pub reach: WorkerReach,
+    /// What its program is made of, so that a changed one is told from the one that runs. Empty where that is unknown.
+    pub content: String,
+    /// When it is started.
+    pub start: WorkerStart,
+    /// Its bounds.
+    pub bounds: HookWorkerBounds,
+}
+
+/// Where a worker for hooks is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum WorkerReach {
+    /// It is a program that we start, and end.
+    Program {
+        /// The program and its arguments.
+        program: Program,
+        /// Its environment.
+        environment: Environment,
+        /// Its working directory; the runtime's own when absent.
+        working_directory: Option<PathBuf>,
+    },
+    /// It runs already, is somebody else's, and listens on this Unix socket.
+    Socket(PathBuf),
+}
+
+/// When a worker for hooks is started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum WorkerStart {
+    /// By its first call.
+    #[default]
+    OnUse,
+    /// At once, and again whenever it ends.
+    Ahead,
+}
+
+/// The bounds of a worker for hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HookWorkerBounds {
+    /// From its start to its `hello`.
+    pub hello: Duration,
+    /// In which a call must be over once it was cancelled.
+    pub cancel: Duration,
+    /// From `shutdown` to its end.
+    pub shutdown: Duration,
+    /// A silence after which it is asked whether it is there.
+    pub silence: Duration,
+    /// In which it must answer that.
+    pub pong: Duration,
+    /// A time without calls after which it is ended, until the next call; `None` keeps it.
+    pub idle: Option<Duration>,
+    /// The largest line in either direction, in bytes.
+    pub frame: usize,
+    /// Calls that are with it at the same time, at most.
+    pub in_flight: usize,
+    /// Calls that wait beside those, at most; one more fails at once.
+    pub queue: usize,
+}
+
+impl Default for HookWorkerBounds {
+    /// 10 s for the start, which an interpreter on a busy machine may need; 1 s for a cancelled call and 2 s for the
+    /// end, as for plugins; a question after 30 s of silence, and 10 s for its answer; ended after 10 min without
+    /// calls; lines of 10 MiB, the limit of a hook's output; 64 calls at a time, and 256 that wait.
+    fn default() -> Self {
+        Self {
+            hello: Duration::from_secs(10),
+            cancel: Duration::from_secs(1),
+            shutdown: Duration::from_secs(2),
+            silence: Duration::from_secs(30),
+            pong: Duration::from_secs(10),
+            idle: Some(Duration::from_secs(600)),
+            frame: 10 << 20,
+            in_flight: 64,
+            queue: 256,
+        }
+    }
+}
+
+/// One call of a hook in a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookCall {
+    /// The hook's name, for a worker that has several.
+    pub hook: String,
+    /// The event: one JSON value in one line.
+    pub event: String,
+    /// From when the call is due to the last byte of its answer, with the start of the worker, if it comes to that.
+    pub timeout: Duration,
 }

@@ -191,6 +191,7 @@ impl Found {
             },
             timeout: declared.timeout,
             on_failure: declared.on_failure,
+            worker: declared.worker,
             closed: declared.closed,
             runtime,
         });

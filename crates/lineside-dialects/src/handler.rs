@@ -1,10 +1,11 @@
 //! What a foreign hook runs for an event, and how what came of it is read. Both are pure: running is somebody else's.
 
+use std::path::Path;
 use std::time::Duration;
 
 use lineside_core::exchange::{Post, Posted};
 use lineside_core::invocation::{Ended, Invocation};
-use lineside_core::worker::{WorkerCall, WorkerEnded};
+use lineside_core::worker::{HookCall, HookWorker, WorkerCall, WorkerEnded};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, SkipReason};
 
 /// The pure half of a foreign hook: event to call, result to answer.
@@ -35,6 +36,12 @@ pub trait Handler: Send + Sync {
         None
     }
 
+    /// The worker that the hook runs in when events are about this directory; `None` for a hook that has none.
+    fn worker(&self, work_dir: &Path) -> Option<HookWorker> {
+        let _ = work_dir;
+        None
+    }
+
     /// The failure of an attempt that was not started because the time of all hooks of its kind was used up.
     fn out_of_time(&self, time: Duration) -> Failure {
         let whole = lineside_core::failure::seconds(time);
@@ -58,6 +65,8 @@ pub enum Call {
     Post(Post),
     /// A function in the worker that the load of the hooks has started.
     Worker(Box<WorkerCall>),
+    /// A hook in a worker, which is shared by everybody who names an equal one.
+    Warm(Box<HookWorker>, HookCall),
     /// Nothing: the answer is known without running anything.
     Nothing,
 }

@@ -1,4 +1,5 @@
-//! What a call of a kept worker costs beyond a line that goes to a Node process and back.
+//! What a call of a kept worker costs beyond a line that goes to a process of the same kind and back, and what a hook
+//! costs in a warm worker and as a process for each event.
 //!
 //! `cargo bench -p lineside-exec --bench worker` ends with lines `RATIO name value target`, of medians of interleaved
 //! samples: what a noisy machine does to one kind of call it does to the other as well.
@@ -8,12 +9,12 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use criterion::Criterion;
-use lineside_core::invocation::{Environment, Program};
+use lineside_core::invocation::{Environment, Exit, Invocation, Limits, Program};
 use lineside_core::worker::{
-    CallClass, HandlerKey, PluginLoad, Repeat, WorkerBounds, WorkerCall, WorkerEnded, WorkerPlugin,
-    WorkerSpec,
+    CallClass, HandlerKey, HookCall, HookWorker, HookWorkerBounds, PluginLoad, Repeat, WorkerBounds,
+    WorkerCall, WorkerEnded, WorkerPlugin, WorkerReach, WorkerSpec, WorkerStart,
 };
-use lineside_exec::{Worker, WorkerListener};
+use lineside_exec::{Containment, KITS, Runner, WarmWorker, Worker, WorkerListener};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -34,6 +35,26 @@ const ECHO: &str = "let rest = ''; process.stdin.on('data', (data) => { rest += 
 const PLUGIN: &str = "module.exports = (api) => { for (let i = 0; i < 10; i++)
     api.on('before_tool_call', (e) => ({ params: { command: e.params.command } })); };";
 
+/// The same in Python.
+const PYTHON_ECHO: &str = "import json, sys
+for line in sys.stdin:
+    frame = json.loads(line)
+    sys.stdout.write(json.dumps({'id': frame['id'], 'value': {'params': {'id': frame['id']}}}) + '\\n')
+    sys.stdout.flush()";
+
+/// Hooks that answer something.
+const PYTHON: &str = "from lineside_hook import hook, serve
+@hook
+def check(event):
+    return {'decision': 'allow', 'reason': event['params']['command']}
+serve()";
+const NODE: &str = "import { hook, serve } from './lineside-hook.mjs';
+hook((event) => ({ decision: 'allow', reason: event.params.command }));
+serve();";
+
+/// Processes that are started to be compared with.
+const PROCESSES: usize = 40;
+
 fn main() {
     let mut criterion = Criterion::default().sample_size(30).configure_from_args();
     let single = Builder::new_current_thread().enable_all().build().unwrap();
@@ -49,6 +70,8 @@ fn main() {
     criterion.final_summary();
     single.block_on(worker.shutdown());
 
+    warm("python", "python3", &single, room.path());
+    warm("node", "node", &single, room.path());
     compare("current_thread", &single, room.path());
     compare("multi_thread", &multi, room.path());
 }
@@ -109,9 +132,9 @@ struct Echo {
 }
 
 impl Echo {
-    fn start() -> Self {
-        let mut command = Command::new("node");
-        command.args(["-e", ECHO]).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    fn start(program: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         Self { _child: child, input, output: BufReader::new(output) }
@@ -129,7 +152,7 @@ impl Echo {
 
 fn compare(kind: &str, runtime: &Runtime, room: &std::path::Path) {
     let worker = runtime.block_on(start(room));
-    let mut echo = runtime.block_on(async { Echo::start() });
+    let mut echo = runtime.block_on(async { Echo::start("node", &["-e", ECHO]) });
     let mut samples: [Vec<Duration>; 3] = Default::default();
     for round in 0..ROUNDS {
         // Each takes each place in turn, so that none always follows the same other.
@@ -152,6 +175,79 @@ fn compare(kind: &str, runtime: &Runtime, room: &std::path::Path) {
     };
     ratio("worker_call/echo", one, echo, &format!("{TARGET:.2}"));
     ratio("ten_worker_calls/ten_echoes", ten, echo * HANDLERS, &format!("{TARGET:.2}"));
+}
+
+/// The same function: in a worker with the kit, behind the least that echoes lines, and in a process for each event.
+fn warm(language: &str, program: &'static str, runtime: &Runtime, room: &std::path::Path) {
+    for kit in KITS {
+        std::fs::write(room.join(kit.file), kit.text).unwrap();
+    }
+    let (file, source, echo) = match language {
+        "python" => ("hook.py", PYTHON, ["-c", PYTHON_ECHO]),
+        _ => ("hook.mjs", NODE, ["-e", ECHO]),
+    };
+    let script = room.join(file);
+    std::fs::write(&script, source).unwrap();
+    let reach = WorkerReach::Program {
+        program: Program::argv([program.into(), script.clone().into_os_string()]),
+        environment: Environment::default(),
+        working_directory: None,
+    };
+    let (start, bounds) = (WorkerStart::Ahead, HookWorkerBounds::default());
+    let worker = HookWorker { reach, content: String::new(), start, bounds };
+    let mut echo = runtime.block_on(async { Echo::start(program, &echo) });
+    let runner = Runner::new();
+    let argv = [program.into(), script.into_os_string()];
+    let plain = Invocation {
+        program: Program::argv(argv),
+        stdin: event().to_string().into_bytes(),
+        environment: Environment::default(),
+        files: Vec::new(),
+        working_directory: None,
+        limits: Limits::default(),
+    };
+    let worker =
+        runtime.block_on(async { WarmWorker::new(worker, WorkerListener::default(), Containment::new()) });
+    runtime.block_on(hook(&worker));
+    let mut samples: [Vec<Duration>; 2] = Default::default();
+    for round in 0..ROUNDS {
+        for place in 0..samples.len() {
+            let which = (round + place) % samples.len();
+            let began = Instant::now();
+            match which {
+                0 => runtime.block_on(echo.call()),
+                _ => runtime.block_on(hook(&worker)),
+            }
+            samples[which].push(began.elapsed());
+        }
+    }
+    let mut processes = Vec::new();
+    for _ in 0..PROCESSES {
+        let began = Instant::now();
+        let ended = runtime.block_on(runner.run(&plain));
+        processes.push(began.elapsed());
+        assert_eq!(ended.exit, Exit::Code(0), "{ended:?}");
+        let began = Instant::now();
+        runtime.block_on(hook(&worker));
+        samples[1].push(began.elapsed());
+    }
+    runtime.block_on(async {
+        worker.shutdown().await;
+        runner.drain().await;
+    });
+    let ([echo, warm], process) = (samples.map(median), median(processes));
+    println!("{language}: echo {echo:?}, warm hook {warm:?}, process for each event {process:?}");
+    let ratio = |name: &str, time: Duration, base: Duration, target: &str| {
+        println!("RATIO {language}/{name} {:.3} {target}", time.as_secs_f64() / base.as_secs_f64());
+    };
+    ratio("warm_hook/echo", warm, echo, "<=1.5");
+    ratio("process_for_each_event/warm_hook", process, warm, ">=100");
+}
+
+async fn hook(worker: &WarmWorker) {
+    let (hook, timeout) = ("check".to_owned(), Duration::from_secs(15));
+    let ended = worker.call(HookCall { hook, event: event().to_string(), timeout }).await;
+    assert!(matches!(ended, WorkerEnded::Answered(_)), "{ended:?}");
 }
 
 fn median(mut samples: Vec<Duration>) -> Duration {

@@ -24,6 +24,11 @@ impl Background {
         self.0.spawn_on(tokio::task::unconstrained(task), runtime);
     }
 
+    /// Whether no task is left.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Waits until no task is left. Cancel safe.
     pub(crate) async fn ended(&self) {
         self.0.wait().await;

@@ -53,4 +53,4 @@ mod http;
 pub use containment::Containment;
 pub use http::{HttpClient, Proxy, ReadProxyError};
 pub use runner::Runner;
-pub use worker::{LogLevel, LogSource, Worker, WorkerListener, WorkerLog};
+pub use worker::{KITS, Kit, LogLevel, LogSource, WarmWorker, Worker, WorkerListener, WorkerLog, WorkerSeat};

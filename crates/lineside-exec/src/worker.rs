@@ -1,12 +1,16 @@
-//! Workers: a process that is kept, and calls of functions in it (OC-59 to OC-81).
+//! Workers: a program that is kept, and calls in it.
 //!
 //! A [`Worker`] starts the process, loads the plugins one after the other, keeps it alive, and carries calls to it and
-//! their answers back. It knows no event and no hook: which functions there are, when they are called and what their
+//! their answers back (OC-59 to OC-81). A [`WarmWorker`] does the same with any program that speaks the protocol of the
+//! page `workers.md`, whether we start it or it is there already. Both are supervised in one way; `manner` is the table
+//! in which they differ. Neither knows events and hooks: which functions there are, when they are called and what their
 //! answers mean is the dialect's business.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use lineside_core::failure::FailureKind;
+use lineside_core::invocation::{Environment, Invocation, Limits, Program};
 use lineside_core::worker::{
     StartWorkerError, WorkerCall, WorkerEnded, WorkerReady, WorkerScript, WorkerSpec,
 };
@@ -16,10 +20,14 @@ use tokio::time::{Instant, sleep_until};
 
 use self::calls::{Calls, Order, Ticket};
 use self::frames::Reason;
+pub use self::kits::{KITS, Kit};
 pub use self::log::{LogLevel, LogSource, WorkerLog};
-use self::supervisor::{Shared, Supervisor};
+use self::manner::Manner;
+use self::supervisor::{First, Shared, Supervisor};
+use self::transport::{Connect, Start};
 use self::voice::Voice;
 pub use self::voice::WorkerListener;
+pub use self::warm::{WarmWorker, WorkerSeat};
 use crate::background::Background;
 use crate::containment::Containment;
 use crate::running::after;
@@ -28,17 +36,23 @@ mod script;
 
 mod frames;
 mod lines;
-mod process;
+mod transport;
+mod connection;
 
 mod log;
 mod voice;
 
+mod manner;
 mod loading;
 
 mod calls;
 
+mod pulse;
 mod restarts;
 mod supervisor;
+
+mod kits;
+mod warm;
 
 /// What stands in a `call` frame before its body, at most.
 const HEAD: usize = 64;
@@ -100,20 +114,26 @@ impl Worker {
         listener: WorkerListener,
         containment: Containment,
     ) -> (Self, Result<WorkerReady, StartWorkerError>) {
-        let shared = Arc::new(Shared::new(Calls::new(spec.bounds.untold)));
-        let kept = Kept { shared, task: Background::new(), frame: spec.bounds.frame };
-        let worker = Self { kept: Arc::new(kept) };
         let (first, started) = oneshot::channel();
-        let voice = Voice::new(listener);
-        let shared = Arc::clone(&worker.kept.shared);
+        let (program, environment) = (spec.program.clone(), spec.environment.clone());
+        let (directory, manner) = (spec.working_directory.clone(), Manner::of_plugins(spec));
+        let kept = Kept::new(&manner);
+        let worker = Self { kept: Arc::new(kept) };
         match script::write(script) {
             Ok(script) => {
-                let supervisor = Supervisor { shared, spec, script, containment, voice };
-                worker.kept.task.start(supervisor.run(first), &Handle::current());
+                let mut argv = program.argv;
+                argv.push(script.entry.clone().into());
+                let program = Program { argv, without_interpreter: None };
+                let start = Start {
+                    invocation: kept_program(program, environment, directory),
+                    containment,
+                    _script: Some(script),
+                };
+                worker.kept.keep(manner, Box::new(start), Voice::new(listener), Some(first));
             }
             Err(error) => {
                 let why = format!("cannot write the script of the worker: {error}");
-                shared.calls().end(supervisor::spawn(&why));
+                worker.kept.shared.calls().end(supervisor::spawn(&why));
                 return (worker, Err(StartWorkerError::Failed { why, hello: None }));
             }
         }
@@ -136,31 +156,8 @@ impl Worker {
             return WorkerEnded::TooLarge;
         }
         let WorkerCall { handler, class, timeout, repeat, .. } = call;
-        let order = Order { handler, class, body: body.into(), timeout, repeat };
-        let shared = &self.kept.shared;
-        let added = shared.calls().add(order);
-        shared.wake.notify_one();
-        let (ticket, answer) = match added {
-            Ok(added) => added,
-            Err(ended) => return ended,
-        };
-        let mut waiting = Waiting { shared, ticket: Some(ticket) };
-        tokio::select! {
-            biased;
-            ended = answer => {
-                waiting.ticket = None;
-                ended.unwrap_or_else(|_| WorkerEnded::Failed {
-                    kind: FailureKind::Closed,
-                    message: "the worker is stopping".to_owned(),
-                    started: false,
-                })
-            }
-            () = sleep_until(until) => WorkerEnded::Failed {
-                kind: FailureKind::Timeout,
-                message: format!("timed out after {}ms", timeout.as_millis()),
-                started: waiting.give_up(Reason::Timeout),
-            },
-        }
+        let handler = Some(handler);
+        self.kept.call(Order { handler, class, body: body.into(), timeout, until, repeat }).await
     }
 
     /// What was to be repeated after a restart is not any more, as after a call of
@@ -187,8 +184,71 @@ impl Worker {
     /// Takes [`WorkerBounds::shutdown`](lineside_core::worker::WorkerBounds::shutdown) and half a second at most.
     /// Cancel safe: the end goes on without a waiter, and can be awaited again.
     pub async fn shutdown(&self) {
-        self.kept.shared.stop.cancel();
-        self.kept.task.ended().await;
+        self.kept.shutdown().await;
+    }
+}
+
+/// A program that is kept has no input, time and outputs of a run.
+fn kept_program(
+    program: Program,
+    environment: Environment,
+    working_directory: Option<PathBuf>,
+) -> Invocation {
+    Invocation {
+        program,
+        // Not written from here: it says that there is an input.
+        stdin: vec![b'\n'],
+        environment,
+        files: Vec::new(),
+        working_directory,
+        limits: Limits::default(),
+    }
+}
+
+impl Kept {
+    fn new(manner: &Manner) -> Self {
+        let shared = Arc::new(Shared::new(Calls::new(manner.room)));
+        Self { shared, task: Background::new(), frame: manner.frame }
+    }
+
+    fn keep(&self, manner: Manner, connect: Box<dyn Connect>, voice: Voice, first: First) {
+        let shared = Arc::clone(&self.shared);
+        let supervisor = Supervisor { shared, manner, connect, voice };
+        self.task.start(supervisor.run(first), &Handle::current());
+    }
+
+    /// Has a call made and says how that ended.
+    async fn call(&self, order: Order) -> WorkerEnded {
+        let (until, timeout) = (order.until, order.timeout);
+        let shared = &self.shared;
+        let added = shared.calls().add(order);
+        shared.wake.notify_one();
+        let (ticket, answer) = match added {
+            Ok(added) => added,
+            Err(ended) => return ended,
+        };
+        let mut waiting = Waiting { shared, ticket: Some(ticket) };
+        tokio::select! {
+            biased;
+            ended = answer => {
+                waiting.ticket = None;
+                ended.unwrap_or_else(|_| WorkerEnded::Failed {
+                    kind: FailureKind::Closed,
+                    message: "the worker is stopping".to_owned(),
+                    started: false,
+                })
+            }
+            () = sleep_until(until) => WorkerEnded::Failed {
+                kind: FailureKind::Timeout,
+                message: format!("timed out after {}ms", timeout.as_millis()),
+                started: waiting.give_up(Reason::Timeout),
+            },
+        }
+    }
+
+    async fn shutdown(&self) {
+        self.shared.stop.cancel();
+        self.task.ended().await;
     }
 }
 

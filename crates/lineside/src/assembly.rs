@@ -8,6 +8,7 @@ use lineside_automation::{Automations, Keys};
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Installed};
 use lineside_core::hook::{Hook, Standby};
+use lineside_core::worker::WorkerStart;
 use lineside_core::{Diagnostic, SkipReason};
 use lineside_dialects::{DIALECTS, Dialect, Inert, Places};
 use lineside_exec::{Containment, HttpClient, Proxy, Runner};
@@ -16,7 +17,7 @@ use crate::content::Contents;
 use crate::debug_log::DebugLog;
 use crate::foreign::Foreign;
 use crate::outside::Outside;
-use crate::workers::Workers;
+use crate::workers::{WarmWorkers, Workers};
 
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
@@ -80,8 +81,13 @@ impl Assembly {
     /// A bus without foreign hooks, for all dialects.
     #[must_use]
     pub fn new(bus: Bus) -> Self {
-        let outside =
-            Outside { runner: Runner::new(), http: HttpClient::new(), environment: None, worker: None };
+        let outside = Outside {
+            runner: Runner::new(),
+            http: HttpClient::new(),
+            environment: None,
+            worker: None,
+            warm: Arc::new(WarmWorkers::new(bus.clone())),
+        };
         Self { bus, outside, keys: Keys::default(), workers: Workers::default(), dialects: DIALECTS.to_vec() }
     }
 
@@ -131,6 +137,7 @@ impl Assembly {
     /// More hooks at one point than can be numbered.
     pub async fn load(&self, places: &Places) -> Result<Report, RegisterHookError> {
         let mut report = Report::default();
+        let mut warm = Vec::new();
         let mut number = 0;
         let adoptions = Automations::adoptions(&self.bus);
         for dialect in &self.dialects {
@@ -160,6 +167,12 @@ impl Assembly {
                     number += 1;
                     last = Some(declared);
                 }
+                if found.hook.standby == Standby::Ready
+                    && let Some(mut worker) = found.handler.worker(places.work_dir())
+                {
+                    outside.rebase_worker(&mut worker);
+                    warm.push(worker);
+                }
                 let mut run = Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone());
                 if let Some(adoptions) = &adoptions
                     && let Some(id) = contents.id_of(&found)
@@ -188,6 +201,10 @@ impl Assembly {
             report.diagnostics.extend(loaded.diagnostics);
             report.inert.extend(loaded.inert.into_iter().map(|inert| (dialect.name(), inert)));
         }
+        self.outside.warm.keep_only(&warm);
+        for worker in warm.into_iter().filter(|worker| worker.start == WorkerStart::Ahead) {
+            drop(self.outside.warm.of(worker, self.outside.runner.containment()));
+        }
         Ok(report)
     }
 
@@ -197,6 +214,7 @@ impl Assembly {
     pub async fn drain(&self, limit: Duration) -> DrainReport {
         let report = self.bus.drain(limit).await;
         self.workers.end().await;
+        self.outside.warm.end().await;
         self.outside.runner.drain().await;
         self.outside.http.drain();
         report

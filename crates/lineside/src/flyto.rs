@@ -196,7 +196,13 @@ impl Assembly {
 }
 
 fn own() -> Outside {
-    Outside { runner: Runner::new(), http: HttpClient::new(), environment: None, worker: None }
+    Outside {
+        runner: Runner::new(),
+        http: HttpClient::new(),
+        environment: None,
+        worker: None,
+        warm: Arc::default(),
+    }
 }
 
 /// What is wrong with a definition, if anything is.

@@ -59,7 +59,7 @@ pub use lineside_bus::{
     Bus, Channel, ContextMessage, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals,
 };
 pub use lineside_core::{Judgement, Reply, Verdict};
-pub use lineside_exec::{Containment, Proxy, ReadProxyError};
+pub use lineside_exec::{Containment, KITS, Kit, Proxy, ReadProxyError};
 pub use serde_json;
 
 /// The code of the README and of the book's pages, which is run as it stands there.

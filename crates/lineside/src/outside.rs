@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::invocation::{Environment, Inherit};
+use lineside_core::worker::{HookWorker, WorkerReach};
 use lineside_dialects::{Call, Returned};
 use lineside_exec::{HttpClient, Runner, Worker};
 use tokio::time::Instant;
+
+use crate::workers::WarmWorkers;
 
 /// Runs calls.
 #[derive(Clone)]
@@ -19,6 +22,8 @@ pub(crate) struct Outside {
     pub(crate) environment: Option<Arc<BTreeMap<String, String>>>,
     /// Where hooks that are functions live.
     pub(crate) worker: Option<Worker>,
+    /// The workers that hooks name.
+    pub(crate) warm: Arc<WarmWorkers>,
 }
 
 impl Outside {
@@ -39,11 +44,24 @@ impl Outside {
                     None => Returned::Nothing,
                 }
             }
+            Call::Warm(mut worker, mut call) => {
+                shorten(&mut call.timeout);
+                self.rebase_worker(&mut worker);
+                let worker = self.warm.of(*worker, self.runner.containment());
+                Returned::Worker(worker.call(call).await)
+            }
             Call::Post(mut post) => {
                 shorten(&mut post.timeout);
                 Returned::Post(self.http.post(&post).await)
             }
             Call::Nothing => Returned::Nothing,
+        }
+    }
+
+    /// The same for the environment of a worker that we start.
+    pub(crate) fn rebase_worker(&self, worker: &mut HookWorker) {
+        if let WorkerReach::Program { environment, .. } = &mut worker.reach {
+            self.rebase(environment);
         }
     }
 

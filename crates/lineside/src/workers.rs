@@ -1,16 +1,116 @@
-//! The workers of formats whose hooks are functions: kept over a reload that changes nothing, and ended with the bus.
+//! The workers of formats whose hooks are functions, and those that hooks name: kept over a reload that changes nothing,
+//! and ended with the bus.
 
 use std::collections::HashMap;
+use std::sync;
 
 use lineside_bus::Bus;
 use lineside_core::Notice;
-use lineside_core::worker::{PluginLoaded, StartWorkerError, WorkerReady, WorkerSpec};
+use lineside_core::worker::{
+    HookWorker, PluginLoaded, StartWorkerError, WorkerReach, WorkerReady, WorkerSpec,
+};
 use lineside_dialects::{Loaded, Plugins};
-use lineside_exec::{Worker, WorkerListener, WorkerLog};
+use lineside_exec::{Containment, WarmWorker, Worker, WorkerListener, WorkerLog};
 use lineside_points::OnServiceStop;
 use tokio::sync::Mutex;
 
 use crate::outside::Outside;
+
+/// The workers that hooks name, each started when it is first needed or before.
+#[derive(Default)]
+pub(crate) struct WarmWorkers {
+    /// Where the user is told of them.
+    bus: Option<Bus>,
+    kept: sync::Mutex<Warm>,
+}
+
+#[derive(Default)]
+struct Warm {
+    /// With what each was made of when it was first asked for.
+    workers: HashMap<HookWorker, (String, WarmWorker)>,
+    /// Those that are asked no more, and may have calls under way.
+    retired: Vec<WarmWorker>,
+}
+
+impl WarmWorkers {
+    pub(crate) fn new(bus: Bus) -> Self {
+        Self { bus: Some(bus), kept: sync::Mutex::default() }
+    }
+
+    fn kept(&self) -> sync::MutexGuard<'_, Warm> {
+        self.kept.lock().unwrap_or_else(sync::PoisonError::into_inner)
+    }
+
+    /// This worker, which is the one of everybody who names an equal one. One that is made of something else than the
+    /// one that runs takes its place; calls that are under way there may finish.
+    pub(crate) fn of(&self, mut named: HookWorker, containment: &Containment) -> WarmWorker {
+        let content = std::mem::take(&mut named.content);
+        let mut kept = self.kept();
+        match kept.workers.get(&named) {
+            Some((same, worker)) if *same == content => worker.clone(),
+            _ => {
+                let listener = telling(self.bus.clone(), &named);
+                let worker = WarmWorker::new(named.clone(), listener, containment.clone());
+                let before = kept.workers.insert(named, (content, worker.clone()));
+                kept.retire(before.map(|(_, before)| before));
+                worker
+            }
+        }
+    }
+
+    /// Ends those that no hook names any more.
+    pub(crate) fn keep_only(&self, named: &[HookWorker]) {
+        let mut kept = self.kept();
+        let is_named = |worker: &HookWorker, content: &str| {
+            named.iter().any(|named| {
+                named.content == content && HookWorker { content: String::new(), ..named.clone() } == *worker
+            })
+        };
+        let over: Vec<_> =
+            kept.workers.extract_if(|worker, (content, _)| !is_named(worker, content)).collect();
+        kept.retire(over.into_iter().map(|(_, (_, worker))| worker));
+    }
+
+    /// Ends all of them.
+    pub(crate) async fn end(&self) {
+        let all: Vec<WarmWorker> = {
+            let mut kept = self.kept();
+            let Warm { workers, retired } = std::mem::take(&mut *kept);
+            workers.into_values().map(|(_, worker)| worker).chain(retired).collect()
+        };
+        for worker in &all {
+            worker.retire();
+        }
+        for worker in all {
+            worker.shutdown().await;
+        }
+    }
+}
+
+impl Warm {
+    fn retire(&mut self, workers: impl IntoIterator<Item = WarmWorker>) {
+        self.retired.retain(|worker| !worker.is_over());
+        for worker in workers {
+            worker.retire();
+            self.retired.push(worker);
+        }
+    }
+}
+
+/// Tells the user that a worker is given up for a while.
+fn telling(bus: Option<Bus>, worker: &HookWorker) -> WorkerListener {
+    let name = match &worker.reach {
+        WorkerReach::Program { program, .. } => {
+            program.argv.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        }
+        WorkerReach::Socket(path) => path.display().to_string(),
+    };
+    WorkerListener::new(move |log| {
+        if let (WorkerLog::GaveUp { text }, Some(bus)) = (log, &bus) {
+            bus.announce(Notice::warning(format!("worker `{name}`: {text}")));
+        }
+    })
+}
 
 /// The worker of each dialect that has one.
 #[derive(Default)]

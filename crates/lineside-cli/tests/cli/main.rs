@@ -6,6 +6,7 @@ mod stage;
 mod explain;
 mod interruption;
 mod jobs;
+mod kit;
 mod list;
 mod run;
 mod run_bad_input;

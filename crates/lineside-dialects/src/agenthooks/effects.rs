@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use lineside_core::answer::Beyond;
 use lineside_core::failure::seconds;
 use lineside_core::invocation::{Captured, Ended, Exit};
+use lineside_core::worker::WorkerEnded;
 use lineside_core::{
     Amendment, Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, Verdict,
 };
@@ -23,21 +24,10 @@ const LONGEST: usize = 10_000;
 pub(super) fn answer(hook: &Identity, event: &AnyEvent, ended: &Ended) -> Result<Answer, Failure> {
     match &ended.exit {
         Exit::Code(0) => {
-            let reply = match output::read(&ended.stdout) {
-                Ok(Stdout::Reply(reply)) => reply,
-                Ok(Stdout::Nothing | Stdout::Plain) => Reply::default(),
-                Err(error) => {
-                    let detail = format!("unreadable output: {error}");
-                    return Err(Failure::new(FailureKind::Output, detail));
-                }
-            };
-            if hook.mode == Mode::Async {
-                return Ok(Answer::default());
-            }
-            let mut answer = said(hook, event, reply);
+            let mut answer = printed(hook, event, &ended.stdout)?;
             // AH-53
             let stderr = ended.stderr.trimmed_text();
-            if !stderr.is_empty() {
+            if !stderr.is_empty() && hook.mode == Mode::Sync {
                 let text = format!("[Hook {}]: {}", hook.name, truncated(&stderr, LONGEST));
                 answer.notices.push(Notice::info(text));
             }
@@ -61,6 +51,45 @@ pub(super) fn answer(hook: &Identity, event: &AnyEvent, ended: &Ended) -> Result
             Err(Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}")))
         }
         Exit::Lost => Err(failure(FailureKind::Exit, "exit status lost", &ended.stderr)),
+    }
+}
+
+/// What is printed at exit 0.
+fn printed(hook: &Identity, event: &AnyEvent, stdout: &Captured) -> Result<Answer, Failure> {
+    let reply = match output::read(stdout) {
+        Ok(Stdout::Reply(reply)) => reply,
+        Ok(Stdout::Nothing | Stdout::Plain) => Reply::default(),
+        Err(error) => {
+            let detail = format!("unreadable output: {error}");
+            return Err(Failure::new(FailureKind::Output, detail));
+        }
+    };
+    Ok(if hook.mode == Mode::Async { Answer::default() } else { said(hook, event, reply) })
+}
+
+/// Reads the end of a call in a worker. What it answers is what a process would have printed at exit 0.
+pub(super) fn of_worker(hook: &Identity, event: &AnyEvent, ended: &WorkerEnded) -> Result<Answer, Failure> {
+    match ended {
+        WorkerEnded::Answered(text) => {
+            printed(hook, event, &Captured { bytes: text.clone().into_bytes(), dropped: 0 })
+        }
+        WorkerEnded::Failed { kind, message, started } => {
+            let detail = match kind {
+                FailureKind::Spawn => format!("cannot start: {message}"),
+                _ => message.clone(),
+            };
+            Err(Failure { started: *started, ..Failure::new(*kind, detail) })
+        }
+        WorkerEnded::TooLarge => {
+            let detail = "the event is larger than a line to a worker may be";
+            Err(Failure::not_started(FailureKind::Output, detail))
+        }
+        WorkerEnded::Dropped => {
+            Err(Failure::not_started(FailureKind::Error, "too many calls wait for the worker already"))
+        }
+        WorkerEnded::Returned(_) => {
+            Err(Failure::new(FailureKind::Error, "a hook was to answer, and something else did"))
+        }
     }
 }
 

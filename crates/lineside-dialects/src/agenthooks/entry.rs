@@ -65,6 +65,18 @@ pub(super) fn find(folder: &Path) -> Option<Entry> {
 }
 
 impl Entry {
+    /// The same file, links followed: what hooks that share it have in common.
+    pub(super) fn resolved(&self) -> Self {
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        Self { path, ..self.clone() }
+    }
+
+    /// What tells this state of the file from an earlier one. A worker of an earlier one is not asked any more.
+    pub(super) fn stamp(&self) -> String {
+        let state = self.path.metadata().and_then(|state| Ok((state.len(), state.modified()?)));
+        state.map(|state| format!("{state:?}")).unwrap_or_default()
+    }
+
     /// What is to be started.
     ///
     /// # Errors

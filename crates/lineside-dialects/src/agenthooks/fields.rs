@@ -14,6 +14,7 @@ use crate::python_regex::Pattern;
 use crate::yaml::{Content, Node};
 
 mod scalars;
+pub(super) mod warm;
 
 /// A hook as its `HOOK.md` declares it.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub(super) struct Declared {
     pub(super) priority: i32,
     /// What its failure means.
     pub(super) on_failure: OnFailure,
+    /// The worker that it runs in; absent when it is a process for each event.
+    pub(super) worker: Option<warm::Warm>,
     /// The error for which it can never run although it has to be there (AH-16).
     pub(super) closed: Option<String>,
 }
@@ -63,6 +66,7 @@ pub(super) fn check(draft: &Draft, folder: &str, findings: &mut Findings) -> Opt
     let priority = scalars::priority(draft, findings);
     let mode = scalars::mode(draft, findings);
     let on_failure = on_failure(draft, mode, findings);
+    let worker = warm::worker(draft, findings);
     let closed = findings.first_error().map(ToString::to_string);
     // AH-14, AH-16
     if closed.is_some() && !(on_failure == OnFailure::Block && mode != Some(Mode::Async)) {
@@ -85,11 +89,12 @@ pub(super) fn check(draft: &Draft, folder: &str, findings: &mut Findings) -> Opt
             Mode::Sync => on_failure,
             Mode::Async => OnFailure::Continue,
         },
+        worker,
         closed,
     })
 }
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 12] = [
     "name",
     "description",
     "trigger",
@@ -100,6 +105,8 @@ const KEYS: [&str; 10] = [
     "priority",
     "metadata",
     "on_failure",
+    "mode",
+    "worker",
 ];
 
 /// The first entry of that key, unless its value is null, which is as good as absent (AH-11).

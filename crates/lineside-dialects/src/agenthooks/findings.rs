@@ -94,6 +94,14 @@ pub(super) enum HookWarning {
     NoPointOfItsOwn(String),
     #[error("'{0}' is not read, rename it to HOOK.md")]
     OtherCapitals(String),
+    #[error("Field 'mode' is {value}, not 'worker': the hook is started for each event{}", meant(*nearest))]
+    Mode { value: String, nearest: Option<&'static str> },
+    #[error("worker has no effect without 'mode: worker'")]
+    WorkerWithoutEffect,
+    #[error("Field 'worker' is not a mapping, it has no effect")]
+    WorkerType,
+    #[error("Worker field '{field}' is {value}, not {expected}; it has no effect")]
+    WorkerField { field: &'static str, value: String, expected: &'static str },
     #[error("scripts/{file}: interpreter '{path}' not found{hint}")]
     NoInterpreter { file: &'static str, path: String, hint: &'static str },
 }

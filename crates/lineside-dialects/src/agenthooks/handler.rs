@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::invocation::{Ending, Environment, Invocation, Leftovers, Limits};
+use lineside_core::invocation::{Ending, Environment, Invocation, Leftovers, Limits, Program};
+use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, OnFailure};
 
-use super::entry::{self, Search};
+use super::entry::{self, Entry, Search};
 use super::fields::Mode;
+use super::fields::warm::Warm;
 use super::findings::HookWarning;
 use super::triggers::Trigger;
 use super::{effects, input, log};
@@ -39,6 +41,8 @@ pub(super) struct Hook {
     pub(super) timeout: Duration,
     /// What its failure means.
     pub(super) on_failure: OnFailure,
+    /// The worker that it runs in, if it is not a process for each event.
+    pub(super) worker: Option<Warm>,
     /// The error for which it never runs (AH-16).
     pub(super) closed: Option<String>,
     /// The runtime that it is run by.
@@ -90,6 +94,32 @@ impl Hook {
         }
     }
 
+    /// The worker with this program. What is of one hook or one session alone is not in its environment, so that hooks
+    /// whose entry points are the same file share it.
+    fn kept(&self, warm: Warm, program: Program, content: String, work_dir: &Path) -> HookWorker {
+        let variables = ["AGENT_HOOK_WORK_DIR", "KIMI_WORK_DIR", "KIMI_PROJECT_DIR"];
+        let set = variables.map(|name| (name.into(), work_dir.as_os_str().to_owned())).into();
+        let bounds = HookWorkerBounds::default();
+        HookWorker {
+            reach: WorkerReach::Program {
+                program,
+                environment: Environment { set, ..Environment::default() },
+                working_directory: Some(work_dir.to_owned()),
+            },
+            content,
+            start: warm.start,
+            bounds: HookWorkerBounds { idle: warm.idle.or(bounds.idle), ..bounds },
+        }
+    }
+
+    /// The entry point as it stands, and what it takes to run it.
+    fn entry(&self, work_dir: &Path) -> Result<(Entry, Search), Failure> {
+        // AH-6: looked up again at every start.
+        let entry = entry::find(&self.identity.folder)
+            .ok_or_else(|| Self::cannot_start(HookWarning::NoEntryPoint))?;
+        Ok((entry, Search { path: self.runtime.path.clone(), work_dir: work_dir.to_owned() }))
+    }
+
     /// AH-37, AH-40, AH-41
     fn limits(&self) -> Limits {
         Limits {
@@ -117,12 +147,15 @@ impl Handler for Hook {
             let missing = format!("the working directory {} is missing", work_dir.display());
             return Err(Self::cannot_start(missing));
         }
-        // AH-6: looked up again at every start.
-        let entry = entry::find(&self.identity.folder)
-            .ok_or_else(|| Self::cannot_start(HookWarning::NoEntryPoint))?;
-        let search = Search { path: self.runtime.path.clone(), work_dir: work_dir.clone() };
-        let program = entry.program(&search).map_err(Self::cannot_start)?;
+        let (entry, search) = self.entry(&work_dir)?;
         let stdin = input::text(&self.identity, event, &work_dir.to_string_lossy());
+        if let Some(warm) = self.worker {
+            let program = entry.resolved().program(&search).map_err(Self::cannot_start)?;
+            let worker = self.kept(warm, program, entry.stamp(), &work_dir);
+            let hook = self.identity.name.to_string();
+            return Ok(Call::Warm(Box::new(worker), HookCall { hook, event: stdin, timeout: self.timeout }));
+        }
+        let program = entry.program(&search).map_err(Self::cannot_start)?;
         Ok(Call::Command(Invocation {
             program,
             stdin: stdin.into_bytes(),
@@ -135,7 +168,17 @@ impl Handler for Hook {
     }
 
     fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
-        effects::answer(&self.identity, event, returned.command()?)
+        match returned {
+            Returned::Worker(ended) => effects::of_worker(&self.identity, event, ended),
+            _ => effects::answer(&self.identity, event, returned.command()?),
+        }
+    }
+
+    fn worker(&self, work_dir: &Path) -> Option<HookWorker> {
+        let warm = self.worker.filter(|_| self.closed.is_none())?;
+        let (entry, search) = self.entry(work_dir).ok()?;
+        let program = entry.resolved().program(&search).ok()?;
+        Some(self.kept(warm, program, entry.stamp(), work_dir))
     }
 
     /// AH-66, with the message of AH-56 and the exception of AH-58.

@@ -46,8 +46,11 @@ fn starting(hook: &Hook, call: &Call) -> Vec<String> {
         identity.name,
         identity.trigger_as_written
     );
-    let Call::Command(invocation) = call else { return vec![started] };
-    let input = String::from_utf8_lossy(&invocation.stdin);
+    let input = match call {
+        Call::Command(invocation) => String::from_utf8_lossy(&invocation.stdin),
+        Call::Warm(_, call) => call.event.as_str().into(),
+        _ => return vec![started],
+    };
     vec![started, format!("Input: {}", input.trim_end_matches('\n'))]
 }
 

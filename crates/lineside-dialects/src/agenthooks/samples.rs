@@ -45,6 +45,7 @@ pub(super) fn hook(trigger: &str) -> Hook {
         },
         timeout: Duration::from_secs(30),
         on_failure: OnFailure::Continue,
+        worker: None,
         closed: None,
         runtime: Arc::new(Runtime { cwd: PathBuf::from("/"), path: None }),
     }

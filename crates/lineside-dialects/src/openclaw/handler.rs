@@ -119,9 +119,10 @@ impl Handler for PluginHandler {
             Returned::Worker(WorkerEnded::Dropped) => {
                 Err(self.failed(FailureKind::Closed, "queue full; dropping hook", false))
             }
-            Returned::Command(_) | Returned::Post(_) | Returned::Nothing => {
-                Err(self.failed(FailureKind::Spawn, "there is no worker", false))
-            }
+            Returned::Command(_)
+            | Returned::Post(_)
+            | Returned::Worker(WorkerEnded::Answered(_))
+            | Returned::Nothing => Err(self.failed(FailureKind::Spawn, "there is no worker", false)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The calls of a worker: which are waiting, sent or started, and what becomes of them when it ends (OC-64, OC-67).
+//! The calls of a worker, whatever it is: which are waiting, sent or started, and what becomes of them when it ends (OC-64, OC-67).
 //!
 //! Values and no clock; who calls has the time, and the supervisor writes what is to be written.
 
@@ -19,12 +19,28 @@ pub(super) type Ticket = u64;
 /// What is called and how.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
-    pub(super) handler: HandlerKey,
+    /// The function of a plugin; a call of a hook names it in its frame.
+    pub(super) handler: Option<HandlerKey>,
     pub(super) class: CallClass,
     /// The end of its frame.
     pub(super) body: Arc<[u8]>,
     pub(super) timeout: Duration,
+    /// When that time is over for who waits for it.
+    pub(super) until: Instant,
     pub(super) repeat: Repeat,
+}
+
+/// How many calls there may be, and what becomes of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// Void calls that are not over.
+    pub(super) void: usize,
+    /// Calls that are with the worker.
+    pub(super) in_flight: usize,
+    /// Calls that wait beside those.
+    pub(super) queue: usize,
+    /// Whether a call that was sent and not started is sent once more when its worker ended.
+    pub(super) resends: bool,
 }
 
 /// Why no call is taken.
@@ -37,7 +53,7 @@ pub(super) struct Refusal {
 /// How a worker ended under its calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ending {
-    /// `exit` or `signal`.
+    /// `exit`, `signal`, or `closed` for a connection.
     pub(super) kind: FailureKind,
     pub(super) why: String,
 }
@@ -72,7 +88,9 @@ pub(super) struct Calls {
     /// When something that nobody waits for is over.
     unattended: BTreeMap<Ticket, Instant>,
     void: usize,
-    void_most: usize,
+    room: Room,
+    /// What the worker says it can do at a time.
+    concurrency: usize,
     /// Void calls that were too many: all of them, and those of which nobody was told.
     dropped: u64,
     untold: u64,
@@ -80,7 +98,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn new(void_most: usize) -> Self {
+    pub(super) fn new(room: Room) -> Self {
         Self {
             last: 0,
             open: BTreeMap::new(),
@@ -90,7 +108,8 @@ impl Calls {
             repeats: Vec::new(),
             unattended: BTreeMap::new(),
             void: 0,
-            void_most,
+            room,
+            concurrency: usize::MAX,
             dropped: 0,
             untold: 0,
             refusal: None,
@@ -105,10 +124,14 @@ impl Calls {
         if let Some(Refusal { kind, why }) = &self.refusal {
             return Err(WorkerEnded::Failed { kind: *kind, message: why.clone(), started: false });
         }
-        if order.class == CallClass::Void && self.void >= self.void_most {
+        if order.class == CallClass::Void && self.void >= self.room.void {
             self.dropped += 1;
             self.untold += 1;
             return Err(WorkerEnded::Dropped); // OC-43
+        }
+        if self.waiting.len() >= self.room.queue {
+            self.dropped += 1;
+            return Err(WorkerEnded::Dropped);
         }
         if order.repeat == Repeat::Ends {
             self.forget_repeats();
@@ -138,6 +161,12 @@ impl Calls {
             self.fail(ticket, refusal.kind, &refusal.why);
         }
         self.refusal = Some(refusal);
+    }
+
+    /// Fails the calls that wait, and takes others.
+    pub(super) fn fail_waiting(&mut self, refusal: Refusal) {
+        self.refuse(refusal);
+        self.accept();
     }
 
     /// Takes calls again.
@@ -175,6 +204,21 @@ impl Calls {
         !self.waiting.is_empty()
     }
 
+    /// Whether one may be written.
+    pub(super) fn may_send(&self) -> bool {
+        self.has_waiting() && self.sent.len() < self.room.in_flight.min(self.concurrency)
+    }
+
+    /// What the worker says it can do at a time, if it says that.
+    pub(super) fn limit(&mut self, concurrency: Option<usize>) {
+        self.concurrency = concurrency.map_or(usize::MAX, |calls| calls.max(1));
+    }
+
+    /// Whether there is no call that is not over.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// The worker is about to run the function.
     pub(super) fn started(&mut self, id: u64) {
         let call = self.sent.get(&id).and_then(|ticket| self.open.get_mut(ticket));
@@ -188,9 +232,10 @@ impl Calls {
         let Some(ticket) = self.sent.get(&id).copied() else {
             return false;
         };
-        let started = self.open.get(&ticket).is_some_and(|call| matches!(call.stage, Stage::Started(_)));
+        let started = self.open.get(&ticket).is_some_and(|call| self.has_started(call.stage));
         let ended = match outcome {
             Outcome::Returned(value) => WorkerEnded::Returned(value),
+            Outcome::Answered(said) => WorkerEnded::Answered(said),
             Outcome::Failed { kind, message } => {
                 WorkerEnded::Failed { kind: kind_of(&kind), message: one_line(&message), started }
             }
@@ -212,7 +257,7 @@ impl Calls {
             }
             Stage::Sent(id) | Stage::Started(id) => {
                 self.to_cancel.push_back((id, reason));
-                matches!(stage, Stage::Started(_))
+                self.has_started(stage)
             }
         }
     }
@@ -227,7 +272,8 @@ impl Calls {
         self.fail(ticket, FailureKind::Closed, "the handler is gone");
     }
 
-    /// OC-64: what had started fails, what had not is sent once more, before what came later.
+    /// OC-64: what had started fails, what had not is sent once more, before what came later. Where it cannot be told
+    /// what has started, all that was sent fails.
     pub(super) fn ended(&mut self, ending: &Ending) {
         self.to_cancel.clear();
         let open: Vec<(Ticket, Stage, bool)> =
@@ -236,7 +282,7 @@ impl Calls {
         for (ticket, stage, resent) in open {
             match stage {
                 Stage::Waiting => {}
-                Stage::Sent(_) if !resent => again.push(ticket),
+                Stage::Sent(_) if self.room.resends && !resent => again.push(ticket),
                 Stage::Sent(_) | Stage::Started(_) => self.fail(ticket, ending.kind, &ending.why),
             }
         }
@@ -297,8 +343,17 @@ impl Calls {
         self.sent.len()
     }
 
+    /// Where it cannot be told, what was sent has started.
+    fn has_started(&self, stage: Stage) -> bool {
+        match stage {
+            Stage::Waiting => false,
+            Stage::Sent(_) => !self.room.resends,
+            Stage::Started(_) => true,
+        }
+    }
+
     fn fail(&mut self, ticket: Ticket, kind: FailureKind, why: &str) {
-        let started = self.open.get(&ticket).is_some_and(|call| matches!(call.stage, Stage::Started(_)));
+        let started = self.open.get(&ticket).is_some_and(|call| self.has_started(call.stage));
         self.close(ticket, WorkerEnded::Failed { kind, message: why.to_owned(), started });
     }
 

@@ -1,10 +1,32 @@
-//! Frames (OC-70 to OC-80): what is written to a worker, and what a line of it means.
+//! Frames: what is written to a worker, and what a line of it means, for those with plugins (OC-70 to OC-80) and for
+//! those with hooks (the page `workers.md`). Both are lines with one JSON object each.
+
+use std::borrow::Cow;
+use std::time::Duration;
 
 use lineside_core::json::{self, read_strict_within};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-/// The version of the protocol (OC-71).
-pub(super) const PROTOCOL: u64 = 1;
+/// What differs between the two kinds of workers in what they say and hear.
+#[derive(Debug)]
+pub(super) struct Tongue {
+    /// The version of the protocol.
+    pub(super) protocol: u64,
+    /// Whether its frames bear the token of its `hello`.
+    pub(super) has_token: bool,
+    max_frame: &'static str,
+    grace: &'static str,
+}
+
+/// Of workers with plugins (OC-71).
+pub(super) const PLUGINS: Tongue =
+    Tongue { protocol: 1, has_token: true, max_frame: "maxFrameBytes", grace: "graceMs" };
+/// Of workers with hooks.
+pub(super) const HOOKS: Tongue =
+    Tongue { protocol: 1, has_token: false, max_frame: "max_frame_bytes", grace: "grace_ms" };
+
 /// An answer may be as deep as any JSON, and a frame stands around it.
 const DEEPEST: u8 = json::DEEPEST + 4;
 
@@ -26,6 +48,7 @@ pub(super) enum Frame {
     Cancelled {
         id: u64,
     },
+    Pong,
     Log {
         level: String,
         plugin: Option<String>,
@@ -40,36 +63,76 @@ pub(super) enum Frame {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Outcome {
     Returned(Option<Value>),
-    Failed { kind: String, message: String },
+    /// What a hook says, unread; empty for nothing.
+    Answered(String),
+    Failed {
+        kind: String,
+        message: String,
+    },
 }
 
-/// Reads a line; nothing if it is not a frame of the worker that knows the token.
-pub(super) fn read(line: &[u8], token: &str) -> Option<Frame> {
+/// Reads a line; nothing if it is not a frame of the worker, which knows the token if there is one.
+pub(super) fn read(line: &[u8], token: Option<&str>) -> Option<Frame> {
     if line.first() != Some(&b'{') {
         return None;
+    }
+    if token.is_none()
+        && let Some(frame) = of_hook(line)
+    {
+        return Some(frame);
     }
     let Ok(Value::Object(mut frame)) = read_strict_within(line, DEEPEST) else {
         return None;
     };
-    if text(&mut frame, "token")? != token {
+    let said = text(&mut frame, "token");
+    if token.is_some() && said.as_deref() != token {
         return None;
     }
     let kind = text(&mut frame, "type")?;
     let id = frame.get("id").and_then(Value::as_u64);
-    Some(match kind.as_str() {
-        "hello" => Frame::Hello(frame),
-        "loaded" => Frame::Loaded { id: id?, frame },
-        "started" => Frame::Started { id: id? },
-        "result" => Frame::Result { id: id?, outcome: outcome(frame)? },
-        "cancelled" => Frame::Cancelled { id: id? },
-        "log" => Frame::Log {
+    Some(match (kind.as_str(), token) {
+        ("hello", _) => Frame::Hello(frame),
+        ("cancelled", _) => Frame::Cancelled { id: id? },
+        ("log", _) => Frame::Log {
             level: text(&mut frame, "level").unwrap_or_default(),
             plugin: text(&mut frame, "plugin"),
             text: text(&mut frame, "text").unwrap_or_default(),
         },
-        "bye" => Frame::Bye,
+        ("bye", _) => Frame::Bye,
+        ("loaded", Some(_)) => Frame::Loaded { id: id?, frame },
+        ("started", Some(_)) => Frame::Started { id: id? },
+        ("result", Some(_)) => Frame::Result { id: id?, outcome: outcome(frame)? },
+        ("pong", None) => Frame::Pong,
+        // Those that can be read are gone by now.
+        ("answer" | "error", None) => return None,
         _ => Frame::Unknown,
     })
+}
+
+/// The frames that end a call of a hook. What it says is not read here: its dialect does that, from the same text.
+#[derive(Deserialize)]
+struct OfHook<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    id: u64,
+    #[serde(borrow)]
+    answer: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+fn of_hook(line: &[u8]) -> Option<Frame> {
+    let OfHook { kind, id, answer, error } = serde_json::from_slice(line).ok()?;
+    let outcome = match &*kind {
+        "answer" => Outcome::Answered(answer.map_or("", RawValue::get).to_owned()),
+        "error" => {
+            let said = error.map_or("", RawValue::get);
+            let message = serde_json::from_str(said).unwrap_or_else(|_| said.to_owned());
+            Outcome::Failed { kind: "panic".to_owned(), message }
+        }
+        _ => return None,
+    };
+    Some(Frame::Result { id, outcome })
 }
 
 fn outcome(mut frame: Map<String, Value>) -> Option<Outcome> {
@@ -94,14 +157,21 @@ fn text(frame: &mut Map<String, Value>, name: &str) -> Option<String> {
 }
 
 /// The first frame.
-pub(super) fn hello(token: &str, max_frame_bytes: usize, fields: &Map<String, Value>) -> Vec<u8> {
+pub(super) fn hello(
+    tongue: &Tongue,
+    token: Option<&str>,
+    largest: usize,
+    fields: &Map<String, Value>,
+) -> Vec<u8> {
     let mut frame = Map::new();
     frame.insert("type".to_owned(), "hello".into());
-    frame.insert("protocol".to_owned(), PROTOCOL.into());
-    frame.insert("token".to_owned(), token.into());
+    frame.insert("protocol".to_owned(), tongue.protocol.into());
+    if let Some(token) = token {
+        frame.insert("token".to_owned(), token.into());
+    }
     frame.insert("runtime".to_owned(), concat!("lineside ", env!("CARGO_PKG_VERSION")).into());
     frame.extend(fields.clone());
-    frame.insert("maxFrameBytes".to_owned(), max_frame_bytes.into());
+    frame.insert(tongue.max_frame.to_owned(), largest.into());
     line(&Value::Object(frame))
 }
 
@@ -126,9 +196,16 @@ pub(super) fn cancel(id: u64, reason: Reason) -> Vec<u8> {
     line(&json!({ "type": "cancel", "id": id, "reason": reason }))
 }
 
-pub(super) fn shutdown(grace: std::time::Duration) -> Vec<u8> {
-    let grace = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-    line(&json!({ "type": "shutdown", "graceMs": grace }))
+pub(super) fn shutdown(tongue: &Tongue, grace: Duration) -> Vec<u8> {
+    line(&json!({ "type": "shutdown", tongue.grace: millis(grace) }))
+}
+
+pub(super) fn ping() -> Vec<u8> {
+    line(&json!({ "type": "ping" }))
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The part of a `call` frame that is the same in each worker, up to its end.
@@ -155,6 +232,17 @@ pub(super) fn call_head(id: u64, handler: u64) -> String {
     format!("{{\"type\":\"call\",\"id\":{id},\"handler\":{handler},")
 }
 
+/// The call of a hook, up to its end. The event is JSON already, in one line.
+pub(super) fn hook_body(hook: &str, event: &str) -> Vec<u8> {
+    let hook = serde_json::to_string(hook).unwrap_or_default();
+    ["\"hook\":", &hook, ",\"event\":", event.trim_end(), "}\n"].concat().into_bytes()
+}
+
+/// The part of such a call before that, with the time that is left for it.
+pub(super) fn hook_head(id: u64, rest: Duration) -> String {
+    format!("{{\"type\":\"call\",\"id\":{id},\"deadline_ms\":{},", millis(rest))
+}
+
 fn line(frame: &Value) -> Vec<u8> {
     let mut bytes = frame.to_string().into_bytes();
     bytes.push(b'\n');
@@ -167,7 +255,7 @@ mod tests {
 
     #[allow(clippy::needless_pass_by_value, reason = "it is written where it is expected")]
     fn check(text: &str, expected: Option<Frame>) {
-        assert_eq!(read(text.as_bytes(), "t"), expected, "{text}");
+        assert_eq!(read(text.as_bytes(), Some("t")), expected, "{text}");
     }
 
     /// OC-61, OC-70: what lacks the token, or has a key twice, is no frame, whatever it looks like.
@@ -204,7 +292,7 @@ mod tests {
         let deepest = format!("{}{}", "[".repeat(64), "]".repeat(64));
         let text =
             format!("{{\"type\":\"result\",\"token\":\"t\",\"id\":1,\"ok\":true,\"value\":{deepest}}}");
-        assert!(matches!(read(text.as_bytes(), "t"), Some(Frame::Result { .. })));
+        assert!(matches!(read(text.as_bytes(), Some("t")), Some(Frame::Result { .. })));
     }
 
     /// OC-72, OC-73, OC-75, OC-78, OC-80.
@@ -214,7 +302,7 @@ mod tests {
         let fields = json!({ "home": "/h" }).as_object().unwrap().clone();
         let runtime = env!("CARGO_PKG_VERSION");
         assert_eq!(
-            text(hello("t", 5, &fields)),
+            text(hello(&PLUGINS, Some("t"), 5, &fields)),
             format!(
                 "{{\"type\":\"hello\",\"protocol\":1,\"token\":\"t\",\"runtime\":\"lineside {runtime}\",\
                  \"home\":\"/h\",\"maxFrameBytes\":5}}\n"
@@ -230,8 +318,62 @@ mod tests {
         );
         assert_eq!(text(cancel(3, Reason::Gone)), "{\"type\":\"cancel\",\"id\":3,\"reason\":\"gone\"}\n");
         assert_eq!(
-            text(shutdown(std::time::Duration::from_secs(2))),
+            text(shutdown(&PLUGINS, Duration::from_secs(2))),
             "{\"type\":\"shutdown\",\"graceMs\":2000}\n"
         );
+    }
+
+    #[test]
+    fn frames_of_hooks_are_lines_too() {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let runtime = env!("CARGO_PKG_VERSION");
+        assert_eq!(
+            text(hello(&HOOKS, None, 5, &Map::new())),
+            format!(
+                "{{\"type\":\"hello\",\"protocol\":1,\"runtime\":\"lineside {runtime}\",\"max_frame_bytes\":5}}\n"
+            )
+        );
+        let call = hook_head(3, Duration::from_millis(1500)) + &text(hook_body("a \"b\"", "{\"x\": 1}\n"));
+        assert_eq!(
+            call,
+            "{\"type\":\"call\",\"id\":3,\"deadline_ms\":1500,\"hook\":\"a \\\"b\\\"\",\"event\":{\"x\": 1}}\n"
+        );
+        assert_eq!(text(ping()), "{\"type\":\"ping\"}\n");
+        assert_eq!(
+            text(shutdown(&HOOKS, Duration::from_secs(2))),
+            "{\"type\":\"shutdown\",\"grace_ms\":2000}\n"
+        );
+    }
+
+    /// What a hook says goes on as it was written: its dialect reads a key that stands there twice in its own way.
+    #[test]
+    fn an_answer_of_a_hook_is_not_read_here() {
+        let said = |text: &str| read(text.as_bytes(), None);
+        let answered =
+            |text: &str| Some(Frame::Result { id: 7, outcome: Outcome::Answered(text.to_owned()) });
+        let twice = "{\"decision\":\"deny\",\"decision\":\"allow\"}";
+        assert_eq!(said(&format!("{{\"type\":\"answer\",\"id\":7,\"answer\":{twice}}}")), answered(twice));
+        assert_eq!(said("{\"id\":7,\"type\":\"answer\",\"answer\":null,\"later\":1}"), answered(""));
+        assert_eq!(said("{\"type\":\"answer\",\"id\":7}"), answered(""));
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(said(&format!("{{\"type\":\"answer\",\"id\":7,\"answer\":{deep}}}")), answered(&deep));
+        let message = "boom".to_owned();
+        let failed =
+            Some(Frame::Result { id: 7, outcome: Outcome::Failed { kind: "panic".to_owned(), message } });
+        assert_eq!(said("{\"type\":\"error\",\"id\":7,\"error\":\"boom\"}"), failed);
+        assert_eq!(said("{\"type\":\"cancelled\",\"id\":7}"), Some(Frame::Cancelled { id: 7 }));
+        assert_eq!(said("{\"type\":\"pong\"}"), Some(Frame::Pong));
+        for none in [
+            "{\"type\":\"answer\"}",
+            "{\"type\":\"answer\",\"id\":7,\"id\":8}",
+            "{\"type\":\"answer\",\"id\":-1}",
+            "{\"type\":\"answer\",\"id\":\"7\"}",
+            "{\"type\":\"answer\",\"id\":7,\"answer\":{]}}",
+            "{\"type\":\"answer\",\"id\":7} {}",
+            "[7]",
+        ] {
+            assert_eq!(said(none), None, "{none}");
+        }
+        assert_eq!(said("{\"type\":\"result\",\"id\":7,\"ok\":true}"), Some(Frame::Unknown), "of plugins");
     }
 }

@@ -1,14 +1,11 @@
 //! One output of a worker as lines, whole ones and in constant memory.
 
 use std::io;
-use std::os::fd::OwnedFd;
-
-use tokio::net::unix::pipe::Receiver;
 
 use crate::pipes::try_again;
 
 /// One read; the usual capacity of a pipe.
-const READ_BYTES: usize = 64 * 1024;
+pub(super) const READ_BYTES: usize = 64 * 1024;
 /// Reads in a row before the others get their turn.
 const READS: usize = 16;
 
@@ -24,39 +21,36 @@ pub(super) enum Line {
 /// One output.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// `None` at the end of the output.
-    pipe: Option<Receiver>,
-    chunk: Vec<u8>,
+    at_end: bool,
     splitter: Splitter,
 }
 
 impl Lines {
-    pub(super) fn new(pipe: OwnedFd, limit: usize) -> io::Result<Self> {
-        rustix::io::ioctl_fionbio(&pipe, true)?;
-        let pipe = Some(Receiver::from_owned_fd_unchecked(pipe)?);
-        Ok(Self { pipe, chunk: vec![0; READ_BYTES], splitter: Splitter::new(limit) })
+    pub(super) fn new(limit: usize) -> Self {
+        Self { at_end: false, splitter: Splitter::new(limit) }
     }
 
     pub(super) fn is_at_end(&self) -> bool {
-        self.pipe.is_none()
+        self.at_end
     }
 
-    /// Waits until there is something to read; for ever at the end. Cancel safe.
-    pub(super) async fn readable(&self) {
-        match &self.pipe {
-            // An error shows itself when it is read.
-            Some(pipe) => drop(pipe.readable().await),
-            None => std::future::pending().await,
-        }
-    }
-
-    /// Reads what is there, and hands over the lines.
-    pub(super) fn read(&mut self, mut line: impl FnMut(Line)) {
+    /// Reads what is there, from this source and through this room, and hands over the lines.
+    pub(super) fn read(
+        &mut self,
+        chunk: &mut [u8],
+        mut source: impl FnMut(&mut [u8]) -> io::Result<usize>,
+        mut line: impl FnMut(Line),
+    ) {
         for _ in 0..READS {
-            let Some(pipe) = &self.pipe else { return };
-            match pipe.try_read(&mut self.chunk) {
+            match source(chunk) {
                 Ok(0) => return self.end(line),
-                Ok(bytes) => self.splitter.take(&self.chunk[..bytes], &mut line),
+                Ok(bytes) => {
+                    self.splitter.take(&chunk[..bytes], &mut line);
+                    // There was no more; what comes now makes itself known.
+                    if bytes < chunk.len() {
+                        return;
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if try_again(&error) => {}
                 Err(_) => return self.end(line),
@@ -65,7 +59,7 @@ impl Lines {
     }
 
     fn end(&mut self, mut line: impl FnMut(Line)) {
-        self.pipe = None;
+        self.at_end = true;
         self.splitter.end(&mut line);
     }
 }

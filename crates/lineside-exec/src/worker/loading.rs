@@ -1,26 +1,23 @@
-//! Bringing a worker up: hello, then one plugin after the other (OC-22, OC-72 to OC-74).
+//! Bringing a worker up: hello, then one plugin after the other, where it has any (OC-22, OC-72 to OC-74).
 
 use std::collections::HashMap;
 use std::mem;
 
-use lineside_core::worker::{
-    HandlerKey, PluginLoad, PluginLoaded, StartWorkerError, WorkerPlugin, WorkerReady, WorkerSpec,
-};
+use lineside_core::worker::{HandlerKey, PluginLoad, PluginLoaded, StartWorkerError, WorkerReady};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::frames::{self, Frame, PROTOCOL, Reason};
-use super::process::{Event, Process, until};
-use super::script::Script;
+use super::connection::{Connection, Event, token, until};
+use super::frames::{self, Frame, Reason};
+use super::manner::Manner;
+use super::transport::Connect;
 use super::voice::Voice;
-use crate::containment::Containment;
-use crate::run::with_causes;
 
 /// A worker that can be called.
 #[derive(Debug)]
 pub(super) struct Live {
-    pub(super) process: Process,
-    /// Their numbers in this process.
+    pub(super) connection: Connection,
+    /// Their numbers in this worker.
     pub(super) handlers: HashMap<HandlerKey, u64>,
     /// The last id that was used.
     pub(super) last_id: u64,
@@ -30,54 +27,55 @@ pub(super) struct Live {
 #[derive(Debug, Default)]
 pub(super) struct Refused(HashMap<usize, PluginLoaded>);
 
-/// Starts a worker and loads the plugins.
+/// Connects to a worker and loads the plugins.
 ///
 /// A plugin under which it ends, or that it cannot be stopped from loading, is refused from then on, and the worker is
 /// started anew without it, so this ends after as many starts as there are plugins at the latest.
 /// Dropping the future kills the worker.
 pub(super) async fn bring_up(
-    spec: &WorkerSpec,
-    script: &Script,
-    containment: &Containment,
+    manner: &Manner,
+    connect: &mut dyn Connect,
     refused: &mut Refused,
     voice: &mut Voice,
 ) -> Result<(Live, WorkerReady), StartWorkerError> {
     loop {
-        let (mut live, hello) = greet(spec, script, containment, voice).await?;
-        match load_all(&mut live, &hello, &spec.plugins, spec, refused, voice).await {
+        let (mut live, hello) = greet(manner, connect, voice).await?;
+        match load_all(&mut live, &hello, manner, refused, voice).await {
             Loading::Done(plugins) => return Ok((live, WorkerReady { hello, plugins })),
-            Loading::Broken => live.process.ended().await,
+            Loading::Broken => live.connection.ended().await,
         }
     }
 }
 
 async fn greet(
-    spec: &WorkerSpec,
-    script: &Script,
-    containment: &Containment,
+    manner: &Manner,
+    connect: &mut dyn Connect,
     voice: &mut Voice,
 ) -> Result<(Live, Map<String, Value>), StartWorkerError> {
-    let not_found = |error| StartWorkerError::NotFound { why: with_causes(&error) };
-    let mut process = Process::start(spec, script, containment).await.map_err(not_found)?;
-    let by = Instant::now() + spec.bounds.hello;
+    let transport = connect.connect().await?;
+    let token = manner.tongue.has_token.then(token);
+    let hello = frames::hello(manner.tongue, token.as_deref(), manner.frame, &manner.hello);
+    let mut connection = Connection::new(transport, token, manner.frame, hello);
+    let by = Instant::now() + manner.greeting;
     let failed = |why: String, hello| Err(StartWorkerError::Failed { why, hello });
     loop {
         let event = tokio::select! {
-            event = process.event() => event,
+            event = connection.event() => event,
             () = until(Some(by)) => {
-                process.ended().await;
-                return failed(format!("it said no hello within {:?}", spec.bounds.hello), None);
+                connection.ended().await;
+                return failed(format!("it said no hello within {:?}", manner.greeting), None);
             }
         };
         match event {
             Event::Frame(Frame::Hello(mut hello)) => {
                 hello.shift_remove("type");
-                if hello.get("protocol").and_then(Value::as_u64) != Some(PROTOCOL) {
-                    process.ended().await;
-                    let why = format!("it does not speak version {PROTOCOL} of the protocol");
+                let protocol = manner.tongue.protocol;
+                if hello.get("protocol").and_then(Value::as_u64) != Some(protocol) {
+                    connection.ended().await;
+                    let why = format!("it does not speak version {protocol} of the protocol");
                     return failed(why, Some(hello));
                 }
-                return Ok((Live { process, handlers: HashMap::new(), last_id: 0 }, hello));
+                return Ok((Live { connection, handlers: HashMap::new(), last_id: 0 }, hello));
             }
             Event::Frame(frame) => voice.frame(frame),
             Event::Log(log) => voice.say(log),
@@ -96,14 +94,13 @@ enum Loading {
 async fn load_all(
     live: &mut Live,
     hello: &Map<String, Value>,
-    plugins: &[WorkerPlugin],
-    spec: &WorkerSpec,
+    manner: &Manner,
     refused: &mut Refused,
     voice: &mut Voice,
 ) -> Loading {
     let runs_typescript = hello.get("typescript") == Some(&Value::Bool(true));
-    let mut loaded = Vec::with_capacity(plugins.len());
-    for (place, plugin) in plugins.iter().enumerate() {
+    let mut loaded = Vec::with_capacity(manner.plugins.len());
+    for (place, plugin) in manner.plugins.iter().enumerate() {
         if let Some(why) = refused.0.get(&place) {
             loaded.push(why.clone());
             continue;
@@ -117,7 +114,7 @@ async fn load_all(
             loaded.push(PluginLoaded::NoLoader);
             continue;
         };
-        match load(live, how, spec, voice).await {
+        match load(live, how, manner, voice).await {
             One::Answered(frame) => {
                 live.handlers.extend(handlers(&frame));
                 loaded.push(PluginLoaded::Answered(frame));
@@ -150,21 +147,21 @@ enum One {
     Died(String),
 }
 
-async fn load(live: &mut Live, how: &Map<String, Value>, spec: &WorkerSpec, voice: &mut Voice) -> One {
+async fn load(live: &mut Live, how: &Map<String, Value>, manner: &Manner, voice: &mut Voice) -> One {
     live.last_id += 1;
     let id = live.last_id;
-    live.process.push(&frames::load(id, how));
-    let mut by = Instant::now() + spec.bounds.load;
+    live.connection.push(&frames::load(id, how));
+    let mut by = Instant::now() + manner.loading;
     let mut cancelled = false;
     loop {
         let event = tokio::select! {
-            event = live.process.event() => event,
+            event = live.connection.event() => event,
             () = until(Some(by)) => {
                 if mem::replace(&mut cancelled, true) {
                     return One::Stuck;
                 }
-                live.process.push(&frames::cancel(id, Reason::Timeout));
-                by = Instant::now() + spec.bounds.cancel;
+                live.connection.push(&frames::cancel(id, Reason::Timeout));
+                by = Instant::now() + manner.cancel;
                 continue;
             }
         };

@@ -1,4 +1,4 @@
-//! When a worker that ended unasked is started again (OC-66): values and no clock.
+//! When a worker that ended unasked, or could not be had, is started again (OC-66): values and no clock.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,13 +13,29 @@ const SECOND: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
 /// So many ends within that time, and no worker is started for a while.
 const TOO_MANY: usize = 5;
+/// So many are remembered at most.
+const MOST: usize = 16;
 /// That while.
 const PAUSE: Duration = Duration::from_secs(30);
 
+/// How patient one is with a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Patience {
+    longest: Duration,
+    too_many: usize,
+}
+
+/// With a program that we start: each start costs something, and who keeps ending will end again.
+pub(super) const STARTED: Patience = Patience { longest: LONGEST, too_many: TOO_MANY };
+/// With a program that is somebody else's: to ask for it costs next to nothing, and it comes back when it likes.
+pub(super) const ASKED_FOR: Patience = Patience { longest: Duration::from_secs(1), too_many: usize::MAX };
+
 /// The ends that are remembered.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Restarts {
     ends: VecDeque<Instant>,
+    patience: Patience,
+    told: bool,
 }
 
 /// What comes after an end.
@@ -32,22 +48,37 @@ pub(super) enum Next {
 }
 
 impl Restarts {
+    pub(super) fn new(patience: Patience) -> Self {
+        Self { ends: VecDeque::new(), patience, told: false }
+    }
+
+    /// There is a worker.
+    pub(super) fn came(&mut self) {
+        self.told = false;
+    }
+
+    /// Whether a pause is to be told: once, until there is a worker again.
+    pub(super) fn tells(&mut self) -> bool {
+        !std::mem::replace(&mut self.told, true)
+    }
+
     /// A worker ended unasked, or could not be started.
     pub(super) fn ended(&mut self, now: Instant) -> Next {
         while self.ends.front().is_some_and(|end| now.duration_since(*end) >= MEMORY) {
             self.ends.pop_front();
         }
         self.ends.push_back(now);
-        if self.ends.len() > TOO_MANY {
+        // More of them change nothing.
+        if self.ends.len() > self.patience.too_many.min(MOST) {
             self.ends.pop_front();
         }
         match self.ends.len() {
-            TOO_MANY.. => Next::Pause(PAUSE),
+            ends if ends >= self.patience.too_many => Next::Pause(PAUSE),
             0 | 1 => Next::Start(Duration::ZERO),
             restart => {
                 let doublings = u32::try_from(restart - 2).unwrap_or(u32::MAX);
                 let wait = 2_u32.checked_pow(doublings).and_then(|times| SECOND.checked_mul(times));
-                Next::Start(wait.unwrap_or(LONGEST).min(LONGEST))
+                Next::Start(wait.unwrap_or(LONGEST).min(self.patience.longest))
             }
         }
     }
@@ -67,7 +98,7 @@ mod tests {
     #[tokio::test]
     async fn each_restart_within_a_minute_waits_twice_as_long_and_after_the_fifth_end_there_is_a_pause() {
         pause();
-        let mut restarts = Restarts::default();
+        let mut restarts = Restarts::new(STARTED);
         let mut next = Vec::new();
         for _ in 0..5 {
             next.push(restarts.ended(Instant::now()));
@@ -80,7 +111,7 @@ mod tests {
     #[tokio::test]
     async fn an_end_soon_after_a_pause_is_a_pause_again_and_a_minute_later_all_is_forgotten() {
         pause();
-        let mut restarts = Restarts::default();
+        let mut restarts = Restarts::new(STARTED);
         for _ in 0..5 {
             restarts.ended(Instant::now());
         }
@@ -94,10 +125,30 @@ mod tests {
     #[tokio::test]
     async fn ends_that_are_a_minute_apart_are_never_too_many() {
         pause();
-        let mut restarts = Restarts::default();
+        let mut restarts = Restarts::new(STARTED);
         for _ in 0..20 {
             assert_eq!(restarts.ended(Instant::now()), start(0));
             advance(MEMORY).await;
         }
+    }
+
+    #[tokio::test]
+    async fn somebody_elses_program_is_asked_for_every_second_however_long_it_is_away() {
+        pause();
+        let mut restarts = Restarts::new(ASKED_FOR);
+        let mut next = Next::Start(Duration::ZERO);
+        for _ in 0..100 {
+            next = restarts.ended(Instant::now());
+        }
+        assert_eq!(next, start(1000));
+        assert_eq!(restarts.ends.len(), MOST);
+    }
+
+    #[test]
+    fn a_pause_is_told_once_until_there_is_a_worker_again() {
+        let mut restarts = Restarts::new(STARTED);
+        assert_eq!([restarts.tells(), restarts.tells()], [true, false]);
+        restarts.came();
+        assert!(restarts.tells());
     }
 }

@@ -1,26 +1,31 @@
-//! The life of a worker: brought up, served, and brought up again when it ends unasked (OC-64 to OC-69).
+//! The life of a worker, whatever it is: brought up, served, and brought up again when it ends unasked (OC-64 to OC-69)
+//! or is needed again.
 //!
 //! One task runs this; the calls that it serves lie in [`Shared`], where callers put them and take them back.
+//! What differs between one worker and another stands in its [`Manner`].
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside_core::failure::FailureKind;
-use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerSpec};
+use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerStart};
+use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::calls::{Calls, Ending, Refusal};
+use super::connection::{Event, until};
 use super::frames::{self, Frame};
 use super::loading::{Live, Refused, bring_up};
 use super::log::{LogLevel, WorkerLog};
-use super::process::{Event, until};
+use super::manner::{Manner, Meanwhile};
+use super::pulse::{Beat, Pulse};
 use super::restarts::{Next, Restarts};
-use super::script::Script;
+use super::transport::Connect;
 use super::voice::Voice;
-use crate::containment::Containment;
 
 /// What callers and the task share.
 #[derive(Debug)]
@@ -52,11 +57,13 @@ impl Shared {
 /// What keeps one worker.
 pub(super) struct Supervisor {
     pub(super) shared: Arc<Shared>,
-    pub(super) spec: WorkerSpec,
-    pub(super) script: Script,
-    pub(super) containment: Containment,
+    pub(super) manner: Manner,
+    pub(super) connect: Box<dyn Connect>,
     pub(super) voice: Voice,
 }
+
+/// Who waits for the first start; without anybody, a start that fails is not the end.
+pub(super) type First = Option<oneshot::Sender<Result<WorkerReady, StartWorkerError>>>;
 
 impl Drop for Supervisor {
     /// When the task is over, also with its runtime, no call waits for it.
@@ -74,6 +81,11 @@ pub(super) fn spawn(why: &str) -> Refusal {
     Refusal { kind: FailureKind::Spawn, why: format!("no worker can be had: {why}") }
 }
 
+/// There is no worker, because its owner is not there.
+fn gone(why: &str) -> Refusal {
+    Refusal { kind: FailureKind::Closed, why: format!("the owner of the worker is not there: {why}") }
+}
+
 fn why(error: &StartWorkerError) -> &str {
     match error {
         StartWorkerError::NotFound { why } | StartWorkerError::Failed { why, .. } => why,
@@ -84,37 +96,74 @@ fn why(error: &StartWorkerError) -> &str {
 enum Served {
     /// The worker is gone, and nobody asked it to.
     Unasked(Ending),
+    /// It was not needed, and has ended.
+    Rested,
     /// It was told to end, and has.
     Asked,
 }
 
+/// What becomes of a worker that is to end.
+#[derive(Clone, Copy)]
+enum Stop {
+    /// It is not needed for now.
+    Rest,
+    /// It is not needed any more.
+    End,
+}
+
 impl Supervisor {
-    /// Keeps the worker until it is told to stop; the first start is reported.
-    pub(super) async fn run(mut self, first: oneshot::Sender<Result<WorkerReady, StartWorkerError>>) {
+    /// Keeps the worker until it is told to stop.
+    pub(super) async fn run(mut self, mut first: First) {
         let mut refused = Refused::default();
-        let mut restarts = Restarts::default();
-        let mut live = match self.bring_up(&mut refused).await {
-            None => return,
-            Some(Ok((live, ready))) => {
-                // Who waited for it may be gone; then the worker is to stop as well.
-                drop(first.send(Ok(ready)));
-                live
-            }
-            Some(Err(error)) => {
-                self.shared.calls().end(spawn(why(&error)));
-                drop(first.send(Err(error)));
+        let mut restarts = Restarts::new(self.manner.patience);
+        let mut again = false;
+        if self.manner.meanwhile == Meanwhile::FailAlways {
+            self.shared.calls().refuse(gone("it has not come yet"));
+        }
+        loop {
+            if self.wanted().await.is_none() {
                 return;
             }
-        };
-        while let Served::Unasked(ending) = self.serve(&mut live).await {
-            self.voice.supervisor(LogLevel::Error, format!("the worker is gone: {}", ending.why));
-            self.shared.calls().ended(&ending); // OC-64
-            live = match self.restart(&mut restarts, &mut refused).await {
-                Some(live) => live,
+            match self.bring_up(&mut refused).await {
                 None => return,
-            };
-            self.shared.calls().repeat(Instant::now()); // OC-67
+                Some(Ok((mut live, ready))) => {
+                    restarts.came();
+                    self.greet(ready, first.take(), again);
+                    match self.serve(&mut live).await {
+                        Served::Asked => return,
+                        Served::Rested => {
+                            again = false;
+                            continue;
+                        }
+                        Served::Unasked(ending) => self.lost(&ending),
+                    }
+                }
+                Some(Err(error)) => {
+                    if let Some(first) = first.take() {
+                        self.shared.calls().end(spawn(why(&error)));
+                        drop(first.send(Err(error)));
+                        return;
+                    }
+                    self.missed(&error);
+                }
+            }
+            again = true;
+            if self.pause(&mut restarts).await.is_none() {
+                return;
+            }
         }
+    }
+
+    /// Waits until a worker is wanted. Nothing if it is told to stop meanwhile.
+    async fn wanted(&self) -> Option<()> {
+        while self.manner.start == WorkerStart::OnUse && !self.shared.calls().has_waiting() {
+            tokio::select! {
+                biased;
+                () = self.shared.stop.cancelled() => return None,
+                () = self.shared.wake.notified() => {}
+            }
+        }
+        Some(())
     }
 
     /// Nothing if the worker is told to stop meanwhile.
@@ -122,37 +171,72 @@ impl Supervisor {
         &mut self,
         refused: &mut Refused,
     ) -> Option<Result<(Live, WorkerReady), StartWorkerError>> {
+        let Self { shared, manner, connect, voice } = self;
         tokio::select! {
             biased;
-            () = self.shared.stop.cancelled() => None,
-            brought = bring_up(&self.spec, &self.script, &self.containment, refused, &mut self.voice) => Some(brought),
+            () = shared.stop.cancelled() => None,
+            brought = bring_up(manner, &mut **connect, refused, voice) => Some(brought),
         }
     }
 
-    /// OC-66. Nothing if the worker is told to stop meanwhile.
-    async fn restart(&mut self, restarts: &mut Restarts, refused: &mut Refused) -> Option<Live> {
-        loop {
-            match restarts.ended(Instant::now()) {
-                Next::Start(wait) => self.wait(wait).await?,
-                Next::Pause(pause) => {
-                    let text = format!("the worker ended too often and is not started for {pause:?}");
-                    self.shared.calls().refuse(spawn(&text));
+    /// There is a worker.
+    fn greet(&mut self, ready: WorkerReady, first: First, again: bool) {
+        let concurrency = ready.hello.get("concurrency").and_then(Value::as_u64);
+        let mut calls = self.shared.calls();
+        calls.limit(concurrency.and_then(|calls| usize::try_from(calls).ok()));
+        if self.manner.meanwhile == Meanwhile::FailAlways {
+            calls.accept();
+        }
+        if again {
+            calls.repeat(Instant::now()); // OC-67
+        }
+        drop(calls);
+        if again {
+            self.voice.say(WorkerLog::Restarted(ready));
+        } else if let Some(first) = first {
+            // Who waited for it may be gone; then the worker is to stop as well.
+            drop(first.send(Ok(ready)));
+        }
+    }
+
+    /// The worker has ended, and nobody asked it to.
+    fn lost(&mut self, ending: &Ending) {
+        self.voice.supervisor(LogLevel::Error, format!("the worker is gone: {}", ending.why));
+        let mut calls = self.shared.calls();
+        calls.ended(ending); // OC-64
+        if matches!(self.manner.meanwhile, Meanwhile::Fail | Meanwhile::FailAlways) {
+            calls.refuse(gone(&ending.why));
+        }
+    }
+
+    /// There is none to be had.
+    fn missed(&mut self, error: &StartWorkerError) {
+        let why = why(error);
+        self.voice.supervisor(LogLevel::Error, format!("the worker could not be started: {why}"));
+        match self.manner.meanwhile {
+            Meanwhile::Wait => {}
+            Meanwhile::WaitForStart => self.shared.calls().fail_waiting(spawn(why)),
+            Meanwhile::Fail | Meanwhile::FailAlways => self.shared.calls().refuse(gone(why)),
+        }
+    }
+
+    /// OC-66: until the next one may be started. Nothing if the worker is told to stop meanwhile.
+    async fn pause(&mut self, restarts: &mut Restarts) -> Option<()> {
+        match restarts.ended(Instant::now()) {
+            Next::Start(wait) => self.wait(wait).await?,
+            Next::Pause(pause) => {
+                let text = format!("the worker ended too often and is not started for {pause:?}");
+                self.shared.calls().refuse(spawn(&text));
+                if restarts.tells() {
                     self.voice.say(WorkerLog::GaveUp { text });
-                    self.wait(pause).await?;
-                    self.shared.calls().accept();
                 }
-            }
-            match self.bring_up(refused).await? {
-                Ok((live, ready)) => {
-                    self.voice.say(WorkerLog::Restarted(ready));
-                    return Some(live);
-                }
-                Err(error) => {
-                    let text = format!("the worker could not be started again: {}", why(&error));
-                    self.voice.supervisor(LogLevel::Error, text);
-                }
+                self.wait(pause).await?;
             }
         }
+        if self.manner.meanwhile != Meanwhile::FailAlways {
+            self.shared.calls().accept();
+        }
+        Some(())
     }
 
     async fn wait(&self, time: Duration) -> Option<()> {
@@ -166,68 +250,119 @@ impl Supervisor {
     async fn serve(&mut self, live: &mut Live) -> Served {
         let shared = Arc::clone(&self.shared);
         let mut cancelling: HashMap<u64, Instant> = HashMap::new();
-        let mut stopping: Option<Instant> = None;
+        let mut stopping: Option<(Instant, Stop)> = None;
+        let mut pulse = Pulse::new(self.manner.health, self.manner.idle, Instant::now());
+        let mut alarm = pin!(sleep_until(pulse.due().unwrap_or_else(Instant::now)));
         loop {
             let now = Instant::now();
             if shared.hurry.is_cancelled() {
-                live.process.kill("it was dropped");
-            } else if stopping.is_some_and(|by| by <= now) {
-                live.process.kill("it did not stop in time");
+                live.connection.kill("it was dropped");
+            } else if stopping.is_some_and(|(by, _)| by <= now) {
+                live.connection.kill("it did not stop in time");
             } else if cancelling.values().any(|by| *by <= now) {
-                live.process.kill("it did not answer"); // OC-65
+                live.connection.kill("it did not answer"); // OC-65
             }
-            if shared.stop.is_cancelled() && stopping.is_none() {
-                let grace = self.spec.bounds.shutdown;
+            if shared.stop.is_cancelled() && !matches!(stopping, Some((_, Stop::End))) {
                 shared.calls().refuse(closed());
-                live.process.push(&frames::shutdown(grace)); // OC-69
-                stopping = Some(now + grace + SLACK);
+                stopping = Some((stopping.map_or_else(|| self.stop(live, now), |(by, _)| by), Stop::End));
             }
-            self.write(live, &mut cancelling, now);
+            if self.write(live, &mut cancelling, now, stopping.is_some()) {
+                pulse.busy(now);
+            }
 
-            let timers = [cancelling.values().min().copied(), shared.calls().next_unattended(), stopping];
+            let by = stopping.map(|(by, _)| by);
+            let timers = [cancelling.values().min().copied(), shared.calls().next_unattended(), by];
             let next = timers.into_iter().flatten().filter(|by| *by > now).min();
             let event = tokio::select! {
                 biased;
-                event = live.process.event() => event,
+                event = live.connection.event() => event,
                 () = shared.wake.notified() => continue,
-                () = shared.hurry.cancelled(), if !live.process.is_ending() => continue,
-                () = shared.stop.cancelled(), if stopping.is_none() => continue,
+                () = shared.hurry.cancelled(), if !live.connection.is_ending() => continue,
+                () = shared.stop.cancelled(), if !matches!(stopping, Some((_, Stop::End))) => continue,
                 () = until(next) => continue,
+                () = &mut alarm, if pulse.due().is_some() && stopping.is_none() && !live.connection.is_ending() => {
+                    let now = Instant::now();
+                    match pulse.look(now) {
+                        Beat::Nothing => {}
+                        Beat::Ask => live.connection.push(&frames::ping()),
+                        Beat::Dead => live.connection.kill("it did not say that it is there"),
+                        Beat::Idle if shared.calls().is_empty() && cancelling.is_empty() => {
+                            stopping = Some((self.stop(live, now), Stop::Rest));
+                        }
+                        Beat::Idle => pulse.busy(now),
+                    }
+                    alarm.as_mut().reset(pulse.due().unwrap_or(now));
+                    continue;
+                }
             };
             match event {
-                Event::Ended(_) if stopping.is_some() => return Served::Asked,
-                Event::Ended(ending) => return Served::Unasked(ending),
+                Event::Ended(ending) => {
+                    return match stopping {
+                        Some((_, Stop::End)) => Served::Asked,
+                        Some((_, Stop::Rest)) => Served::Rested,
+                        None => Served::Unasked(ending),
+                    };
+                }
                 Event::Room => {}
                 Event::Log(log) => self.voice.say(log),
-                Event::Frame(frame) => self.hear(frame, &mut cancelling),
+                Event::Frame(frame) => {
+                    let now = Instant::now();
+                    pulse.heard(now);
+                    if let Frame::Result { .. } = frame {
+                        pulse.busy(now);
+                    }
+                    self.hear(frame, &mut cancelling);
+                }
             }
         }
     }
 
-    /// Writes what is to be written: what is over first, then the next calls.
-    fn write(&mut self, live: &mut Live, cancelling: &mut HashMap<u64, Instant>, now: Instant) {
+    /// Tells the worker to end, and says when it must have (OC-69).
+    fn stop(&self, live: &mut Live, now: Instant) -> Instant {
+        let grace = self.manner.shutdown;
+        live.connection.push(&frames::shutdown(self.manner.tongue, grace));
+        now + grace + SLACK
+    }
+
+    /// Writes what is to be written: what is over first, then the next calls. Says whether any call is not over.
+    fn write(
+        &mut self,
+        live: &mut Live,
+        cancelling: &mut HashMap<u64, Instant>,
+        now: Instant,
+        stopping: bool,
+    ) -> bool {
         let mut calls = self.shared.calls();
         calls.expire(now);
         while let Some((id, reason)) = calls.next_cancel() {
-            live.process.push(&frames::cancel(id, reason));
-            cancelling.insert(id, now + self.spec.bounds.cancel);
+            live.connection.push(&frames::cancel(id, reason));
+            cancelling.insert(id, now + self.manner.cancel);
         }
-        while calls.has_waiting() && live.process.has_room() {
+        let may_send = !stopping && (cancelling.is_empty() || !self.manner.waits_for_ends);
+        while may_send && calls.may_send() && live.connection.has_room() {
             let id = live.last_id + 1;
             let Some((ticket, order)) = calls.send(id) else { break };
-            let Some(handler) = live.handlers.get(&order.handler) else {
-                calls.gone(ticket);
-                continue;
+            let head = match &order.handler {
+                None => frames::hook_head(id, order.until.saturating_duration_since(now)),
+                Some(key) => match live.handlers.get(key) {
+                    Some(handler) => frames::call_head(id, *handler),
+                    None => {
+                        calls.gone(ticket);
+                        continue;
+                    }
+                },
             };
             live.last_id = id;
-            live.process.push(frames::call_head(id, *handler).as_bytes());
-            live.process.push(&order.body);
+            live.connection.push(head.as_bytes());
+            live.connection.push(&order.body);
         }
         let dropped = calls.take_dropped();
+        let needed = !calls.is_empty();
         drop(calls);
         for _ in 0..dropped {
             self.voice.supervisor(LogLevel::Warn, "queue full; dropping hook"); // OC-43
         }
+        needed
     }
 
     fn hear(&mut self, frame: Frame, cancelling: &mut HashMap<u64, Instant>) {
@@ -238,6 +373,9 @@ impl Supervisor {
                 // A result may have been on its way when its call was cancelled.
                 if !known && !cancelling.contains_key(&id) {
                     self.voice.supervisor(LogLevel::Warn, format!("a result of no call was dropped: {id}"));
+                }
+                if self.manner.waits_for_ends {
+                    cancelling.remove(&id);
                 }
             }
             Frame::Cancelled { id } => drop(cancelling.remove(&id)),

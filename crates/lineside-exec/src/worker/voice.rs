@@ -53,7 +53,7 @@ impl Voice {
     pub(super) fn frame(&mut self, frame: Frame) {
         match frame {
             Frame::Log { level, plugin, text } => self.say(WorkerLog::frame(&level, plugin, text)),
-            Frame::Unknown | Frame::Bye | Frame::Cancelled { .. } => {}
+            Frame::Unknown | Frame::Bye | Frame::Pong | Frame::Cancelled { .. } => {}
             Frame::Hello(_) | Frame::Loaded { .. } | Frame::Started { .. } | Frame::Result { .. } => {
                 self.supervisor(LogLevel::Warn, "an answer of the worker to nothing was dropped");
             }

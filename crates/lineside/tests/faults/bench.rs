@@ -66,12 +66,38 @@ impl Bench {
         self.run_with(dialect, test);
     }
 
+    /// A session of a project that nobody trusts, and a look for residue.
+    pub(crate) fn run_untrusted(self, test: impl AsyncFnOnce(&Path, &Session)) {
+        let root = self.root().to_owned();
+        runtime().block_on(async {
+            let dialect = dialects::find("agenthooks").unwrap();
+            let assembly = Assembly::new(Bus::new()).only([dialect]);
+            assembly.load(&places(&root, Trust::Withheld)).await.unwrap();
+            let session =
+                assembly.bus().session("s").project_root(root.to_str().unwrap()).open().await.unwrap();
+            test(&root, &session).await;
+            let report = assembly.drain(Duration::from_secs(20)).await;
+            assert!(report.is_clean(), "{report:?}");
+        });
+        assert_eq!(marked(), [""; 0], "processes of a run stayed");
+    }
+
     /// The same with the hooks of this dialect.
     pub(crate) fn run_with(self, dialect: &'static dyn Dialect, test: impl AsyncFnOnce(&Stage)) {
         let root = self.root().to_owned();
+        self.run_in(&root, dialect, test);
+    }
+
+    /// The same with the hooks of another project.
+    pub(crate) fn run_at(self, root: &Path, test: impl AsyncFnOnce(&Stage)) {
+        let root = root.canonicalize().unwrap();
+        self.run_in(&root, dialects::find("agenthooks").unwrap(), test);
+    }
+
+    fn run_in(self, root: &Path, dialect: &'static dyn Dialect, test: impl AsyncFnOnce(&Stage)) {
         runtime().block_on(async {
             let all = async {
-                let stage = Stage::open(&root, dialect).await;
+                let stage = Stage::open(root, dialect).await;
                 test(&stage).await;
                 let Stage { assembly, loses, .. } = stage;
                 let report = assembly.drain(Duration::from_secs(20)).await;
@@ -88,13 +114,7 @@ impl Bench {
 impl Stage {
     async fn open(root: &Path, dialect: &'static dyn Dialect) -> Self {
         let assembly = Assembly::new(Bus::new()).only([dialect]);
-        let places = Places {
-            environment: std::collections::BTreeMap::new(),
-            project_root: Some(root.to_owned()),
-            cwd: root.to_owned(),
-            trust: Trust::Granted,
-        };
-        let report = assembly.load(&places).await.unwrap();
+        let report = assembly.load(&places(root, Trust::Granted)).await.unwrap();
         let session = assembly.bus().session("s").project_root(root.to_str().unwrap()).open().await.unwrap();
         Self { assembly, session, report, loses: Cell::new(false) }
     }
@@ -102,6 +122,15 @@ impl Stage {
     /// Publishes a shell call.
     pub(crate) async fn shell(&self, command: &str) -> Decision<BeforeTool> {
         self.session.publish(shell(command)).await.unwrap()
+    }
+}
+
+fn places(root: &Path, trust: Trust) -> Places {
+    Places {
+        environment: std::collections::BTreeMap::new(),
+        project_root: Some(root.to_owned()),
+        cwd: root.to_owned(),
+        trust,
     }
 }
 

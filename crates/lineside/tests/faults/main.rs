@@ -10,3 +10,4 @@ mod inputs;
 mod loading;
 mod posts;
 mod secrets;
+mod workers;

@@ -26,7 +26,7 @@ const SUITES: [Suite; 5] = [
 const BASH: Program = Program { name: "bash", package: "bash" };
 const JQ: Program = Program { name: "jq", package: "jq" };
 pub(super) const NODE: Program = Program { name: "node", package: "nodejs" };
-const PYTHON: Program = Program { name: "python3", package: "python3" };
+pub(super) const PYTHON: Program = Program { name: "python3", package: "python3" };
 
 pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     must(&mut workspace.cargo(["build", "--package", "lineside-cli"]), FOR_A_BUILD)?;

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use lineside_core::OnFailure;
+use lineside_core::worker::WorkerStart;
 
+use super::warm::Warm;
 use super::{Declared, Findings, Mode, check};
 use crate::agenthooks::frontmatter::draft;
 
@@ -207,4 +209,50 @@ fn a_guard_that_cannot_load_is_closed() {
         told("async: true\non_failure: block", &["6: on_failure has no effect on an async hook"]).unwrap();
     assert_eq!((declared.on_failure, declared.closed), (OnFailure::Continue, None));
     assert_eq!(told("on_failure: block", &[]).unwrap().on_failure, OnFailure::Block);
+}
+
+#[test]
+fn a_hook_may_run_in_a_worker() {
+    let worker = |line: &str, expected: &[&str]| told(line, expected).unwrap().worker;
+    let kept = |start, idle: Option<u64>| Some(Warm { start, idle: idle.map(Duration::from_millis) });
+    assert_eq!(worker("mode: worker", &[]), kept(WorkerStart::OnUse, None));
+    assert_eq!(worker("mode: command", &[]), None);
+    assert_eq!(worker("mode: null", &[]), None);
+    assert_eq!(
+        worker("mode: worker\nworker: {start: ahead, idle: 5000}", &[]),
+        kept(WorkerStart::Ahead, Some(5000))
+    );
+    assert_eq!(worker("mode: worker\nworker:", &[]), kept(WorkerStart::OnUse, None));
+}
+
+/// A hook of somebody who means something else by these keys goes on as it was.
+#[test]
+fn what_is_wrong_with_a_worker_is_told_and_costs_nothing_else() {
+    let worker = |line: &str, expected: &[&str]| told(line, expected).unwrap().worker;
+    let kept = Some(Warm { start: WorkerStart::OnUse, idle: None });
+    assert_eq!(
+        worker(
+            "mode: wroker",
+            &[
+                "5: Field 'mode' is wroker, not 'worker': the hook is started for each event; did you mean 'worker'?"
+            ]
+        ),
+        None
+    );
+    assert_eq!(
+        worker("mode: [a]", &["5: Field 'mode' is […], not 'worker': the hook is started for each event"]),
+        None
+    );
+    assert_eq!(worker("worker: {idle: 5000}", &["5: worker has no effect without 'mode: worker'"]), None);
+    for (line, expected) in [
+        ("worker: 1", "6: Field 'worker' is not a mapping, it has no effect"),
+        ("worker: {idel: 5000}", "6: Unexpected field in worker: 'idel'; did you mean 'idle'?"),
+        ("worker: {start: now}", "6: Worker field 'start' is now, not 'use' or 'ahead'; it has no effect"),
+        (
+            "worker: {idle: 1}",
+            "6: Worker field 'idle' is 1, not 1000 to 86400000 milliseconds; it has no effect",
+        ),
+    ] {
+        assert_eq!(worker(&format!("mode: worker\n{line}"), &[expected]), kept, "{line}");
+    }
 }

@@ -4,10 +4,18 @@ use serde_json::json;
 
 use super::*;
 
+fn of_plugins(void: usize) -> Room {
+    Room { void, in_flight: usize::MAX, queue: usize::MAX, resends: true }
+}
+
+fn of_hooks(in_flight: usize, queue: usize) -> Calls {
+    Calls::new(Room { void: usize::MAX, in_flight, queue, resends: false })
+}
+
 fn order(hook: &str, class: CallClass, repeat: Repeat) -> Order {
     let handler = HandlerKey { plugin: "p".to_owned(), hook: hook.to_owned(), nth: 1 };
-    let body = hook.as_bytes().into();
-    Order { handler, class, body, timeout: Duration::from_secs(1), repeat }
+    let (body, timeout) = (hook.as_bytes().into(), Duration::from_secs(1));
+    Order { handler: Some(handler), class, body, timeout, until: Instant::now() + timeout, repeat }
 }
 
 fn modifying(hook: &str) -> Order {
@@ -24,13 +32,13 @@ fn failed(kind: FailureKind, message: &str, started: bool) -> WorkerEnded {
 
 /// The hooks that are written next, with ids from this one on.
 fn sent(calls: &mut Calls, from: u64) -> Vec<String> {
-    (from..).map_while(|id| calls.send(id)).map(|(_, order)| order.handler.hook).collect()
+    (from..).map_while(|id| calls.send(id)).map(|(_, order)| order.handler.unwrap().hook).collect()
 }
 
 /// OC-64: what had started fails; what had not is sent once more, in its order, before what came later.
 #[test]
 fn what_was_not_started_is_sent_once_more_and_not_twice() {
-    let mut calls = Calls::new(9);
+    let mut calls = Calls::new(of_plugins(9));
     let (_, mut started) = calls.add(modifying("started")).unwrap();
     let (_, mut one) = calls.add(modifying("one")).unwrap();
     let (_, mut two) = calls.add(modifying("two")).unwrap();
@@ -51,7 +59,7 @@ fn what_was_not_started_is_sent_once_more_and_not_twice() {
 /// OC-77, OC-78: a second answer, and one to nothing, is known to be none.
 #[test]
 fn an_answer_counts_once() {
-    let mut calls = Calls::new(9);
+    let mut calls = Calls::new(of_plugins(9));
     let (ticket, _answer) = calls.add(modifying("a")).unwrap();
     sent(&mut calls, 5);
     assert!(calls.answered(5, Outcome::Returned(None)));
@@ -64,7 +72,7 @@ fn an_answer_counts_once() {
 /// OC-78: only what was sent has to be cancelled.
 #[test]
 fn a_call_that_is_given_up_is_cancelled_where_it_is() {
-    let mut calls = Calls::new(9);
+    let mut calls = Calls::new(of_plugins(9));
     let (waiting, _a) = calls.add(modifying("a")).unwrap();
     assert!(!calls.give_up(waiting, Reason::Gone));
     assert_eq!((calls.next_cancel(), calls.has_waiting()), (None, false));
@@ -79,7 +87,7 @@ fn a_call_that_is_given_up_is_cancelled_where_it_is() {
 /// OC-43: what is over makes room.
 #[test]
 fn void_calls_are_counted_until_they_are_over() {
-    let mut calls = Calls::new(1);
+    let mut calls = Calls::new(of_plugins(1));
     let void = || order("v", CallClass::Void, Repeat::No);
     let (_, _first) = calls.add(void()).unwrap();
     assert_eq!(calls.add(void()).unwrap_err(), WorkerEnded::Dropped);
@@ -93,7 +101,7 @@ fn void_calls_are_counted_until_they_are_over() {
 /// OC-54, OC-66.
 #[test]
 fn while_there_is_no_worker_calls_fail_at_once() {
-    let mut calls = Calls::new(9);
+    let mut calls = Calls::new(of_plugins(9));
     let (_, mut waiting) = calls.add(modifying("a")).unwrap();
     calls.refuse(Refusal { kind: FailureKind::Spawn, why: "none".to_owned() });
     assert_eq!(waiting.try_recv().unwrap(), failed(FailureKind::Spawn, "none", false));
@@ -106,7 +114,7 @@ fn while_there_is_no_worker_calls_fail_at_once() {
 #[test]
 fn repeats_go_first_and_end() {
     let told = |hook: &str| order(hook, CallClass::Void, Repeat::AfterRestart);
-    let mut calls = Calls::new(9);
+    let mut calls = Calls::new(of_plugins(9));
     for hook in ["one", "two", "one"] {
         calls.add(told(hook)).unwrap();
     }
@@ -130,7 +138,7 @@ fn repeats_go_first_and_end() {
     assert_eq!(again.iter().filter(|hook| *hook == "two").count(), 1, "{again:?}");
 
     for ends in [true, false] {
-        let mut calls = Calls::new(9);
+        let mut calls = Calls::new(of_plugins(9));
         calls.add(told("one")).unwrap();
         sent(&mut calls, 1);
         calls.answered(1, Outcome::Returned(None));
@@ -155,7 +163,7 @@ fn a_failure_has_its_kind_and_one_line() {
         ("closed", FailureKind::Closed),
         ("new", FailureKind::Output),
     ] {
-        let mut calls = Calls::new(9);
+        let mut calls = Calls::new(of_plugins(9));
         let (_, mut answer) = calls.add(modifying("a")).unwrap();
         sent(&mut calls, 1);
         let outcome = Outcome::Failed { kind: word.to_owned(), message: " a\n\tb\u{1b}[31m ".to_owned() };
@@ -163,4 +171,36 @@ fn a_failure_has_its_kind_and_one_line() {
         assert_eq!(answer.try_recv().unwrap(), failed(kind, "a b [31m", false));
     }
     assert_eq!(one_line(" \n "), "unknown error");
+}
+
+#[test]
+fn a_worker_has_so_many_calls_at_a_time_and_what_is_beyond_the_queue_is_not_taken() {
+    let mut calls = of_hooks(2, 2);
+    let (ticket, _a) = calls.add(modifying("a")).unwrap();
+    let (_, _b) = calls.add(modifying("b")).unwrap();
+    assert_eq!(calls.add(modifying("c")).unwrap_err(), WorkerEnded::Dropped);
+    assert_eq!(sent(&mut calls, 1), ["a", "b"]);
+    let (_, _c) = calls.add(modifying("c")).unwrap();
+    assert!(!calls.may_send(), "two are with it");
+    calls.give_up(ticket, Reason::Timeout);
+    assert!(calls.may_send());
+    calls.limit(Some(1));
+    assert!(!calls.may_send(), "it says itself that it can do one");
+    calls.limit(Some(0));
+    calls.answered(2, Outcome::Answered(String::new()));
+    assert!(calls.may_send(), "none would be no worker");
+    assert_eq!(calls.dropped(), 1);
+}
+
+/// A hook may have done something: it is not run twice for one event because it is not known whether it has begun.
+#[test]
+fn a_call_of_a_hook_that_was_sent_is_not_sent_again() {
+    let mut calls = of_hooks(1, 9);
+    let (_, mut one) = calls.add(modifying("one")).unwrap();
+    calls.send(1);
+    let (_, mut two) = calls.add(modifying("two")).unwrap();
+    calls.ended(&signal());
+    assert_eq!(one.try_recv().unwrap(), failed(FailureKind::Signal, "killed", true));
+    assert!(two.try_recv().is_err(), "it waits for the next worker");
+    assert_eq!(sent(&mut calls, 1), ["two"]);
 }

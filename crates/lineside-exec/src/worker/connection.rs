@@ -1,31 +1,23 @@
-//! One worker process: its tree, its input, and what comes out of it as events.
+//! One worker that is there: what is written to it, and what comes out of it as events.
 //!
-//! Its input and both outputs are moved at the same time, so that neither side can block the other (OC-70).
-//! What a frame means is the supervisor's business.
+//! Its input and its outputs are moved at the same time, so that neither side can block the other (OC-70).
+//! What a frame means is the supervisor's business, and where the bytes go that of its transport.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
-use std::process::Child;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
-use lineside_core::failure::FailureKind;
-use lineside_core::invocation::{Invocation, Limits, Program};
-use lineside_core::worker::WorkerSpec;
-use tokio::net::unix::pipe::Sender;
 use tokio::time::{Instant, sleep_until};
 
 use super::calls::Ending;
 use super::frames::{self, Frame};
-use super::lines::{Line, Lines};
+use super::lines::{Line, Lines, READ_BYTES};
 use super::log::{LogLevel, LogSource, WorkerLog};
-use super::script::Script;
-use crate::containment::Containment;
+use super::transport::{Output, Transport};
 use crate::pipes::try_again;
-use crate::spawn::{self, Beside, StartHookError};
-use crate::tree::{Status, Sweep, Tree};
 
 /// How long outputs are read after the process has exited, and an exit is waited for after `SIGKILL`.
 const SETTLE: Duration = Duration::from_millis(400);
@@ -35,23 +27,28 @@ const TICK: Duration = Duration::from_millis(2);
 const ENOUGH: usize = 64 * 1024;
 /// What stands in a frame of the worker beside its value.
 const MARGIN: usize = 4096;
+/// The longest line of a log.
+const LINE_OF_LOG: usize = 64 * 1024;
 
-/// A worker process.
+/// A worker that is there.
 #[derive(Debug)]
-pub(super) struct Process {
-    tree: Tree,
-    input: Option<Sender>,
+pub(super) struct Connection {
+    transport: Box<dyn Transport>,
     unwritten: VecDeque<u8>,
+    writes: bool,
     /// Somebody waits for room.
     crowded: bool,
-    stdout: Lines,
-    stderr: Lines,
-    token: String,
+    frames: Lines,
+    log: Lines,
+    chunk: Box<[u8]>,
+    turn: bool,
+    /// Absent where frames bear none.
+    token: Option<String>,
     events: VecDeque<Event>,
     end: End,
 }
 
-/// What a process does.
+/// What a worker does.
 #[derive(Debug)]
 pub(super) enum Event {
     /// It wrote a frame.
@@ -60,7 +57,7 @@ pub(super) enum Event {
     Log(WorkerLog),
     /// There is room again for more frames.
     Room,
-    /// It has ended, its whole group with it; nothing comes after this.
+    /// It has ended, its whole tree with it; nothing comes after this.
     Ended(Ending),
 }
 
@@ -77,48 +74,37 @@ enum End {
     Exited { why: Option<&'static str>, by: Instant },
 }
 
-impl Process {
-    /// Starts the worker and says hello.
-    pub(super) async fn start(
-        spec: &WorkerSpec,
-        script: &Script,
-        containment: &Containment,
-    ) -> Result<Self, StartHookError> {
-        let token = token();
-        let hello = frames::hello(&token, spec.bounds.frame, &spec.hello);
-        let mut argv = spec.program.argv.clone();
-        argv.push(script.entry.clone().into());
-        let limits = Limits::default();
-        let invocation = Invocation {
-            program: Program { argv, without_interpreter: None },
-            stdin: hello,
-            environment: spec.environment.clone(),
-            files: Vec::new(),
-            working_directory: spec.working_directory.clone(),
-            limits,
-        };
-        let prepared = containment.prepare(&limits);
-        let by = Instant::now() + limits.busy_retry;
-        let beside = Beside { files: &[], mark: prepared.mark() };
-        let mut child = spawn::start(&invocation, beside, by).await?;
-        let pipes = pipes(&mut child, spec.bounds.frame.saturating_add(MARGIN));
-        // The tree comes into being in any case: when anything fails here it is dropped, which kills it.
-        let tree = Tree::new(child, prepared);
-        tree.bound(&limits.resources).map_err(|source| StartHookError::Bound { source })?;
-        let (input, stdout, stderr) = pipes.map_err(|source| StartHookError::Watch { source })?;
-        let mut process = Self {
-            tree,
-            input: Some(input),
-            unwritten: invocation.stdin.into(),
+/// What has happened while an event was waited for.
+enum Woken {
+    Readable(Output),
+    Writable,
+    Gone,
+    Late,
+}
+
+impl Connection {
+    /// A worker that is there, and this to be said to it first.
+    pub(super) fn new(
+        transport: Box<dyn Transport>,
+        token: Option<String>,
+        largest: usize,
+        hello: Vec<u8>,
+    ) -> Self {
+        let mut connection = Self {
+            transport,
+            unwritten: hello.into(),
+            writes: true,
             crowded: false,
-            stdout,
-            stderr,
+            frames: Lines::new(largest.saturating_add(MARGIN)),
+            log: Lines::new(LINE_OF_LOG),
+            chunk: vec![0; READ_BYTES].into(),
+            turn: false,
             token,
             events: VecDeque::new(),
             end: End::Far,
         };
-        process.write();
-        Ok(process)
+        connection.write();
+        connection
     }
 
     /// Puts a frame behind those that are not written yet.
@@ -137,15 +123,15 @@ impl Process {
         !matches!(self.end, End::Far | End::Silent { .. })
     }
 
-    /// Kills the whole group; the event of the end follows.
+    /// Kills the whole tree; the event of the end follows.
     pub(super) fn kill(&mut self, why: &'static str) {
         if let End::Far | End::Silent { .. } = self.end {
-            self.tree.kill();
+            self.transport.kill();
             self.end = End::Killed { why, by: Instant::now() + SETTLE };
         }
     }
 
-    /// Ends the whole group and waits for it, without a look at what it says.
+    /// Ends the whole tree and waits for it, without a look at what it says.
     pub(super) async fn ended(mut self) {
         self.kill("it was not needed any more");
         while !matches!(self.event().await, Event::Ended(_)) {}
@@ -170,15 +156,41 @@ impl Process {
                 // Those who left its group are looked for again and again.
                 End::Exited { by, .. } => Some(by.min(Instant::now() + TICK)),
             };
-            let exited = matches!(self.end, End::Exited { .. });
-            tokio::select! {
-                () = self.stdout.readable() => self.read_stdout(),
-                () = self.stderr.readable() => self.read_stderr(),
-                () = writable(self.input.as_ref()), if !self.unwritten.is_empty() => {}
-                () = poll_fn(|cx| self.tree.poll_exit(cx)), if !exited => self.exited(),
-                () = until(by) => self.too_late(),
+            match self.woken(by).await {
+                Woken::Readable(output) => self.read(output),
+                Woken::Writable => {}
+                Woken::Gone => self.exited(),
+                Woken::Late => self.too_late(),
             }
         }
+    }
+
+    async fn woken(&mut self, by: Option<Instant>) -> Woken {
+        let exited = matches!(self.end, End::Exited { .. });
+        let Self { transport, unwritten, frames, log, turn, .. } = self;
+        // Neither output can keep the other one waiting.
+        *turn = !*turn;
+        let both = if *turn { [Output::Frames, Output::Log] } else { [Output::Log, Output::Frames] };
+        let mut late = pin!(until(by));
+        poll_fn(|cx| {
+            for output in both {
+                let lines = match output {
+                    Output::Frames => &*frames,
+                    Output::Log => &*log,
+                };
+                if !lines.is_at_end() && transport.poll_readable(output, cx).is_ready() {
+                    return Poll::Ready(Woken::Readable(output));
+                }
+            }
+            if !unwritten.is_empty() && transport.poll_writable(cx).is_ready() {
+                return Poll::Ready(Woken::Writable);
+            }
+            if !exited && transport.poll_gone(cx).is_ready() {
+                return Poll::Ready(Woken::Gone);
+            }
+            late.as_mut().poll(cx).map(|()| Woken::Late)
+        })
+        .await
     }
 
     /// What was waited for has not come.
@@ -198,52 +210,44 @@ impl Process {
             End::Exited { .. } => return,
         };
         // Helpers of plugins hold the pipes, and end with the worker.
-        self.tree.kill();
+        self.transport.kill();
         self.end = End::Exited { why, by: Instant::now() + SETTLE };
-        self.input = None;
+        self.stop_writing();
+    }
+
+    fn stop_writing(&mut self) {
+        self.transport.close_input();
+        self.writes = false;
     }
 
     /// How it ended, once everything that it wrote is read.
     fn concluded(&mut self) -> Option<Ending> {
         let End::Exited { why, by } = self.end else {
             if let End::Far = self.end
-                && self.stdout.is_at_end()
+                && self.frames.is_at_end()
             {
                 self.end = End::Silent { by: Instant::now() + SETTLE };
             }
             return None;
         };
-        let over = self.tree.sweep() == Sweep::Nobody && self.stdout.is_at_end() && self.stderr.is_at_end();
+        let over = self.transport.is_deserted() && self.frames.is_at_end() && self.log.is_at_end();
         if !over && Instant::now() < by {
             return None;
         }
-        let signal = |why: String| Ending { kind: FailureKind::Signal, why };
-        Some(match (why, self.tree.take_status()) {
-            (Some(why), _) => signal(format!("the worker was killed: {why}")),
-            (None, Status::Known(status)) => match status.signal() {
-                Some(number) => signal(format!("the worker was ended by signal {number}")),
-                None => Ending {
-                    kind: FailureKind::Exit,
-                    why: format!("the worker ended with status {}", status.code().unwrap_or_default()),
-                },
-            },
-            (None, Status::Lost) => Ending { kind: FailureKind::Exit, why: "the worker ended".to_owned() },
-        })
+        Some(self.transport.ending(why))
     }
 
     fn write(&mut self) {
-        while let Some(input) = &self.input
-            && !self.unwritten.is_empty()
-        {
-            match input.try_write(self.unwritten.as_slices().0) {
+        while self.writes && !self.unwritten.is_empty() {
+            match self.transport.try_write(self.unwritten.as_slices().0) {
                 Ok(bytes) => drop(self.unwritten.drain(..bytes)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if try_again(&error) => {}
                 // Nobody reads any more: its end is near.
-                Err(_) => self.input = None,
+                Err(_) => self.writes = false,
             }
         }
-        if self.input.is_none() {
+        if !self.writes {
             self.unwritten.clear();
         }
         if self.crowded && self.unwritten.len() < ENOUGH {
@@ -252,40 +256,26 @@ impl Process {
         }
     }
 
-    fn read_stdout(&mut self) {
-        let Self { stdout, events, token, .. } = self;
-        stdout.read(|line| {
-            events.push_back(match line {
-                Line::Whole(line) => match frames::read(&line, token) {
+    fn read(&mut self, output: Output) {
+        let Self { transport, frames, log, chunk, events, token, .. } = self;
+        let (lines, token) = match output {
+            Output::Frames => (frames, token.as_deref()),
+            Output::Log => (log, None),
+        };
+        let source = |chunk: &mut [u8]| transport.try_read(output, chunk);
+        lines.read(chunk, source, |line| {
+            events.push_back(match (line, output) {
+                (Line::Whole(line), Output::Frames) => match frames::read(&line, token) {
                     Some(frame) => Event::Frame(frame),
                     None => Event::Log(WorkerLog::output(LogSource::Stray, &line)),
                 },
-                Line::TooLong(bytes) => too_long(bytes),
+                (Line::Whole(line), Output::Log) => Event::Log(WorkerLog::output(LogSource::Stderr, &line)),
+                (Line::TooLong(bytes), _) => {
+                    let text = format!("a line of {bytes} bytes was dropped");
+                    Event::Log(WorkerLog::supervisor(LogLevel::Warn, text))
+                }
             });
         });
-    }
-
-    fn read_stderr(&mut self) {
-        let Self { stderr, events, .. } = self;
-        stderr.read(|line| {
-            events.push_back(match line {
-                Line::Whole(line) => Event::Log(WorkerLog::output(LogSource::Stderr, &line)),
-                Line::TooLong(bytes) => too_long(bytes),
-            });
-        });
-    }
-}
-
-fn too_long(bytes: usize) -> Event {
-    let text = format!("a line of {bytes} bytes was dropped");
-    Event::Log(WorkerLog::supervisor(LogLevel::Warn, text))
-}
-
-async fn writable(input: Option<&Sender>) {
-    match input {
-        // An error shows itself when it is written.
-        Some(input) => drop(input.writable().await),
-        None => std::future::pending().await,
     }
 }
 
@@ -297,20 +287,8 @@ pub(super) async fn until(moment: Option<Instant>) {
     }
 }
 
-fn pipes(child: &mut Child, frame: usize) -> io::Result<(Sender, Lines, Lines)> {
-    const LINE_OF_STDERR: usize = 64 * 1024;
-    let missing = || io::Error::other("a pipe is missing");
-    let input = OwnedFd::from(child.stdin.take().ok_or_else(missing)?);
-    rustix::io::ioctl_fionbio(&input, true)?;
-    Ok((
-        Sender::from_owned_fd_unchecked(input)?,
-        Lines::new(child.stdout.take().ok_or_else(missing)?.into(), frame)?,
-        Lines::new(child.stderr.take().ok_or_else(missing)?.into(), LINE_OF_STDERR)?,
-    ))
-}
-
 /// New for each worker (OC-72).
-fn token() -> String {
+pub(super) fn token() -> String {
     let mut bytes = [0_u8; 16];
     let flags = rustix::rand::GetRandomFlags::empty();
     let filled = rustix::rand::getrandom(&mut bytes, flags).unwrap_or(0);

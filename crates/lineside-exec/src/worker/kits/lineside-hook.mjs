@@ -1,0 +1,199 @@
+// Turns functions into warm hooks: one process that answers every event, instead of one for each.
+//
+//     import { hook, serve } from './lineside-hook.mjs';
+//
+//     hook((event) => {
+//       if ((event.tool_input.command ?? '').includes('rm -rf /'))
+//         return { decision: 'deny', reason: 'refuses to delete /' };
+//     });
+//
+//     serve();
+//
+// A function is given the event and returns what a HOOK.md hook would print: an object, or nothing for no objection.
+// It may be asynchronous. Its second argument is the call: `call.hook`, `call.remaining()` in milliseconds, and
+// `call.signal`, an AbortSignal to be handed to what takes one. Calls run at the same time. An exception is a failure,
+// and its stack goes to standard error, where everything goes that is printed.
+//
+// Started as a plain command, the same file reads one event and prints one answer.
+//
+// One file, no dependencies, Node 18 or later. The protocol is described in docs/workers.md of lineside.
+
+import fs from 'node:fs';
+import { inspect } from 'node:util';
+
+const PROTOCOL = 1;
+const hooks = new Map();
+
+/** Makes a function a hook: of every hook of this program, or of the one with this name. */
+export function hook(name, fn) {
+  if (typeof name === 'function') [name, fn] = [undefined, name];
+  if (typeof fn !== 'function') throw new TypeError('a hook is a function');
+  hooks.set(name, fn);
+  return fn;
+}
+
+/** Answers calls until there are no more. `concurrency` is how many run at the same time. */
+export function serve({ concurrency = 64 } = {}) {
+  takeOutput();
+  let take = (line) => {
+    const frame = read(line);
+    if (frame?.type !== 'hello') return (take = once(line));
+    const worker = new Worker(frame);
+    worker.write({ type: 'hello', protocol: PROTOCOL, concurrency });
+    take = (line) => worker.take(line);
+  };
+  let rest = '';
+  process.stdin.setEncoding('utf8');
+  process.stdin.on('data', (text) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop();
+    for (const line of lines) if (line.trim()) take(line);
+  });
+  process.stdin.on('end', () => {
+    if (rest.trim()) take(rest);
+    take(null);
+  });
+}
+
+/** Standard output is for frames alone: what the hooks print is the log. */
+function takeOutput() {
+  Object.defineProperty(process, 'stdout', { get: () => process.stderr });
+}
+
+function put(text) {
+  let data = Buffer.from(text);
+  while (data.length > 0) {
+    try {
+      data = data.subarray(fs.writeSync(1, data));
+    } catch (error) {
+      if (error.code === 'EPIPE') process.exit(0);
+      if (error.code !== 'EAGAIN') throw error;
+    }
+  }
+}
+
+function read(line) {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(answer) {
+  if (answer === undefined || answer === null) return 'null';
+  if (typeof answer !== 'object' || Array.isArray(answer)) throw new TypeError('a hook returns an object or nothing');
+  return JSON.stringify(answer);
+}
+
+function functionOf(name) {
+  const fn = hooks.get(name) ?? hooks.get(undefined);
+  if (!fn) throw new Error(`there is no hook ${JSON.stringify(name)} here`);
+  return fn;
+}
+
+function callOf({ id, hook, event, deadline_ms = 600000 }) {
+  const until = performance.now() + deadline_ms;
+  let cancelled = false;
+  let controller;
+  return {
+    id,
+    hook,
+    event,
+    remaining: () => Math.max(0, until - performance.now()),
+    cancelled: () => cancelled,
+    cancel() {
+      cancelled = true;
+      controller?.abort();
+    },
+    // Made for those who ask for it: it costs more than a short hook.
+    get signal() {
+      controller ??= new AbortController();
+      if (cancelled) controller.abort();
+      return controller.signal;
+    },
+  };
+}
+
+/** Without a worker: one event, one answer. */
+function once(first) {
+  let text = first;
+  return async (line) => {
+    if (line !== null) return void (text += line);
+    const event = JSON.parse(text);
+    const call = callOf({ event, hook: event?.context?.hook });
+    const answer = textOf(await functionOf(call.hook)(event, call));
+    if (answer !== 'null') put(answer + '\n');
+  };
+}
+
+class Worker {
+  constructor({ max_frame_bytes = 1 << 20 }) {
+    this.largest = max_frame_bytes;
+    this.open = new Map();
+    const lost = (error) => console.error('outside a call:', error);
+    process.on('uncaughtException', lost);
+    process.on('unhandledRejection', lost);
+  }
+
+  take(line) {
+    // Whoever started us has closed our input.
+    if (line === null) process.exit(0);
+    const frame = read(line);
+    switch (frame?.type) {
+      case 'call':
+        return void this.call(callOf(frame));
+      case 'cancel':
+        return this.cancel(frame.id);
+      case 'ping':
+        return this.write({ type: 'pong' });
+      case 'shutdown':
+        return void this.finish(frame.grace_ms ?? 0);
+      case undefined:
+        return console.error('not a frame:', line.slice(0, 200));
+    }
+  }
+
+  async call(call) {
+    this.open.set(call.id, call);
+    let frame;
+    try {
+      const answer = functionOf(call.hook)(call.event, call);
+      const text = textOf(typeof answer?.then === 'function' ? await answer : answer);
+      if (Buffer.byteLength(text) + 100 > this.largest) throw new Error('the answer is larger than a line may be');
+      frame = `{"type":"answer","id":${call.id},"answer":${text}}`;
+    } catch (error) {
+      if (!call.cancelled()) console.error(error);
+      const text = (error instanceof Error ? String(error) : inspect(error)).slice(0, 2000);
+      frame = JSON.stringify({ type: 'error', id: call.id, error: text });
+    }
+    this.open.delete(call.id);
+    // Of a call that was cancelled, that it is over.
+    if (call.cancelled()) frame = JSON.stringify({ type: 'cancelled', id: call.id });
+    this.line(frame);
+    if (this.open.size === 0) this.idle?.();
+  }
+
+  cancel(id) {
+    const call = this.open.get(id);
+    if (call) call.cancel();
+    else this.write({ type: 'cancelled', id });
+  }
+
+  /** Lets the calls under way end. */
+  async finish(grace) {
+    const over = new Promise((resolve) => setTimeout(resolve, grace));
+    if (this.open.size > 0) await Promise.race([over, new Promise((resolve) => (this.idle = resolve))]);
+    this.write({ type: 'bye' });
+    process.exit(0);
+  }
+
+  write(frame) {
+    this.line(JSON.stringify(frame));
+  }
+
+  /** In a line of its own, also behind what somebody wrote to the descriptor itself and did not end. */
+  line(text) {
+    put(`\n${text}\n`);
+  }
+}

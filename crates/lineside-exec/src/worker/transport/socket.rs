@@ -1,0 +1,114 @@
+//! A worker that is somebody else's program: it listens, or it has come to us, and all that is ours is the connection.
+
+use std::io;
+use std::path::PathBuf;
+use std::task::{Context, Poll};
+
+use lineside_core::failure::FailureKind;
+use lineside_core::worker::StartWorkerError;
+use tokio::net::UnixStream;
+use tokio::sync::mpsc;
+
+use super::{Connect, Connecting, Ending, Output, Transport};
+
+/// Goes to a program that listens.
+#[derive(Debug)]
+pub(in crate::worker) struct Dial(pub(in crate::worker) PathBuf);
+
+impl Connect for Dial {
+    fn connect(&mut self) -> Connecting<'_> {
+        Box::pin(async {
+            let failed = |why: String| StartWorkerError::NotFound { why };
+            let stream = UnixStream::connect(&self.0)
+                .await
+                .map_err(|error| failed(format!("cannot connect to `{}`: {error}", self.0.display())))?;
+            // Whoever may put a socket at that path is not yet somebody who may decide.
+            let peer = stream.peer_cred().map(|peer| peer.uid());
+            if peer.ok() != Some(rustix::process::getuid().as_raw()) {
+                return Err(failed(format!("`{}` belongs to another user", self.0.display())));
+            }
+            Ok(Box::new(Connection(Some(stream))) as Box<dyn Transport>)
+        })
+    }
+}
+
+/// Waits for programs that come to us.
+#[derive(Debug)]
+pub(in crate::worker) struct Await(pub(in crate::worker) mpsc::Receiver<UnixStream>);
+
+impl Connect for Await {
+    fn connect(&mut self) -> Connecting<'_> {
+        Box::pin(async {
+            match self.0.recv().await {
+                Some(stream) => Ok(Box::new(Connection(Some(stream))) as Box<dyn Transport>),
+                // Nobody can come any more.
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+/// A connection; none once it is over.
+#[derive(Debug)]
+struct Connection(Option<UnixStream>);
+
+impl Transport for Connection {
+    fn try_read(&mut self, from: Output, into: &mut [u8]) -> io::Result<usize> {
+        let read = match (&self.0, from) {
+            (Some(stream), Output::Frames) => stream.try_read(into),
+            _ => return Ok(0),
+        };
+        match &read {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Ok(0) | Err(_) => self.0 = None,
+            Ok(_) => {}
+        }
+        read
+    }
+
+    fn poll_readable(&mut self, from: Output, cx: &mut Context<'_>) -> Poll<()> {
+        match (&self.0, from) {
+            (Some(stream), Output::Frames) => stream.poll_read_ready(cx).map(drop),
+            _ => Poll::Ready(()),
+        }
+    }
+
+    fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &self.0 {
+            Some(stream) => stream.try_write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn poll_writable(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &self.0 {
+            Some(stream) => stream.poll_write_ready(cx).map(drop),
+            None => Poll::Pending,
+        }
+    }
+
+    /// The other side is to see the end, and has nothing more to say that anybody would hear.
+    fn close_input(&mut self) {
+        self.0 = None;
+    }
+
+    fn poll_gone(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
+        if self.0.is_none() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn kill(&mut self) {
+        self.0 = None;
+    }
+
+    fn is_deserted(&mut self) -> bool {
+        self.0.is_none()
+    }
+
+    fn ending(&mut self, why: Option<&'static str>) -> Ending {
+        let why = match why {
+            Some(why) => format!("the connection to the worker was closed: {why}"),
+            None => "the worker has closed the connection".to_owned(),
+        };
+        Ending { kind: FailureKind::Closed, why }
+    }
+}

@@ -1,0 +1,149 @@
+//! Workers for hooks: a program that speaks lines of JSON, and calls of the hooks that it has.
+
+use std::sync::Arc;
+
+use lineside_core::failure::FailureKind;
+use lineside_core::worker::{
+    CallClass, HookCall, HookWorker, HookWorkerBounds, Repeat, WorkerEnded, WorkerReach,
+};
+use tokio::net::UnixStream;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::calls::Order;
+use super::frames;
+use super::manner::Manner;
+use super::transport::{Await, Connect, Dial, Start};
+use super::voice::{Voice, WorkerListener};
+use super::{Kept, kept_program};
+use crate::containment::Containment;
+use crate::running::after;
+
+/// What stands in a `call` frame before its body, at most.
+const HEAD: usize = 96;
+
+/// A program with hooks in it, which is kept.
+///
+/// Clones are the same worker. When the last one is dropped, a program of ours is killed with its whole process tree,
+/// and a connection is closed; [`WarmWorker::shutdown`] is the kind way.
+#[derive(Debug, Clone)]
+pub struct WarmWorker {
+    kept: Arc<Kept>,
+}
+
+/// The place of a worker that comes to us: whoever accepts connections puts its own here.
+#[derive(Debug, Clone)]
+pub struct WorkerSeat(mpsc::Sender<UnixStream>);
+
+impl WorkerSeat {
+    /// Gives the worker this connection, when the one that it has is over. Whoever is at its other end is believed:
+    /// who that may be is for the caller to find out before.
+    ///
+    /// Gives the connection back when there is one already that waits for its turn, or when the worker has been shut
+    /// down.
+    ///
+    /// # Errors
+    /// The connection.
+    pub fn connect(&self, stream: UnixStream) -> Result<(), UnixStream> {
+        self.0.try_send(stream).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(stream) | mpsc::error::TrySendError::Closed(stream) => stream,
+        })
+    }
+}
+
+impl WarmWorker {
+    /// A worker, which is started now or by its first call, as it says.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with I/O and time enabled.
+    #[must_use]
+    pub fn new(worker: HookWorker, listener: WorkerListener, containment: Containment) -> Self {
+        let HookWorker { reach, start, bounds, content: _ } = worker;
+        match reach {
+            WorkerReach::Program { program, environment, working_directory } => {
+                let invocation = kept_program(program, environment, working_directory);
+                let manner = Manner::of_hooks(bounds, start);
+                Self::keep(manner, Box::new(Start { invocation, containment, _script: None }), listener)
+            }
+            WorkerReach::Socket(path) => {
+                Self::keep(Manner::of_owner(bounds, start), Box::new(Dial(path)), listener)
+            }
+        }
+    }
+
+    /// A worker that comes to us. While it is not there, each call fails at once with [`FailureKind::Closed`].
+    ///
+    /// # Panics
+    ///
+    /// As [`WarmWorker::new`].
+    #[must_use]
+    pub fn seated(bounds: HookWorkerBounds, listener: WorkerListener) -> (Self, WorkerSeat) {
+        let (seat, come) = mpsc::channel(1);
+        (Self::keep(Manner::of_guest(bounds), Box::new(Await(come)), listener), WorkerSeat(seat))
+    }
+
+    fn keep(manner: Manner, connect: Box<dyn Connect>, listener: WorkerListener) -> Self {
+        let kept = Arc::new(Kept::new(&manner));
+        kept.keep(manner, connect, Voice::new(listener), None);
+        Self { kept }
+    }
+
+    /// Calls a hook and says how that ended: [`WorkerEnded::Answered`], or why not.
+    ///
+    /// The time of the call counts from here and covers waiting in the queue, the start of the worker, writing, running
+    /// and reading. When it is over the worker is told so, and its process tree is ended if the call does not end in
+    /// the time that it has for that. Then each call that was sent to it fails, and those that were not sent go to the
+    /// next one. A call that finds the queue full is [`WorkerEnded::Dropped`].
+    ///
+    /// Dropping the future gives the call up: the worker is told that nobody waits any more.
+    pub async fn call(&self, call: HookCall) -> WorkerEnded {
+        let until = after(Instant::now(), call.timeout);
+        let HookCall { hook, event, timeout } = call;
+        if event.trim_end().contains(['\n', '\r']) {
+            return WorkerEnded::Failed {
+                kind: FailureKind::Error,
+                message: "the event is not in one line".to_owned(),
+                started: false,
+            };
+        }
+        let body = frames::hook_body(&hook, &event);
+        if body.len() + HEAD > self.kept.frame {
+            return WorkerEnded::TooLarge;
+        }
+        let (class, repeat) = (CallClass::Modifying, Repeat::No);
+        self.kept.call(Order { handler: None, class, body: body.into(), timeout, until, repeat }).await
+    }
+
+    /// Calls that were sent to the worker and are not over.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.kept.shared.calls().under_way()
+    }
+
+    /// Calls that were not taken because the queue was full.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.kept.shared.calls().dropped()
+    }
+
+    /// Begins what [`WarmWorker::shutdown`] does, and waits for nothing.
+    pub fn retire(&self) {
+        self.kept.shared.stop.cancel();
+    }
+
+    /// Whether it has been shut down, and everything has ended.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.kept.task.is_over()
+    }
+
+    /// Lets the calls under way finish, ends the worker and its process tree, and waits for that.
+    ///
+    /// Further calls fail with [`FailureKind::Closed`], and so does what is not finished in time.
+    /// Takes [`HookWorkerBounds::shutdown`] and half a second at most.
+    /// Cancel safe: the end goes on without a waiter, and can be awaited again.
+    pub async fn shutdown(&self) {
+        self.kept.shutdown().await;
+    }
+}

@@ -1,0 +1,240 @@
+//! Guards that live in a worker, written with the kits.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use lineside::core::FailureKind;
+use lineside::prelude::*;
+
+use crate::bench::{Bench, cause, shell};
+
+/// What the command of the event says is done by the guard before it has no objection.
+const PYTHON: &str = "#!/usr/bin/env python3
+import os, signal, subprocess, sys, time
+from lineside_hook import hook, serve
+
+@hook
+def check(event, call):
+    command = event['tool_input']['command']
+    if command.startswith('do '):
+        said = eval(command[3:])
+        return said if isinstance(said, dict) else {}
+    if 'rm -rf /' in command:
+        return {'decision': 'deny', 'reason': f'refuses to delete /, says {call.hook} of {os.getpid()}'}
+
+serve()
+";
+
+const NODE: &str = "#!/usr/bin/env node
+import { hook, serve } from './lineside-hook.mjs';
+
+hook(async (event, call) => {
+  const { command } = event.tool_input;
+  if (command.startsWith('do ')) return (await eval(command.slice(3))) ?? {};
+  if (command.includes('rm -rf /'))
+    return { decision: 'deny', reason: `refuses to delete /, says ${call.hook} of ${process.pid}` };
+});
+
+serve();
+";
+
+impl Bench {
+    /// A hook in a worker, with these further keys.
+    fn worker(&self, name: &str, front: &str, script: &str) {
+        self.hook(name, &format!("mode: worker\n{front}"), script);
+        for kit in lineside::KITS {
+            fs::write(self.path(".agents/hooks").join(name).join("scripts").join(kit.file), kit.text)
+                .unwrap();
+        }
+        // Node knows a module by its name.
+        if script.contains("node") {
+            let scripts = self.path(".agents/hooks").join(name).join("scripts");
+            fs::write(scripts.join("package.json"), "{\"type\":\"module\"}").unwrap();
+            fs::rename(scripts.join("run.sh"), scripts.join("run")).unwrap();
+        }
+    }
+}
+
+/// The reason of a block.
+fn reason(decision: &Decision<BeforeTool>) -> String {
+    match decision.verdict() {
+        Verdict::Block(reason) => reason.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_function_in_a_worker_is_a_guard_like_any_other_and_its_process_is_kept() {
+    for script in [PYTHON, NODE] {
+        let bench = Bench::enter();
+        bench.worker("h", "", script);
+        bench.run(async |stage| {
+            assert_eq!(stage.report.diagnostics.len(), 0, "{:?}", stage.report.diagnostics);
+            assert!(!stage.shell("ls").await.is_refused());
+            let first = reason(&stage.shell("rm -rf /").await);
+            assert!(first.starts_with("refuses to delete /, says h of "), "{first}");
+            assert_eq!(reason(&stage.shell("rm -rf / now").await), first, "the same process");
+            assert_eq!(stage.assembly.bus().failures(), 0);
+        });
+    }
+}
+
+/// Law 3.
+#[test]
+fn d03_a_guard_in_a_worker_that_cannot_answer_meets_its_policy_and_says_why() {
+    for (what, kind, part) in [
+        ("do int('boom')", FailureKind::Panic, "boom"),
+        ("do os._exit(7)", FailureKind::Exit, "status 7"),
+        ("do os.kill(os.getpid(), signal.SIGKILL)", FailureKind::Signal, "signal 9"),
+        ("do time.sleep(600)", FailureKind::Timeout, "timed out after"),
+        ("do {'decision': 'maybe'}", FailureKind::Output, "decision"),
+        ("do {'modified_input': 1}", FailureKind::Output, "modified_input"),
+    ] {
+        for (policy, refused) in [("block", true), ("continue", false)] {
+            let bench = Bench::enter();
+            bench.worker("h", &format!("timeout: 5000\non_failure: {policy}"), PYTHON);
+            bench.run(async |stage| {
+                let decision = stage.shell(what).await;
+                assert_eq!(decision.is_refused(), refused, "{what} {policy}");
+                let cause = cause(&decision);
+                assert_eq!(cause.kind, kind, "{what}: {cause}");
+                assert!(cause.detail.contains(part), "{what}: {cause}");
+                assert_eq!(stage.assembly.bus().failures(), 1, "counted, whatever its policy");
+                assert!(!stage.shell("ls").await.is_refused(), "the next one is there");
+            });
+        }
+    }
+}
+
+/// Law 3.
+#[test]
+fn p09_a_guard_whose_worker_cannot_be_started_blocks_and_says_why() {
+    let bench = Bench::enter();
+    bench.worker("h", "on_failure: block", "#!/usr/bin/env python3\nraise SystemExit('no such module')\n");
+    bench.run(async |stage| {
+        let decision = stage.shell("ls").await;
+        assert!(decision.is_refused());
+        let cause = cause(&decision);
+        assert_eq!((cause.kind, cause.detail.contains("status 1")), (FailureKind::Spawn, true), "{cause}");
+    });
+}
+
+/// Law 6: the time of the event covers the start of the worker.
+#[test]
+fn d08_the_budget_of_an_event_covers_the_start_of_a_worker() {
+    let bench = Bench::enter();
+    bench.worker("h", "timeout: 300\non_failure: block", "#!/bin/sh\nexec sleep 600\n");
+    bench.run(async |stage| {
+        let began = Instant::now();
+        let decision = stage.shell("ls").await;
+        assert!(decision.is_refused());
+        assert_eq!(cause(&decision).kind, FailureKind::Timeout);
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    });
+}
+
+/// Law 7: the check for residue at the end of the bench sees whoever is left.
+#[test]
+fn p03_what_a_guard_in_a_worker_has_started_ends_with_it() {
+    let bench = Bench::enter();
+    bench.worker("h", "timeout: 5000\non_failure: block", PYTHON);
+    bench.run(async |stage| {
+        let away =
+            "do subprocess.Popen(['/bin/sh', '-c', 'sleep 600 & exit'], start_new_session=True).wait()";
+        assert!(!stage.shell(away).await.is_refused());
+        let stuck = "do exec('while True: pass')";
+        assert!(stage.shell(stuck).await.is_refused());
+    });
+}
+
+#[test]
+fn d11_a_guard_whose_worker_ends_again_and_again_blocks_at_once() {
+    let bench = Bench::enter();
+    bench.worker("h", "on_failure: block", PYTHON);
+    bench.run(async |stage| {
+        for _ in 0..5 {
+            assert!(stage.shell("do os._exit(1)").await.is_refused());
+        }
+        let began = Instant::now();
+        let decision = stage.shell("ls").await;
+        assert!(decision.is_refused());
+        let cause = cause(&decision);
+        assert_eq!((cause.kind, cause.detail.contains("too often")), (FailureKind::Spawn, true), "{cause}");
+        assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
+    });
+}
+
+#[test]
+fn hooks_whose_entry_points_are_the_same_file_share_a_process() {
+    let bench = Bench::enter();
+    bench.worker("one", "priority: 2", PYTHON);
+    bench.worker("two", "priority: 1", PYTHON);
+    let second = bench.path(".agents/hooks/two/scripts/run.sh");
+    fs::remove_file(&second).unwrap();
+    std::os::unix::fs::symlink(bench.path(".agents/hooks/one/scripts/run.sh"), second).unwrap();
+    bench.run(async |stage| {
+        let same = "do open(os.environ['KIMI_WORK_DIR'] + '/pids', 'a').write(call.hook + str(os.getpid()) + ' ') and None";
+        assert!(!stage.shell(same).await.is_refused());
+        let root = stage.session.source().project_root.clone().unwrap();
+        let pids = fs::read_to_string(format!("{root}/pids")).unwrap();
+        let (one, two) = pids.trim().split_once(' ').unwrap();
+        assert_eq!(one.strip_prefix("one"), two.strip_prefix("two"), "{pids}");
+    });
+}
+
+#[test]
+fn a_worker_whose_file_has_changed_is_asked_no_more() {
+    let bench = Bench::enter();
+    bench.worker("h", "", PYTHON);
+    let file = bench.path(".agents/hooks/h/scripts/run.sh");
+    bench.run(async |stage| {
+        assert!(reason(&stage.shell("rm -rf /").await).starts_with("refuses to delete"));
+        fs::write(&file, PYTHON.replace("refuses to delete", "will not delete")).unwrap();
+        assert!(reason(&stage.shell("rm -rf /").await).starts_with("will not delete"));
+    });
+}
+
+#[test]
+fn a_worker_of_a_project_that_nobody_trusts_is_not_started_ahead_either() {
+    let bench = Bench::enter();
+    bench.worker("h", "worker:\n  start: ahead", "#!/bin/sh\ntouch started\n");
+    bench.run_untrusted(async |root, stage| {
+        assert!(!stage.publish(shell("ls")).await.unwrap().is_refused());
+        assert!(!root.join("started").exists());
+    });
+}
+
+#[test]
+fn a_worker_that_is_started_ahead_is_there_when_the_hooks_are_loaded() {
+    let bench = Bench::enter();
+    bench.worker(
+        "h",
+        "worker:\n  start: ahead",
+        &PYTHON.replace("serve()", "open('started', 'w').close()\nserve()"),
+    );
+    let started = bench.path("started");
+    bench.run(async |_| {
+        while !started.exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+}
+
+/// The project of `examples/workers`, as it stands there.
+#[test]
+fn the_example_of_a_worker_refuses_what_it_says() {
+    let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workers");
+    let kit = example.join(".agents/hooks/protect-branches/scripts/lineside_hook.py");
+    assert_eq!(fs::read_to_string(kit).unwrap(), lineside::KITS[0].text, "a copy of the kit");
+    let bench = Bench::enter();
+    bench.run_at(&example, async |stage| {
+        assert!(stage.report.diagnostics.is_empty(), "{:?}", stage.report.diagnostics);
+        assert!(!stage.shell("git push origin my-branch").await.is_refused());
+        assert!(reason(&stage.shell("git push origin main").await).starts_with("main is protected"));
+        assert!(reason(&stage.shell("git push -f origin mine").await).contains("by force"));
+        // What cannot be split into words is not understood, and a guard that does not understand has failed.
+        let decision = stage.shell("git push 'origin").await;
+        assert!(decision.is_refused());
+        assert_eq!(cause(&decision).kind, FailureKind::Panic);
+    });
+}
