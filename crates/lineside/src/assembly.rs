@@ -86,7 +86,7 @@ impl Assembly {
             http: HttpClient::new(),
             environment: None,
             worker: None,
-            warm: Arc::new(WarmWorkers::new(bus.clone())),
+            warm: Arc::new(WarmWorkers::new(&bus)),
         };
         Self { bus, outside, keys: Keys::default(), workers: Workers::default(), dialects: DIALECTS.to_vec() }
     }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync;
 
-use lineside_bus::Bus;
+use lineside_bus::{Bus, WeakBus};
 use lineside_core::Notice;
 use lineside_core::worker::{
     HookWorker, PluginLoaded, StartWorkerError, WorkerReach, WorkerReady, WorkerSpec,
@@ -19,8 +19,8 @@ use crate::outside::Outside;
 /// The workers that hooks name, each started when it is first needed or before.
 #[derive(Default)]
 pub(crate) struct WarmWorkers {
-    /// Where the user is told of them.
-    bus: Option<Bus>,
+    /// Where the user is told of them. The hooks of the bus have these workers, so this must not keep it.
+    bus: Option<WeakBus>,
     kept: sync::Mutex<Warm>,
 }
 
@@ -33,8 +33,8 @@ struct Warm {
 }
 
 impl WarmWorkers {
-    pub(crate) fn new(bus: Bus) -> Self {
-        Self { bus: Some(bus), kept: sync::Mutex::default() }
+    pub(crate) fn new(bus: &Bus) -> Self {
+        Self { bus: Some(bus.downgrade()), kept: sync::Mutex::default() }
     }
 
     fn kept(&self) -> sync::MutexGuard<'_, Warm> {
@@ -98,7 +98,7 @@ impl Warm {
 }
 
 /// Tells the user that a worker is given up for a while.
-fn telling(bus: Option<Bus>, worker: &HookWorker) -> WorkerListener {
+fn telling(bus: Option<WeakBus>, worker: &HookWorker) -> WorkerListener {
     let name = match &worker.reach {
         WorkerReach::Program { program, .. } => {
             program.argv.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -106,7 +106,7 @@ fn telling(bus: Option<Bus>, worker: &HookWorker) -> WorkerListener {
         WorkerReach::Socket(path) => path.display().to_string(),
     };
     WorkerListener::new(move |log| {
-        if let (WorkerLog::GaveUp { text }, Some(bus)) = (log, &bus) {
+        if let (WorkerLog::GaveUp { text }, Some(bus)) = (log, bus.as_ref().and_then(WeakBus::upgrade)) {
             bus.announce(Notice::warning(format!("worker `{name}`: {text}")));
         }
     })
@@ -154,7 +154,7 @@ impl Workers {
             return (same.worker.clone(), registered(same.started.clone()), Replaced(None));
         }
         let containment = outside.runner.containment().clone();
-        let listener = announcing(bus.clone(), dialect);
+        let listener = announcing(bus.downgrade(), dialect);
         let (process, started) =
             Worker::start_contained(worker.clone(), &script, listener, containment).await;
         let loaded = registered(started.clone());
@@ -191,15 +191,21 @@ fn forgetting(bus: &Bus, dialect: &'static str, worker: Worker) {
 }
 
 /// Tells the user what a worker cannot help: that it is given up for a while, and which plugins a restart has lost.
-fn announcing(bus: Bus, dialect: &'static str) -> WorkerListener {
-    WorkerListener::new(move |log| match log {
-        WorkerLog::GaveUp { text } => bus.announce(Notice::warning(format!("{dialect}: {text}"))),
-        WorkerLog::Restarted(ready) => {
-            for lost in ready.plugins.iter().filter_map(lost) {
-                bus.announce(Notice::warning(format!("{dialect}: after a restart of the worker, {lost}")));
+fn announcing(bus: WeakBus, dialect: &'static str) -> WorkerListener {
+    WorkerListener::new(move |log| {
+        let warn = |text: String| {
+            if let Some(bus) = bus.upgrade() {
+                bus.announce(Notice::warning(format!("{dialect}: {text}")));
             }
+        };
+        match log {
+            WorkerLog::GaveUp { text } => warn(text.clone()),
+            WorkerLog::Restarted(ready) => {
+                let all = ready.plugins.iter().filter_map(lost);
+                all.for_each(|lost| warn(format!("after a restart of the worker, {lost}")));
+            }
+            WorkerLog::Line { .. } => {}
         }
-        WorkerLog::Line { .. } => {}
     })
 }
 

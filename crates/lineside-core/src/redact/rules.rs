@@ -147,9 +147,9 @@ const WEAK: &str = r"token|pwd|pass|auth|cookie";
 /// Between a name and its value; quotes may be escaped, where JSON stands in JSON.
 const SEPARATOR: &str = r#"(?<quote>\\?["'`])?(?<space>[ \t]*)(?:=>|:=|=|:)[ \t]*"#;
 /// The value after a separator; the quote before it is not part of it.
-const VALUE: &str = r#"(?:\\"(?<a>[^"\\\r\n]+)|"(?<b>(?:[^"\\\r\n]|\\.)+)|'(?<c>[^'\r\n]+)|`(?<d>[^`\r\n]+)|(?<secret>[^\s"'`,;&<>(){}\[\]\\]+))"#;
+const VALUE: &str = r#"(?:\\"(?<a>[^"\\\r\n]+)|"(?<b>(?:[^"\\\r\n]|\\.)+)|'(?<c>[^'\r\n]+)|`(?<d>[^`\r\n]+)|(?<secret>\[redacted\]|[^\s"'`,;&<>(){}\[\]\\]+))"#;
 /// The value after a flag.
-const FLAG_VALUE: &str = r#"(?:"(?<b>(?:[^"\\\r\n]|\\.)+)|'(?<c>[^'\r\n]+)|(?<secret>[^\s"'`,;&<>(){}\[\]\\-][^\s"'`,;&<>(){}\[\]\\]*))"#;
+const FLAG_VALUE: &str = r#"(?:"(?<b>(?:[^"\\\r\n]|\\.)+)|'(?<c>[^'\r\n]+)|(?<secret>\[redacted\]|[^\s"'`,;&<>(){}\[\]\\-][^\s"'`,;&<>(){}\[\]\\]*))"#;
 /// Parameters of a query that are secrets.
 const PARAMETERS: &str = r"key|sig|signature|code|auth|token|access_token|x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)|awsaccesskeyid|sv_sig";
 

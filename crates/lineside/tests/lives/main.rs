@@ -207,3 +207,15 @@ async fn without_a_journal_hooks_are_no_jobs() {
     let automations = lineside::automation::Automations::of(assembly.bus()).unwrap();
     assert!(automations.jobs().list(&Default::default()).is_empty());
 }
+
+#[tokio::test]
+async fn nothing_keeps_a_bus_that_nobody_has() {
+    let ground = Ground::new(&format!("hooks:\n{}", hook("on_idle", "a", "")));
+    let life = Life::begin(&ground.path).await;
+    drop(life.session().await);
+    let bus = life.assembly.bus().downgrade();
+    drop(life);
+    while bus.upgrade().is_some() {
+        tokio::task::yield_now().await;
+    }
+}
