@@ -9,14 +9,14 @@ use clap::Args;
 use lineside::bus::DrainReport;
 use lineside::bus::signal::Watched;
 use lineside::core::{FailureKind, Outcome};
-use lineside::{Assembly, Bus, Session, Signal, State};
+use lineside::{Assembly, Session, Signal, State};
 use tokio::io::{AsyncWriteExt as _, Stdout};
 
 use crate::event_line::EventLine;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::loading::{load_on, tell_findings};
 use crate::places::PlaceArgs;
-use crate::sessions::{Sessions, publication};
+use crate::sessions::{HandOver, Sessions, publication};
 use crate::style::{Style, Styles, Tone, one_line, tell};
 use crate::vocabulary::Vocabulary;
 
@@ -83,8 +83,7 @@ const UNHURRIED: Duration = Duration::from_secs(24 * 60 * 60);
 pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     let mut interrupt = Interrupt::watch()?;
     let ground = args.places.ground()?;
-    let bus = Bus::new();
-    let kept = args.journal.open(&bus, styles.err)?;
+    let (bus, kept) = args.journal.open(styles.err)?;
     let background = Background::new(bus.signals());
     let (assembly, report) = load_on(bus, &ground).await?;
     tell_findings(&report, styles.err);
@@ -117,6 +116,9 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     }
     if let Some(session) = stream.closing.take() {
         stream.tally.cut_short(close_in_a_hurry(&assembly, &session).await);
+    }
+    if let Some(kept) = kept.as_ref().filter(|_| !hurry) {
+        kept.open_sessions(&mut stream.sessions).await;
     }
     let drained = drain(&assembly, kept.as_ref(), hurry, &mut interrupt).await;
     stream.tally.failed(assembly.bus().failures());
@@ -224,11 +226,16 @@ impl Stream {
                 Some(Line::Text(text)) => self.decide(&text).await,
             };
             match result {
-                Ok(decision) => {
+                Ok((decision, handed_over)) => {
                     self.progress.clear();
                     self.out.write_all(&decision).await.context("failed to write a decision")?;
                     self.out.flush().await.context("failed to write a decision")?;
                     self.tally.printed();
+                    // Not before: what a reader has not seen yet is not accepted.
+                    if let Err(error) = handed_over.accept().await {
+                        let label = self.style.paint(Tone::Warning, "warning");
+                        tell(&format!("{label}: {}", one_line(&format!("{error:#}"))));
+                    }
                     self.close().await;
                 }
                 Err(error) => self.refuse(&error),
@@ -253,16 +260,16 @@ impl Stream {
     }
 
     /// One event from its text to the text of its decision.
-    async fn decide(&mut self, text: &[u8]) -> Result<Vec<u8>> {
+    async fn decide(&mut self, text: &[u8]) -> Result<(Vec<u8>, HandOver)> {
         let line = EventLine::parse(text, &self.vocabulary)?;
         let session = self.sessions.of(&line).await?;
         let publication = publication(&session, line);
         self.tally.under_way();
         let receipt = publication.publish_any().await?;
         self.tally.decided(&receipt, self.sessions.failures());
-        let delivered = self.sessions.hand_over(&session, &receipt).await;
+        let handed_over = self.sessions.hand_over(&session, &receipt).await;
         let later = Later {
-            delivered: delivered.iter().map(background::delivered).collect(),
+            delivered: handed_over.beside_the_decision().map(background::delivered).collect(),
             background: self.background.take(),
         };
         let mut decision = decision::line(&receipt, later, self.whole)?;
@@ -270,6 +277,6 @@ impl Stream {
         if receipt.event.point().name == "after_session" {
             self.closing = Some(session);
         }
-        Ok(decision)
+        Ok((decision, handed_over))
     }
 }

@@ -9,8 +9,8 @@ use anyhow::{Result, bail};
 use lineside::bus::publish::Publication;
 use lineside::core::context::Bounds;
 use lineside::core::envelope::Cause;
-use lineside::core::{Agent, Payload, Receipt};
-use lineside::{Bus, ContextMessage, Session};
+use lineside::core::{Agent, EventId, Payload, Receipt};
+use lineside::{Bus, ContextMessage, Delivery, Session};
 
 use crate::event_line::EventLine;
 
@@ -22,6 +22,31 @@ pub(crate) struct Sessions {
     /// Sessions that a `before_subagent` has announced.
     announced: HashMap<String, Announced>,
     closed: HashSet<String>,
+}
+
+/// Messages on their way to whoever reads the decision. They go back when they are not accepted.
+pub(crate) struct HandOver {
+    deliveries: Vec<Delivery>,
+    event: EventId,
+}
+
+impl HandOver {
+    /// Those that do not stand in the decision itself.
+    pub(crate) fn beside_the_decision(&self) -> impl Iterator<Item = &ContextMessage> {
+        let all = self.deliveries.iter().flat_map(Delivery::messages);
+        all.filter(|message| message.event != self.event)
+    }
+
+    /// The decision was read, or at least written: nobody gets them again.
+    ///
+    /// # Errors
+    /// That cannot be kept, so the next process may give them once more.
+    pub(crate) async fn accept(self) -> Result<()> {
+        for delivery in self.deliveries {
+            delivery.accept_durably().await?;
+        }
+        Ok(())
+    }
 }
 
 /// A session that will be below another one.
@@ -88,23 +113,22 @@ impl Sessions {
         session.close().await;
     }
 
-    /// Takes the messages out of the mailboxes: whoever reads the decision has those of its event. Gives the others,
-    /// which hooks have left that nobody waited for; before a model call those are waited for that say so. All of them,
-    /// and uncut: how much of it goes to a model is for whoever reads the decision.
-    pub(crate) async fn hand_over(&self, session: &Session, receipt: &Receipt) -> Vec<ContextMessage> {
+    /// Takes the messages out of the mailboxes: whoever reads the decision has those of its event. Has the others as
+    /// well, which hooks have left that nobody waited for; before a model call those are waited for that say so. All of
+    /// them, and uncut: how much of it goes to a model is for whoever reads the decision.
+    pub(crate) async fn hand_over(&self, session: &Session, receipt: &Receipt) -> HandOver {
         let collect = session.collect().at_most(Bounds::NONE);
-        let mut delivered = match receipt.event.point().name {
-            "before_model" => collect.before_next_model().await.accept(),
-            _ => collect.ready().accept(),
-        };
+        let mut deliveries = vec![match receipt.event.point().name {
+            "before_model" => collect.before_next_model().await,
+            _ => collect.ready(),
+        }];
         if !receipt.context.is_empty()
             && let Some(child) =
                 receipt.event.payload().text("child_session").and_then(|id| self.bus.find(id))
         {
-            delivered.extend(child.collect().at_most(Bounds::NONE).ready().accept());
+            deliveries.push(child.collect().at_most(Bounds::NONE).ready());
         }
-        delivered.retain(|message| message.event != receipt.event.envelope().id);
-        delivered
+        HandOver { deliveries, event: receipt.event.envelope().id }
     }
 
     async fn get(&self, wanted: Wanted<'_>, agent: Option<&Agent>) -> Result<Session> {

@@ -208,7 +208,8 @@ impl Assembly {
         Ok(report)
     }
 
-    /// Shuts the bus down, then waits until every process that was started has ended.
+    /// Shuts the bus down, then waits until every process that was started has ended and everything is on record that
+    /// has become of jobs.
     ///
     /// Cancel safe, as [`Bus::drain`].
     pub async fn drain(&self, limit: Duration) -> DrainReport {
@@ -217,6 +218,10 @@ impl Assembly {
         self.outside.warm.end().await;
         self.outside.runner.drain().await;
         self.outside.http.drain();
+        if let Some(automations) = self.bus.kept_extension::<Automations>() {
+            // What cannot be kept was told of when it could not.
+            automations.kept().await.ok();
+        }
         report
     }
 }

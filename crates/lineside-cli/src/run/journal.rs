@@ -1,4 +1,5 @@
-//! `--journal`: the work of automations is kept in a folder, and what an earlier run has left there is finished.
+//! `--journal`: background work and messages for the context are kept in a folder, and what an earlier run has left
+//! there is finished.
 
 use std::path::PathBuf;
 
@@ -6,16 +7,18 @@ use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use lineside::automation::Automations;
 use lineside::automation::engine::Recovered;
+use lineside::automation::jobs::{Which, WhichState};
 use lineside::core::journal::Durability;
 use lineside::{Bus, Durable};
 
+use crate::sessions::Sessions;
 use crate::style::{Style, Tone, count, one_line, tell};
 
 /// The arguments that say where the work of automations is kept.
 #[derive(Debug, Args)]
 pub(super) struct JournalArgs {
-    /// Keep the work of automations in this folder, which no other process may use meanwhile. What a run accepted that
-    /// was killed is finished by the next run with the same folder and hooks.
+    /// Keep background work, and messages that nobody has read, in this folder, which no other process may use
+    /// meanwhile. What a run accepted that was killed is finished by the next run with the same folder and hooks.
     #[arg(long, value_name = "PATH")]
     journal: Option<PathBuf>,
 
@@ -32,22 +35,23 @@ enum Survives {
 }
 
 impl JournalArgs {
-    /// Opens the folder for the automations of a bus, before the first of them is registered.
+    /// A bus, with what keeps its work and its context in the folder.
     ///
     /// # Errors
-    /// It cannot be opened.
-    pub(super) fn open(&self, bus: &Bus, style: Style) -> Result<Option<Kept>> {
-        let Some(path) = &self.journal else { return Ok(None) };
+    /// The folder cannot be opened.
+    pub(super) fn open(&self, style: Style) -> Result<(Bus, Option<Kept>)> {
+        let Some(path) = &self.journal else { return Ok((Bus::new(), None)) };
         let durability = match self.durability {
             Survives::Process => Durability::Process,
             Survives::Disk => Durability::Disk,
         };
         let durable = Durable::open_with(path, durability)?;
+        let bus = durable.context(Bus::builder()).build();
         let (automations, recovered) = durable
-            .automations(bus, lineside::automation::machine::Bounds::default())
+            .automations(&bus, lineside::automation::machine::Bounds::default())
             .context("failed to take up the work that was kept")?;
         tell_findings(&durable, &recovered, style);
-        Ok(Some(Kept { automations, _durable: durable }))
+        Ok((bus, Some(Kept { automations, _durable: durable })))
     }
 }
 
@@ -76,6 +80,16 @@ impl Kept {
     /// All hooks are there.
     pub(super) fn all_registered(&self) {
         self.automations.all_registered();
+    }
+
+    /// Opens the sessions of earlier runs that no event of this one has named and whose hooks have work left: it waits
+    /// for them.
+    pub(super) async fn open_sessions(&self, sessions: &mut Sessions) {
+        let left = self.automations.jobs().list(&Which { state: WhichState::Live, ..Which::default() });
+        for shown in left {
+            // One that has ended in this run has left what it had no more time for.
+            sessions.named(shown.session.as_str()).await.ok();
+        }
     }
 
     /// Waits until everything is done, that of earlier runs as well: no further event will come. What cannot be kept

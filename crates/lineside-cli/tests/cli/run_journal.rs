@@ -1,5 +1,6 @@
 //! `lineside run --journal`: what is kept is taken up, told of, and left in order.
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -84,4 +85,32 @@ fn durability_needs_a_journal() {
     let said = Stage::new().run(&["run", "--durability", "process"], "");
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("--journal <PATH>"), "{}", said.err);
+}
+
+#[test]
+fn what_a_killed_run_had_begun_is_finished_by_the_next_one_also_without_a_word_of_its_session() {
+    let stage = Stage::new();
+    let path = stage.path("kept");
+    let arguments = ["run", "--project", ".", "--journal", path.to_str().unwrap()];
+    stage.file(
+        "project/.chord/config.yaml",
+        "hooks:\n  on_idle:\n    - name: tidy\n      shell: |\n        if [ ! -e second ]; then echo > began; exec sleep 30; fi\n        echo tidied >> ran\n",
+    );
+    let began = stage.path("project/began");
+    assert!(std::process::Command::new("mkfifo").arg(&began).status().unwrap().success());
+
+    let mut first = stage.command(&arguments).spawn().unwrap();
+    let mut events = first.stdin.take().unwrap();
+    events.write_all(b"{\"point\": \"on_idle\", \"session\": \"s7\", \"payload\": {}}\n").unwrap();
+    std::fs::read(&began).unwrap();
+    first.kill().unwrap();
+    drop(stage.said(first));
+
+    stage.file("project/second", "");
+    let said = stage.run(&arguments, "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.err.contains("note: 1 job of an earlier run to be finished"), "{}", said.err);
+    assert_eq!(std::fs::read_to_string(stage.path("project/ran")).unwrap(), "tidied\n");
+    let said = stage.run(&arguments, "");
+    assert!(!said.err.contains("earlier run"), "{}", said.err);
 }
