@@ -6,6 +6,7 @@ mod verdicts;
 mod payload;
 mod budgets;
 mod processes;
+mod handlers;
 mod observers;
 mod inheritance;
 mod loading;

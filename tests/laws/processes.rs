@@ -37,7 +37,7 @@ async fn loaded(project: &Path) -> (Assembly, Session) {
 }
 
 /// The processes of this machine whose command line names the project.
-fn processes_of(project: &Path) -> Vec<String> {
+pub(crate) fn processes_of(project: &Path) -> Vec<String> {
     let needle = project.to_str().unwrap();
     let mut found = Vec::new();
     for process in std::fs::read_dir("/proc").unwrap().flatten() {
