@@ -1,7 +1,7 @@
 //! Takes secrets out of text that leaves: failures, log lines, what is told of a request.
 //!
 //! A secret is known by its look (`ghp_…`, `-----BEGIN … PRIVATE KEY-----`) or by the name beside it (`password=…`,
-//! `Cookie: …`); the tables are in [`rules`]. What is neither stays, so this is the last net and not a reason to put
+//! `Cookie: …`); the tables are in `rules`. What is neither stays, so this is the last net and not a reason to put
 //! secrets into text. What a hook is given and what it answers is not touched: only what is told of it is.
 //!
 //! The time is linear in the length of the text: every pattern is an automaton, and no match is looked for twice.
