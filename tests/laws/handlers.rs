@@ -160,7 +160,7 @@ fn answer(stream: &TcpStream, given_up: &AtomicUsize) -> Option<()> {
         let body = String::from_utf8(body).ok()?;
         if body.contains("\"hang\"") {
             // Until the other side gives up.
-            input.read(&mut [0]).ok();
+            input.read_exact(&mut [0]).ok();
             given_up.fetch_add(1, Ordering::Relaxed);
             return None;
         }

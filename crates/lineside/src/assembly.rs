@@ -174,7 +174,9 @@ impl Assembly {
                     warm.push(worker);
                 }
                 let mut run = Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone());
-                if let Some(adoptions) = &adoptions
+                // What a plugin remembers ends with its process, and its functions are called in the order of their
+                // format: a record of a call would help nobody and hold up the next one.
+                if let Some(adoptions) = adoptions.as_ref().filter(|_| outside.worker.is_none())
                     && let Some(id) = contents.id_of(&found)
                 {
                     run = run.kept(&found, adoptions, id);

@@ -145,17 +145,18 @@ fn c04_what_is_told_of_a_post_has_no_secrets() {
     let bench = Bench::enter();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
+    // Each answer on a connection of its own: the server says so, and the next request does not meet the end of the last.
     let answers: Vec<_> = inline
         .iter()
         .flat_map(|canary| {
             let text = &canary.text;
             [
-                format!("HTTP/1.1 500 {text}\r\nX-A: {text}\r\nContent-Length: {}\r\n\r\n{text}", text.len()),
+                format!("HTTP/1.1 500 {text}\r\nX-A: {text}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len()),
                 format!(
-                    "HTTP/1.1 307 Away\r\nLocation: http://{address}/?{text}\r\nContent-Length: 0\r\n\r\n"
+                    "HTTP/1.1 307 Away\r\nLocation: http://{address}/?{text}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
                 ),
-                format!("HTTP/1.1 307 Away\r\nLocation: {text}\r\nContent-Length: 0\r\n\r\n"),
-                format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}", text.len()),
+                format!("HTTP/1.1 307 Away\r\nLocation: {text}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len()),
                 format!("{text}\r\n\r\n"),
             ]
         })
