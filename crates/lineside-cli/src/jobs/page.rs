@@ -1,5 +1,6 @@
 //! Jobs as people read them.
 
+use lineside::automation::HookId;
 use lineside::automation::moment::Moment;
 use lineside::journal::Holder;
 
@@ -99,8 +100,13 @@ pub(super) fn show(job: &Job, holder: Option<Holder>, now: Moment, style: Style)
     let about = job.why().unwrap_or_else(|| job.about());
     let mut lines = vec![wide(&format!("{number}  {state}"), &one_line(&about)), String::new()];
     let at = |moment: Moment| format!("{} ({})", stamp(moment), seen_from(now, moment));
-    let mut fields =
-        vec![("automation", shown.automation.to_string()), ("session", shown.session.to_string())];
+    let mut fields = match HookId::read(&shown.automation) {
+        Some(HookId { dialect, line, file, trigger, name, .. }) => {
+            vec![("hook", name), ("declared", format!("{file}:{line}, {trigger} of {dialect}"))]
+        }
+        None => vec![("automation", shown.automation.to_string())],
+    };
+    fields.push(("session", shown.session.to_string()));
     fields.extend(shown.key.as_ref().map(|key| ("key", key.to_string())));
     fields.push(("accepted", at(shown.accepted)));
     if job.since() != shown.accepted {
