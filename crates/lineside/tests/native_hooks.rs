@@ -148,7 +148,7 @@ async fn two_hooks_share_a_worker_written_with_the_kit() {
             let amended = session.publish(shell("ls")).await.unwrap();
             assert!(!amended.is_refused(), "{:?}", amended.verdict());
             assert_eq!(amended.payload().tool_input["command"], "ls -a");
-            let notice = &amended.notices()[0].text;
+            let notice = &amended.notices()[0].what.text;
             let refused = reason(&session.publish(shell("rm -rf /")).await.unwrap());
             assert_eq!(
                 refused.rsplit_once(' ').unwrap().1,
@@ -202,7 +202,7 @@ async fn hooks_of_a_project_that_nobody_trusts_are_listed_and_not_started() {
             let off = State::Off(SkipReason::Untrusted);
             assert_eq!(states, [("before_tool", off), ("on_idle", off), ("before_tool", off)]);
             assert!(!session.publish(shell("ls")).await.unwrap().is_refused());
-            session.publish(OnIdle::new()).await.unwrap();
+            drop(session.publish(OnIdle::new()).await.unwrap());
         })
         .await;
     assert!(!project.root().join("started").exists());
@@ -215,7 +215,7 @@ async fn nobody_waits_for_a_hook_that_is_told() {
     );
     project
         .run(Trust::Granted, async |session, _| {
-            session.publish(OnIdle::new()).await.unwrap();
+            drop(session.publish(OnIdle::new()).await.unwrap());
             assert!(!session.publish(shell("ls")).await.unwrap().is_refused());
         })
         .await;
