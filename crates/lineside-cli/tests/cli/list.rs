@@ -88,7 +88,9 @@ fn hooks_of_all_formats_run_in_the_order_of_the_list() {
     let stage = mixed();
     let listed: Value =
         serde_json::from_str(&stage.run(&["list", "--json", "--project", "."], "").out).unwrap();
-    let names = listed["hooks"].as_array().unwrap().iter().map(|hook| hook["hook"].as_str().unwrap());
+    let runs = |hook: &&Value| hook["point"] == "before_tool" && hook["state"] == "ready";
+    let hooks = listed["hooks"].as_array().unwrap().iter().filter(runs);
+    let names = hooks.map(|hook| hook["hook"].as_str().unwrap());
     let listed: Vec<_> = names.map(|name| name.split(':').next().unwrap().to_owned()).collect();
     let event = json!({
         "point": "before_tool", "session": "s", "agent": {"id": "main", "kind": "main"},
