@@ -179,3 +179,14 @@ fn the_dialect_knows_the_catalogue() {
     assert_eq!(Native.names().len(), CATALOGUE.len());
     assert_eq!(crate::find("native").unwrap().name(), "native");
 }
+
+#[test]
+fn the_page_shows_a_file_that_loads() {
+    let page = include_str!("../../../../docs/dialects/native.md");
+    let (_, example) = page.split_once("```yaml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let room = Room::with(&[("project/.lineside/hooks.yaml", example)]);
+    let loaded = room.load(Trust::Granted, &[("AUDIT_TOKEN", "x")]);
+    assert_eq!(loaded.diagnostics, []);
+    assert_eq!(names(&loaded), ["no-deletions", "policy", "policy", "audit"]);
+}
