@@ -97,6 +97,37 @@ impl Returned {
             }
         }
     }
+
+    /// What a hook in a worker has answered: JSON as it was written, or nothing.
+    ///
+    /// # Errors
+    /// It could not answer, or something else was run, which is a fault of whoever ran it.
+    pub fn warm(&self) -> Result<&str, Failure> {
+        let Self::Worker(ended) = self else {
+            let detail = "a hook in a worker was to be asked, and none was";
+            return Err(Failure::not_started(FailureKind::Error, detail));
+        };
+        match ended {
+            WorkerEnded::Answered(text) => Ok(text),
+            WorkerEnded::Failed { kind, message, started } => {
+                let detail = match kind {
+                    FailureKind::Spawn => format!("cannot start: {message}"),
+                    _ => message.clone(),
+                };
+                Err(Failure { started: *started, ..Failure::new(*kind, detail) })
+            }
+            WorkerEnded::TooLarge => {
+                let detail = "the event is larger than a line to a worker may be";
+                Err(Failure::not_started(FailureKind::Output, detail))
+            }
+            WorkerEnded::Dropped => {
+                Err(Failure::not_started(FailureKind::Error, "too many calls wait for the worker already"))
+            }
+            WorkerEnded::Returned(_) => {
+                Err(Failure::new(FailureKind::Error, "a hook was to answer, and something else did"))
+            }
+        }
+    }
 }
 
 /// A moment of a run that a debug log may tell of.

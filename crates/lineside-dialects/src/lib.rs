@@ -1,4 +1,4 @@
-//! Foreign hook formats, each in a folder of its own with the same rooms: where its files are, file to hooks, event to
+//! Hook formats, lineside's own and foreign ones, each in a folder of its own with the same rooms: where its files are, file to hooks, event to
 //! their input, their output to an answer.
 //!
 //! A dialect is a value behind one trait; adding one touches its own folder and the list below.
@@ -25,14 +25,21 @@ pub mod agenthooks;
 pub mod chord;
 pub mod flyto;
 pub mod jcli;
+pub mod native;
 pub mod openclaw;
 
 pub use dialect::{Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Plugins, Registered, Trust, Why};
 pub use handler::{Call, Handler, Moment, Returned};
 
 /// All dialects, in the order in which their hooks are registered.
-pub static DIALECTS: &[&dyn Dialect] =
-    &[&agenthooks::AgentHooks, &chord::Chord, &flyto::Flyto, &jcli::Jcli, &openclaw::OpenClaw];
+pub static DIALECTS: &[&dyn Dialect] = &[
+    &native::Native,
+    &agenthooks::AgentHooks,
+    &chord::Chord,
+    &flyto::Flyto,
+    &jcli::Jcli,
+    &openclaw::OpenClaw,
+];
 
 /// The dialect of that name.
 #[must_use]

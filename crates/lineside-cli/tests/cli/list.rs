@@ -46,7 +46,7 @@ fn an_empty_list_says_where_it_looked() {
     let said = Stage::new().run(&["list"], "");
     assert_eq!(
         said.out,
-        "no hook was found for [stage]/project (looked for agenthooks, chord, flyto, jcli, openclaw)\n"
+        "no hook was found for [stage]/project (looked for native, agenthooks, chord, flyto, jcli, openclaw)\n"
     );
 }
 
@@ -64,6 +64,9 @@ fn mixed() -> Stage {
     stage.file("project/.flyto/settings.json", &flyto.to_string());
     let jcli = "events: [pre_tool_execution]\ncommand: cat >/dev/null; echo jcli >> order\n";
     stage.file("project/.jcli/hooks/jcli/HOOK.yaml", jcli);
+    let native = "hooks:\n- {name: native, on: [before_tool, on_idle], command: echo native >> order}\n\
+        - {name: broken, on: before_tool, comand: x}\n";
+    stage.file("project/.lineside/hooks.yaml", native);
     let manifest = "{id: \"claw\", configSchema: {type: \"object\"}}";
     let plugin = "import { appendFileSync } from \"node:fs\";\n\
         export default (api) => {\n\
@@ -85,7 +88,9 @@ fn hooks_of_all_formats_run_in_the_order_of_the_list() {
     let stage = mixed();
     let listed: Value =
         serde_json::from_str(&stage.run(&["list", "--json", "--project", "."], "").out).unwrap();
-    let names = listed["hooks"].as_array().unwrap().iter().map(|hook| hook["hook"].as_str().unwrap());
+    let runs = |hook: &&Value| hook["point"] == "before_tool" && hook["state"] == "ready";
+    let hooks = listed["hooks"].as_array().unwrap().iter().filter(runs);
+    let names = hooks.map(|hook| hook["hook"].as_str().unwrap());
     let listed: Vec<_> = names.map(|name| name.split(':').next().unwrap().to_owned()).collect();
     let event = json!({
         "point": "before_tool", "session": "s", "agent": {"id": "main", "kind": "main"},

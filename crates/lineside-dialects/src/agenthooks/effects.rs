@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use lineside_core::answer::Beyond;
 use lineside_core::failure::seconds;
 use lineside_core::invocation::{Captured, Ended, Exit};
-use lineside_core::worker::WorkerEnded;
 use lineside_core::{
     Amendment, Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, Verdict,
 };
@@ -15,6 +14,7 @@ use super::fields::Mode;
 use super::handler::Identity;
 use super::output::{self, Decision, Reply, Stdout};
 use super::triggers::{Ask, Kind};
+use crate::handler::Returned;
 use crate::text::{truncated, with_stderr};
 
 /// The longest reason and the longest notice, in characters (AH-47).
@@ -68,29 +68,9 @@ fn printed(hook: &Identity, event: &AnyEvent, stdout: &Captured) -> Result<Answe
 }
 
 /// Reads the end of a call in a worker. What it answers is what a process would have printed at exit 0.
-pub(super) fn of_worker(hook: &Identity, event: &AnyEvent, ended: &WorkerEnded) -> Result<Answer, Failure> {
-    match ended {
-        WorkerEnded::Answered(text) => {
-            printed(hook, event, &Captured { bytes: text.clone().into_bytes(), dropped: 0 })
-        }
-        WorkerEnded::Failed { kind, message, started } => {
-            let detail = match kind {
-                FailureKind::Spawn => format!("cannot start: {message}"),
-                _ => message.clone(),
-            };
-            Err(Failure { started: *started, ..Failure::new(*kind, detail) })
-        }
-        WorkerEnded::TooLarge => {
-            let detail = "the event is larger than a line to a worker may be";
-            Err(Failure::not_started(FailureKind::Output, detail))
-        }
-        WorkerEnded::Dropped => {
-            Err(Failure::not_started(FailureKind::Error, "too many calls wait for the worker already"))
-        }
-        WorkerEnded::Returned(_) => {
-            Err(Failure::new(FailureKind::Error, "a hook was to answer, and something else did"))
-        }
-    }
+pub(super) fn of_worker(hook: &Identity, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
+    let text = returned.warm()?;
+    printed(hook, event, &Captured { bytes: text.as_bytes().to_vec(), dropped: 0 })
 }
 
 /// AH-64

@@ -169,7 +169,7 @@ impl Handler for Hook {
 
     fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
         match returned {
-            Returned::Worker(ended) => effects::of_worker(&self.identity, event, ended),
+            Returned::Worker(_) => effects::of_worker(&self.identity, event, returned),
             _ => effects::answer(&self.identity, event, returned.command()?),
         }
     }

@@ -1,0 +1,134 @@
+//! Hooks of lineside's own format: the entries of `hooks.yaml`.
+//!
+//! The rooms, in the order in which a hook passes them: `places` finds its file, `file` and `entry` (with `run` for
+//! what is started) read it into a `definition`, `output` reads what it answers. `handler` joins definition and
+//! output behind the trait. There is no foreign page to follow: the format is documented in `docs/dialects/native.md`.
+
+mod definition;
+mod entry;
+mod file;
+mod findings;
+mod handler;
+mod output;
+mod places;
+mod run;
+mod values;
+
+#[cfg(test)]
+mod samples;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lineside_core::hook::{AfterBlock, Join, Lane, NATIVE, Select, Standby};
+use lineside_core::{Hook, Layer, OnFailure, PointInfo, Reach, SkipReason};
+use lineside_points::CATALOGUE;
+use serde_json::{Map, Value};
+
+use self::definition::{Definition, MARGIN};
+use self::entry::Entry;
+use self::findings::Findings;
+use self::handler::NativeHook;
+use crate::dialect::{Dialect, ForeignHook, Inert, Loaded, Places, Trust, Why};
+
+/// The dialect `native`.
+#[derive(Debug, Clone, Copy)]
+pub struct Native;
+
+impl Dialect for Native {
+    fn name(&self) -> &'static str {
+        NATIVE
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        CATALOGUE.iter().map(|point| point.name).collect()
+    }
+
+    fn load(&self, places: &Places) -> Loaded {
+        let mut loaded = Loaded::default();
+        let cwd: Arc<Path> = places::absolute(&places.cwd).into();
+        for place in places::all(places) {
+            let mut findings = Findings::about(&place.file);
+            let trusted = place.layer == Layer::User || places.trust == Trust::Granted;
+            for entry in file::read(&place, places, &mut findings) {
+                take(entry, place.layer, trusted, &cwd, &findings, &mut loaded);
+            }
+            loaded.diagnostics.append(&mut findings.diagnostics);
+        }
+        loaded
+    }
+
+    fn point(&self, name: &str, _payload: &Map<String, Value>) -> Option<&'static PointInfo> {
+        lineside_points::find(name).ok()
+    }
+}
+
+/// Puts an entry behind those that are loaded: once for each of its points, because what it may do differs.
+fn take(
+    entry: Entry,
+    layer: Layer,
+    trusted: bool,
+    cwd: &Arc<Path>,
+    findings: &Findings,
+    loaded: &mut Loaded,
+) {
+    let Entry { name, line, points, definition } = entry;
+    let origin = Some(findings.origin(line));
+    let name: Arc<str> = name.into();
+    let Some(definition) = definition else {
+        let points: Vec<_> =
+            if points.is_empty() { vec![None] } else { points.into_iter().map(Some).collect() };
+        loaded.inert.extend(points.into_iter().map(|point| Inert {
+            name: name.to_string(),
+            trigger: point.map(|point| point.name.to_owned()).unwrap_or_default(),
+            point,
+            layer,
+            origin: origin.clone(),
+            why: Why::Error,
+        }));
+        return;
+    };
+    let definition = Arc::new(definition);
+    for point in points {
+        let part = definition.part(point);
+        let hook = Hook {
+            name: Arc::clone(&name),
+            source: Arc::from(""),
+            dialect: NATIVE,
+            origin: origin.clone(),
+            layer,
+            depth: 0,
+            registration: 0,
+            priority: definition.priority,
+            part,
+            on_failure: on_failure(&definition, point),
+            timeout: definition.timeout.saturating_add(MARGIN),
+            reach: Reach::Subtree,
+            after_block: AfterBlock::Skip,
+            lane: Lane::Own,
+            join: Join::Background,
+            drain: None,
+            standby: if trusted { Standby::Ready } else { Standby::Off(SkipReason::Untrusted) },
+            select: definition.matcher.clone().map(|matcher| Arc::new(matcher) as Arc<dyn Select>),
+            ensemble: None,
+        };
+        let handler =
+            NativeHook { name: Arc::clone(&name), definition: Arc::clone(&definition), cwd: Arc::clone(cwd) };
+        loaded.hooks.push(ForeignHook {
+            can_fire: definition.matcher.is_none() || definition::has_tool(point),
+            ..ForeignHook::new(hook, point.name, vec![point], Arc::new(handler))
+        });
+    }
+}
+
+/// A failure refuses what the hook could refuse, unless it says otherwise.
+fn on_failure(definition: &Definition, point: &PointInfo) -> OnFailure {
+    if definition.judges(point) {
+        definition.on_failure.unwrap_or(OnFailure::Block)
+    } else {
+        OnFailure::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! What a hook declares, its name and points apart.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lineside_core::exchange::Addresses;
+use lineside_core::invocation::Program;
+use lineside_core::secret::Secret;
+use lineside_core::worker::WorkerStart;
+use lineside_core::{Matcher, OnFailure, Part, PointInfo};
+
+/// The timeout of a hook that does not say otherwise.
+pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What the process of a hook may take beyond its own timeout until its end is known. The exact deadline is that of the
+/// invocation.
+pub(super) const MARGIN: Duration = Duration::from_millis(1500);
+
+/// A hook, its name and points apart.
+#[derive(Debug)]
+pub(super) struct Definition {
+    /// What it runs.
+    pub(super) run: Run,
+    /// When it runs; always, when absent.
+    pub(super) matcher: Option<Matcher>,
+    /// Greater runs first.
+    pub(super) priority: i32,
+    /// How long it may take.
+    pub(super) timeout: Duration,
+    /// What its failure means, if it says so.
+    pub(super) on_failure: Option<OnFailure>,
+    /// Whether nobody waits for it.
+    pub(super) is_async: bool,
+    /// Whether it may change the payload.
+    pub(super) amends: bool,
+}
+
+/// What a hook runs.
+#[derive(Debug)]
+pub(super) enum Run {
+    /// A process for each event.
+    Command(Program, Room),
+    /// A process that is kept.
+    Worker(Warm, Room),
+    /// A request.
+    Post(Target),
+}
+
+/// What a process is started with.
+#[derive(Clone, Default)]
+pub(super) struct Room {
+    /// Its directory, relative to the root of the project; that root, when absent.
+    pub(super) directory: Option<PathBuf>,
+    /// Further variables.
+    pub(super) variables: Vec<(String, String)>,
+}
+
+impl fmt::Debug for Room {
+    /// The names of the variables and not their values.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Room").field("directory", &self.directory).field("variables", &names).finish()
+    }
+}
+
+/// A process that is kept.
+#[derive(Debug, Clone)]
+pub(super) struct Warm {
+    /// Program and arguments.
+    pub(super) program: Vec<String>,
+    /// When it is started.
+    pub(super) start: WorkerStart,
+    /// After how long without calls it is ended; as workers usually are, when absent.
+    pub(super) idle: Option<Duration>,
+}
+
+/// Where a post goes.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    /// The URL.
+    pub(super) url: String,
+    /// What it may reach.
+    pub(super) addresses: Addresses,
+    /// Names and filled values of headers.
+    pub(super) headers: Vec<(String, Secret)>,
+}
+
+impl Definition {
+    /// Whether it has a say at this point.
+    pub(super) fn judges(&self, point: &PointInfo) -> bool {
+        !self.is_async && point.phase.may_intercept()
+    }
+
+    /// What it takes part in at this point.
+    pub(super) fn part(&self, point: &PointInfo) -> Part {
+        match () {
+            () if self.is_async => Part::Detached,
+            () if !self.judges(point) => Part::Told,
+            () if self.amends => Part::Amender,
+            () => Part::Gate,
+        }
+    }
+}
+
+/// Whether events of the point are about tools.
+pub(super) fn has_tool(point: &PointInfo) -> bool {
+    point.field("tool_name").is_some() || point.field("tool_calls").is_some()
+}

@@ -1,0 +1,175 @@
+//! One entry of a file to a hook: everything but what it runs.
+
+use std::time::Duration;
+
+use lineside_core::{Matcher, MatcherDraft, OnFailure, PointInfo};
+
+use super::definition::{DEFAULT_TIMEOUT, Definition, has_tool};
+use super::findings::{Findings, LoadError, LoadWarning};
+use super::places::Place;
+use super::run;
+use super::values::{Values, shown};
+use crate::dialect::Places;
+use crate::yaml::{Content, Node};
+
+const KEYS: [&str; 13] = [
+    "name",
+    "on",
+    "match",
+    "priority",
+    "command",
+    "worker",
+    "post",
+    "timeout",
+    "on_failure",
+    "async",
+    "amends",
+    "dir",
+    "env",
+];
+
+/// An entry.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Its name, or where it stands.
+    pub(super) name: String,
+    /// The line on which it begins.
+    pub(super) line: u32,
+    /// Its points, as far as they can be read.
+    pub(super) points: Vec<&'static PointInfo>,
+    /// What it declares; absent when something is wrong with it.
+    pub(super) definition: Option<Definition>,
+}
+
+/// Reads an entry.
+pub(super) fn read(
+    unnamed: String,
+    item: &Node,
+    place: &Place,
+    places: &Places,
+    findings: &mut Findings,
+) -> Entry {
+    let line = item.line;
+    let Content::Mapping(keys) = &item.content else {
+        findings.hook_error(line, &unnamed, &LoadError::EntryType(shown(item)));
+        return Entry { name: unnamed, line, points: Vec::new(), definition: None };
+    };
+    let name = {
+        let mut values = Values { keys, within: "", hook: &unnamed, findings, sound: true };
+        if values.get("name").is_none() {
+            values.error(line, &LoadError::Missing("name"));
+        }
+        values.text("name", "a text of one line that is not blank", is_name).map(str::to_owned)
+    };
+    let is_named = name.is_some();
+    let name = name.unwrap_or(unnamed);
+    let mut values = Values { keys, within: "", hook: &name, findings, sound: is_named };
+    values.only(&KEYS);
+    let points = points(&mut values, line);
+    let definition = definition(&mut values, &points, line, place, places);
+    let definition = definition.filter(|_| values.sound && !points.is_empty());
+    Entry { name, line, points, definition }
+}
+
+fn is_name(text: &str) -> bool {
+    let breaks = |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
+    !text.trim().is_empty() && !text.contains(breaks)
+}
+
+fn points(values: &mut Values<'_, '_>, line: u32) -> Vec<&'static PointInfo> {
+    if values.get("on").is_none() {
+        values.error(line, &LoadError::Missing("on"));
+    }
+    let mut points: Vec<&'static PointInfo> = Vec::new();
+    for (line, name) in values.one_or_more("on", "a point or a list of points").unwrap_or_default() {
+        match lineside_points::find(name) {
+            Ok(point) if points.contains(&point) => values.error(line, &LoadError::SamePoint(point.name)),
+            Ok(point) => points.push(point),
+            Err(error) => {
+                let (wrong, nearest) = (name.to_owned(), error.nearest);
+                values.error(line, &LoadError::Point { wrong, nearest });
+            }
+        }
+    }
+    points
+}
+
+fn definition(
+    values: &mut Values<'_, '_>,
+    points: &[&'static PointInfo],
+    line: u32,
+    place: &Place,
+    places: &Places,
+) -> Option<Definition> {
+    let matcher = matcher(values, points);
+    let priority = values.integer("priority", i32::MIN..=i32::MAX);
+    let timeout = values.integer("timeout", 1_u64..=600_000).map(Duration::from_millis);
+    let on_failure =
+        values.word("on_failure", &[("block", OnFailure::Block), ("continue", OnFailure::Continue)]);
+    let is_async = values.boolean("async");
+    let amends = values.boolean("amends");
+    let run = run::read(values, line, place, places);
+    let definition = Definition {
+        run: run?,
+        matcher,
+        priority: priority.unwrap_or_default(),
+        timeout: timeout.unwrap_or(DEFAULT_TIMEOUT),
+        on_failure,
+        is_async,
+        amends,
+    };
+    if !points.is_empty() {
+        without_effect(values, &definition, points);
+    }
+    Some(definition)
+}
+
+/// What is declared and cannot be, where the hook listens.
+fn without_effect(values: &mut Values<'_, '_>, definition: &Definition, points: &[&'static PointInfo]) {
+    let judges = points.iter().any(|point| definition.judges(point));
+    let why = if definition.is_async { "nobody waits for the hook" } else { "nothing can be refused there" };
+    if !judges && definition.on_failure == Some(OnFailure::Block) {
+        let line = values.line("on_failure").unwrap_or(1);
+        values.warning(line, &LoadWarning::NoEffect { key: "on_failure", why });
+    }
+    if !definition.amends {
+        return;
+    }
+    let line = values.line("amends").unwrap_or(1);
+    if definition.is_async {
+        values.warning(line, &LoadWarning::NoEffect { key: "amends", why });
+    } else if points.iter().all(|point| point.amendable().next().is_none()) {
+        let names: Vec<_> = points.iter().map(|point| point.name).collect();
+        values.error(line, &LoadError::NothingToAmend(names.join(", ")));
+    }
+}
+
+fn matcher(values: &mut Values<'_, '_>, points: &[&'static PointInfo]) -> Option<Matcher> {
+    let keys = values.mapping("match", "a mapping with the key `tool`")?;
+    let line = values.line("match").unwrap_or(1);
+    let mut within =
+        Values { keys, within: "match.", hook: values.hook, findings: &mut *values.findings, sound: true };
+    within.only(&["tool"]);
+    let tools = within.one_or_more("tool", "the name of a tool, a glob, or a list of them");
+    let mut draft = MatcherDraft::default();
+    let mut lines = Vec::new();
+    for (line, pattern) in tools.iter().flatten() {
+        draft = draft.tool(*pattern);
+        lines.push((*line, *pattern));
+    }
+    let compiled = draft.compile().map_err(|error| {
+        let line = lines.first().map_or(line, |(line, _)| *line);
+        within.error(line, &LoadError::Glob(error));
+    });
+    let sound = within.sound;
+    values.sound &= sound;
+    // A mapping without patterns leaves nothing out.
+    tools?;
+    for point in points.iter().filter(|point| !has_tool(point)) {
+        values.warning(line, &LoadWarning::NeverRuns(point.name));
+    }
+    compiled.ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! One hook at work: what it starts for an event.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use lineside_core::exchange::Post;
+use lineside_core::invocation::{Environment, Invocation, Limits, Program};
+use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind};
+
+use super::definition::{Definition, Room, Run, Target, Warm};
+use super::output::{self, Asker};
+use crate::handler::{Call, Handler, Returned};
+
+/// The longest answer, in bytes.
+const LONGEST: usize = 1 << 20;
+
+/// A hook that can run.
+#[derive(Debug)]
+pub(super) struct NativeHook {
+    /// Its name.
+    pub(super) name: Arc<str>,
+    /// What it declares.
+    pub(super) definition: Arc<Definition>,
+    /// The runtime's own working directory, absolute.
+    pub(super) cwd: Arc<Path>,
+}
+
+impl NativeHook {
+    /// The directory that the event is about: the root of its project, else its working directory, else ours.
+    fn project(&self, event: &AnyEvent) -> PathBuf {
+        let source = &event.envelope().source;
+        match source.project_root.as_deref().or(source.cwd.as_deref()) {
+            Some(named) => self.cwd.join(named),
+            None => self.cwd.to_path_buf(),
+        }
+    }
+
+    fn invocation(&self, program: &Program, room: &Room, event: &AnyEvent) -> Result<Invocation, Failure> {
+        Ok(Invocation {
+            program: program.clone(),
+            stdin: text(event)?.into_bytes(),
+            environment: room.environment(),
+            files: Vec::new(),
+            working_directory: Some(room.existing_directory(&self.project(event))?),
+            limits: Limits {
+                timeout: self.definition.timeout,
+                stdout_bytes: LONGEST,
+                stderr_bytes: LONGEST,
+                leak_grace: Duration::from_millis(500),
+                ..Limits::default()
+            },
+        })
+    }
+
+    fn post(&self, target: &Target, event: &AnyEvent) -> Result<Post, Failure> {
+        let own = [("X-Lineside-Event".to_owned(), event.envelope().id.to_string())];
+        let headers = target.headers.iter().map(|(name, value)| (name.clone(), value.reveal().to_owned()));
+        Ok(Post {
+            url: target.url.clone(),
+            addresses: target.addresses,
+            headers: own.into_iter().chain(headers).collect(),
+            body: text(event)?.into_bytes(),
+            timeout: self.definition.timeout,
+            body_bytes: LONGEST,
+        })
+    }
+}
+
+impl Handler for NativeHook {
+    fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
+        match &self.definition.run {
+            Run::Command(program, room) => Ok(Call::Command(self.invocation(program, room, event)?)),
+            Run::Worker(warm, room) => {
+                let directory = room.existing_directory(&self.project(event))?;
+                let (hook, timeout) = (self.name.to_string(), self.definition.timeout);
+                let call = HookCall { hook, event: text(event)?, timeout };
+                Ok(Call::Warm(Box::new(kept(warm, room, directory)), call))
+            }
+            Run::Post(target) => Ok(Call::Post(self.post(target, event)?)),
+        }
+    }
+
+    fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
+        let asker = Asker {
+            point: event.point(),
+            judges: self.definition.judges(event.point()),
+            is_async: self.definition.is_async,
+            amends: self.definition.amends,
+        };
+        output::read(asker, event, returned)
+    }
+
+    fn worker(&self, work_dir: &Path) -> Option<HookWorker> {
+        match &self.definition.run {
+            Run::Worker(warm, room) => Some(kept(warm, room, room.directory(&self.cwd.join(work_dir)))),
+            Run::Command(..) | Run::Post(_) => None,
+        }
+    }
+}
+
+impl Room {
+    fn environment(&self) -> Environment {
+        let set = self.variables.iter().map(|(name, value)| (name.into(), value.into()));
+        Environment { set: set.collect(), ..Environment::default() }
+    }
+
+    fn directory(&self, project: &Path) -> PathBuf {
+        self.directory.as_ref().map_or_else(|| project.to_path_buf(), |directory| project.join(directory))
+    }
+
+    fn existing_directory(&self, project: &Path) -> Result<PathBuf, Failure> {
+        let directory = self.directory(project);
+        if directory.is_dir() {
+            return Ok(directory);
+        }
+        let missing = format!("cannot start: the working directory {} is missing", directory.display());
+        Err(Failure::not_started(FailureKind::Spawn, missing))
+    }
+}
+
+/// The worker; nothing of one hook alone is in it, so that hooks which name an equal one share it.
+fn kept(warm: &Warm, room: &Room, directory: PathBuf) -> HookWorker {
+    let bounds = HookWorkerBounds::default();
+    HookWorker {
+        content: content(&warm.program, &directory),
+        reach: WorkerReach::Program {
+            program: Program::argv(&warm.program),
+            environment: room.environment(),
+            working_directory: Some(directory),
+        },
+        start: warm.start,
+        bounds: HookWorkerBounds { idle: warm.idle.or(bounds.idle), ..bounds },
+    }
+}
+
+/// What tells this state of the files that a program is named by, such as a script behind its interpreter, from an
+/// earlier one. A worker of an earlier one is not asked any more.
+fn content(program: &[String], directory: &Path) -> String {
+    let state = |named: &String| -> Option<(u64, SystemTime)> {
+        let metadata = directory.join(named).metadata().ok().filter(std::fs::Metadata::is_file)?;
+        Some((metadata.len(), metadata.modified().ok()?))
+    };
+    let states: Vec<_> = program.iter().map(state).collect();
+    format!("{states:?}")
+}
+
+/// The event, in one line.
+fn text(event: &AnyEvent) -> Result<String, Failure> {
+    serde_json::to_string(&event.to_json())
+        .map_err(|error| Failure::not_started(FailureKind::Spawn, format!("cannot start: {error}")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! Files to hooks: where they are, in which order they run, what they take part in, and trust.
+
+use std::fs;
+use std::path::Path;
+
+use lineside_core::Part;
+use lineside_core::hook::Selected;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+
+struct Room {
+    root: TempDir,
+}
+
+impl Room {
+    fn with(files: &[(&str, &str)]) -> Self {
+        let room = Self { root: tempfile::tempdir().unwrap() };
+        for (path, text) in files {
+            let path = room.root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        room
+    }
+
+    fn load(&self, trust: Trust, variables: &[(&str, &str)]) -> Loaded {
+        let at = |path: &str| self.root.path().join(path).to_str().unwrap().to_owned();
+        let mut environment = std::collections::BTreeMap::from([("HOME".to_owned(), at("home"))]);
+        for (name, value) in variables {
+            environment.insert((*name).to_owned(), value.replace("ROOM", self.root.path().to_str().unwrap()));
+        }
+        let project = self.root.path().join("project");
+        Native.load(&Places { environment, project_root: Some(project.clone()), cwd: project, trust })
+    }
+}
+
+fn one(name: &str) -> String {
+    format!("hooks:\n- {{name: {name}, on: before_tool, command: 'true'}}\n")
+}
+
+fn names(loaded: &Loaded) -> Vec<&str> {
+    loaded.hooks.iter().map(|hook| &*hook.hook.name).collect()
+}
+
+fn project(text: &str) -> Loaded {
+    Room::with(&[("project/.lineside/hooks.yaml", text)]).load(Trust::Granted, &[])
+}
+
+#[test]
+fn the_users_file_comes_before_that_of_the_project() {
+    let room = Room::with(&[
+        ("project/.lineside/hooks.yaml", &one("project")),
+        ("home/.config/lineside/hooks.yaml", &one("user")),
+        ("xdg/lineside/hooks.yaml", &one("xdg")),
+        ("project/xdg/lineside/hooks.yaml", &one("planted")),
+        ("project/sub/.lineside/hooks.yaml", &one("below")),
+        (".lineside/hooks.yaml", &one("above")),
+    ]);
+    for (variable, user) in [("", "user"), ("xdg", "user"), ("ROOM/xdg", "xdg")] {
+        let loaded = room.load(Trust::Granted, &[("XDG_CONFIG_HOME", variable)]);
+        assert_eq!(names(&loaded), [user, "project"], "{variable}");
+        assert_eq!(loaded.diagnostics, []);
+        let layers: Vec<_> = loaded.hooks.iter().map(|hook| hook.hook.layer).collect();
+        assert_eq!(layers, [Layer::User, Layer::Project]);
+        let origin = loaded.hooks[1].hook.origin.as_ref().unwrap();
+        assert_eq!(
+            (origin.file.ends_with(Path::new("project/.lineside/hooks.yaml")), origin.line),
+            (true, 2)
+        );
+    }
+    let bare = Room::with(&[]).load(Trust::Granted, &[]);
+    assert!(bare.hooks.is_empty() && bare.diagnostics.is_empty() && bare.inert.is_empty());
+}
+
+#[test]
+fn what_the_project_declares_waits_for_trust() {
+    let room = Room::with(&[
+        ("project/.lineside/hooks.yaml", &one("project")),
+        ("home/.config/lineside/hooks.yaml", &one("user")),
+    ]);
+    let loaded = room.load(Trust::Withheld, &[]);
+    let standby: Vec<_> = loaded.hooks.iter().map(|hook| hook.hook.standby.clone()).collect();
+    assert_eq!(standby, [Standby::Ready, Standby::Off(SkipReason::Untrusted)]);
+}
+
+#[test]
+fn a_hook_is_registered_at_each_of_its_points_with_what_it_may_do_there() {
+    let told = |keys: &str| -> Vec<(&'static str, Part, OnFailure)> {
+        let loaded = project(&format!(
+            "hooks: [{{name: h, on: [before_tool, after_tool, before_stop, on_idle], command: 'true'{keys}}}]"
+        ));
+        let hook = |found: &ForeignHook| (found.points[0].name, found.hook.part, found.hook.on_failure);
+        loaded.hooks.iter().map(hook).collect()
+    };
+    use {OnFailure as F, Part as P};
+    assert_eq!(
+        told(""),
+        [
+            ("before_tool", P::Gate, F::Block),
+            ("after_tool", P::Gate, F::Block),
+            ("before_stop", P::Gate, F::Block),
+            ("on_idle", P::Told, F::Continue),
+        ]
+    );
+    assert!(told(", on_failure: continue").iter().all(|(.., on_failure)| *on_failure == F::Continue));
+    let parts =
+        |keys| told(keys).into_iter().map(|(_, part, on_failure)| (part, on_failure)).collect::<Vec<_>>();
+    assert_eq!(parts(", async: true"), [(P::Detached, F::Continue); 4]);
+    assert_eq!(parts(", amends: true")[0], (P::Amender, F::Block));
+    assert_eq!(parts(", amends: true")[3], (P::Told, F::Continue));
+}
+
+#[test]
+fn what_is_declared_reaches_the_hook() {
+    let loaded = project(
+        "hooks:\n- name: h\n  on: [before_tool, before_stop]\n  match: {tool: [Shell, 'mcp__*']}\n  priority: -7\n  timeout: 200\n  command: x\n",
+    );
+    let texts: Vec<_> = loaded.diagnostics.iter().map(|one| &*one.text).collect();
+    assert_eq!(
+        texts,
+        ["hook \"h\": `match` is for tools, and there is none at before_stop: the hook never runs there"]
+    );
+    let [tool, stop] = &loaded.hooks[..] else { panic!() };
+    assert_eq!((tool.hook.priority, tool.hook.timeout.as_millis(), tool.hook.dialect), (-7, 1700, "native"));
+    assert_eq!((tool.can_fire, stop.can_fire), (true, false));
+    let event = |tool: &str| samples::event("before_tool", json!({"tool_name": tool, "tool_input": {}}));
+    assert_eq!(tool.hook.select(&event("Shell")), Selected::Runs);
+    assert_eq!(tool.hook.select(&event("mcp__x")), Selected::Runs);
+    assert_eq!(tool.hook.select(&event("shell")), Selected::Skipped(SkipReason::Filter));
+    assert_eq!(tool.hook.select.as_ref().unwrap().describe(), "tool=Shell|mcp__*");
+}
+
+#[test]
+fn a_file_that_cannot_be_used_costs_no_other() {
+    let file = "project/.lineside/hooks.yaml";
+    for (text, expected) in [
+        ("hooks: {a: b}\n", "1: `hooks` is a mapping, not a list of hooks"),
+        ("- a\n", "1: the file is not a mapping with the key `hooks`"),
+        ("hooks:\n  - a: [\n", "malformed YAML: "),
+        ("hooks: []\nhooks: []\n", "2: key `hooks` occurs twice in a mapping"),
+    ] {
+        let room = Room::with(&[(file, text), ("home/.config/lineside/hooks.yaml", &one("kept"))]);
+        let loaded = room.load(Trust::Granted, &[]);
+        assert_eq!(names(&loaded), ["kept"], "{text}");
+        let told = loaded.diagnostics[0].to_string();
+        assert!(told.starts_with(room.root.path().join(file).to_str().unwrap()), "{told}");
+        assert!(told.contains(expected), "{told}");
+        assert_eq!(loaded.diagnostics.len(), 1);
+    }
+    for text in ["", "hooks:\n", "hooks: []\n", "# nothing\n"] {
+        let loaded = project(text);
+        assert!(loaded.hooks.is_empty() && loaded.diagnostics.is_empty(), "{text}");
+    }
+    let directory = Room::with(&[("project/.lineside/hooks.yaml/x", "")]).load(Trust::Granted, &[]);
+    assert!(
+        directory.diagnostics[0].to_string().ends_with(":1: the file cannot be read: it is no regular file")
+    );
+    let large = project(&format!("# {}\n", "y".repeat(1 << 20)));
+    assert!(large.diagnostics[0].to_string().ends_with("malformed YAML: longer than 1048576 bytes"));
+}
+
+#[test]
+fn a_broken_hook_is_listed_and_costs_no_other() {
+    let loaded = project(
+        "hooks:\n- {name: a, on: before_tool, command: x}\n- {name: b, on: before_tool, comand: x}\n- {name: c, on: on_idle, command: x}\n",
+    );
+    assert_eq!(names(&loaded), ["a", "c"]);
+    let [broken] = &loaded.inert[..] else { panic!() };
+    assert_eq!((broken.name.as_str(), broken.trigger.as_str(), broken.why), ("b", "before_tool", Why::Error));
+    assert_eq!(broken.origin.as_ref().unwrap().line, 3);
+}
+
+#[test]
+fn the_dialect_knows_the_catalogue() {
+    assert_eq!(Native.point("before_tool", &Map::new()).unwrap().name, "before_tool");
+    assert_eq!(Native.point("pre_tool_use", &Map::new()), None);
+    assert_eq!(Native.names().len(), CATALOGUE.len());
+    assert_eq!(crate::find("native").unwrap().name(), "native");
+}
+
+#[test]
+fn the_page_shows_a_file_that_loads() {
+    let page = include_str!("../../../../docs/dialects/native.md");
+    let (_, example) = page.split_once("```yaml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let room = Room::with(&[("project/.lineside/hooks.yaml", example)]);
+    let loaded = room.load(Trust::Granted, &[("AUDIT_TOKEN", "x")]);
+    assert_eq!(loaded.diagnostics, []);
+    assert_eq!(names(&loaded), ["no-deletions", "policy", "policy", "audit"]);
+}

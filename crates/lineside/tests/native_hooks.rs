@@ -1,0 +1,224 @@
+//! Hooks that lineside's own file declares, from the file to the decision: a real process, the real kit, a real server.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use lineside::Assembly;
+use lineside::assembly::State;
+use lineside::core::{FailureKind, Outcome, SkipReason};
+use lineside::dialects::{self, Places, Trust};
+use lineside::prelude::*;
+
+const SECRET: &str = "correct-horse-battery-staple";
+
+const GUARD: &str = "#!/usr/bin/env python3
+import os
+from lineside_hook import hook, serve
+
+@hook
+def check(event, call):
+    if call.hook == 'amend':
+        return {'amend': {'tool_input': {'command': 'ls -a'}}, 'notice': f'amended by {os.getpid()}'}
+    if 'rm -rf /' in event['payload']['tool_input']['command']:
+        return {'verdict': 'block', 'reason': f'refuses to delete /, says {os.getpid()}'}
+
+serve()
+";
+
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn with(hooks: &str) -> Self {
+        let project = Self(tempfile::tempdir().unwrap());
+        project.file(".lineside/hooks.yaml", hooks);
+        project
+    }
+
+    fn file(&self, path: &str, text: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn root(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// A session with the hooks of the project, and their end.
+    async fn run(&self, trust: Trust, test: impl AsyncFnOnce(&Session, &lineside::assembly::Report)) {
+        let assembly = Assembly::new(Bus::new()).only([dialects::find("native").unwrap()]);
+        let places = Places {
+            environment: BTreeMap::from([("HOOK_TOKEN".to_owned(), SECRET.to_owned())]),
+            project_root: Some(self.root().to_owned()),
+            cwd: self.root().to_owned(),
+            trust,
+        };
+        let report = assembly.load(&places).await.unwrap();
+        assert_eq!(report.diagnostics.len(), 0, "{:?}", report.diagnostics);
+        let root = self.root().to_str().unwrap();
+        let session = assembly.bus().session("s").project_root(root).open().await.unwrap();
+        test(&session, &report).await;
+        assert!(assembly.drain(Duration::from_secs(20)).await.is_clean());
+    }
+}
+
+fn shell(command: &str) -> BeforeTool {
+    BeforeTool::new("Shell", json!({ "command": command }))
+}
+
+fn reason(decision: &Decision<BeforeTool>) -> String {
+    match decision.verdict() {
+        Verdict::Block(reason) => reason.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Answers so many requests with these bodies; gives what was asked.
+fn server(bodies: &'static [&'static str]) -> (String, JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/guard", listener.local_addr().unwrap());
+    let asked = std::thread::spawn(move || {
+        let answer = |body: &&str| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = Vec::new();
+            loop {
+                let mut chunk = [0; 4096];
+                let read = stream.read(&mut chunk).unwrap();
+                request.extend_from_slice(&chunk[..read]);
+                let text = String::from_utf8_lossy(&request).into_owned();
+                let Some((head, sent)) = text.split_once("\r\n\r\n") else { continue };
+                let length = head.lines().find_map(|line| {
+                    let (name, value) = line.split_once(':')?;
+                    name.eq_ignore_ascii_case("content-length")
+                        .then(|| value.trim().parse::<usize>().unwrap())
+                });
+                if read == 0 || length.is_some_and(|length| sent.len() >= length) {
+                    let head = format!(
+                        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+                        body.len()
+                    );
+                    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+                    return text;
+                }
+            }
+        };
+        bodies.iter().map(answer).collect()
+    });
+    (url, asked)
+}
+
+#[tokio::test]
+async fn a_command_of_the_file_judges_and_its_failure_refuses() {
+    let project = Project::with(
+        "hooks:\n- name: guard\n  on: before_tool\n  match: {tool: Shell}\n  command: [./guard.sh]\n  env: {LEVEL: 3}\n",
+    );
+    let script = "#!/bin/sh\nread -r event\ncase $event in\n*'rm -rf'*) echo \"not at level $LEVEL\" >&2; exit 2;;\n*break*) exit 7;;\nesac\n";
+    project.file("guard.sh", script);
+    project
+        .run(Trust::Granted, async |session, _| {
+            assert!(!session.publish(shell("ls")).await.unwrap().is_refused());
+            assert_eq!(reason(&session.publish(shell("rm -rf /")).await.unwrap()), "not at level 3");
+            let broken = reason(&session.publish(shell("break")).await.unwrap());
+            assert_eq!(broken, "hook \"guard\" failed: exit status 7");
+            let other = BeforeTool::new("Read", json!({"command": "rm -rf"}));
+            assert!(!session.publish(other).await.unwrap().is_refused());
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn two_hooks_share_a_worker_written_with_the_kit() {
+    let worker = "worker: {program: [python3, guard.py]}";
+    let project = Project::with(&format!(
+        "hooks:\n- {{name: guard, on: before_tool, priority: 5, {worker}}}\n- {{name: amend, on: before_tool, amends: true, {worker}}}\n"
+    ));
+    project.file("guard.py", GUARD);
+    let kit = lineside::KITS.iter().find(|kit| kit.text.contains("def serve")).unwrap();
+    project.file(kit.file, kit.text);
+    project
+        .run(Trust::Granted, async |session, _| {
+            let amended = session.publish(shell("ls")).await.unwrap();
+            assert!(!amended.is_refused(), "{:?}", amended.verdict());
+            assert_eq!(amended.payload().tool_input["command"], "ls -a");
+            let notice = &amended.notices()[0].what.text;
+            let refused = reason(&session.publish(shell("rm -rf /")).await.unwrap());
+            assert_eq!(
+                refused.rsplit_once(' ').unwrap().1,
+                notice.rsplit_once(' ').unwrap().1,
+                "one process"
+            );
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn a_post_has_its_secret_and_no_failure_tells_it() {
+    let (url, asked) = server(&[
+        "{\"verdict\": \"block\", \"reason\": \"not today\"}",
+        "{\"verdict\": \"correct-horse-battery-staple\"}",
+        "{}",
+    ]);
+    let project = Project::with(&format!(
+        "hooks:\n- name: guard\n  on: before_tool\n  post:\n    url: {url}\n    headers: {{X-Key: 'key ${{HOOK_TOKEN}}'}}\n    secrets: [HOOK_TOKEN]\n"
+    ));
+    project
+        .run(Trust::Granted, async |session, _| {
+            assert_eq!(reason(&session.publish(shell("ls")).await.unwrap()), "not today");
+            let broken = session.publish(shell("ls")).await.unwrap();
+            let receipt = broken.receipt().unwrap();
+            let Outcome::Failed { failure, .. } = &receipt.runs[0].outcome else { panic!("{receipt:?}") };
+            assert_eq!(failure.kind, FailureKind::Output);
+            assert!(!format!("{receipt:?} {failure:?} {}", reason(&broken)).contains(SECRET), "{receipt:?}");
+            assert!(!session.publish(shell("ls")).await.unwrap().is_refused());
+        })
+        .await;
+    for request in asked.join().unwrap() {
+        assert!(request.to_lowercase().contains(&format!("x-key: key {SECRET}\r\n")), "{request}");
+        let body: lineside::serde_json::Value =
+            lineside::serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+        assert_eq!(
+            (&body["point"], &body["payload"]["tool_input"]["command"]),
+            (&json!("before_tool"), &json!("ls"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn hooks_of_a_project_that_nobody_trusts_are_listed_and_not_started() {
+    let project = Project::with(
+        "hooks:\n- {name: touch, on: [before_tool, on_idle], command: touch started; exit 2}\n- {name: warm, on: before_tool, worker: {program: [touch, started], start: ahead}}\n",
+    );
+    project
+        .run(Trust::Withheld, async |session, report| {
+            let states: Vec<_> = report.hooks.iter().map(|found| (found.point, found.state)).collect();
+            let off = State::Off(SkipReason::Untrusted);
+            assert_eq!(states, [("before_tool", off), ("on_idle", off), ("before_tool", off)]);
+            assert!(!session.publish(shell("ls")).await.unwrap().is_refused());
+            drop(session.publish(OnIdle::new()).await.unwrap());
+        })
+        .await;
+    assert!(!project.root().join("started").exists());
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_hook_that_is_told() {
+    let project = Project::with(
+        "hooks:\n- {name: told, on: on_idle, command: touch told}\n- {name: async, on: before_tool, async: true, command: touch heard; exit 2}\n",
+    );
+    project
+        .run(Trust::Granted, async |session, _| {
+            drop(session.publish(OnIdle::new()).await.unwrap());
+            assert!(!session.publish(shell("ls")).await.unwrap().is_refused());
+        })
+        .await;
+    // The drain waits for both.
+    assert!(project.root().join("told").exists() && project.root().join("heard").exists());
+}
