@@ -32,6 +32,8 @@ __all__ = ["hook", "serve", "Call"]
 
 PROTOCOL = 1
 _hooks = {}
+# Made once: `json.dumps` makes one for each text.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def hook(function=None, *, name=None):
@@ -63,12 +65,12 @@ class Call:
         self.hook = frame.get("hook")
         self.event = frame.get("event")
         self._until = time.monotonic() + frame.get("deadline_ms", 600000) / 1000
-        self._cancelled = threading.Event()
+        self._cancelled = False
         self._task = None
 
     def cancelled(self):
         """Whether nobody waits for the answer any more. A function that goes on all the same is ended by force."""
-        return self._cancelled.is_set()
+        return self._cancelled
 
     def remaining(self):
         """The seconds that are left."""
@@ -114,7 +116,7 @@ def _write(descriptor, data):
 def _data(answer):
     if not (answer is None or isinstance(answer, dict)):
         raise TypeError(f"a hook returns a dictionary or None, not {type(answer).__name__}")
-    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return _encode(answer).encode()
 
 
 def _find(name):
@@ -254,7 +256,7 @@ class _Worker:
         call = self.open.get(number)
         if call is None:
             return self.write({"type": "cancelled", "id": number})
-        call._cancelled.set()
+        call._cancelled = True
         if call._task is not None:
             self.loop.call_soon_threadsafe(call._task.cancel)
         return None
