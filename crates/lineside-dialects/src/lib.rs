@@ -9,6 +9,8 @@
 pub mod dialect;
 pub mod handler;
 
+mod bounded;
+mod findings;
 pub mod lined_json;
 pub mod python_regex;
 pub mod raw_object;

@@ -1,10 +1,10 @@
 //! What can be wrong with a hook, in the words of AH-14 and AH-15, and where.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use lineside_core::{Diagnostic, Origin};
 
+use crate::findings;
 use crate::python_regex::CompilePatternError;
 use crate::yaml::ReadYamlError;
 
@@ -109,32 +109,31 @@ pub(super) enum HookWarning {
 /// What was found about one file.
 #[derive(Debug)]
 pub(super) struct Findings {
-    file: Arc<PathBuf>,
+    all: findings::Findings,
     errors: Vec<(u32, LoadHookError)>,
-    diagnostics: Vec<Diagnostic>,
 }
 
 impl Findings {
     /// Nothing yet.
     pub(super) fn about(file: &Path) -> Self {
-        Self { file: Arc::new(file.to_path_buf()), errors: Vec::new(), diagnostics: Vec::new() }
+        Self { all: findings::Findings::about(file), errors: Vec::new() }
     }
 
     /// A line of the file.
     pub(super) fn origin(&self, line: u32) -> Origin {
-        Origin { file: Arc::clone(&self.file), line }
+        self.all.origin(line)
     }
 
     /// Adds an error.
     pub(super) fn error(&mut self, line: u32, error: LoadHookError) {
-        self.diagnostics.push(Diagnostic::error(self.origin(line), error.to_string()));
+        self.all.error(line, &error);
         self.errors.push((line, error));
     }
 
     /// Adds a warning.
     #[allow(clippy::needless_pass_by_value, reason = "a warning is made to be given away")]
     pub(super) fn warning(&mut self, line: u32, warning: HookWarning) {
-        self.diagnostics.push(Diagnostic::warning(self.origin(line), warning.to_string()));
+        self.all.warning(line, warning);
     }
 
     /// The line of the first error; the first line without one.
@@ -148,9 +147,8 @@ impl Findings {
     }
 
     /// All of it, by line.
-    pub(super) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
-        self.diagnostics.sort_by_key(|diagnostic| diagnostic.origin.as_ref().map_or(0, |origin| origin.line));
-        self.diagnostics
+    pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.all.into_diagnostics()
     }
 }
 

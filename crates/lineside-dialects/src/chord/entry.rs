@@ -108,7 +108,7 @@ fn unknown_keys(values: &mut Values<'_>) {
         let label = key.label();
         if !value.is_null() && !KEYS.contains(&label.as_str()) {
             let near = suggestion(&label, KEYS);
-            values.findings.hook_warning(key.line, values.about, &LoadWarning::UnknownKey(label, near));
+            values.findings.hook_warning(key.line, values.about, LoadWarning::UnknownKey(label, near));
         }
     }
 }
@@ -162,7 +162,7 @@ fn run(values: &mut Values<'_>, line: u32, has_bash: impl Fn() -> bool) -> Optio
         let needs = needs_bash(text);
         let bash = needs && has_bash();
         if needs && !bash {
-            values.findings.hook_warning(at, values.about, &LoadWarning::NoBash(key));
+            values.findings.hook_warning(at, values.about, LoadWarning::NoBash(key));
         }
         Some(Run::line(text.to_owned(), bash))
     };
@@ -231,7 +231,7 @@ fn filter(values: &mut Values<'_>, debounced: bool) -> Filter {
         0 => Count::Any,
         _ if point.kind != Kind::ToolBatchComplete => {
             let line = values.get("min_changed_files").map_or(0, |(key, _)| key.line);
-            values.findings.hook_warning(line, values.about, &LoadWarning::NeverRuns(least));
+            values.findings.hook_warning(line, values.about, LoadWarning::NeverRuns(least));
             Count::Never
         }
         _ if debounced => Count::OfBurst(least),
@@ -266,7 +266,7 @@ fn no_effect(values: &mut Values<'_>, debounce: Option<Debounce>, on_failure: On
         })
         .collect();
     if let Some((key, _)) = keys.first().and_then(|first| values.get(first)) {
-        values.findings.hook_warning(key.line, values.about, &LoadWarning::NoEffect(class, keys));
+        values.findings.hook_warning(key.line, values.about, LoadWarning::NoEffect(class, keys));
     }
 }
 

@@ -6,9 +6,10 @@ use lineside_core::nearest::nearest;
 
 use super::entry::{self, Declared};
 use super::findings::{About, Findings, LoadError};
-use super::places::{self, Place};
+use super::places::Place;
 use super::points::{self, ChordPoint};
 use super::shell::Search;
+use crate::bounded;
 use crate::yaml::{self, Content, Node, UnknownEscapes};
 
 /// How many entries each point has had so far, over both files.
@@ -34,10 +35,10 @@ pub(super) fn read(
     counts: &mut Counts,
     findings: &mut Findings,
 ) -> Vec<Entry> {
-    let bytes = match places::bytes(&place.file) {
+    let bytes = match bounded::bytes_if_there(&place.file, yaml::LONGEST) {
         None => return Vec::new(),
         Some(Err(error)) => {
-            findings.error(1, &LoadError::Unreadable(error.to_string()));
+            findings.error(1, LoadError::Unreadable(error.to_string()));
             return Vec::new();
         }
         Some(Ok(bytes)) => bytes,
@@ -60,11 +61,11 @@ pub(super) fn entries(
         let name = key.label();
         let Some(point) = points::find(&name) else {
             let near = nearest(&name, points::names()).unwrap_or_default();
-            findings.error(key.line, &LoadError::Point(name, near));
+            findings.error(key.line, LoadError::Point(name, near));
             continue;
         };
         let Content::List(items) = &value.content else {
-            findings.error(key.line, &LoadError::PointType(point.name, entry::shown(&value)));
+            findings.error(key.line, LoadError::PointType(point.name, entry::shown(&value)));
             continue;
         };
         for node in items {
@@ -86,7 +87,7 @@ fn entry(
 ) -> Entry {
     let Content::Mapping(keys) = &node.content else {
         let about = About { point, name: &unnamed };
-        findings.hook_error(node.line, about, &LoadError::EntryType(entry::shown(node)));
+        findings.hook_error(node.line, about, LoadError::EntryType(entry::shown(node)));
         return Entry { point, name: unnamed, line: node.line, declared: None };
     };
     let (name, declared) = entry::read(point, unnamed, node.line, keys, search, findings);
@@ -103,14 +104,14 @@ fn hooks(bytes: &[u8], findings: &mut Findings) -> Vec<(Node, Node)> {
                 return Vec::new();
             };
             if let Err(error) = hooks.merge_all_keys() {
-                findings.error(error.line, &LoadError::Yaml(error));
+                findings.error(error.line, LoadError::Yaml(error));
                 return Vec::new();
             }
             match hooks.content {
                 Content::Null => Vec::new(),
                 Content::Mapping(points) => points,
                 _ => {
-                    findings.error(key.line, &LoadError::HooksType(entry::shown(&hooks)));
+                    findings.error(key.line, LoadError::HooksType(entry::shown(&hooks)));
                     Vec::new()
                 }
             }
@@ -134,13 +135,13 @@ fn root(bytes: &[u8], findings: &mut Findings) -> Option<Node> {
     });
     match read {
         Err(error) => {
-            findings.error(error.line, &LoadError::Yaml(error));
+            findings.error(error.line, LoadError::Yaml(error));
             None
         }
         Ok(document) if document.duplicates.is_empty() => Some(document.root),
         Ok(document) => {
             for duplicate in document.duplicates {
-                findings.error(duplicate.line, &LoadError::Duplicate(duplicate.key));
+                findings.error(duplicate.line, LoadError::Duplicate(duplicate.key));
             }
             None
         }

@@ -1,13 +1,12 @@
 //! What can be wrong with a file, a point or an entry, and where (CH-5).
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use lineside_core::{Diagnostic, Origin};
+use std::fmt;
 
 use super::glob::ReadGlobError;
 use super::points::{ChordPoint, Class};
 use crate::yaml::ReadYamlError;
+
+pub(super) use crate::findings::Findings;
 
 /// What disables what it names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,14 +58,6 @@ fn ticked(keys: &[&str]) -> String {
     keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What was found about one file.
-#[derive(Debug)]
-pub(super) struct Findings {
-    file: Arc<PathBuf>,
-    /// In the order in which it was found.
-    pub(super) diagnostics: Vec<Diagnostic>,
-}
-
 /// The hook that a finding is about.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct About<'a> {
@@ -76,35 +67,8 @@ pub(super) struct About<'a> {
     pub(super) name: &'a str,
 }
 
-impl Findings {
-    /// Nothing yet.
-    pub(super) fn about(file: &Path) -> Self {
-        Self { file: Arc::new(file.to_path_buf()), diagnostics: Vec::new() }
-    }
-
-    /// A line of the file.
-    pub(super) fn origin(&self, line: u32) -> Origin {
-        Origin { file: Arc::clone(&self.file), line }
-    }
-
-    /// An error about the file or a point.
-    pub(super) fn error(&mut self, line: u32, error: &LoadError) {
-        self.diagnostics.push(Diagnostic::error(self.origin(line), error.to_string()));
-    }
-
-    /// An error about a hook.
-    pub(super) fn hook_error(&mut self, line: u32, hook: About<'_>, error: &LoadError) {
-        self.diagnostics.push(Diagnostic::error(self.origin(line), hook.says(error)));
-    }
-
-    /// A warning about a hook.
-    pub(super) fn hook_warning(&mut self, line: u32, hook: About<'_>, warning: &LoadWarning) {
-        self.diagnostics.push(Diagnostic::warning(self.origin(line), hook.says(warning)));
-    }
-}
-
-impl About<'_> {
-    fn says(self, what: &dyn std::fmt::Display) -> String {
-        format!("{}, hook \"{}\": {what}", self.point.name, self.name)
+impl fmt::Display for About<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, hook \"{}\"", self.point.name, self.name)
     }
 }

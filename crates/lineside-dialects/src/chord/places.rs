@@ -1,13 +1,10 @@
 //! The two files (CH-1, CH-3).
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use lineside_core::Layer;
 
 use crate::dialect::Places;
-use crate::yaml::LONGEST;
 
 /// A file in which hooks are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,20 +31,6 @@ fn global_folder(places: &Places) -> Option<PathBuf> {
     set("CHORD_CONFIG_HOME")
         .or_else(|| set("XDG_CONFIG_HOME").map(|folder| folder.join("chord")))
         .or_else(|| places.home().map(|home| home.join(".config/chord")))
-}
-
-/// The bytes of a file; `None` when it does not exist.
-///
-/// # Errors
-/// It exists and cannot be read.
-pub(super) fn bytes(file: &Path) -> Option<Result<Vec<u8>, io::Error>> {
-    let mut bytes = Vec::new();
-    // One byte more than is read of a document says that there is more.
-    let read = File::open(file).and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes));
-    match read {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
-        read => Some(read.map(|_| bytes)),
-    }
 }
 
 pub(super) fn absolute(path: &Path) -> PathBuf {

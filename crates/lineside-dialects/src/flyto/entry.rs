@@ -42,7 +42,7 @@ pub(super) fn read(
 ) -> Entry {
     let line = item.line;
     let Some(entries) = item.entries() else {
-        findings.error(line, &LoadError::Entry(default_name.clone(), item.label()));
+        findings.error(line, LoadError::Entry(default_name.clone(), item.label()));
         return Entry { hook_type, name: default_name, line, definition: None };
     };
     let mut reader = Reader { entries, name: default_name, findings, sound: true };
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
                 self.findings.warning(entry.line, &LoadWarning::UnknownKey { hook, key, file });
             }
             if self.entries.iter().take(number).any(|before| before.key == entry.key) {
-                self.findings.warning(entry.line, &LoadWarning::Duplicate(entry.key.clone()));
+                self.findings.warning(entry.line, LoadWarning::Duplicate(entry.key.clone()));
             }
         }
     }
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
             (None, Some(url)) => {
                 if has_user(&url) {
                     let line = self.get("webhook_url").map_or(line, |entry| entry.line);
-                    self.findings.warning(line, &LoadWarning::WebhookUser(self.name.clone()));
+                    self.findings.warning(line, LoadWarning::WebhookUser(self.name.clone()));
                 }
                 // A person trusts the text of a project, and not what its names are resolved to.
                 let trusted = place.level.is_trusted();
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
             (None, None) => {
                 if self.get("command").is_none() && self.get("webhook_url").is_none() {
                     self.sound = false;
-                    self.findings.error(line, &LoadError::NothingToRun(self.name.clone()));
+                    self.findings.error(line, LoadError::NothingToRun(self.name.clone()));
                 }
                 None
             }

@@ -27,25 +27,25 @@ pub(super) fn read(place: &Place, counts: &mut Counts, findings: &mut Findings) 
     let document = match lined_json::read(&text) {
         Ok(document) => document,
         Err(error) => {
-            findings.error(error.line, &LoadError::NotJson(error.detail));
+            findings.error(error.line, LoadError::NotJson(error.detail));
             return Vec::new();
         }
     };
     if document.root.entries().is_none() {
-        findings.error(document.root.line, &LoadError::NotAnObject(document.root.label()));
+        findings.error(document.root.line, LoadError::NotAnObject(document.root.label()));
         return Vec::new();
     }
     let Some(hooks) = document.root.entry("hooks").filter(|hooks| !hooks.value.is_null()) else {
         return Vec::new();
     };
     let Some(types) = hooks.value.entries() else {
-        findings.error(hooks.line, &LoadError::Hooks(hooks.value.label()));
+        findings.error(hooks.line, LoadError::Hooks(hooks.value.label()));
         return Vec::new();
     };
     let mut found = Vec::new();
     for (number, list) in types.iter().enumerate() {
         if types.iter().skip(number + 1).any(|later| later.key == list.key) {
-            findings.warning(list.line, &LoadWarning::DuplicateType(list.key.clone()));
+            findings.warning(list.line, LoadWarning::DuplicateType(list.key.clone()));
         } else if !list.value.is_null() {
             found.extend(read_type(&list.key, list.line, &list.value, place, counts, findings));
         }

@@ -1,9 +1,6 @@
 //! What can be wrong with a file or an entry, and where (FL-5).
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use lineside_core::{Diagnostic, Origin};
+pub(super) use crate::findings::Findings;
 
 /// Why something is not loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,38 +44,4 @@ pub(super) enum LoadWarning {
     Duplicate(String),
     #[error("the hooks of '{0}' are declared twice, the last list counts")]
     DuplicateType(String),
-}
-
-/// What was found about one file.
-#[derive(Debug)]
-pub(super) struct Findings {
-    file: Arc<PathBuf>,
-    pub(super) diagnostics: Vec<Diagnostic>,
-}
-
-impl Findings {
-    /// Nothing yet.
-    pub(super) fn about(file: &Path) -> Self {
-        Self { file: Arc::new(file.to_path_buf()), diagnostics: Vec::new() }
-    }
-
-    /// The file.
-    pub(super) fn file(&self) -> String {
-        self.file.display().to_string()
-    }
-
-    /// A line of the file.
-    pub(super) fn origin(&self, line: u32) -> Origin {
-        Origin { file: Arc::clone(&self.file), line }
-    }
-
-    /// Adds an error.
-    pub(super) fn error(&mut self, line: u32, error: &LoadError) {
-        self.diagnostics.push(Diagnostic::error(self.origin(line), error.to_string()));
-    }
-
-    /// Adds a warning.
-    pub(super) fn warning(&mut self, line: u32, warning: &LoadWarning) {
-        self.diagnostics.push(Diagnostic::warning(self.origin(line), warning.to_string()));
-    }
 }

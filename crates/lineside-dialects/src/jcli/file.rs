@@ -1,10 +1,9 @@
 //! The bytes of a `HOOK.yaml` to a mapping of YAML nodes (JC-7).
 
-use std::fs::File;
-use std::io::{self, Read as _};
 use std::path::Path;
 
 use super::findings::{Findings, LoadHookError};
+use crate::bounded;
 use crate::yaml::{self, Content, DuplicateKey, Node, UnknownEscapes};
 
 /// The largest file, in bytes.
@@ -35,14 +34,7 @@ pub(super) fn read(file: &Path, findings: &mut Findings) -> Option<Draft> {
 }
 
 fn bytes_of(file: &Path) -> Result<Vec<u8>, LoadHookError> {
-    let unreadable = |error: io::Error| LoadHookError::Unreadable(error.to_string());
-    let mut bytes = Vec::new();
-    File::open(file)
-        .map_err(unreadable)?
-        .take(LARGEST as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
-    Ok(bytes)
+    bounded::bytes(file, LARGEST).map_err(|error| LoadHookError::Unreadable(error.to_string()))
 }
 
 /// A mapping from the bytes of a file.

@@ -1,11 +1,8 @@
 //! What can be wrong with a hook, in the words of JC-10 and JC-11, and where.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use lineside_core::{Diagnostic, Origin};
-
 use crate::yaml::ReadYamlError;
+
+pub(super) use crate::findings::Findings;
 
 /// Why an `llm` hook cannot run.
 pub(super) const NO_JUDGE: &str = "no judge endpoint is configured";
@@ -72,41 +69,4 @@ pub(super) enum HookWarning {
     Variable(String),
     #[error("Field '{field}' has no effect on a {kind} hook")]
     NoEffect { field: &'static str, kind: &'static str },
-}
-
-/// What was found about one file.
-#[derive(Debug)]
-pub(super) struct Findings {
-    file: Arc<PathBuf>,
-    diagnostics: Vec<Diagnostic>,
-}
-
-impl Findings {
-    /// Nothing yet.
-    pub(super) fn about(file: &Path) -> Self {
-        Self { file: Arc::new(file.to_path_buf()), diagnostics: Vec::new() }
-    }
-
-    /// A line of the file.
-    pub(super) fn origin(&self, line: u32) -> Origin {
-        Origin { file: Arc::clone(&self.file), line }
-    }
-
-    /// Adds an error.
-    #[allow(clippy::needless_pass_by_value, reason = "an error is made to be given away")]
-    pub(super) fn error(&mut self, line: u32, error: LoadHookError) {
-        self.diagnostics.push(Diagnostic::error(self.origin(line), error.to_string()));
-    }
-
-    /// Adds a warning.
-    #[allow(clippy::needless_pass_by_value, reason = "a warning is made to be given away")]
-    pub(super) fn warning(&mut self, line: u32, warning: HookWarning) {
-        self.diagnostics.push(Diagnostic::warning(self.origin(line), warning.to_string()));
-    }
-
-    /// All of it, by line.
-    pub(super) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
-        self.diagnostics.sort_by_key(|diagnostic| diagnostic.origin.as_ref().map_or(0, |origin| origin.line));
-        self.diagnostics
-    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lineside_core::{Matcher, MatcherDraft, OnFailure, PointInfo};
 
 use super::definition::{DEFAULT_TIMEOUT, Definition, has_tool};
-use super::findings::{Findings, LoadError, LoadWarning};
+use super::findings::{About, Findings, LoadError, LoadWarning};
 use super::places::Place;
 use super::run;
 use super::values::{Values, shown};
@@ -51,7 +51,7 @@ pub(super) fn read(
 ) -> Entry {
     let line = item.line;
     let Content::Mapping(keys) = &item.content else {
-        findings.hook_error(line, &unnamed, &LoadError::EntryType(shown(item)));
+        findings.hook_error(line, About(&unnamed), LoadError::EntryType(shown(item)));
         return Entry { name: unnamed, line, points: Vec::new(), definition: None };
     };
     let name = {

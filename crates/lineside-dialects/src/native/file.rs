@@ -3,18 +3,19 @@
 use lineside_core::nearest::suggestion;
 
 use super::entry::{self, Entry};
-use super::findings::{Findings, LoadError, LoadWarning};
-use super::places::{self, Place};
+use super::findings::{About, Findings, LoadError, LoadWarning};
+use super::places::Place;
 use super::values::shown;
+use crate::bounded;
 use crate::dialect::Places;
 use crate::yaml::{self, Content, Document, DuplicateKey, Node, UnknownEscapes};
 
 /// Reads a file; an entry that is broken is there without a definition.
 pub(super) fn read(place: &Place, places: &Places, findings: &mut Findings) -> Vec<Entry> {
-    let bytes = match places::bytes(&place.file) {
+    let bytes = match bounded::bytes_if_there(&place.file, yaml::LONGEST) {
         None => return Vec::new(),
         Some(Err(error)) => {
-            findings.error(1, &LoadError::Unreadable(error.to_string()));
+            findings.error(1, LoadError::Unreadable(error.to_string()));
             return Vec::new();
         }
         Some(Ok(bytes)) => bytes,
@@ -32,11 +33,11 @@ pub(super) fn entries(bytes: &[u8], place: &Place, places: &Places, findings: &m
             duplicates.iter().filter(|twice| owns(&items, item, twice.line)).collect();
         let mut entry = entry::read(unnamed, item, place, places, findings);
         for twice in twice {
-            findings.hook_error(twice.line, &entry.name, &LoadError::Duplicate(twice.key.clone()));
+            findings.hook_error(twice.line, About(&entry.name), LoadError::Duplicate(twice.key.clone()));
             entry.definition = None;
         }
         if let Some(before) = found.iter().find(|before| before.name == entry.name) {
-            findings.hook_error(entry.line, &entry.name, &LoadError::SameName(before.line));
+            findings.hook_error(entry.line, About(&entry.name), LoadError::SameName(before.line));
             entry.definition = None;
         }
         found.push(entry);
@@ -64,7 +65,7 @@ fn items(bytes: &[u8], findings: &mut Findings) -> Option<(Vec<Node>, Vec<Duplic
     let (of_file, of_hooks): (Vec<_>, Vec<_>) =
         duplicates.into_iter().partition(|twice| at_top.contains(&twice.line) && named(&keys, &twice.key));
     if let Some(twice) = of_file.into_iter().find(|twice| twice.key == "hooks") {
-        findings.error(twice.line, &LoadError::Duplicate(twice.key));
+        findings.error(twice.line, LoadError::Duplicate(twice.key));
         return None;
     }
     let mut hooks = None;
@@ -82,7 +83,7 @@ fn items(bytes: &[u8], findings: &mut Findings) -> Option<(Vec<Node>, Vec<Duplic
         Content::Null => None,
         Content::List(items) => Some((items, of_hooks)),
         _ => {
-            findings.error(key.line, &LoadError::HooksType(shown(&value)));
+            findings.error(key.line, LoadError::HooksType(shown(&value)));
             None
         }
     }
@@ -102,5 +103,5 @@ fn document(bytes: &[u8], findings: &mut Findings) -> Option<Document> {
         document.root.merge_all_keys()?;
         Ok(document)
     });
-    read.map_err(|error| findings.error(error.line, &LoadError::Yaml(error))).ok()
+    read.map_err(|error| findings.error(error.line, LoadError::Yaml(error))).ok()
 }

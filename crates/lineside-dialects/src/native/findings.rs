@@ -1,13 +1,13 @@
 //! What can be wrong with a file or an entry, and where.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::fmt;
 
 use lineside_core::matcher::CompileMatcherError;
 use lineside_core::secret::{FillTemplateError, ReadTemplateError};
-use lineside_core::{Diagnostic, Origin};
 
 use crate::yaml::ReadYamlError;
+
+pub(super) use crate::findings::Findings;
 
 /// Why something is not loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,42 +72,11 @@ pub(super) enum LoadWarning {
     UnusedSecret(String),
 }
 
-/// What was found about one file.
-#[derive(Debug)]
-pub(super) struct Findings {
-    file: Arc<PathBuf>,
-    /// In the order in which it was found.
-    pub(super) diagnostics: Vec<Diagnostic>,
-}
+/// The hook that a finding is about.
+pub(super) struct About<'a>(pub(super) &'a str);
 
-impl Findings {
-    /// Nothing yet.
-    pub(super) fn about(file: &Path) -> Self {
-        Self { file: Arc::new(file.to_path_buf()), diagnostics: Vec::new() }
-    }
-
-    /// A line of the file.
-    pub(super) fn origin(&self, line: u32) -> Origin {
-        Origin { file: Arc::clone(&self.file), line }
-    }
-
-    /// An error about the file.
-    pub(super) fn error(&mut self, line: u32, error: &LoadError) {
-        self.diagnostics.push(Diagnostic::error(self.origin(line), error.to_string()));
-    }
-
-    /// A warning about the file.
-    pub(super) fn warning(&mut self, line: u32, warning: &LoadWarning) {
-        self.diagnostics.push(Diagnostic::warning(self.origin(line), warning.to_string()));
-    }
-
-    /// An error about a hook.
-    pub(super) fn hook_error(&mut self, line: u32, hook: &str, error: &LoadError) {
-        self.diagnostics.push(Diagnostic::error(self.origin(line), format!("hook \"{hook}\": {error}")));
-    }
-
-    /// A warning about a hook.
-    pub(super) fn hook_warning(&mut self, line: u32, hook: &str, warning: &LoadWarning) {
-        self.diagnostics.push(Diagnostic::warning(self.origin(line), format!("hook \"{hook}\": {warning}")));
+impl fmt::Display for About<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "hook \"{}\"", self.0)
     }
 }

@@ -1,13 +1,10 @@
-//! The two files, and their bytes.
+//! The two files.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use lineside_core::Layer;
 
 use crate::dialect::Places;
-use crate::yaml::LONGEST;
 
 /// A file in which hooks are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,26 +28,6 @@ pub(super) fn all(places: &Places) -> Vec<Place> {
 fn user_folder(places: &Places) -> Option<PathBuf> {
     let named = places.variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
     named.or_else(|| places.home().map(|home| home.join(".config")))
-}
-
-/// The bytes of a file; `None` when it does not exist.
-///
-/// # Errors
-/// It exists and cannot be read.
-pub(super) fn bytes(file: &Path) -> Option<Result<Vec<u8>, io::Error>> {
-    match fs::metadata(file) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
-        Err(error) => Some(Err(error)),
-        // Reading a pipe would wait for ever.
-        Ok(metadata) if !metadata.is_file() => Some(Err(io::Error::other("it is no regular file"))),
-        Ok(_) => {
-            let mut bytes = Vec::new();
-            // One byte more than is read of a document says that there is more.
-            let read =
-                File::open(file).and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes));
-            Some(read.map(|_| bytes))
-        }
-    }
 }
 
 pub(super) fn absolute(path: &Path) -> PathBuf {

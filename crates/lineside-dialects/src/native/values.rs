@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use lineside_core::nearest::suggestion;
 
-use super::findings::{Findings, LoadError, LoadWarning};
+use super::findings::{About, Findings, LoadError, LoadWarning};
 use crate::text::truncated;
 use crate::yaml::{Content, Node};
 
@@ -38,13 +38,13 @@ impl<'a> Values<'a, '_> {
 
     /// An error of this hook.
     pub(super) fn error(&mut self, line: u32, error: &LoadError) {
-        self.findings.hook_error(line, self.hook, error);
+        self.findings.hook_error(line, About(self.hook), error);
         self.sound = false;
     }
 
     /// A warning about this hook.
     pub(super) fn warning(&mut self, line: u32, warning: &LoadWarning) {
-        self.findings.hook_warning(line, self.hook, warning);
+        self.findings.hook_warning(line, About(self.hook), warning);
     }
 
     /// A value that is none for its key.

@@ -20,7 +20,7 @@ use super::places::absolute;
 use crate::dialect::Places;
 
 /// The largest configuration file that is read.
-const LARGEST: u64 = 16 << 20;
+const LARGEST: usize = 16 << 20;
 /// No call may take longer (OC-57).
 const LONGEST: Duration = Duration::from_millis(600_000);
 /// Calls without an answer that may be under way (OC-43).

@@ -1,14 +1,15 @@
 //! Reading JSON5 within bounds: files of people, with comments and trailing commas.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::path::Path;
 
 use lineside_core::json::DEEPEST;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+
+use crate::bounded;
 
 /// Why a file has no value.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +19,7 @@ pub(super) enum ReadFileError {
     #[error("it is not a file")]
     NoFile,
     #[error("it is larger than {0} bytes")]
-    TooLarge(u64),
+    TooLarge(usize),
     #[error("it is not UTF-8")]
     Encoding,
     #[error("{0}")]
@@ -26,7 +27,7 @@ pub(super) enum ReadFileError {
 }
 
 /// The text of a file of at most so many bytes; nothing when there is none.
-pub(super) fn text(file: &Path, most: u64) -> Result<Option<String>, ReadFileError> {
+pub(super) fn text(file: &Path, most: usize) -> Result<Option<String>, ReadFileError> {
     let found = match fs::metadata(file) {
         Ok(found) => found,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -36,16 +37,15 @@ pub(super) fn text(file: &Path, most: u64) -> Result<Option<String>, ReadFileErr
     if !found.is_file() {
         return Err(ReadFileError::NoFile);
     }
-    let mut bytes = Vec::new();
-    File::open(file)?.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
+    let bytes = bounded::bytes(file, most)?;
+    if bytes.len() > most {
         return Err(ReadFileError::TooLarge(most));
     }
     String::from_utf8(bytes).map(Some).map_err(|_| ReadFileError::Encoding)
 }
 
 /// The value of a JSON5 file; nothing when there is none.
-pub(super) fn read(file: &Path, most: u64) -> Result<Option<Value>, ReadFileError> {
+pub(super) fn read(file: &Path, most: usize) -> Result<Option<Value>, ReadFileError> {
     match text(file, most)? {
         Some(text) => parse(&text).map(Some).map_err(ReadFileError::Syntax),
         None => Ok(None),

@@ -12,7 +12,7 @@ use super::places::tidy;
 /// The name of the manifest.
 const MANIFEST: &str = "openclaw.plugin.json";
 /// The largest manifest and the largest `package.json`.
-const LARGEST: u64 = 1 << 20;
+const LARGEST: usize = 1 << 20;
 /// In the order in which they are looked for.
 const INDEX: [&str; 4] = ["index.ts", "index.js", "index.mjs", "index.cjs"];
 /// The version of upstream whose plugins are loaded.

@@ -1,0 +1,59 @@
+//! What was found about one file while it was loaded, each with its line. What there is to find, and in which words, is
+//! each format's business.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lineside_core::{Diagnostic, Origin};
+
+/// What was found about one file.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    file: Arc<PathBuf>,
+    /// In the order in which it was found.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl Findings {
+    /// Nothing yet.
+    pub(crate) fn about(file: &Path) -> Self {
+        Self { file: Arc::new(file.to_path_buf()), diagnostics: Vec::new() }
+    }
+
+    /// The file.
+    pub(crate) fn file(&self) -> String {
+        self.file.display().to_string()
+    }
+
+    /// A line of the file.
+    pub(crate) fn origin(&self, line: u32) -> Origin {
+        Origin { file: Arc::clone(&self.file), line }
+    }
+
+    /// Something was refused.
+    pub(crate) fn error(&mut self, line: u32, error: impl Display) {
+        self.diagnostics.push(Diagnostic::error(self.origin(line), error.to_string()));
+    }
+
+    /// Something was accepted and will not do what its author may expect.
+    pub(crate) fn warning(&mut self, line: u32, warning: impl Display) {
+        self.diagnostics.push(Diagnostic::warning(self.origin(line), warning.to_string()));
+    }
+
+    /// The same about one hook of several.
+    pub(crate) fn hook_error(&mut self, line: u32, hook: impl Display, error: impl Display) {
+        self.error(line, format_args!("{hook}: {error}"));
+    }
+
+    /// The same about one hook of several.
+    pub(crate) fn hook_warning(&mut self, line: u32, hook: impl Display, warning: impl Display) {
+        self.warning(line, format_args!("{hook}: {warning}"));
+    }
+
+    /// All of it, by line.
+    pub(crate) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+        self.diagnostics.sort_by_key(|diagnostic| diagnostic.origin.as_ref().map_or(0, |origin| origin.line));
+        self.diagnostics
+    }
+}
