@@ -15,8 +15,7 @@ use lineside_core::hook::{Join, Lane};
 use lineside_core::{AnyEvent, Failure, FailureKind, SessionId};
 use tokio_util::sync::CancellationToken;
 
-use crate::bursts::MOST_HELD;
-use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, OnBusy, Pause, Rules, Work};
+use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy, Pause, Rules, Work};
 use crate::debouncer::Last;
 use crate::engine::{Automations, Engine};
 use crate::machine::job::{AutomationId, Fence, JobId};

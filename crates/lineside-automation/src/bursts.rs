@@ -6,10 +6,8 @@ use std::hash::Hash;
 use std::ops::Add;
 use std::time::{Duration, Instant};
 
+use lineside_core::control::MOST_HELD;
 use lineside_core::flow::Debounce;
-
-/// How many events one burst may hold; with one more it is due.
-pub const MOST_HELD: usize = 4096;
 
 /// The bursts of one hook, by key. `T` is a moment: of the monotonic clock, unless somebody counts in another way.
 #[derive(Debug)]

@@ -7,8 +7,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod automate;
-pub mod control;
-pub mod report;
 pub mod engine;
 pub mod jobs;
 pub mod machine;
@@ -31,6 +29,7 @@ pub use debouncer::Debouncer;
 pub use engine::{Automations, OpenError, Recovered};
 pub use jobs::Jobs;
 pub use keys::{Held, Keys};
+pub use lineside_core::{control, report};
 pub use machine::Machine;
 pub use machine::job::JobId;
 pub use port::{Durability, Journal, Unavailable};

@@ -27,6 +27,8 @@ pub mod taken;
 pub mod receipt;
 pub mod burst;
 pub mod flow;
+pub mod report;
+pub mod control;
 pub mod journal;
 pub mod diagnostic;
 pub mod invocation;

@@ -1,9 +1,17 @@
 //! What can be declared, and what cannot be meant.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::time::Duration;
+
+use lineside_core::FailureKind;
+use lineside_core::control::{
+    AtEnd, Batch, Control, ControlError, Hold, KeyTemplate, OnBusy, Rate, Retry, Rules, TemplateError,
+};
+use lineside_core::flow::{Debounce, RetryAfter};
+use lineside_core::hook::Join;
 use lineside_core::payload::Point;
 use lineside_points::{AfterSession, AfterToolBatch, BeforeTool, OnPrompt};
-
-use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -28,7 +36,10 @@ fn a_setting_of_zero_is_named() {
     assert_eq!(zero(Control { timeout: Duration::ZERO, ..base.clone() }), "timeout");
     assert_eq!(zero(Control { limit: 0, ..base.clone() }), "limit");
     assert_eq!(zero(Control { retry: Retry::constant(0, SECOND), ..base.clone() }), "retry.attempts");
-    assert_eq!(zero(Control { retry: Retry::exponential(2, Duration::ZERO), ..base.clone() }), "retry.first");
+    assert_eq!(
+        zero(Control { retry: Retry::exponential(2, Duration::ZERO), ..base.clone() }),
+        "retry.exponential"
+    );
     assert_eq!(zero(Control { rate: Some(Rate::new(0, SECOND)), ..base.clone() }), "rate.starts");
     assert_eq!(zero(Control { rate: Some(Rate::new(1, Duration::ZERO)), ..base.clone() }), "rate.period");
     assert_eq!(zero(Control { at_end: AtEnd::Drain(Duration::ZERO), ..base.clone() }), "at_end.drain");
@@ -47,7 +58,7 @@ fn a_setting_that_is_absurd_is_named() {
     );
     assert_eq!(
         check(&Control { retry: Retry::constant(2, year), ..Control::default() }).unwrap_err(),
-        ControlError::TooLong { setting: "retry.pause" }
+        ControlError::TooLong { setting: "retry.constant" }
     );
     assert_eq!(
         check(&Control { retry: Retry::constant(5000, SECOND), ..Control::default() }).unwrap_err(),

@@ -4,10 +4,11 @@
 
 use std::fmt::Write as _;
 
-use lineside_core::nearest::nearest;
-use lineside_core::point::Slot;
-use lineside_core::{AnyEvent, PointInfo};
 use serde_json::Value;
+
+use crate::event::AnyEvent;
+use crate::nearest::nearest;
+use crate::point::{PointInfo, Slot};
 
 /// A template of keys. A field that an event does not have is empty in its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,14 +116,16 @@ impl KeyTemplate {
     }
 
     /// What concerns the same agent of the same session.
-    pub(crate) fn of_agent() -> Self {
+    #[must_use]
+    pub fn of_agent() -> Self {
         let parts =
             vec![Part::Envelope(Field::Session), Part::Text("/".into()), Part::Envelope(Field::Agent)];
         Self { text: "{session}/{agent}".into(), parts }
     }
 
     /// A key for what is done one after another for each event; others of the same name do it in the same line.
-    pub(crate) fn of_event(name: &str) -> Self {
+    #[must_use]
+    pub fn of_event(name: &str) -> Self {
         let name: Box<str> = format!("{name}:").into();
         Self { text: name.clone(), parts: vec![Part::Text(name), Part::Event] }
     }

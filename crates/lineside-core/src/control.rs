@@ -5,11 +5,10 @@
 
 use std::time::Duration;
 
-use lineside_core::flow::{Debounce, RetryAfter};
-use lineside_core::hook::Join;
-use lineside_core::{FailureKind, PointInfo};
-
-use crate::bursts::MOST_HELD;
+use crate::failure::FailureKind;
+use crate::flow::{Debounce, RetryAfter};
+use crate::hook::Join;
+use crate::point::PointInfo;
 use crate::report::ResultRule;
 
 mod template;
@@ -202,6 +201,9 @@ impl Default for AtEnd {
 /// How long a run may take when nothing else is said: longer than a linter, shorter than a coffee.
 const RUN: Duration = Duration::from_secs(120);
 
+/// How many events one burst may hold; with one more it is due.
+pub const MOST_HELD: usize = 4096;
+
 /// No time of a setting may be longer: it is a slip of units.
 pub const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -307,7 +309,8 @@ pub enum Work {
 
 impl Rules {
     /// Whether its runs are the work of a session.
-    pub(crate) fn is_adopted(&self) -> bool {
+    #[must_use]
+    pub fn is_adopted(&self) -> bool {
         matches!(self.work, Work::Adopted { .. })
     }
 }
@@ -385,9 +388,9 @@ impl Control {
             times.push(("at_end.drain", Some(deadline)));
         }
         if let Pause::Exponential { first, at_most } = self.retry.pause {
-            times.extend([("retry.first", Some(first)), ("retry.at_most", Some(at_most))]);
+            times.extend([("retry.exponential", Some(first)), ("retry.at_most", Some(at_most))]);
             if first > at_most {
-                return Err(ControlError::Shorter { setting: "retry.at_most", than: "retry.first" });
+                return Err(ControlError::Shorter { setting: "retry.at_most", than: "retry.exponential" });
             }
         }
         for (setting, time) in times {
@@ -399,7 +402,7 @@ impl Control {
         }
         match (self.retry.pause, self.debounce) {
             (Pause::Constant(pause), _) if pause > LONGEST => {
-                Err(ControlError::TooLong { setting: "retry.pause" })
+                Err(ControlError::TooLong { setting: "retry.constant" })
             }
             (_, Some(pace)) if pace.at_most < pace.quiet => {
                 Err(ControlError::Shorter { setting: "debounce.at_most", than: "debounce.quiet" })
@@ -501,6 +504,3 @@ pub enum ControlError {
         point: &'static str,
     },
 }
-
-#[cfg(test)]
-mod tests;

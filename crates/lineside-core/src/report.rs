@@ -1,7 +1,8 @@
 //! What a run found, and how much of it goes to the agent's context.
 
-use lineside_core::context::{Size, cut, tokens};
 use serde::{Deserialize, Serialize};
+
+use crate::context::{Size, cut, tokens};
 
 /// What a run that came to its end has found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ pub struct ResultRule {
     pub lines: usize,
     /// At most so many bytes in all.
     pub bytes: usize,
-    /// At most so many tokens in all, by the rule of [`lineside_core::context::tokens`].
+    /// At most so many tokens in all, by the rule of [`tokens`].
     pub tokens: usize,
 }
 
