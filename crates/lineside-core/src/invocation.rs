@@ -96,6 +96,45 @@ pub enum Inherit {
     Only(Vec<OsString>),
 }
 
+impl Inherit {
+    /// What a program needs to find other programs, its user, its language and a place for temporary files. None of
+    /// these variables is known to hold a secret.
+    pub const MINIMAL: [&str; 19] = [
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "LANG",
+        "LANGUAGE",
+        "LC_ALL",
+        "LC_COLLATE",
+        "LC_CTYPE",
+        "LC_MESSAGES",
+        "LC_MONETARY",
+        "LC_NUMERIC",
+        "LC_TIME",
+        "TERM",
+        "COLORTERM",
+        "NO_COLOR",
+        "TZ",
+        "TMPDIR",
+    ];
+
+    /// The variables of [`Inherit::MINIMAL`] and these.
+    ///
+    /// ```
+    /// use lineside_core::invocation::Inherit;
+    ///
+    /// let Inherit::Only(names) = Inherit::minimal_and(["BUILD_ID"]) else { unreachable!() };
+    /// assert_eq!(names.len(), Inherit::MINIMAL.len() + 1);
+    /// ```
+    #[must_use]
+    pub fn minimal_and<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::Only(Self::MINIMAL.into_iter().chain(names).map(OsString::from).collect())
+    }
+}
+
 /// Time and size bounds of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

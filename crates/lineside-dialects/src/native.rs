@@ -47,10 +47,16 @@ impl Dialect for Native {
     fn load(&self, places: &Places) -> Loaded {
         let mut loaded = Loaded::default();
         let cwd: Arc<Path> = places::absolute(&places.cwd).into();
-        for place in places::all(places) {
+        let mut inherit = None;
+        for mut place in places::all(places) {
             let mut findings = Findings::about(&place.file);
             let trusted = place.layer == Layer::User || places.trust == Trust::Granted;
-            for entry in file::read(&place, places, &mut findings) {
+            if let Some(inherit) = inherit.take() {
+                place.inherit = inherit;
+            }
+            let contents = file::read(&place, places, &mut findings);
+            inherit = contents.inherit;
+            for entry in contents.entries {
                 take(entry, place.layer, trusted, &cwd, &findings, &mut loaded);
             }
             loaded.diagnostics.append(&mut findings.diagnostics);

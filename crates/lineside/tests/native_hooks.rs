@@ -222,3 +222,34 @@ async fn nobody_waits_for_a_hook_that_is_told() {
     // The drain waits for both.
     assert!(project.root().join("told").exists() && project.root().join("heard").exists());
 }
+
+/// `CARGO_PKG_NAME` stands for the keys in the environment of an agent: it is set wherever this test runs.
+#[tokio::test]
+async fn hooks_of_a_project_do_not_see_the_whole_environment() {
+    let blocks = "{\"verdict\": \"block\", \"reason\": \"sees it\"}";
+    let command =
+        format!("command: \"[ -z \\\"$CARGO_PKG_NAME\\\" ] || echo '{}'\"", blocks.replace('"', "\\\""));
+    let script = "from lineside_hook import hook, serve\nimport os\n\n@hook\ndef check(event):\n    if 'CARGO_PKG_NAME' in os.environ:\n        return {'verdict': 'block', 'reason': 'sees it'}\n\nserve()\n";
+    for run in [command.as_str(), "worker: {program: [python3, guard.py]}"] {
+        for (environment, sees) in [
+            ("", false),
+            ("environment: minimal", false),
+            ("environment: [CARGO_PKG_NAME]", true),
+            ("environment: inherit", true),
+        ] {
+            let project = Project::with(&format!(
+                "hooks:\n- name: guard\n  on: before_tool\n  {run}\n  {environment}\n"
+            ));
+            project.file("guard.py", script);
+            let kit = lineside::KITS.iter().find(|kit| kit.text.contains("def serve")).unwrap();
+            project.file(kit.file, kit.text);
+            project
+                .run(Trust::Granted, async |session, _| {
+                    let decision = session.publish(shell("ls")).await.unwrap();
+                    let expected = if sees { Verdict::block("sees it") } else { Verdict::Continue };
+                    assert_eq!(*decision.verdict(), expected, "{run}, {environment}");
+                })
+                .await;
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lineside_core::exchange::Addresses;
-use lineside_core::invocation::Program;
+use lineside_core::invocation::{Inherit, Program};
 use lineside_core::secret::Secret;
 use lineside_core::worker::WorkerStart;
 use lineside_core::{Matcher, OnFailure, Part, PointInfo};
@@ -52,6 +52,8 @@ pub(super) enum Run {
 pub(super) struct Room {
     /// Its directory, relative to the root of the project; that root, when absent.
     pub(super) directory: Option<PathBuf>,
+    /// What it inherits of our environment.
+    pub(super) inherit: Inherit,
     /// Further variables.
     pub(super) variables: Vec<(String, String)>,
 }
@@ -60,7 +62,11 @@ impl fmt::Debug for Room {
     /// The names of the variables and not their values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Room").field("directory", &self.directory).field("variables", &names).finish()
+        f.debug_struct("Room")
+            .field("directory", &self.directory)
+            .field("inherit", &self.inherit)
+            .field("variables", &names)
+            .finish()
     }
 }
 

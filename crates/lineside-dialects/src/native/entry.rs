@@ -7,12 +7,12 @@ use lineside_core::{Matcher, MatcherDraft, OnFailure, PointInfo};
 use super::definition::{DEFAULT_TIMEOUT, Definition, has_tool};
 use super::findings::{About, Findings, LoadError, LoadWarning};
 use super::places::Place;
-use super::run;
+use super::run::{self, ENVIRONMENT};
 use super::values::{Values, shown};
 use crate::dialect::Places;
 use crate::yaml::{Content, Node};
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "name",
     "on",
     "match",
@@ -26,6 +26,7 @@ const KEYS: [&str; 13] = [
     "amends",
     "dir",
     "env",
+    ENVIRONMENT,
 ];
 
 /// An entry.

@@ -1,31 +1,46 @@
 //! A file to its entries.
 
+use lineside_core::Layer;
+use lineside_core::invocation::Inherit;
 use lineside_core::nearest::suggestion;
 
 use super::entry::{self, Entry};
 use super::findings::{About, Findings, LoadError, LoadWarning};
 use super::places::Place;
+use super::run::{self, ENVIRONMENT};
 use super::values::shown;
 use crate::bounded;
 use crate::dialect::Places;
 use crate::yaml::{self, Content, Document, DuplicateKey, Node, UnknownEscapes};
 
-/// Reads a file; an entry that is broken is there without a definition.
-pub(super) fn read(place: &Place, places: &Places, findings: &mut Findings) -> Vec<Entry> {
+/// What stands in a file.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    /// The hooks; one that is broken is there without a definition.
+    pub(super) entries: Vec<Entry>,
+    /// What the user says that hooks inherit which do not say it themselves, also those of a project.
+    pub(super) inherit: Option<Inherit>,
+}
+
+/// Reads a file.
+pub(super) fn read(place: &Place, places: &Places, findings: &mut Findings) -> Contents {
     let bytes = match bounded::bytes_if_there(&place.file, yaml::LONGEST) {
-        None => return Vec::new(),
+        None => return Contents::default(),
         Some(Err(error)) => {
             findings.error(1, LoadError::Unreadable(error.to_string()));
-            return Vec::new();
+            return Contents::default();
         }
         Some(Ok(bytes)) => bytes,
     };
-    entries(&bytes, place, places, findings)
+    contents(&bytes, place, places, findings)
 }
 
-/// The entries of a text.
-pub(super) fn entries(bytes: &[u8], place: &Place, places: &Places, findings: &mut Findings) -> Vec<Entry> {
-    let Some((items, duplicates)) = items(bytes, findings) else { return Vec::new() };
+/// The contents of a text.
+pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &mut Findings) -> Contents {
+    let Some(Items { items, duplicates, inherit }) = items(bytes, place.layer, findings) else {
+        return Contents::default();
+    };
+    let place = &Place { inherit: inherit.clone().unwrap_or_else(|| place.inherit.clone()), ..place.clone() };
     let mut found: Vec<Entry> = Vec::with_capacity(items.len());
     for (number, item) in items.iter().enumerate() {
         let unnamed = format!("hooks[{number}]");
@@ -42,7 +57,7 @@ pub(super) fn entries(bytes: &[u8], place: &Place, places: &Places, findings: &m
         }
         found.push(entry);
     }
-    found
+    Contents { entries: found, inherit }
 }
 
 /// Whether a line is of this item: of the last one that has begun by then, or of any on its line.
@@ -50,43 +65,74 @@ fn owns(items: &[Node], item: &Node, line: u32) -> bool {
     items.iter().rev().find(|other| other.line <= line).is_some_and(|last| last.line == item.line)
 }
 
-/// What stands below `hooks`, and the keys that occur twice there; nothing, when an error costs the whole file.
-fn items(bytes: &[u8], findings: &mut Findings) -> Option<(Vec<Node>, Vec<DuplicateKey>)> {
+/// What stands below the keys of a file.
+struct Items {
+    items: Vec<Node>,
+    /// The keys that occur twice in the items.
+    duplicates: Vec<DuplicateKey>,
+    inherit: Option<Inherit>,
+}
+
+/// Nothing, when an error costs the whole file.
+fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
     let Document { root, duplicates, .. } = document(bytes, findings)?;
     let keys = match root.content {
         Content::Null => return None,
         Content::Mapping(keys) => keys,
         _ => {
-            findings.error(root.line, &LoadError::RootType);
+            findings.error(root.line, LoadError::RootType);
             return None;
         }
     };
     let at_top: Vec<u32> = keys.iter().map(|(key, _)| key.line).collect();
     let (of_file, of_hooks): (Vec<_>, Vec<_>) =
         duplicates.into_iter().partition(|twice| at_top.contains(&twice.line) && named(&keys, &twice.key));
-    if let Some(twice) = of_file.into_iter().find(|twice| twice.key == "hooks") {
-        findings.error(twice.line, LoadError::Duplicate(twice.key));
+    let twice = |name| of_file.iter().find(|twice| twice.key == name);
+    if let Some(DuplicateKey { line, key, .. }) = twice("hooks") {
+        findings.error(*line, LoadError::Duplicate(key.clone()));
         return None;
     }
+    let doubled = twice(ENVIRONMENT).filter(|_| layer == Layer::User);
     let mut hooks = None;
+    let mut inherit = None;
     for (key, value) in keys {
         let name = key.label();
         if name == "hooks" {
             hooks = Some((key, value));
+        } else if name == ENVIRONMENT && layer == Layer::User {
+            inherit = for_all(key.line, &value, findings);
+        } else if name == ENVIRONMENT {
+            let why = "only the user's file has one for all hooks; here it stands in a hook";
+            findings.warning(key.line, &LoadWarning::NoEffect { key: ENVIRONMENT, why });
         } else {
             let nearest = suggestion(&name, ["hooks"]).map(|_| "hooks");
             findings.warning(key.line, &LoadWarning::UnknownKey { key: name, nearest });
         }
     }
-    let (key, value) = hooks?;
-    match value.content {
-        Content::Null => None,
-        Content::List(items) => Some((items, of_hooks)),
-        _ => {
+    let items = match hooks {
+        Some((_, Node { content: Content::List(items), .. })) => items,
+        None | Some((_, Node { content: Content::Null, .. })) => Vec::new(),
+        Some((key, value)) => {
             findings.error(key.line, LoadError::HooksType(shown(&value)));
-            None
+            Vec::new()
         }
+    };
+    if let Some(DuplicateKey { line, key, .. }) = doubled {
+        findings.error(*line, LoadError::Duplicate(key.clone()));
+        inherit = Some(Inherit::minimal_and([]));
     }
+    Some(Items { items, duplicates: of_hooks, inherit })
+}
+
+/// What all hooks inherit that do not say it themselves; the least, when what is written means nothing.
+fn for_all(line: u32, value: &Node, findings: &mut Findings) -> Option<Inherit> {
+    if value.is_null() {
+        return None;
+    }
+    Some(run::inherited(line, value).unwrap_or_else(|(line, error)| {
+        findings.error(line, error);
+        Inherit::minimal_and([])
+    }))
 }
 
 fn named(keys: &[(Node, Node)], name: &str) -> bool {
@@ -95,7 +141,7 @@ fn named(keys: &[(Node, Node)], name: &str) -> bool {
 
 fn document(bytes: &[u8], findings: &mut Findings) -> Option<Document> {
     let Ok(text) = str::from_utf8(bytes) else {
-        findings.error(1, &LoadError::NotUtf8);
+        findings.error(1, LoadError::NotUtf8);
         return None;
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

@@ -103,7 +103,7 @@ impl Handler for NativeHook {
 impl Room {
     fn environment(&self) -> Environment {
         let set = self.variables.iter().map(|(name, value)| (name.into(), value.into()));
-        Environment { set: set.collect(), ..Environment::default() }
+        Environment { inherit: self.inherit.clone(), remove: Vec::new(), set: set.collect() }
     }
 
     fn directory(&self, project: &Path) -> PathBuf {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lineside_core::Layer;
+use lineside_core::invocation::Inherit;
 
 use crate::dialect::Places;
 
@@ -13,14 +14,21 @@ pub(super) struct Place {
     pub(super) layer: Layer,
     /// Its absolute path.
     pub(super) file: PathBuf,
+    /// What its hooks inherit of our environment, unless they say otherwise.
+    pub(super) inherit: Inherit,
 }
 
-/// The file of the user, then that of the project.
+/// The file of the user, then that of the project. Hooks of a project see no key of the user's that nobody names.
 pub(super) fn all(places: &Places) -> Vec<Place> {
-    let user = user_folder(places)
-        .map(|folder| Place { layer: Layer::User, file: folder.join("lineside/hooks.yaml") });
+    let user = user_folder(places).map(|folder| folder.join("lineside/hooks.yaml")).map(|file| Place {
+        layer: Layer::User,
+        file,
+        inherit: Inherit::All,
+    });
     let file = absolute(places.work_dir()).join(".lineside/hooks.yaml");
-    user.into_iter().chain([Place { layer: Layer::Project, file }]).collect()
+    user.into_iter()
+        .chain([Place { layer: Layer::Project, file, inherit: Inherit::minimal_and([]) }])
+        .collect()
 }
 
 /// A relative `XDG_CONFIG_HOME` counts as none, as its specification says: it would make a folder of the project one

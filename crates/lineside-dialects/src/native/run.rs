@@ -5,17 +5,20 @@ use std::time::Duration;
 
 use lineside_core::Layer;
 use lineside_core::exchange::Addresses;
-use lineside_core::invocation::Program;
+use lineside_core::invocation::{Inherit, Program};
 use lineside_core::secret::{Secret, Template};
 use lineside_core::worker::WorkerStart;
 
 use super::definition::{Room, Run, Target, Warm};
 use super::findings::{LoadError, LoadWarning};
 use super::places::Place;
-use super::values::Values;
+use super::values::{Values, shown};
 use crate::dialect::Places;
 use crate::flyto::is_web_address;
 use crate::yaml::{Content, Node};
+
+/// Says what of our environment the process of a hook sees.
+pub(super) const ENVIRONMENT: &str = "environment";
 
 /// Reads what is run; nothing, when it cannot be.
 pub(super) fn read(values: &mut Values<'_, '_>, line: u32, place: &Place, places: &Places) -> Option<Run> {
@@ -26,7 +29,7 @@ pub(super) fn read(values: &mut Values<'_, '_>, line: u32, place: &Place, places
         values.error(line, &LoadError::TwoRuns(first, second));
         return None;
     }
-    let room = room(values);
+    let room = room(values, place);
     match first {
         Some("command") => {
             let program = command(values, place)?;
@@ -34,7 +37,7 @@ pub(super) fn read(values: &mut Values<'_, '_>, line: u32, place: &Place, places
         }
         Some("worker") => Some(Run::Worker(worker(values, place)?, room)),
         Some(_) => {
-            for key in ["dir", "env"] {
+            for key in ["dir", "env", ENVIRONMENT] {
                 if let Some(line) = values.line(key) {
                     let why = "a post starts no process";
                     values.warning(line, &LoadWarning::NoEffect { key, why });
@@ -49,16 +52,43 @@ pub(super) fn read(values: &mut Values<'_, '_>, line: u32, place: &Place, places
     }
 }
 
-fn room(values: &mut Values<'_, '_>) -> Room {
+fn room(values: &mut Values<'_, '_>, place: &Place) -> Room {
     let directory = values.text("dir", "a path", |text| !text.is_empty() && !text.contains('\0'));
     let is_variable = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
     let variables = values.pairs("env", "a mapping from names of variables to texts", is_variable);
     Room {
         directory: directory.map(Into::into),
+        inherit: inherit(values).unwrap_or_else(|| place.inherit.clone()),
         variables: variables
             .into_iter()
             .map(|(_, name, value)| (name.to_owned(), value.to_owned()))
             .collect(),
+    }
+}
+
+/// What is inherited of our environment, if it is said.
+fn inherit(values: &mut Values<'_, '_>) -> Option<Inherit> {
+    let (name, value) = values.get(ENVIRONMENT)?;
+    inherited(name.line, value).map_err(|(line, error)| values.error(line, &error)).ok()
+}
+
+/// The value of a key `environment` on this line. The names of a list come to those of the minimum: without `PATH` no
+/// program would be found.
+pub(super) fn inherited(line: u32, value: &Node) -> Result<Inherit, (u32, LoadError)> {
+    let wrong = |line, key: String, found, expected: &str| {
+        Err((line, LoadError::Value { key, found: shown(found), expected: expected.to_owned() }))
+    };
+    match &value.content {
+        Content::Text(text) if text == "inherit" => Ok(Inherit::All),
+        Content::Text(text) if text == "minimal" => Ok(Inherit::minimal_and([])),
+        Content::List(items) if !items.is_empty() => {
+            let is_name = |name: &&str| !name.is_empty() && !name.contains(['=', '\0']);
+            match items.iter().find(|item| item.text().filter(is_name).is_none()) {
+                Some(item) => wrong(item.line, format!("{ENVIRONMENT}[]"), item, "the name of a variable"),
+                None => Ok(Inherit::minimal_and(items.iter().filter_map(Node::text))),
+            }
+        }
+        _ => wrong(line, ENVIRONMENT.to_owned(), value, "inherit, minimal or a list of names of variables"),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lineside_core::envelope::{EventId, Source};
+use lineside_core::invocation::Inherit;
 use lineside_core::{AnyEvent, Envelope, Layer};
 use serde_json::Value;
 use uuid::Uuid;
@@ -54,9 +55,10 @@ fn places() -> Places {
 
 /// The entries of a text in a file of that layer, and what was found as `line: severity text`.
 pub(super) fn read_as(layer: Layer, text: &str) -> (Vec<Entry>, Vec<String>) {
-    let place = Place { layer, file: PathBuf::from("/f/hooks.yaml") };
+    let inherit = if layer == Layer::User { Inherit::All } else { Inherit::minimal_and([]) };
+    let place = Place { layer, file: PathBuf::from("/f/hooks.yaml"), inherit };
     let mut findings = Findings::about(&place.file);
-    let entries = file::entries(text.as_bytes(), &place, &places(), &mut findings);
+    let entries = file::contents(text.as_bytes(), &place, &places(), &mut findings).entries;
     let told = findings.diagnostics.iter().map(|one| {
         let text = one.to_string();
         let text = text.strip_prefix("/f/hooks.yaml:").unwrap_or(&text).to_owned();

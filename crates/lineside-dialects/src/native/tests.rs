@@ -5,10 +5,12 @@ use std::path::Path;
 
 use lineside_core::Part;
 use lineside_core::hook::Selected;
+use lineside_core::invocation::Inherit;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
+use crate::handler::Call;
 
 struct Room {
     root: TempDir,
@@ -189,4 +191,72 @@ fn the_page_shows_a_file_that_loads() {
     let loaded = room.load(Trust::Granted, &[("AUDIT_TOKEN", "x")]);
     assert_eq!(loaded.diagnostics, []);
     assert_eq!(names(&loaded), ["no-deletions", "policy", "policy", "audit"]);
+}
+
+/// What each hook inherits, and what was found.
+fn inherited(user: &str, project: &str) -> (Vec<Inherit>, Vec<String>) {
+    let one = "hooks:\n- {name: h, on: before_tool, command: 'true', dir: /";
+    let room = Room::with(&[
+        ("home/.config/lineside/hooks.yaml", &user.replace("hooks:", one)),
+        ("project/.lineside/hooks.yaml", &project.replace("hooks:", one)),
+    ]);
+    let loaded = room.load(Trust::Granted, &[]);
+    let event = samples::event("before_tool", json!({"tool_name": "Shell", "tool_input": {}}));
+    let inherit = |hook: &ForeignHook| match hook.handler.prepare(&event).unwrap() {
+        Call::Command(invocation) => invocation.environment.inherit,
+        other => panic!("{other:?}"),
+    };
+    let hooks = loaded.hooks.iter().map(inherit).collect();
+    (hooks, loaded.diagnostics.into_iter().map(|one| one.text).collect())
+}
+
+#[test]
+fn hooks_of_a_project_inherit_the_least_unless_they_or_the_user_say_otherwise() {
+    let (least, named) = (Inherit::minimal_and([]), Inherit::minimal_and(["A"]));
+    let told = |user: &str, project: &str, expected: [&Inherit; 2]| {
+        assert_eq!(
+            inherited(user, project),
+            (expected.map(Clone::clone).to_vec(), Vec::new()),
+            "{user}, {project}"
+        );
+    };
+    told("hooks:}", "hooks:}", [&Inherit::All, &least]);
+    told("hooks:, environment: minimal}", "hooks:, environment: inherit}", [&least, &Inherit::All]);
+    told("environment: minimal\nhooks:}", "hooks:}", [&least, &least]);
+    told("environment: [A]\nhooks:, environment: inherit}", "hooks:}", [&Inherit::All, &named]);
+    told("hooks:}\nenvironment: inherit\n", "hooks:}", [&Inherit::All, &Inherit::All]);
+    told("environment:\nhooks:}", "hooks:}", [&Inherit::All, &least]);
+}
+
+#[test]
+fn a_word_for_all_hooks_that_means_nothing_is_the_least() {
+    let least = || vec![Inherit::minimal_and([]), Inherit::minimal_and([])];
+    for (user, expected) in [
+        (
+            "environment: none\nhooks:}",
+            "`environment` is \"none\", not inherit, minimal or a list of names of variables",
+        ),
+        (
+            "environment: inherit\nhooks:}\nenvironment: inherit",
+            "key `environment` occurs twice in a mapping",
+        ),
+    ] {
+        assert_eq!(inherited(user, "hooks:}"), (least(), vec![expected.to_owned()]));
+    }
+    let (hooks, told) = inherited("hooks:}", "environment: inherit\nhooks:}");
+    assert_eq!(hooks, [Inherit::All, Inherit::minimal_and([])]);
+    assert_eq!(
+        told,
+        ["`environment` has no effect: only the user's file has one for all hooks; here it stands in a hook"]
+    );
+}
+
+/// The page and the table in the code name the same variables.
+#[test]
+fn the_page_names_the_variables_of_the_minimum() {
+    let page = include_str!("../../../../docs/dialects/native.md");
+    let line = page.lines().find(|line| line.starts_with("| `minimal` |")).unwrap();
+    let cell = line.split('|').nth(2).unwrap();
+    let names: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+    assert_eq!(names, Inherit::MINIMAL);
 }

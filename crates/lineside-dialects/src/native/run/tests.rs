@@ -212,3 +212,33 @@ fn what_a_post_may_not_say_is_an_error_with_its_line() {
     );
     assert!(definition.is_some());
 }
+
+#[test]
+fn what_is_inherited_is_said_in_a_word_or_by_names() {
+    let inherits = |lines: &str| match &sound(&format!("on: on_idle\ncommand: x\n{lines}")).definition.run {
+        Run::Command(_, room) => room.inherit.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(inherits(""), Inherit::minimal_and([]));
+    assert_eq!(inherits("environment: minimal"), Inherit::minimal_and([]));
+    assert_eq!(inherits("environment: inherit"), Inherit::All);
+    assert_eq!(inherits("environment: [API_KEY, A]"), Inherit::minimal_and(["API_KEY", "A"]));
+    for (line, expected) in [
+        (
+            "environment: all",
+            "4: hook \"h\": `environment` is \"all\", not inherit, minimal or a list of names of variables",
+        ),
+        (
+            "environment: []",
+            "4: hook \"h\": `environment` is an empty list, not inherit, minimal or a list of names of variables",
+        ),
+        ("environment: [A=b]", "4: hook \"h\": `environment[]` is \"A=b\", not the name of a variable"),
+        ("environment:\n- A\n- 7", "6: hook \"h\": `environment[]` is 7, not the name of a variable"),
+    ] {
+        let (definition, told) = told(&format!("{line}\ncommand: x"));
+        assert_eq!(told, [expected]);
+        assert!(definition.is_none());
+    }
+    let (_, told) = told("post: {url: 'http://h/'}\nenvironment: minimal");
+    assert_eq!(told, ["5: hook \"h\": `environment` has no effect: a post starts no process"]);
+}
