@@ -391,7 +391,7 @@ impl<E: Occurrence> Machine<E> {
         if !job.state.is_at_rest() {
             self.live += 1;
             self.count_of_hook(job.automation, 1);
-            self.sessions.entry(job.event.session().clone()).or_default().insert(id);
+            self.sessions.entry(job.last().session().clone()).or_default().insert(id);
             if let Some(automation) = self.automations.get_mut(job.automation)
                 && automation.rules.as_ref().is_none_or(|rules| rules.cancellable)
             {
@@ -404,12 +404,19 @@ impl<E: Occurrence> Machine<E> {
     /// Gives a job what its events come to now. It belongs to the session of the last one.
     fn set_event(&mut self, id: JobId, event: E, ids: Vec<EventId>) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        let (before, after) = (job.event.session().clone(), event.session().clone());
-        job.event = event;
+        let before = job.last().session().clone();
+        (job.event, job.more) = (event, Vec::new());
         job.ids = if ids.len() > 1 { ids } else { Vec::new() };
-        if before != after && !job.state.is_at_rest() {
+        self.change_session(id, &before);
+    }
+
+    /// A job that was of one session may be of another now.
+    fn change_session(&mut self, id: JobId, before: &SessionId) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        if job.last().session() != before && !job.state.is_at_rest() {
             job.drain_by = Moment::NEVER;
-            self.leave_session(id, &before);
+            let after = job.last().session().clone();
+            self.leave_session(id, before);
             self.sessions.entry(after).or_default().insert(id);
         }
     }
@@ -432,8 +439,8 @@ impl<E: Occurrence> Machine<E> {
         let told = Told {
             automation: self.automation_id(job.automation),
             job: Some(id),
-            event: job.event.id(),
-            session: job.event.session().clone(),
+            event: job.last().id(),
+            session: job.last().session().clone(),
             news,
         };
         self.effects.push(Effect::Told(told));

@@ -14,8 +14,9 @@ use crate::machine::job::{Attempt, AttemptEnd, AutomationId, Fence, JobId, Settl
 use crate::moment::Moment;
 use crate::report::Handover;
 
-/// The version of the format.
-pub const VERSION: u32 = 1;
+/// The version of the format. Since version 2, what is merged into a job is recorded once and not with all that the job
+/// comes to; records of version 1 are read as they are.
+pub const VERSION: u32 = 2;
 
 /// One thing that a job has gone through.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,10 +52,13 @@ pub enum Record<E> {
         /// The key of its rate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate: Option<Arc<str>>,
+        /// The job that it is started in the place of, whose events come before its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restarts: Option<JobId>,
         /// When.
         at: Moment,
     },
-    /// A job has the events of another one as well, which is over.
+    /// A job has the events of another one as well, which is over: as version 1 has it, with all that it comes to.
     Merged {
         /// The job.
         into: JobId,
@@ -63,6 +67,20 @@ pub enum Record<E> {
         /// What all its events came to.
         event: E,
         /// Its events.
+        ids: Vec<EventId>,
+        /// When.
+        at: Moment,
+    },
+    /// A job has the events of another one as well, which is over.
+    Joined {
+        /// The job.
+        into: JobId,
+        /// The other one.
+        from: JobId,
+        /// What the events of the other one came to.
+        event: E,
+        /// The events of the other one, if there are more than one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ids: Vec<EventId>,
         /// When.
         at: Moment,
@@ -204,6 +222,7 @@ impl<E> Record<E> {
             Self::Starts { .. } => 11,
             Self::Seen { .. } => 12,
             Self::Numbers { .. } => 13,
+            Self::Joined { .. } => 14,
         }
     }
 }
@@ -254,7 +273,7 @@ impl<E: DeserializeOwned> Record<E> {
         let kind = entry.kind;
         let unreadable = |source| RecordError::Read { kind, source };
         let VersionOnly { v: version } = serde_json::from_slice(&entry.bytes).map_err(unreadable)?;
-        if version != VERSION {
+        if !(1..=VERSION).contains(&version) {
             return Err(RecordError::Version { kind, version });
         }
         let versioned: Versioned<Self> = serde_json::from_slice(&entry.bytes).map_err(unreadable)?;

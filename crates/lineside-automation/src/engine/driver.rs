@@ -36,13 +36,8 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
                 () = end.cancelled() => return,
                 () = engine.work.notified() => {}
                 () = async { sleep_until(until.unwrap_or_else(tokio::time::Instant::now)).await }, if until.is_some() => {
-                    {
-                        // Another step may have wanted another time meanwhile, and will not say so again.
-                        let mut core = engine.core();
-                        if core.wake == wake {
-                            core.wake = None;
-                        }
-                    }
+                    // What another step wanted meanwhile is said again by the tick.
+                    engine.core().wake = None;
                     engine.step(Input::Tick);
                 }
             }

@@ -93,7 +93,7 @@ pub(super) fn taken(event: EventId, effects: &[Effect<Offered>], durability: Dur
             }
             Effect::Persist(
                 Record::Accepted { job: into, event: last, ids, .. }
-                | Record::Merged { into, event: last, ids, .. },
+                | Record::Joined { into, event: last, ids, .. },
             ) if last.id() == event || ids.contains(&event) => {
                 (taken, job) = (Some(Taken::Queued(durability)), Some(*into));
             }

@@ -11,17 +11,17 @@ impl<E: Occurrence> Machine<E> {
     /// Puts a job in line, or does what its automation says of keys that are taken.
     pub(super) fn accept(&mut self, id: JobId, rules: &Arc<Rules>) {
         let Some(job) = self.jobs.get(&id) else { return };
-        let (place, mut event) = (job.automation, job.event.clone());
+        let (place, event, ids) = (job.automation, job.event.clone(), job.ids.clone());
         let key = rules.concurrency.as_ref().map(|(template, _)| self.key(template, &event));
-        let mut replaced = None;
+        let mut restarts = None;
         if let Some(key) = &key {
             match self.meet(id, place, key, rules) {
                 Met::Free => {}
                 Met::Merged => return,
                 Met::Dropped => return self.cancel(id, Why::Busy),
                 Met::Replaces(other) => {
-                    event = self.take_over(id, other);
-                    replaced = Some(other);
+                    self.take_over(id, other);
+                    restarts = Some(other);
                 }
             }
             if rules.on_busy != OnBusy::Queue {
@@ -30,20 +30,17 @@ impl<E: Occurrence> Machine<E> {
         }
         self.give_rate(id, rules);
         let at = self.now;
-        let remembered = self.bounds.remembered;
         let automation = self.automation_id(place);
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.key.clone_from(&key);
         job.recorded = true;
-        let seen = &mut self.automations[place].seen;
-        job.ids.iter().for_each(|event| seen.insert(*event, remembered));
-        seen.insert(job.event.id(), remembered);
-        let (ids, rate) = (job.ids.clone(), job.rate.clone());
-        self.persist(Record::Accepted { job: id, automation, event, ids, key, rate, at });
+        let rate = job.rate.clone();
+        self.remember(place, &event, &ids);
+        self.persist(Record::Accepted { job: id, automation, event, ids, key, rate, restarts, at });
         self.tell(id, News::Queued);
         self.line_up(id, rules);
         // Its events are kept with the new job by now.
-        if let Some(other) = replaced {
+        if let Some(other) = restarts {
             self.cancel(other, Why::Restarted(id));
         }
     }
@@ -75,48 +72,37 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    /// Merges the events of a new job into one that waits.
+    /// Merges the events of a new job into one that waits. On record are only those of the new one: what both come to is
+    /// found again by merging.
     fn merge_into(&mut self, into: JobId, from: JobId) {
-        let event = self.merged(into, from);
-        let ids = self.all_ids(&[into, from]);
-        let place = self.jobs.get(&into).map(|job| job.automation).unwrap_or_default();
-        let remembered = self.bounds.remembered;
-        for event in &ids {
-            self.automations[place].seen.insert(*event, remembered);
-        }
-        if let Some(event) = event {
-            self.set_event(into, event.clone(), ids.clone());
-            let at = self.now;
-            self.persist(Record::Merged { into, from, event, ids, at });
-        }
+        let Some((event, ids)) = self.jobs.get(&from).map(|job| (job.event.clone(), job.ids.clone())) else {
+            return;
+        };
+        let at = self.now;
+        self.join(into, &event, &ids);
+        self.persist(Record::Joined { into, from, event, ids, at });
         self.withdraw(from);
         self.come_to_rest(from, Settled::Cancelled(Why::Coalesced(into)));
     }
 
+    /// A job has these events as well. It belongs to the session of the last one.
+    pub(super) fn join(&mut self, into: JobId, event: &E, ids: &[lineside_core::EventId]) {
+        let Some(job) = self.jobs.get_mut(&into) else { return };
+        let (before, place) = (job.last().session().clone(), job.automation);
+        let one = [event.id()];
+        job.add(event.clone(), if ids.is_empty() { &one } else { ids });
+        self.change_session(into, &before);
+        self.remember(place, event, ids);
+    }
+
     /// Gives a new job the events of the one that it replaces.
-    fn take_over(&mut self, id: JobId, other: JobId) -> E {
-        let merged = self.merged(other, id);
-        let ids = self.all_ids(&[other, id]);
-        let Some(event) = merged else { unreachable!("both jobs are there, or this would not be asked") };
-        self.set_event(id, event.clone(), ids);
-        event
-    }
-
-    fn merged(&self, first: JobId, last: JobId) -> Option<E> {
-        let (first, last) = (self.jobs.get(&first)?, self.jobs.get(&last)?);
-        E::merge(&[first.event.clone(), last.event.clone()])
-    }
-
-    fn all_ids(&self, jobs: &[JobId]) -> Vec<lineside_core::EventId> {
-        let mut ids = Vec::new();
-        for job in jobs.iter().filter_map(|id| self.jobs.get(id)) {
-            if job.ids.is_empty() {
-                ids.push(job.event.id());
-            } else {
-                ids.extend(&job.ids);
-            }
+    fn take_over(&mut self, id: JobId, other: JobId) {
+        let Some((event, ids)) = self.jobs.get(&other).map(|other| (other.whole(), other.all_ids())) else {
+            return;
+        };
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.take_over(event, ids);
         }
-        ids
     }
 
     /// Puts an accepted job in line: for its rate, then for its key.

@@ -99,7 +99,7 @@ impl<E: Occurrence> Machine<E> {
     fn rest_for_later(&mut self, id: JobId, how: Parked) {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.drain_by = Moment::NEVER;
-            job.event.let_go();
+            job.last().let_go();
         }
         self.park(id, how);
     }
@@ -146,7 +146,7 @@ impl<E: Occurrence> Machine<E> {
         let resting = of_session.filter_map(|id| {
             let job = self.jobs.get(id)?;
             let rests = matches!(job.state, State::Parked(_) | State::Held(_));
-            rests.then(|| (*id, self.automation_id(job.automation), job.event.clone()))
+            rests.then(|| (*id, self.automation_id(job.automation), job.whole()))
         });
         resting.collect()
     }

@@ -157,8 +157,8 @@ impl<E: Occurrence> Machine<E> {
         Some(Shown {
             job: id,
             automation: self.automation_id(job.automation),
-            session: job.event.session().clone(),
-            events: if job.ids.is_empty() { vec![job.event.id()] } else { job.ids.clone() },
+            session: job.last().session().clone(),
+            events: job.all_ids(),
             key: job.key.clone(),
             accepted: job.accepted,
             standing: self.why(id)?,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lineside_core::{EventId, FailureKind};
 use serde::{Deserialize, Serialize};
 
+use super::Occurrence;
 use crate::moment::Moment;
 use crate::report::Handover;
 
@@ -135,6 +136,8 @@ pub(crate) struct Job<E> {
     pub(crate) automation: usize,
     /// What it is for: what its events come to; the first of them while it is held.
     pub(crate) event: E,
+    /// What came after that and is not merged into it yet, in order.
+    pub(crate) more: Vec<E>,
     /// All its events, if there are more than one.
     pub(crate) ids: Vec<EventId>,
     pub(crate) key: Option<Arc<str>>,
@@ -212,11 +215,55 @@ impl State {
     }
 }
 
+impl<E: Occurrence> Job<E> {
+    /// What all its events come to.
+    pub(crate) fn whole(&self) -> E {
+        if self.more.is_empty() {
+            return self.event.clone();
+        }
+        let all: Vec<E> = std::iter::once(&self.event).chain(&self.more).cloned().collect();
+        E::merge(&all).unwrap_or_else(|| self.last().clone())
+    }
+
+    /// Merges what is not merged yet.
+    pub(crate) fn fold(&mut self) {
+        self.event = self.whole();
+        self.more = Vec::new();
+    }
+
+    /// All its events, at least one.
+    pub(crate) fn all_ids(&self) -> Vec<EventId> {
+        if self.ids.is_empty() { vec![self.event.id()] } else { self.ids.clone() }
+    }
+
+    /// Adds what came later. Merging costs as much as everything that is merged, so it waits until there is as much to
+    /// be merged as there is already: over a burst, each event is merged a few times and not once for each after it.
+    pub(crate) fn add(&mut self, event: E, ids: &[EventId]) {
+        if self.ids.is_empty() {
+            self.ids.push(self.event.id());
+        }
+        self.ids.extend_from_slice(ids);
+        self.more.push(event);
+        if self.more.len() * 2 >= self.ids.len() {
+            self.fold();
+        }
+    }
+
+    /// Puts the events of another job before its own.
+    pub(crate) fn take_over(&mut self, event: E, ids: Vec<EventId>) {
+        let own_ids = self.all_ids();
+        let own = std::mem::replace(&mut self.event, event);
+        self.ids = ids;
+        self.add(own, &own_ids);
+    }
+}
+
 impl<E> Job<E> {
     pub(crate) fn new(automation: usize, event: E, accepted: Moment, state: State) -> Self {
         Self {
             automation,
             event,
+            more: Vec::new(),
             ids: Vec::new(),
             key: None,
             rate: None,
@@ -229,6 +276,11 @@ impl<E> Job<E> {
             recorded: false,
             drain_by: Moment::NEVER,
         }
+    }
+
+    /// The last of its events, with whatever of the others has been merged into it so far.
+    pub(crate) fn last(&self) -> &E {
+        self.more.last().unwrap_or(&self.event)
     }
 
     /// How far it has come, as its attempts say it: what is known when it does not run and stands in no line.

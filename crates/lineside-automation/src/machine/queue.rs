@@ -75,7 +75,7 @@ impl<E: Occurrence> Machine<E> {
         if job.rate.is_some() {
             return;
         }
-        let (place, event) = (job.automation, job.event.clone());
+        let (place, event) = (job.automation, job.last().clone());
         let key = self.rate_key(template, &event);
         let lets_in = rate.excess == Excess::Drop;
         if lets_in {

@@ -71,8 +71,10 @@ impl<E: Occurrence> Machine<E> {
                     self.add_job(job, held);
                 }
             }
-            Record::Accepted { job, automation, event, ids, key, rate, at } => {
+            Record::Accepted { job, automation, event, ids, key, rate, restarts, at } => {
                 self.number(job);
+                let other = restarts.and_then(|other| self.jobs.get(&other));
+                let before = other.map(|other| (other.whole(), other.all_ids()));
                 let own = self.place(&automation);
                 self.end_burst(job);
                 self.remember(own, &event, &ids);
@@ -80,7 +82,20 @@ impl<E: Occurrence> Machine<E> {
                 let mut next = Job::new(own, event, accepted, State::Parked(Parked::Accepted));
                 (next.ids, next.key, next.rate, next.recorded) = (ids, key, rate, true);
                 self.replace(job, next);
+                if let (Some((event, ids)), Some(job)) = (before, self.jobs.get_mut(&job)) {
+                    job.take_over(event, ids);
+                }
                 self.automations[own].parked.insert(job);
+            }
+            Record::Joined { into, from, event, ids, at } => {
+                self.now = at;
+                self.number(from);
+                self.end_burst(from);
+                self.come_to_rest_silently(from, Settled::Cancelled(Why::Coalesced(into)), None);
+                if !self.jobs.contains_key(&into) {
+                    return Err(unknown(into));
+                }
+                self.join(into, &event, &ids);
             }
             Record::Merged { into, from, event, ids, at } => {
                 self.now = at;
@@ -130,7 +145,7 @@ impl<E: Occurrence> Machine<E> {
                 let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
                 job.spent = u32::try_from(job.attempts.len()).unwrap_or(u32::MAX);
                 job.state = State::Parked(Parked::Accepted);
-                let (own, session) = (job.automation, job.event.session().clone());
+                let (own, session) = (job.automation, job.last().session().clone());
                 self.dead.retain(|dead| *dead != id);
                 self.live += 1;
                 self.count_of_hook(own, 1);

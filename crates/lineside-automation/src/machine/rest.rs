@@ -32,7 +32,7 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn hand_over(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
         let State::Delivering(what) = &job.state else { return };
-        let (event, what) = (job.event.clone(), what.0.clone());
+        let (event, what) = (job.last().clone(), what.0.clone());
         let automation = self.automation_id(job.automation);
         self.effects.push(Effect::Deliver(id, automation, event, what));
     }
@@ -56,6 +56,12 @@ impl<E: Occurrence> Machine<E> {
             Settled::Cancelled(why) => News::Cancelled(why.clone()),
         };
         let is_dead = matches!(settled, Settled::Dead(_));
+        if is_dead {
+            // It may be taken up again.
+            job.fold();
+        } else {
+            (job.event, job.more) = (job.last().clone(), Vec::new());
+        }
         job.event.let_go();
         job.state = State::Rests(Box::new(settled), now);
         let (place, session) = (job.automation, job.event.session().clone());
@@ -105,7 +111,7 @@ impl<E: Occurrence> Machine<E> {
         // The end of its session is not the end of what a person wants.
         job.drain_by = Moment::NEVER;
         job.state = State::Parked(Parked::Accepted);
-        let (place, session) = (job.automation, job.event.session().clone());
+        let (place, session) = (job.automation, job.last().session().clone());
         self.dead.retain(|dead| *dead != id);
         self.live += 1;
         self.count_of_hook(place, 1);

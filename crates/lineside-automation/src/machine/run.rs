@@ -43,6 +43,7 @@ impl<E: Occurrence> Machine<E> {
         let fence = Fence(self.last_fence + 1);
         let Some(job) = self.jobs.get_mut(&id) else { return };
         self.last_fence = fence.0;
+        job.fold();
         job.attempts.push(Attempt::begun(fence, now));
         job.state = State::Running(fence, None);
         let attempt = job.made();

@@ -59,7 +59,7 @@ impl<E: Occurrence> Machine<E> {
         records.push(Record::Job {
             job: id,
             automation,
-            event: job.event.clone(),
+            event: job.whole(),
             ids: job.ids.clone(),
             key: job.key.clone(),
             rate: job.rate.clone(),

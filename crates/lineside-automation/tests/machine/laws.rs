@@ -12,7 +12,7 @@ use lineside_core::flow::Debounce;
 use proptest::prelude::*;
 
 use crate::play::{Player, name};
-use crate::world::{Ev, Happens, Script, millis, rules, script, session_id};
+use crate::world::{Ev, Happens, Script, Told, millis, rules, script, session_id};
 
 /// Plays a script to the machine alone, until everything rests.
 fn play(script: &Script) -> Player {
@@ -81,13 +81,16 @@ proptest! {
         prop_assert_eq!(player.machine.live(), 0, "everything comes to rest");
         let mut ran: HashSet<(Arc<str>, u32)> = HashSet::new();
         let mut accepted: HashMap<u64, (Arc<str>, Vec<u32>)> = HashMap::new();
+        let mut told = Told::default();
         for (_, effect) in &player.effects {
             match effect {
-                Effect::Persist(Record::Accepted { job, automation, event, .. }) => {
-                    accepted.insert(job.0, (Arc::clone(automation), event.all.clone()));
-                }
-                Effect::Persist(Record::Merged { into, event, .. }) => {
-                    accepted.get_mut(&into.0).expect("it was accepted").1.clone_from(&event.all);
+                Effect::Persist(record) => {
+                    let Some((job, all)) = told.by(record) else { continue };
+                    if let Record::Accepted { automation, .. } = record {
+                        accepted.insert(job.0, (Arc::clone(automation), all.clone()));
+                    } else {
+                        accepted.get_mut(&job.0).expect("it was accepted").1.clone_from(all);
+                    }
                 }
                 Effect::Start(run) => {
                     let number: usize = run.automation[1..].parse().unwrap();

@@ -5,5 +5,6 @@ mod world;
 mod reference;
 mod play;
 mod laws;
+mod merging;
 mod restart;
 mod adopted;

@@ -7,12 +7,13 @@ use lineside_automation::control::Rules;
 use lineside_automation::machine::job::{Fence, JobId};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, News};
 use lineside_automation::moment::Moment;
+use lineside_automation::record::Record;
 use lineside_automation::report::Report;
 use lineside_core::FailureKind;
 use proptest::prelude::*;
 
 use crate::reference::{Reference, Said};
-use crate::world::{Ev, Happens, Script, rules, script, session_id};
+use crate::world::{Ev, Happens, Script, Told, rules, script, session_id};
 
 /// The machine, and what drives it: it is called when something happens and when it wanted to be called.
 pub(crate) struct Player {
@@ -107,10 +108,11 @@ impl Player {
 }
 
 /// What was accepted is told with its events by the record, not by the news.
-fn queued(effects: &[(u64, Effect<Ev>)]) -> Vec<Said> {
-    let of = |effect: &Effect<Ev>| match effect {
-        Effect::Persist(lineside_automation::record::Record::Accepted { job, event, .. }) => {
-            Some(Said::Queued(job.0, event.all.clone()))
+fn queued(told: &mut Told, effects: &[(u64, Effect<Ev>)]) -> Vec<Said> {
+    let mut of = |effect: &Effect<Ev>| match effect {
+        Effect::Persist(record) => {
+            let (job, all) = told.by(record)?;
+            matches!(record, Record::Accepted { .. }).then(|| Said::Queued(job.0, all.clone()))
         }
         _ => None,
     };
@@ -119,6 +121,7 @@ fn queued(effects: &[(u64, Effect<Ev>)]) -> Vec<Said> {
 
 struct Both {
     player: Player,
+    told: Told,
     reference: Reference,
     /// When each run ends, and whether it fails; `None` once it is to be cancelled.
     running: BTreeMap<u64, (u64, bool)>,
@@ -135,7 +138,7 @@ impl Both {
         reference: Vec<Said>,
         mark: usize,
     ) -> Result<(), TestCaseError> {
-        let queued = queued(&self.player.effects[mark..]);
+        let queued = queued(&mut self.told, &self.player.effects[mark..]);
         let (told, accepted): (Vec<_>, Vec<_>) =
             reference.into_iter().partition(|said| !matches!(said, Said::Queued(..)));
         prop_assert_eq!(&queued, &accepted, "at {}", self.now);
@@ -239,6 +242,7 @@ fn play(script: Script) -> Result<(), TestCaseError> {
     let rules: Vec<Arc<Rules>> = script.automations.iter().map(rules).collect();
     let mut both = Both {
         player: Player::new(&rules, script.turns),
+        told: Told::default(),
         reference: Reference::new(rules, script.turns),
         running: BTreeMap::new(),
         cancelled: Vec::new(),

@@ -15,10 +15,10 @@ use proptest::prelude::*;
 
 use crate::laws::input;
 use crate::play::{Player, name};
-use crate::world::{Ev, Happens, Script, millis, rules, script, session_id};
+use crate::world::{Ev, Happens, Script, Told, millis, rules, script, session_id};
 
 /// What the journal has: every record was written and is read again.
-fn kept(effects: &[(u64, Effect<Ev>)]) -> Vec<Record<Ev>> {
+pub(crate) fn kept(effects: &[(u64, Effect<Ev>)]) -> Vec<Record<Ev>> {
     let of = |effect: &Effect<Ev>| match effect {
         Effect::Persist(record) => Some(Record::read(&record.write().unwrap()).unwrap()),
         _ => None,
@@ -26,7 +26,7 @@ fn kept(effects: &[(u64, Effect<Ev>)]) -> Vec<Record<Ev>> {
     effects.iter().filter_map(|(_, effect)| of(effect)).collect()
 }
 
-fn restarted(records: Vec<Record<Ev>>, rules: &[Arc<Rules>], turns: usize, now: u64) -> Player {
+pub(crate) fn restarted(records: Vec<Record<Ev>>, rules: &[Arc<Rules>], turns: usize, now: u64) -> Player {
     let bounds = Bounds { running: turns, ..Bounds::default() };
     let (machine, troubles) = Machine::recover(bounds, records);
     assert_eq!(troubles, []);
@@ -89,16 +89,18 @@ proptest! {
             records = snapshot.iter().map(|record| Record::read(&record.write().unwrap()).unwrap()).collect();
         }
         let mut accepted: HashMap<JobId, Vec<u32>> = HashMap::new();
+        let mut told = Told::default();
         let mut held: HashMap<JobId, Vec<u32>> = HashMap::new();
         let mut over: HashSet<JobId> = HashSet::new();
         let mut attempts: HashMap<JobId, usize> = HashMap::new();
         for record in &records {
             match record {
                 Record::Held { job, event, .. } => held.entry(*job).or_default().push(event.number),
-                Record::Accepted { job, event, .. } | Record::Merged { into: job, event, .. } => {
-                    accepted.insert(*job, event.all.clone());
+                Record::Accepted { job, .. } | Record::Joined { into: job, .. } => {
+                    let (_, all) = told.by(record).unwrap();
+                    accepted.insert(*job, all.clone());
                     held.remove(job);
-                    if let Record::Merged { from, .. } = record {
+                    if let Record::Joined { from, .. } = record {
                         over.insert(*from);
                     }
                 }
@@ -110,6 +112,7 @@ proptest! {
                     over.insert(*job);
                 }
                 Record::Job { job, event, settled, attempts: made, .. } => {
+                    told.by(record);
                     accepted.insert(*job, event.all.clone());
                     attempts.insert(*job, made.len());
                     let done = made.last().and_then(|attempt| attempt.ended.as_ref());
@@ -347,6 +350,7 @@ fn a_record_about_nothing_is_reported_and_the_others_count() {
             ids: Vec::new(),
             key: None,
             rate: None,
+            restarts: None,
             at: Moment(1),
         },
     ];

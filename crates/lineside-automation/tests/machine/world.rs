@@ -1,10 +1,14 @@
 //! A small world for the machine: events, automations, and a script of what happens when.
 
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_automation::control::{AtEnd, Batch, Control, Excess, KeyTemplate, OnBusy, Rate, Retry, Rules};
 use lineside_automation::machine::Occurrence;
+use lineside_automation::machine::job::JobId;
+use lineside_automation::record::Record;
 use lineside_core::flow::Debounce;
 use lineside_core::hook::Join;
 use lineside_core::point::Slot;
@@ -39,6 +43,42 @@ pub(crate) fn event_id(number: u32) -> EventId {
     EventId(uuid::Uuid::from_u128(u128::from(number)))
 }
 
+thread_local! {
+    /// How many events were looked at by all merges of this thread.
+    static MERGED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How many events all merges that `work` makes look at.
+pub(crate) fn merged(work: impl FnOnce()) -> usize {
+    MERGED.set(0);
+    work();
+    MERGED.get()
+}
+
+/// What the events of each job come to, as the records tell it.
+#[derive(Default)]
+pub(crate) struct Told(HashMap<JobId, Vec<u32>>);
+
+impl Told {
+    /// One more record; gives the job that it adds events to, and all of them.
+    pub(crate) fn by(&mut self, record: &Record<Ev>) -> Option<(JobId, &Vec<u32>)> {
+        let (job, all) = match record {
+            Record::Accepted { job, event, restarts, .. } => {
+                let before = restarts.and_then(|other| self.0.get(&other)).cloned().unwrap_or_default();
+                (*job, [before, event.all.clone()].concat())
+            }
+            Record::Joined { into, event, .. } => {
+                let before = self.0.get(into).cloned().unwrap_or_default();
+                (*into, [before, event.all.clone()].concat())
+            }
+            Record::Job { job, event, .. } => (*job, event.all.clone()),
+            _ => return None,
+        };
+        self.0.insert(job, all);
+        Some((job, &self.0[&job]))
+    }
+}
+
 impl Occurrence for Ev {
     fn id(&self) -> EventId {
         event_id(self.number)
@@ -54,6 +94,9 @@ impl Occurrence for Ev {
 
     fn merge(events: &[Self]) -> Option<Self> {
         let last = events.last()?;
+        MERGED.with(|merged| {
+            merged.set(merged.get() + events.iter().map(|event| event.all.len()).sum::<usize>())
+        });
         let all = events.iter().flat_map(|event| event.all.iter().copied()).collect();
         Some(Self { all, ..last.clone() })
     }
