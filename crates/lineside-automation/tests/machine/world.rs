@@ -94,9 +94,7 @@ impl Occurrence for Ev {
 
     fn merge(events: &[Self]) -> Option<Self> {
         let last = events.last()?;
-        MERGED.with(|merged| {
-            merged.set(merged.get() + events.iter().map(|event| event.all.len()).sum::<usize>())
-        });
+        MERGED.set(MERGED.get() + events.iter().map(|event| event.all.len()).sum::<usize>());
         let all = events.iter().flat_map(|event| event.all.iter().copied()).collect();
         Some(Self { all, ..last.clone() })
     }
