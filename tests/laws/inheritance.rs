@@ -35,6 +35,17 @@ async fn a_hook_of_the_bus_reaches_the_subagents_of_a_session_that_is_closed() {
 }
 
 #[tokio::test]
+async fn a_later_session_of_the_same_id_is_under_every_hook_though_the_earlier_is_closed_twice() {
+    let (bus, earlier) = session().await;
+    earlier.close().await;
+    let later = bus.session("root").open().await.unwrap();
+    earlier.close().await;
+    bus.intercept::<BeforeTool>("late").gate(async |_, _| Verdict::block("no")).unwrap();
+    assert!(later.publish(shell("ls")).await.unwrap().is_refused());
+    assert!(bus.find("root").is_some_and(|found| found.is_open()));
+}
+
+#[tokio::test]
 async fn self_and_children_reach_as_far_as_they_say() {
     let (_bus, root) = session().await;
     let hook = |name: &str, reach| {

@@ -184,6 +184,8 @@ impl Details {
         point: &'static PointInfo,
     ) -> Result<Dispatch<'a>, PublishError> {
         let node = session.node();
+        // Before it is known to be open: one that was open then was under these hooks, which closing releases.
+        let tables = node.tables.load();
         if !node.is_open() {
             return Err(PublishError::Closed(node.source.session.clone()));
         }
@@ -198,7 +200,6 @@ impl Details {
         let shared = session.shared();
         let in_flight = shared.in_flight.enter().ok_or(PublishError::Draining)?;
         dispatch::forget_stops(node, point, self.source.as_deref());
-        let tables = node.tables.load();
         Ok(Dispatch { session, tables, point, seq: node.next_seq(), cause, details: self, in_flight })
     }
 

@@ -13,7 +13,7 @@ use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
 use lineside_core::nearest::nearest;
 use lineside_core::payload::{Amend, Intercept as Interceptable, Point};
 use lineside_core::plan::CompilePlanError;
-use lineside_core::{Event, Judgement, Layer, OnFailure, Part, PointInfo, Reach, Reply};
+use lineside_core::{Event, Judgement, Layer, OnFailure, Part, PointInfo, Reach, Reply, SessionId};
 use lineside_points::CATALOGUE;
 
 use crate::bus::Shared;
@@ -21,7 +21,7 @@ use crate::cx::Cx;
 use crate::interceptor::{Asked, Closure, Fallible, Intercept, Interceptor};
 use crate::observer::{Hear, Heard, Overflow, Queue, hear_by, hear_with};
 use crate::table::{Registered, Runs};
-use crate::tree::Place;
+use crate::tree::{ChangeHooksError, Place};
 
 /// What every registration says.
 struct Draft {
@@ -133,7 +133,7 @@ impl<P: Interceptable> Intercepting<P> {
     /// the same priority.
     ///
     /// # Errors
-    /// The name is blank, or a matcher cannot be compiled.
+    /// The name is blank, a matcher cannot be compiled, there are too many hooks, or the session is closed.
     pub fn gate<F, Fut>(self, run: F) -> Result<Registration, RegisterHookError>
     where
         F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
@@ -250,7 +250,7 @@ impl<P: Point> Observing<P> {
     /// Registers a closure; an actor of its own runs it, one event at a time. A panic costs that event alone.
     ///
     /// # Errors
-    /// The name is blank, a matcher cannot be compiled, or there is no tokio runtime.
+    /// The name is blank, a matcher cannot be compiled, the session is closed, or there is no tokio runtime.
     pub fn run<F, Fut>(self, run: F) -> Result<Registration, RegisterHookError>
     where
         F: FnMut(Heard<P>) -> Fut + Send + 'static,
@@ -299,6 +299,9 @@ pub enum RegisterHookError {
     /// Too many hooks.
     #[error(transparent)]
     Plan(#[from] CompilePlanError),
+    /// The session is closed; a hook there would never run.
+    #[error("session `{0}` is closed")]
+    Closed(SessionId),
     /// An interceptor where nobody has authority.
     #[error(
         "an interceptor has no authority at `{point}`, which is a fact; `{nearest}` is the nearest gate or review"
@@ -320,6 +323,15 @@ pub enum RegisterHookError {
     /// An observer outside a tokio runtime.
     #[error("an observer needs a tokio runtime, because it is an actor")]
     NoRuntime,
+}
+
+impl From<ChangeHooksError> for RegisterHookError {
+    fn from(error: ChangeHooksError) -> Self {
+        match error {
+            ChangeHooksError::Closed(session) => Self::Closed(session),
+            ChangeHooksError::Plan(error) => Self::Plan(error),
+        }
+    }
 }
 
 impl RegisterHookError {

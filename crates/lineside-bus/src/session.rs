@@ -15,7 +15,7 @@ use crate::of_dialect::OfDialect;
 use crate::publish::{Details, Publication, PublishError};
 use crate::register::{Intercepting, Observing};
 use crate::signal::Signal;
-use crate::tree::{Node, Place};
+use crate::tree::{AddSessionError, Node, Place};
 
 /// A handle on a session. Cloning it costs one reference count; dropping it closes nothing.
 #[derive(Clone)]
@@ -69,7 +69,7 @@ impl Session {
         self.inner.node.seq.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// The digest of the hooks that it is under, in hexadecimal. Two sessions with the same one are under the same
+    /// The digest of the hooks that it is under, in hexadecimal; of a session that has come to its end, that of none. Two sessions with the same one are under the same
     /// hooks in the same order at every point.
     #[must_use]
     pub fn coverage(&self) -> Arc<str> {
@@ -155,11 +155,12 @@ impl Session {
     #[inline]
     fn pass(&self, point: &PointInfo) -> Option<u64> {
         let node = &*self.inner.node;
-        let quiet = node.is_open()
+        // Whether it is open comes last: one that was open then was under these hooks, which closing releases.
+        let quiet = node.tables.load().own.plan(point).is_none()
             && !self.inner.shared.is_draining()
             && !self.inner.shared.signals.is_watched()
             && node.stops_so_far().is_none()
-            && node.tables.load().own.plan(point).is_none();
+            && node.is_open();
         quiet.then(|| node.next_seq())
     }
 
@@ -209,15 +210,24 @@ impl Session {
     }
 
     async fn end(&self, deadline: Option<tokio::time::Instant>) {
-        let was_open = self.inner.shared.tree.close(&self.inner.node);
+        self.inner.shared.tree.close(&self.inner.node);
+        // Told at its end, which comes too when this is dropped.
+        let _closing = Closing(self);
         if let Some(background) = self.inner.node.background_so_far() {
             background.drain(self.id(), deadline).await;
         }
-        if was_open {
-            self.inner
-                .shared
-                .signals
-                .emit(|| Signal::SessionClosed { session: self.id().clone(), last_seq: self.last_seq() });
+    }
+}
+
+/// A session about to come to its end.
+struct Closing<'a>(&'a Session);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        let Self(session) = self;
+        if session.shared().tree.end(session.node()) {
+            let (id, last_seq) = (session.id().clone(), session.last_seq());
+            session.shared().signals.emit(|| Signal::SessionClosed { session: id, last_seq });
         }
     }
 }
@@ -283,14 +293,13 @@ impl OpenSession {
         if shared.is_draining() {
             return Err(OpenSessionError::Draining);
         }
-        if let Some(parent) = &parent
-            && !parent.is_open()
-        {
-            return Err(OpenSessionError::ParentClosed(parent.id().clone()));
-        }
-        let above = parent.map(|parent| Arc::clone(&parent.inner.node));
-        let Some(node) = shared.tree.open(source, above, shared.context.as_ref()) else {
-            return Err(OpenSessionError::Taken(id));
+        let above = parent.as_ref().map(|parent| Arc::clone(&parent.inner.node));
+        let node = match (shared.tree.open(source, above, shared.context.as_ref()), parent) {
+            (Ok(node), _) => node,
+            (Err(AddSessionError::ParentClosed), Some(parent)) => {
+                return Err(OpenSessionError::ParentClosed(parent.id().clone()));
+            }
+            (Err(_), _) => return Err(OpenSessionError::Taken(id)),
         };
         let session = Session::new(node, shared);
         if let Some(earlier) = session.shared().keeper.get().and_then(|keeper| keeper.opened(&id)) {

@@ -33,6 +33,8 @@ pub(crate) struct Node {
 struct Branch {
     own: Vec<Registered>,
     children: Vec<Weak<Node>>,
+    /// How many children are open or have something open below them.
+    alive: usize,
     /// The formats whose hooks are switched off here.
     off: HashSet<&'static str>,
 }
@@ -52,6 +54,8 @@ impl Tables {
 
 const OPEN: u8 = 0;
 const CLOSED: u8 = 1;
+/// Closed, and nothing of it goes on.
+const OVER: u8 = 2;
 
 impl Node {
     fn new(source: Source, parent: Option<Arc<Node>>, tables: Arc<Tables>) -> Self {
@@ -71,7 +75,7 @@ impl Node {
     /// A session that is over and stands in no tree.
     pub(crate) fn over(source: Source) -> Self {
         let node = Self::new(source, None, Arc::new(Tables { own: Table::default(), for_children: None }));
-        node.state.store(CLOSED, Ordering::Release);
+        node.state.store(OVER, Ordering::Release);
         node
     }
 
@@ -110,6 +114,11 @@ impl Node {
         self.branch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether its hooks have been released: it is over, and nothing below it needs them.
+    fn is_released(&self) -> bool {
+        self.state.load(Ordering::Acquire) == OVER && self.branch().alive == 0
+    }
+
     /// The session at the root of its tree.
     fn root(this: &Arc<Self>) -> Arc<Self> {
         let mut node = this;
@@ -125,6 +134,25 @@ impl Node {
     }
 }
 
+impl Drop for Node {
+    /// Lets go of one ancestor after another: each in the drop of the one below it would need a stack as long as the line.
+    fn drop(&mut self) {
+        let mut above = self.parent.take();
+        while let Some(node) = above {
+            above = Arc::into_inner(node).and_then(|mut node| node.parent.take());
+        }
+    }
+}
+
+/// What has been taken out under the lock of the tree. It is dropped when the lock has been given back, because hooks
+/// are values of others, who may call the bus then.
+#[derive(Default)]
+struct Gone {
+    hooks: Vec<Registered>,
+    tables: Vec<Arc<Tables>>,
+    node: Option<Arc<Node>>,
+}
+
 /// All sessions, and the hooks of the bus itself.
 pub(crate) struct Tree {
     inner: Mutex<Inner>,
@@ -137,6 +165,30 @@ struct Inner {
     root_tables: Arc<Tables>,
     sessions: HashMap<SessionId, Arc<Node>>,
     registrations: u64,
+    /// What sessions are under whose hooks have been released.
+    nothing: Arc<Tables>,
+}
+
+/// Why a session is not added.
+pub(crate) enum AddSessionError {
+    /// There is an open one of its id.
+    Taken,
+    /// Its parent is closed.
+    ParentClosed,
+}
+
+/// Why hooks are not changed at a place.
+pub(crate) enum ChangeHooksError {
+    /// It is a session that is closed, where no hook is added.
+    Closed(SessionId),
+    /// There are too many.
+    Plan(CompilePlanError),
+}
+
+impl From<CompilePlanError> for ChangeHooksError {
+    fn from(error: CompilePlanError) -> Self {
+        Self::Plan(error)
+    }
 }
 
 /// On what hooks are registered.
@@ -153,9 +205,10 @@ impl Tree {
             inner: Mutex::new(Inner {
                 root_hooks: Vec::new(),
                 root_off: HashSet::new(),
-                root_tables: empty,
+                root_tables: Arc::clone(&empty),
                 sessions: HashMap::new(),
                 registrations: 0,
+                nothing: empty,
             }),
         }
     }
@@ -164,19 +217,21 @@ impl Tree {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a session; `None` when its id is taken.
+    /// Adds a session.
     pub(crate) fn open(
         &self,
         source: Source,
         parent: Option<Arc<Node>>,
         context: Option<&Arc<Log>>,
-    ) -> Option<Arc<Node>> {
+    ) -> Result<Arc<Node>, AddSessionError> {
         let mut tree = self.lock();
         let id = source.session.clone();
         if tree.sessions.contains_key(&id) {
-            return None;
+            return Err(AddSessionError::Taken);
         }
         let tables = match &parent {
+            // Seen under the lock: the hooks of a session that is closed may be gone.
+            Some(parent) if !parent.is_open() => return Err(AddSessionError::ParentClosed),
             Some(parent) => Tables::of_child(&parent.tables.load()),
             None => Tables::of_child(&tree.root_tables),
         };
@@ -191,16 +246,47 @@ impl Tree {
                 branch.children.retain(|child| child.strong_count() > 0);
             }
             branch.children.push(Arc::downgrade(&node));
+            branch.alive += 1;
         }
         tree.sessions.insert(id, Arc::clone(&node));
-        Some(node)
+        Ok(node)
     }
 
-    /// Takes a session out; its events are refused from now on. `false` when it was closed before.
-    pub(crate) fn close(&self, node: &Node) -> bool {
+    /// Takes a session out; its events are refused from now on.
+    pub(crate) fn close(&self, node: &Node) {
+        let mut gone = Gone::default();
         let mut tree = self.lock();
-        tree.sessions.remove(&node.source.session);
-        node.state.swap(CLOSED, Ordering::AcqRel) == OPEN
+        // One that was closed before is not in the tree: under its id stands a later session, or none.
+        if node.state.compare_exchange(OPEN, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            gone.node = tree.sessions.remove(&node.source.session);
+        }
+    }
+
+    /// A closed session has come to its end: its hooks are released, except those that something open below it is under,
+    /// which go when that has come to its end too. `false` when it had come to its end before.
+    pub(crate) fn end(&self, node: &Node) -> bool {
+        let mut gone = Gone::default();
+        let tree = self.lock();
+        if node.state.swap(OVER, Ordering::AcqRel) == OVER {
+            return false;
+        }
+        {
+            let mut branch = node.branch();
+            let (below, itself) =
+                std::mem::take(&mut branch.own).into_iter().partition(|own| own.hook.reach.covers(1));
+            (branch.own, gone.hooks) = (below, itself);
+            gone.tables.push(node.tables.swap(Tables::of_child(&node.tables.load())));
+        }
+        let mut released = Some(node);
+        while let Some(node) = released.filter(|node| node.is_released()) {
+            gone.hooks.append(&mut node.branch().own);
+            gone.tables.push(node.tables.swap(Arc::clone(&tree.nothing)));
+            released = node.parent.as_deref();
+            if let Some(parent) = released {
+                parent.branch().alive -= 1;
+            }
+        }
+        true
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Node>> {
@@ -272,56 +358,47 @@ impl Tree {
         place: &Place,
         leaves: impl Fn(&Registered) -> bool,
         added: Vec<Registered>,
-    ) -> Result<(Vec<u64>, usize), CompilePlanError> {
+    ) -> Result<(Vec<u64>, usize), ChangeHooksError> {
+        let mut gone = Gone::default();
         let mut tree = self.lock();
+        if let Place::Session(node) = place
+            && !added.is_empty()
+            && !node.is_open()
+        {
+            return Err(ChangeHooksError::Closed(node.source.session.clone()));
+        }
+        let previous = tree.put(place, Vec::new());
+        let mut own: Vec<_> = previous.iter().filter(|registered| !leaves(registered)).cloned().collect();
+        let taken_away = previous.len() - own.len();
         let mut numbers = Vec::with_capacity(added.len());
         let mut next = tree.registrations;
-        let edit = |own: &mut Vec<Registered>, numbers: &mut Vec<u64>| {
-            let before = own.len();
-            own.retain(|registered| !leaves(registered));
-            let gone = before - own.len();
-            for mut registered in added {
-                next += 1;
-                let mut hook = (*registered.hook).clone();
-                hook.registration = next;
-                registered.hook = Arc::new(hook);
-                numbers.push(next);
-                own.push(registered);
-            }
-            (gone, next)
-        };
-        let (edited, compiled) = match place {
-            Place::Bus => {
-                let previous = tree.root_hooks.clone();
-                let edited = edit(&mut tree.root_hooks, &mut numbers);
-                match tree.compile_all() {
-                    Ok((root_tables, compiled)) => {
-                        tree.root_tables = root_tables;
-                        (edited, compiled)
-                    }
-                    Err(error) => {
-                        tree.root_hooks = previous;
-                        return Err(error);
-                    }
-                }
-            }
-            Place::Session(node) => {
-                let previous = node.branch().own.clone();
-                let edited = edit(&mut node.branch().own, &mut numbers);
-                match tree.compile_below(node, &tree.above(node)) {
-                    Ok(compiled) => (edited, compiled),
-                    Err(error) => {
-                        node.branch().own = previous;
-                        return Err(error);
-                    }
-                }
-            }
-        };
-        for (node, tables) in compiled {
-            node.tables.store(tables);
+        for mut registered in added {
+            next += 1;
+            let mut hook = (*registered.hook).clone();
+            hook.registration = next;
+            registered.hook = Arc::new(hook);
+            numbers.push(next);
+            own.push(registered);
         }
-        tree.registrations = edited.1;
-        Ok((numbers, edited.0))
+        tree.put(place, own);
+        let compiled = match place {
+            Place::Bus => tree.compile_all().map(|(root, compiled)| (Some(root), compiled)),
+            Place::Session(node) => {
+                tree.compile_below(node, &tree.above(node)).map(|compiled| (None, compiled))
+            }
+        };
+        let (root, compiled) = match compiled {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                gone.hooks = tree.put(place, previous);
+                return Err(error.into());
+            }
+        };
+        gone.hooks = previous;
+        gone.tables.extend(root.map(|root| std::mem::replace(&mut tree.root_tables, root)));
+        gone.tables.extend(compiled.into_iter().map(|(node, tables)| node.tables.swap(tables)));
+        tree.registrations = next;
+        Ok((numbers, taken_away))
     }
 }
 
@@ -329,6 +406,14 @@ impl Tree {
 type Compiled = Vec<(Arc<Node>, Arc<Tables>)>;
 
 impl Inner {
+    /// Puts hooks in the place of those that are registered at one place; gives those.
+    fn put(&mut self, place: &Place, hooks: Vec<Registered>) -> Vec<Registered> {
+        match place {
+            Place::Bus => std::mem::replace(&mut self.root_hooks, hooks),
+            Place::Session(node) => std::mem::replace(&mut node.branch().own, hooks),
+        }
+    }
+
     /// The hooks of the bus as they are compiled.
     fn root_hooks(&self) -> Vec<Registered> {
         self.root_hooks.iter().map(|registered| registered.clone().unless_off(&self.root_off)).collect()
@@ -361,6 +446,9 @@ impl Inner {
         let mut compiled = Vec::new();
         let mut waiting = vec![(Arc::clone(node), Arc::clone(above))];
         while let Some((node, above)) = waiting.pop() {
+            if node.is_released() {
+                continue;
+            }
             let tables = if node.branch().own.is_empty() { above } else { Arc::new(self.compile(&node)?) };
             let for_children = Tables::of_child(&tables);
             let children = node.branch().children.iter().filter_map(Weak::upgrade).collect::<Vec<_>>();

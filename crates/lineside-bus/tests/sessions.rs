@@ -1,0 +1,309 @@
+//! The ends of sessions and of hooks: what closing closes, what goes with it, and what is dropped where.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use lineside_bus::signal::Watched;
+use lineside_bus::{Bus, Installed, OpenSessionError, RegisterHookError, Session, Signal};
+use lineside_core::hook::{Hook, Lane};
+use lineside_core::{Part, Reach, Verdict};
+use lineside_points::{AfterSubagent, BeforeTool, OnIdle};
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+async fn session() -> (Bus, Session) {
+    let bus = Bus::new();
+    let session = bus.session("s").open().await.unwrap();
+    (bus, session)
+}
+
+fn call() -> BeforeTool {
+    BeforeTool::new("Shell", json!({}))
+}
+
+/// How many sessions of that id were signalled as closed.
+fn closed(signals: &mut lineside_bus::Signals, id: &str) -> usize {
+    std::iter::from_fn(|| signals.try_next())
+        .filter(|watched| {
+            matches!(watched, Watched::Signal(Signal::SessionClosed { session, .. }) if session.as_str() == id)
+        })
+        .count()
+}
+
+#[tokio::test]
+async fn a_second_close_does_not_touch_a_later_session_of_the_same_id() {
+    let (bus, old) = session().await;
+    old.close().await;
+    let new = bus.session("s").open().await.unwrap();
+    old.close().await;
+    old.close_within(Duration::ZERO).await;
+    assert!(bus.find("s").is_some_and(|found| found.is_open()));
+    assert_eq!(bus.session("s").open().await.err(), Some(OpenSessionError::Taken("s".into())));
+    bus.intercept::<BeforeTool>("guard").gate(async |_, _| Verdict::block("no")).unwrap();
+    assert!(new.publish(call()).await.unwrap().is_refused());
+}
+
+#[tokio::test]
+async fn a_close_that_is_dropped_is_signalled_once() {
+    let (bus, session) = session().await;
+    let held = Arc::new(Semaphore::new(0));
+    let gate = Arc::clone(&held);
+    let hook = Hook { lane: Lane::Own, ..Hook::native("held", Part::Detached) };
+    let run = scripted(move || {
+        let gate = Arc::clone(&gate);
+        async move { gate.acquire().await.unwrap().forget() }
+    });
+    bus.install("test", vec![Installed { point: lineside_points::find("on_idle").unwrap(), hook, run }])
+        .unwrap();
+    drop(session.publish(OnIdle::new()).await.unwrap());
+    let mut signals = bus.signals();
+    {
+        let mut close = std::pin::pin!(session.close());
+        tokio::select! {
+            biased;
+            () = &mut close => panic!("the hook runs still"),
+            () = std::future::ready(()) => {}
+        }
+    }
+    assert!(!session.is_open());
+    held.add_permits(1);
+    session.close().await;
+    session.close().await;
+    assert_eq!(closed(&mut signals, "s"), 1);
+}
+
+/// A hook that runs this and has nothing to say.
+fn scripted<F, Fut>(run: F) -> Arc<dyn lineside_bus::Interceptor>
+where
+    F: Fn() -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    struct Scripted<F>(F);
+    impl<F, Fut> lineside_bus::Interceptor for Scripted<F>
+    where
+        F: Fn() -> Fut + Send + Sync,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        fn intercept(
+            &self,
+            _: lineside_core::AnyEvent,
+            _: lineside_bus::Cx,
+        ) -> lineside_bus::interceptor::BoxFuture<Result<lineside_core::Said, lineside_core::Failure>>
+        {
+            let run = (self.0)();
+            Box::pin(async move {
+                run.await;
+                Ok(Verdict::Continue.into())
+            })
+        }
+    }
+    Arc::new(Scripted(run))
+}
+
+#[tokio::test]
+async fn registering_on_a_closed_session_is_an_error() {
+    let (bus, session) = session().await;
+    let earlier = session.intercept::<BeforeTool>("earlier").gate(async |_, _| Verdict::Continue).unwrap();
+    let child = session.subagent("child").open().await.unwrap();
+    session.close().await;
+    let closed = Some(RegisterHookError::Closed("s".into()));
+    let gate = session.intercept::<BeforeTool>("late").gate(async |_, _| Verdict::block("no"));
+    assert_eq!(gate.err(), closed);
+    assert_eq!(session.observe::<BeforeTool>("late").run(async |_| ()).err(), closed);
+    let installed = || Installed {
+        point: lineside_points::find("before_tool").unwrap(),
+        hook: Hook { dialect: "test", ..Hook::native("late", Part::Gate) },
+        run: scripted(async || ()),
+    };
+    assert_eq!(session.attach(installed()).err(), closed);
+    assert_eq!(session.of_dialect("test").add(installed()).err(), closed);
+    // What its subagents inherit can still be taken away.
+    assert!(child.hooks().iter().any(|(_, hook)| &*hook.name == "earlier"));
+    assert!(earlier.remove());
+    assert!(child.hooks().is_empty());
+    drop(bus);
+}
+
+/// Calls the bus when it is dropped, as a value of a hook that cleans up behind itself might.
+struct CallsWhenDropped {
+    call: Box<dyn Fn() + Send + Sync>,
+    dropped: Arc<AtomicUsize>,
+}
+
+impl Drop for CallsWhenDropped {
+    fn drop(&mut self) {
+        (self.call)();
+        self.dropped.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Runs something on a thread of its own; `None` when it has not ended after 20 s.
+fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (done, ended) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _entered = runtime.enter();
+        done.send(work())
+    });
+    ended.recv_timeout(Duration::from_secs(20)).ok()
+}
+
+/// Polls a future that has nothing to wait for.
+fn at_once<T>(future: impl Future<Output = T>) -> T {
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::pin!(future).as_mut().poll(&mut cx) {
+        std::task::Poll::Ready(value) => value,
+        std::task::Poll::Pending => panic!("it waits"),
+    }
+}
+
+#[test]
+fn a_hook_may_call_the_bus_when_it_is_dropped() {
+    type Make<'a> = &'a dyn Fn(&str) -> Installed;
+    type End = fn(&Bus, &Session, Make<'_>);
+    let ends: [(&str, End); 6] = [
+        ("removed", |_, session, _| assert_eq!(session.remove("hook"), 1)),
+        ("removed from the bus", |bus, _, _| assert_eq!(bus.remove("hook of the bus"), 1)),
+        ("replaced", |bus, _, _| bus.install("set", Vec::new()).unwrap()),
+        ("closed", |_, session, _| at_once(session.close())),
+        ("closed by a drain", |bus, _, _| {
+            drop(at_once(bus.drain(Duration::from_secs(1))));
+        }),
+        ("refused", |_, session, make| {
+            let closed = session.bus().session("closed").open_now().unwrap();
+            at_once(closed.close());
+            assert!(closed.attach(make("refused")).is_err());
+        }),
+    ];
+    for (name, end) in ends {
+        let ended = in_time(move || {
+            let bus = Bus::new();
+            let session = bus.session("s").open_now().unwrap();
+            let dropped = Arc::new(AtomicUsize::new(0));
+            // Another bus's handle would do too; its own session's would keep the hook.
+            let other = bus.session("other").open_now().unwrap();
+            let make = |name: &str| {
+                let bus = other.bus();
+                let call = move || {
+                    bus.intercept::<BeforeTool>("behind").gate(async |_, _| Verdict::Continue).unwrap();
+                    bus.remove("behind");
+                    drop((bus.sessions(), bus.find("s")));
+                };
+                let value =
+                    Arc::new(CallsWhenDropped { call: Box::new(call), dropped: Arc::clone(&dropped) });
+                let run = scripted(move || {
+                    let value = Arc::clone(&value);
+                    async move { drop(value) }
+                });
+                let point = lineside_points::find("before_tool").unwrap();
+                Installed { point, hook: Hook::native(name, Part::Gate), run }
+            };
+            session.attach(make("hook")).unwrap();
+            bus.attach(make("hook of the bus")).unwrap();
+            bus.install("set", vec![make("hook of a set")]).unwrap();
+            end(&bus, &session, &make);
+            dropped.load(Ordering::SeqCst)
+        });
+        assert!(ended.is_some(), "{name}: it waits for itself");
+        assert_eq!(ended, Some(1), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_keeps_a_subagent_working_goes_to_its_own_parents_child_alone() {
+    let (bus, session) = session().await;
+    let child = session.subagent("child").open().await.unwrap();
+    let grandchild = child.subagent("grandchild").open().await.unwrap();
+    let stranger = bus.session("stranger").open().await.unwrap();
+    session.intercept::<AfterSubagent>("more").gate(async |_, _| Verdict::block("go on")).unwrap();
+    let texts = |session: &Session| {
+        session.collect().ready().accept().iter().map(|message| message.text.to_string()).collect::<Vec<_>>()
+    };
+    for (named, expected) in [("child", 0), ("grandchild", 1), ("stranger", 1), ("nobody", 1), ("s", 1)] {
+        assert!(session.publish(AfterSubagent::new(named)).await.unwrap().is_refused());
+        assert_eq!(texts(&session).len(), expected, "{named}");
+        assert_eq!(texts(&child).len(), 1 - expected, "{named}");
+        assert!(texts(&grandchild).is_empty() && texts(&stranger).is_empty(), "{named}");
+    }
+}
+
+#[test]
+fn a_long_line_of_sessions_is_dropped_without_its_length_in_stack() {
+    let small = std::thread::Builder::new().stack_size(256 << 10);
+    let lines = small.spawn(|| {
+        let bus = Bus::new();
+        let mut session = bus.session("0").open_now().unwrap();
+        for depth in 1..20_000 {
+            session = session.subagent(depth.to_string()).open_now().unwrap();
+        }
+        let deepest = session.source().depth;
+        drop(bus);
+        drop(session);
+        deepest
+    });
+    assert_eq!(lines.unwrap().join().unwrap(), 19_999);
+}
+
+#[tokio::test]
+async fn a_hook_that_holds_its_own_session_goes_with_it() {
+    let bus = Bus::new();
+    let kept = Arc::new(());
+    let hold = |session: &Session, name: &'static str, reach| {
+        let held = (session.clone(), Arc::clone(&kept));
+        session
+            .intercept::<BeforeTool>(name)
+            .reach(reach)
+            .gate(move |_, _| {
+                let held = held.clone();
+                async move {
+                    drop(held);
+                    Verdict::block("no")
+                }
+            })
+            .unwrap();
+    };
+    let root = bus.session("root").open().await.unwrap();
+    let child = root.subagent("child").open().await.unwrap();
+    hold(&root, "of the root", Reach::Subtree);
+    hold(&child, "of the child", Reach::Subtree);
+    root.close().await;
+    assert!(child.publish(call()).await.unwrap().is_refused(), "it inherits from a session that is closed");
+    child.remove("of the child");
+    assert!(child.publish(call()).await.unwrap().is_refused(), "it inherits from a session that is closed");
+    hold(&child, "of the child", Reach::Subtree);
+    assert_eq!(Arc::strong_count(&kept), 3);
+    child.close().await;
+    assert_eq!(Arc::strong_count(&kept), 1, "nothing needs them any more");
+    // A hook of the bus that comes later does not bring them back.
+    bus.intercept::<BeforeTool>("later").gate(async |_, _| Verdict::Continue).unwrap();
+    assert_eq!(Arc::strong_count(&kept), 1);
+    drop((root, child));
+}
+
+#[tokio::test]
+async fn an_event_under_way_keeps_the_hooks_of_the_session_that_is_closed() {
+    let (_bus, session) = session().await;
+    let (inside, open) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (enters, waits) = (Arc::clone(&inside), Arc::clone(&open));
+    session
+        .intercept::<BeforeTool>("waits")
+        .priority(1)
+        .gate(move |_, _| {
+            let (enters, waits) = (Arc::clone(&enters), Arc::clone(&waits));
+            async move {
+                enters.add_permits(1);
+                waits.acquire().await.unwrap().forget();
+                Verdict::Continue
+            }
+        })
+        .unwrap();
+    session.intercept::<BeforeTool>("blocks").gate(async |_, _| Verdict::block("no")).unwrap();
+    let publisher = session.clone();
+    let published = tokio::spawn(async move { publisher.publish(call()).await.unwrap() });
+    inside.acquire().await.unwrap().forget();
+    session.close_within(Duration::ZERO).await;
+    open.add_permits(1);
+    assert!(published.await.unwrap().is_refused());
+}
