@@ -124,11 +124,14 @@ impl Turn<'_> {
         }
     }
 
-    /// The session of the subagent that the event is about, if it is open.
+    /// The session of the subagent that the event is about, if it is open and a child of the event's own: what the
+    /// payload names may be anybody's.
     fn child(&self) -> Option<Arc<Node>> {
         if self.event.point().name != "after_subagent" {
             return None;
         }
-        self.session.shared().tree.find(self.event.payload().text("child_session")?)
+        let child = self.session.shared().tree.find(self.event.payload().text("child_session")?)?;
+        let is_own = child.parent.as_ref().is_some_and(|parent| std::ptr::eq(&**parent, self.session.node()));
+        is_own.then_some(child)
     }
 }
