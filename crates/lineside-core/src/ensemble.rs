@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::answer::Answer;
 use crate::event::AnyEvent;
 use crate::receipt::By;
@@ -39,7 +41,8 @@ pub trait Ensemble: Send + Sync {
 }
 
 /// Which payload a member of an ensemble is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Sees {
     /// As the members before it have amended it.
     Amended,

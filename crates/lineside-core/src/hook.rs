@@ -113,7 +113,8 @@ impl Part {
 }
 
 /// Whether a hook still runs after an earlier one has blocked the event.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AfterBlock {
     /// It is skipped.
     #[default]
@@ -123,7 +124,8 @@ pub enum AfterBlock {
 }
 
 /// Whether hooks that nobody waits for run beside one another.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Lane {
     /// Each on its own.
     #[default]
@@ -133,7 +135,8 @@ pub enum Lane {
 }
 
 /// Whether the agent's next model call waits for what a hook that is told has for the context.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Join {
     /// It does not: what is ready by then is taken.
     #[default]
