@@ -34,6 +34,7 @@ use crate::running::after;
 
 mod script;
 
+mod ids;
 mod frames;
 mod lines;
 mod transport;

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::frames::{Outcome, Reason};
+use super::ids::Id;
 
 /// A call, whichever worker it is sent to. They count up, so that the order of calls is theirs.
 pub(super) type Ticket = u64;
@@ -70,8 +71,8 @@ struct Call {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Waiting,
-    Sent(u64),
-    Started(u64),
+    Sent(Id),
+    Started(Id),
 }
 
 /// All calls that are not over.
@@ -80,9 +81,9 @@ pub(super) struct Calls {
     last: Ticket,
     open: BTreeMap<Ticket, Call>,
     waiting: VecDeque<Ticket>,
-    sent: HashMap<u64, Ticket>,
+    sent: HashMap<Id, Ticket>,
     /// Calls that are over for us and were not for the worker.
-    to_cancel: VecDeque<(u64, Reason)>,
+    to_cancel: VecDeque<(Id, Reason)>,
     /// What is told again after a restart, by handler, in the order of the first telling.
     repeats: Vec<Order>,
     /// When something that nobody waits for is over.
@@ -186,7 +187,7 @@ impl Calls {
     }
 
     /// The next call to be written, which counts as sent with this id.
-    pub(super) fn send(&mut self, id: u64) -> Option<(Ticket, Order)> {
+    pub(super) fn send(&mut self, id: Id) -> Option<(Ticket, Order)> {
         let ticket = self.waiting.pop_front()?;
         let call = self.open.get_mut(&ticket)?;
         call.stage = Stage::Sent(id);
@@ -220,7 +221,7 @@ impl Calls {
     }
 
     /// The worker is about to run the function.
-    pub(super) fn started(&mut self, id: u64) {
+    pub(super) fn started(&mut self, id: Id) {
         let call = self.sent.get(&id).and_then(|ticket| self.open.get_mut(ticket));
         if let Some(call) = call {
             call.stage = Stage::Started(id);
@@ -228,9 +229,11 @@ impl Calls {
     }
 
     /// The worker has answered. Says whether it was asked.
-    pub(super) fn answered(&mut self, id: u64, outcome: Outcome) -> bool {
+    pub(super) fn answered(&mut self, id: Id, outcome: Outcome) -> bool {
         let Some(ticket) = self.sent.get(&id).copied() else {
-            return false;
+            // It may have been given up just now; then there is nothing left to be cancelled.
+            let given_up = self.to_cancel.iter().position(|(other, _)| *other == id);
+            return given_up.and_then(|place| self.to_cancel.remove(place)).is_some();
         };
         let started = self.open.get(&ticket).is_some_and(|call| self.has_started(call.stage));
         let ended = match outcome {
@@ -263,7 +266,7 @@ impl Calls {
     }
 
     /// The next call that the worker is to be told is over.
-    pub(super) fn next_cancel(&mut self) -> Option<(u64, Reason)> {
+    pub(super) fn next_cancel(&mut self) -> Option<(Id, Reason)> {
         self.to_cancel.pop_front()
     }
 

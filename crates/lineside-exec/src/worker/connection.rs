@@ -286,17 +286,3 @@ pub(super) async fn until(moment: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
-
-/// New for each worker (OC-72).
-pub(super) fn token() -> String {
-    let mut bytes = [0_u8; 16];
-    let flags = rustix::rand::GetRandomFlags::empty();
-    let filled = rustix::rand::getrandom(&mut bytes, flags).unwrap_or(0);
-    if filled < bytes.len() {
-        // A kernel without randomness: what keeps hash maps apart has to do.
-        use std::hash::{BuildHasher, RandomState};
-        let random = || RandomState::new().hash_one(Instant::now()).to_ne_bytes();
-        bytes = [random(), random()].concat().try_into().unwrap_or(bytes);
-    }
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}

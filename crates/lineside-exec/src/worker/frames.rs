@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::ids::Id;
+
 /// What differs between the two kinds of workers in what they say and hear.
 #[derive(Debug)]
 pub(super) struct Tongue {
@@ -23,9 +25,22 @@ pub(super) struct Tongue {
 /// Of workers with plugins (OC-71).
 pub(super) const PLUGINS: Tongue =
     Tongue { protocol: 1, has_token: true, max_frame: "maxFrameBytes", grace: "graceMs" };
-/// Of workers with hooks.
+/// Of workers with hooks. In version 1 the ids counted up, so that whatever came out among the frames could be an answer.
 pub(super) const HOOKS: Tongue =
-    Tongue { protocol: 1, has_token: false, max_frame: "max_frame_bytes", grace: "grace_ms" };
+    Tongue { protocol: 2, has_token: false, max_frame: "max_frame_bytes", grace: "grace_ms" };
+
+impl Tongue {
+    /// Why a worker that speaks this version is none.
+    pub(super) fn not_spoken(&self, spoken: Option<u64>) -> String {
+        let why = format!("it does not speak version {} of the protocol", self.protocol);
+        match spoken {
+            Some(1) if self.protocol == 2 => {
+                format!("{why} but version 1: `lineside kit` prints the kits that do")
+            }
+            _ => why,
+        }
+    }
+}
 
 /// An answer may be as deep as any JSON, and a frame stands around it.
 const DEEPEST: u8 = json::DEEPEST + 4;
@@ -35,18 +50,20 @@ const DEEPEST: u8 = json::DEEPEST + 4;
 pub(super) enum Frame {
     Hello(Map<String, Value>),
     Loaded {
-        id: u64,
+        id: Id,
         frame: Map<String, Value>,
     },
     Started {
-        id: u64,
+        id: Id,
     },
     Result {
-        id: u64,
+        id: Id,
         outcome: Outcome,
     },
+    /// An answer with an id that no call has.
+    Unasked,
     Cancelled {
-        id: u64,
+        id: Id,
     },
     Pong,
     Log {
@@ -89,7 +106,10 @@ pub(super) fn read(line: &[u8], token: Option<&str>) -> Option<Frame> {
         return None;
     }
     let kind = text(&mut frame, "type")?;
-    let id = frame.get("id").and_then(Value::as_u64);
+    let id = frame.get("id").and_then(|id| match token {
+        Some(_) => id.as_u64().map(Id::Counted),
+        None => Id::read_random(&id.to_string()),
+    });
     Some(match (kind.as_str(), token) {
         ("hello", _) => Frame::Hello(frame),
         ("cancelled", _) => Frame::Cancelled { id: id? },
@@ -114,7 +134,8 @@ pub(super) fn read(line: &[u8], token: Option<&str>) -> Option<Frame> {
 struct OfHook<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
-    id: u64,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
     #[serde(borrow)]
     answer: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -123,14 +144,19 @@ struct OfHook<'a> {
 
 fn of_hook(line: &[u8]) -> Option<Frame> {
     let OfHook { kind, id, answer, error } = serde_json::from_slice(line).ok()?;
+    if !matches!(&*kind, "answer" | "error") {
+        return None;
+    }
+    let Some(id) = id.and_then(|id| Id::read_random(id.get())) else {
+        return Some(Frame::Unasked);
+    };
     let outcome = match &*kind {
         "answer" => Outcome::Answered(answer.map_or("", RawValue::get).to_owned()),
-        "error" => {
+        _ => {
             let said = error.map_or("", RawValue::get);
             let message = serde_json::from_str(said).unwrap_or_else(|_| said.to_owned());
             Outcome::Failed { kind: "panic".to_owned(), message }
         }
-        _ => return None,
     };
     Some(Frame::Result { id, outcome })
 }
@@ -175,8 +201,9 @@ pub(super) fn hello(
     line(&Value::Object(frame))
 }
 
-pub(super) fn load(id: u64, plugin: &Map<String, Value>) -> Vec<u8> {
-    line(&json!({ "type": "load", "id": id, "plugin": plugin }))
+pub(super) fn load(id: Id, plugin: &Map<String, Value>) -> Vec<u8> {
+    let plugin = Value::Object(plugin.clone());
+    format!("{{\"type\":\"load\",\"id\":{id},\"plugin\":{plugin}}}\n").into_bytes()
 }
 
 /// Why a call is over for the runtime.
@@ -188,12 +215,12 @@ pub(super) enum Reason {
     Gone,
 }
 
-pub(super) fn cancel(id: u64, reason: Reason) -> Vec<u8> {
+pub(super) fn cancel(id: Id, reason: Reason) -> Vec<u8> {
     let reason = match reason {
         Reason::Timeout => "timeout",
         Reason::Gone => "gone",
     };
-    line(&json!({ "type": "cancel", "id": id, "reason": reason }))
+    format!("{{\"type\":\"cancel\",\"id\":{id},\"reason\":\"{reason}\"}}\n").into_bytes()
 }
 
 pub(super) fn shutdown(tongue: &Tongue, grace: Duration) -> Vec<u8> {
@@ -228,7 +255,7 @@ pub(super) fn call_body(hook: &str, class: &str, event: &Value, ctx: &Value) -> 
 }
 
 /// The part of a `call` frame before that.
-pub(super) fn call_head(id: u64, handler: u64) -> String {
+pub(super) fn call_head(id: Id, handler: u64) -> String {
     format!("{{\"type\":\"call\",\"id\":{id},\"handler\":{handler},")
 }
 
@@ -239,7 +266,7 @@ pub(super) fn hook_body(hook: &str, event: &str) -> Vec<u8> {
 }
 
 /// The part of such a call before that, with the time that is left for it.
-pub(super) fn hook_head(id: u64, rest: Duration) -> String {
+pub(super) fn hook_head(id: Id, rest: Duration) -> String {
     format!("{{\"type\":\"call\",\"id\":{id},\"deadline_ms\":{},", millis(rest))
 }
 
@@ -253,6 +280,9 @@ fn line(frame: &Value) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    /// As it stands in a frame.
+    const SEVEN: &str = "\"00000000000000000000000000000007\"";
+
     #[allow(clippy::needless_pass_by_value, reason = "it is written where it is expected")]
     fn check(text: &str, expected: Option<Frame>) {
         assert_eq!(read(text.as_bytes(), Some("t")), expected, "{text}");
@@ -261,7 +291,7 @@ mod tests {
     /// OC-61, OC-70: what lacks the token, or has a key twice, is no frame, whatever it looks like.
     #[test]
     fn only_what_has_the_token_is_a_frame() {
-        check("{\"type\":\"started\",\"id\":1,\"token\":\"t\"}", Some(Frame::Started { id: 1 }));
+        check("{\"type\":\"started\",\"id\":1,\"token\":\"t\"}", Some(Frame::Started { id: Id::Counted(1) }));
         check("{\"type\":\"started\",\"id\":1}", None);
         check("{\"type\":\"started\",\"id\":1,\"token\":\"other\"}", None);
         check("{\"type\":\"started\",\"id\":1,\"id\":2,\"token\":\"t\"}", None);
@@ -274,7 +304,7 @@ mod tests {
     /// OC-77.
     #[test]
     fn a_result_is_a_value_nothing_or_a_failure() {
-        let result = |outcome| Some(Frame::Result { id: 7, outcome });
+        let result = |outcome| Some(Frame::Result { id: Id::Counted(7), outcome });
         let text = |rest: &str| format!("{{\"type\":\"result\",\"token\":\"t\",\"id\":7,{rest}}}");
         check(&text("\"ok\":true,\"ms\":0.1"), result(Outcome::Returned(None)));
         let value = Some(json!({ "block": true }));
@@ -309,14 +339,20 @@ mod tests {
             )
         );
         let plugin = json!({ "id": "a" }).as_object().unwrap().clone();
-        assert_eq!(text(load(1, &plugin)), "{\"type\":\"load\",\"id\":1,\"plugin\":{\"id\":\"a\"}}\n");
+        assert_eq!(
+            text(load(Id::Counted(1), &plugin)),
+            "{\"type\":\"load\",\"id\":1,\"plugin\":{\"id\":\"a\"}}\n"
+        );
         let body = text(call_body("agent_end", "void", &json!({ "a": 1 }), &json!({})));
         assert_eq!(
-            call_head(3, 2) + &body,
+            call_head(Id::Counted(3), 2) + &body,
             "{\"type\":\"call\",\"id\":3,\"handler\":2,\"hook\":\"agent_end\",\"class\":\"void\",\
              \"event\":{\"a\":1},\"ctx\":{}}\n"
         );
-        assert_eq!(text(cancel(3, Reason::Gone)), "{\"type\":\"cancel\",\"id\":3,\"reason\":\"gone\"}\n");
+        assert_eq!(
+            text(cancel(Id::Counted(3), Reason::Gone)),
+            "{\"type\":\"cancel\",\"id\":3,\"reason\":\"gone\"}\n"
+        );
         assert_eq!(
             text(shutdown(&PLUGINS, Duration::from_secs(2))),
             "{\"type\":\"shutdown\",\"graceMs\":2000}\n"
@@ -330,13 +366,14 @@ mod tests {
         assert_eq!(
             text(hello(&HOOKS, None, 5, &Map::new())),
             format!(
-                "{{\"type\":\"hello\",\"protocol\":1,\"runtime\":\"lineside {runtime}\",\"max_frame_bytes\":5}}\n"
+                "{{\"type\":\"hello\",\"protocol\":2,\"runtime\":\"lineside {runtime}\",\"max_frame_bytes\":5}}\n"
             )
         );
-        let call = hook_head(3, Duration::from_millis(1500)) + &text(hook_body("a \"b\"", "{\"x\": 1}\n"));
+        let call = hook_head(Id::Random(3), Duration::from_millis(1500))
+            + &text(hook_body("a \"b\"", "{\"x\": 1}\n"));
         assert_eq!(
             call,
-            "{\"type\":\"call\",\"id\":3,\"deadline_ms\":1500,\"hook\":\"a \\\"b\\\"\",\"event\":{\"x\": 1}}\n"
+            "{\"type\":\"call\",\"id\":\"00000000000000000000000000000003\",\"deadline_ms\":1500,\"hook\":\"a \\\"b\\\"\",\"event\":{\"x\": 1}}\n"
         );
         assert_eq!(text(ping()), "{\"type\":\"ping\"}\n");
         assert_eq!(
@@ -348,32 +385,38 @@ mod tests {
     /// What a hook says goes on as it was written: its dialect reads a key that stands there twice in its own way.
     #[test]
     fn an_answer_of_a_hook_is_not_read_here() {
-        let said = |text: &str| read(text.as_bytes(), None);
-        let answered =
-            |text: &str| Some(Frame::Result { id: 7, outcome: Outcome::Answered(text.to_owned()) });
+        let said = |text: &str| read(text.replace("ID", SEVEN).as_bytes(), None);
+        let result = |outcome| Some(Frame::Result { id: Id::Random(7), outcome });
+        let answered = |text: &str| result(Outcome::Answered(text.to_owned()));
         let twice = "{\"decision\":\"deny\",\"decision\":\"allow\"}";
-        assert_eq!(said(&format!("{{\"type\":\"answer\",\"id\":7,\"answer\":{twice}}}")), answered(twice));
-        assert_eq!(said("{\"id\":7,\"type\":\"answer\",\"answer\":null,\"later\":1}"), answered(""));
-        assert_eq!(said("{\"type\":\"answer\",\"id\":7}"), answered(""));
+        assert_eq!(said(&format!("{{\"type\":\"answer\",\"id\":ID,\"answer\":{twice}}}")), answered(twice));
+        assert_eq!(said("{\"id\":ID,\"type\":\"answer\",\"answer\":null,\"later\":1}"), answered(""));
+        assert_eq!(said("{\"type\":\"answer\",\"id\":ID}"), answered(""));
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(said(&format!("{{\"type\":\"answer\",\"id\":7,\"answer\":{deep}}}")), answered(&deep));
-        let message = "boom".to_owned();
-        let failed =
-            Some(Frame::Result { id: 7, outcome: Outcome::Failed { kind: "panic".to_owned(), message } });
-        assert_eq!(said("{\"type\":\"error\",\"id\":7,\"error\":\"boom\"}"), failed);
-        assert_eq!(said("{\"type\":\"cancelled\",\"id\":7}"), Some(Frame::Cancelled { id: 7 }));
+        assert_eq!(said(&format!("{{\"type\":\"answer\",\"id\":ID,\"answer\":{deep}}}")), answered(&deep));
+        let failed = result(Outcome::Failed { kind: "panic".to_owned(), message: "boom".to_owned() });
+        assert_eq!(said("{\"type\":\"error\",\"id\":ID,\"error\":\"boom\"}"), failed);
+        assert_eq!(said("{\"type\":\"cancelled\",\"id\":ID}"), Some(Frame::Cancelled { id: Id::Random(7) }));
         assert_eq!(said("{\"type\":\"pong\"}"), Some(Frame::Pong));
         for none in [
-            "{\"type\":\"answer\"}",
-            "{\"type\":\"answer\",\"id\":7,\"id\":8}",
-            "{\"type\":\"answer\",\"id\":-1}",
-            "{\"type\":\"answer\",\"id\":\"7\"}",
-            "{\"type\":\"answer\",\"id\":7,\"answer\":{]}}",
-            "{\"type\":\"answer\",\"id\":7} {}",
+            "{\"type\":\"answer\",\"id\":ID,\"id\":ID}",
+            "{\"type\":\"answer\",\"id\":ID,\"answer\":{]}}",
+            "{\"type\":\"answer\",\"id\":ID} {}",
+            "{\"type\":\"cancelled\",\"id\":7}",
             "[7]",
         ] {
             assert_eq!(said(none), None, "{none}");
         }
         assert_eq!(said("{\"type\":\"result\",\"id\":7,\"ok\":true}"), Some(Frame::Unknown), "of plugins");
+    }
+
+    #[test]
+    fn an_answer_with_an_id_that_no_call_can_have_was_not_asked_for() {
+        for id in ["", ",\"id\":7", ",\"id\":\"7\"", ",\"id\":null", ",\"id\":-1", ",\"id\":[]"] {
+            for kind in ["answer", "error"] {
+                let text = format!("{{\"type\":\"{kind}\"{id}}}");
+                assert_eq!(read(text.as_bytes(), None), Some(Frame::Unasked), "{text}");
+            }
+        }
     }
 }

@@ -7,8 +7,9 @@ use lineside_core::worker::{HandlerKey, PluginLoad, PluginLoaded, StartWorkerErr
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::connection::{Connection, Event, token, until};
+use super::connection::{Connection, Event, until};
 use super::frames::{self, Frame, Reason};
+use super::ids::{Ids, token};
 use super::manner::Manner;
 use super::transport::Connect;
 use super::voice::Voice;
@@ -19,8 +20,8 @@ pub(super) struct Live {
     pub(super) connection: Connection,
     /// Their numbers in this worker.
     pub(super) handlers: HashMap<HandlerKey, u64>,
-    /// The last id that was used.
-    pub(super) last_id: u64,
+    /// What its calls are known by.
+    pub(super) ids: Ids,
 }
 
 /// Plugins that are not given to a worker again: by their place, and why.
@@ -69,13 +70,13 @@ async fn greet(
         match event {
             Event::Frame(Frame::Hello(mut hello)) => {
                 hello.shift_remove("type");
-                let protocol = manner.tongue.protocol;
-                if hello.get("protocol").and_then(Value::as_u64) != Some(protocol) {
+                let spoken = hello.get("protocol").and_then(Value::as_u64);
+                if spoken != Some(manner.tongue.protocol) {
                     connection.ended().await;
-                    let why = format!("it does not speak version {protocol} of the protocol");
-                    return failed(why, Some(hello));
+                    return failed(manner.tongue.not_spoken(spoken), Some(hello));
                 }
-                return Ok((Live { connection, handlers: HashMap::new(), last_id: 0 }, hello));
+                let ids = if manner.tongue.has_token { Ids::Counted(0) } else { Ids::Random };
+                return Ok((Live { connection, handlers: HashMap::new(), ids }, hello));
             }
             Event::Frame(frame) => voice.frame(frame),
             Event::Log(log) => voice.say(log),
@@ -148,8 +149,7 @@ enum One {
 }
 
 async fn load(live: &mut Live, how: &Map<String, Value>, manner: &Manner, voice: &mut Voice) -> One {
-    live.last_id += 1;
-    let id = live.last_id;
+    let id = live.ids.next();
     live.connection.push(&frames::load(id, how));
     let mut by = Instant::now() + manner.loading;
     let mut cancelled = false;

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::calls::{Calls, Ending, Refusal};
 use super::connection::{Event, until};
 use super::frames::{self, Frame};
+use super::ids::Id;
 use super::loading::{Live, Refused, bring_up};
 use super::log::{LogLevel, WorkerLog};
 use super::manner::{Manner, Meanwhile};
@@ -249,8 +250,9 @@ impl Supervisor {
 
     async fn serve(&mut self, live: &mut Live) -> Served {
         let shared = Arc::clone(&self.shared);
-        let mut cancelling: HashMap<u64, Instant> = HashMap::new();
+        let mut cancelling: HashMap<Id, Instant> = HashMap::new();
         let mut stopping: Option<(Instant, Stop)> = None;
+        let mut distrusted = false;
         let mut pulse = Pulse::new(self.manner.health, self.manner.idle, Instant::now());
         let mut alarm = pin!(sleep_until(pulse.due().unwrap_or_else(Instant::now)));
         loop {
@@ -305,13 +307,18 @@ impl Supervisor {
                 }
                 Event::Room => {}
                 Event::Log(log) => self.voice.say(log),
+                // What it says from then on is of no use to anybody.
+                Event::Frame(_) if distrusted => {}
                 Event::Frame(frame) => {
                     let now = Instant::now();
                     pulse.heard(now);
                     if let Frame::Result { .. } = frame {
                         pulse.busy(now);
                     }
-                    self.hear(frame, &mut cancelling);
+                    if self.hear(frame, &mut cancelling) == Heard::Unasked {
+                        distrusted = true;
+                        live.connection.kill("it answered what it was not asked");
+                    }
                 }
             }
         }
@@ -328,7 +335,7 @@ impl Supervisor {
     fn write(
         &mut self,
         live: &mut Live,
-        cancelling: &mut HashMap<u64, Instant>,
+        cancelling: &mut HashMap<Id, Instant>,
         now: Instant,
         stopping: bool,
     ) -> bool {
@@ -340,7 +347,7 @@ impl Supervisor {
         }
         let may_send = !stopping && (cancelling.is_empty() || !self.manner.waits_for_ends);
         while may_send && calls.may_send() && live.connection.has_room() {
-            let id = live.last_id + 1;
+            let id = live.ids.next();
             let Some((ticket, order)) = calls.send(id) else { break };
             let head = match &order.handler {
                 None => frames::hook_head(id, order.until.saturating_duration_since(now)),
@@ -352,7 +359,6 @@ impl Supervisor {
                     }
                 },
             };
-            live.last_id = id;
             live.connection.push(head.as_bytes());
             live.connection.push(&order.body);
         }
@@ -365,14 +371,17 @@ impl Supervisor {
         needed
     }
 
-    fn hear(&mut self, frame: Frame, cancelling: &mut HashMap<u64, Instant>) {
+    /// An answer to nothing that was asked is nothing that a worker would say: something else has come out among its
+    /// frames.
+    fn hear(&mut self, frame: Frame, cancelling: &mut HashMap<Id, Instant>) -> Heard {
         match frame {
+            Frame::Unasked => return Heard::Unasked,
             Frame::Started { id } => self.shared.calls().started(id),
             Frame::Result { id, outcome } => {
                 let known = self.shared.calls().answered(id, outcome);
                 // A result may have been on its way when its call was cancelled.
                 if !known && !cancelling.contains_key(&id) {
-                    self.voice.supervisor(LogLevel::Warn, format!("a result of no call was dropped: {id}"));
+                    return Heard::Unasked;
                 }
                 if self.manner.waits_for_ends {
                     cancelling.remove(&id);
@@ -381,7 +390,15 @@ impl Supervisor {
             Frame::Cancelled { id } => drop(cancelling.remove(&id)),
             other => self.voice.frame(other),
         }
+        Heard::Expected
     }
+}
+
+/// What a frame is to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    Expected,
+    Unasked,
 }
 
 /// The worker ends itself at the end of its grace; it is killed so much later.

@@ -54,7 +54,11 @@ impl Voice {
         match frame {
             Frame::Log { level, plugin, text } => self.say(WorkerLog::frame(&level, plugin, text)),
             Frame::Unknown | Frame::Bye | Frame::Pong | Frame::Cancelled { .. } => {}
-            Frame::Hello(_) | Frame::Loaded { .. } | Frame::Started { .. } | Frame::Result { .. } => {
+            Frame::Hello(_)
+            | Frame::Loaded { .. }
+            | Frame::Started { .. }
+            | Frame::Result { .. }
+            | Frame::Unasked => {
                 self.supervisor(LogLevel::Warn, "an answer of the worker to nothing was dropped");
             }
         }

@@ -82,7 +82,7 @@ fn p04_a_worker_that_stops_reading_blocks_nobody() {
         assert_eq!((failed(stuck).0, failed(large).0), (FailureKind::Timeout, FailureKind::Timeout));
         yard.answers().await;
     });
-    with_raw("say(type='hello', protocol=1)\ntime.sleep(600)", async |_, yard| {
+    with_raw("say(type='hello', protocol=2)\ntime.sleep(600)", async |_, yard| {
         let large = json!({ "text": "x".repeat(1 << 20) });
         let (kind, _) = failed(yard.within(millis(300), large).await);
         assert_eq!(kind, FailureKind::Timeout);
@@ -139,7 +139,11 @@ fn p09_a_worker_for_hooks_that_cannot_be_started_says_why() {
 fn p09_a_program_that_says_no_hello_is_no_worker() {
     for (source, part) in [
         ("time.sleep(600)", "no hello"),
-        ("say(type='hello', protocol=2)\ntime.sleep(600)", "does not speak version 1"),
+        (
+            "say(type='hello', protocol=1)\ntime.sleep(600)",
+            "does not speak version 2 of the protocol but version 1: `lineside kit`",
+        ),
+        ("say(type='hello', protocol=3)\ntime.sleep(600)", "does not speak version 2"),
         ("say(type='pong')\nsys.exit(3)", "status 3"),
         ("put('{\"type\":\"hello\",\"proto')\nos.kill(os.getpid(), 9)", "signal 9"),
     ] {
@@ -157,7 +161,7 @@ fn p09_a_program_that_says_no_hello_is_no_worker() {
 fn p09_a_slow_hello_delays_the_calls_and_fails_none() {
     with_raw(
         "while not os.path.exists(sys.argv[0] + '.go'): time.sleep(0.001)
-say(type='hello', protocol=1)
+say(type='hello', protocol=2)
 for call in calls(): say(type='answer', id=call['id'], answer={})",
         async |room, yard| {
             let go = async {
@@ -224,9 +228,9 @@ fn d11_a_worker_for_hooks_that_ends_again_and_again_is_not_started_for_a_while_a
 #[test]
 fn i01_what_is_no_unicode_is_no_answer_of_a_worker() {
     with_raw(
-        "say(type='hello', protocol=1)
+        "say(type='hello', protocol=2)
 for call in calls():
-    sys.stdout.buffer.write(b'{\"type\":\"answer\",\"id\":%d,\"answer\":{\"log\":\"\\xff\"}}\\n' % call['id'])
+    sys.stdout.buffer.write(b'{\"type\":\"answer\",\"id\":\"%s\",\"answer\":{\"log\":\"\\xff\"}}\\n' % call['id'].encode())
     sys.stdout.buffer.flush()",
         async |_, yard| {
             yard.warm().await;
@@ -240,8 +244,8 @@ for call in calls():
 #[test]
 fn i03_an_answer_that_is_very_deep_goes_on_unread() {
     with_raw(
-        "say(type='hello', protocol=1)
-for call in calls(): put('{\"type\":\"answer\",\"id\":%d,\"answer\":%s}\\n' % (call['id'], '[' * 100000 + ']' * 100000))",
+        "say(type='hello', protocol=2)
+for call in calls(): put('{\"type\":\"answer\",\"id\":\"%s\",\"answer\":%s}\\n' % (call['id'], '[' * 100000 + ']' * 100000))",
         async |_, yard| {
             let WorkerEnded::Answered(text) = yard.ask(json!({})).await else { panic!("no answer") };
             assert_eq!(text.len(), 200_000);
@@ -278,28 +282,26 @@ fn i05_numbers_that_json_cannot_say_are_no_answer() {
 fn i06_noise_of_a_worker_is_no_answer() {
     with_raw(
         "put('booting…\\n')
-say(type='hello', protocol=1)
+say(type='hello', protocol=2)
 for call in calls():
-    put('<html>\\n[]\\nnull\\n{\\n{\"type\":\"answer\"}\\n{\"type\":\"answer\",\"id\":1,\"id\":1}\\n{} {}\\n\\n')
-    say(type='answer', id=call['id'] + 1, answer={'decision': 'allow'})
-    say(type='answer', id=call['id'], answer={'log': 1})
-    say(type='answer', id=call['id'], answer={'log': 2})",
+    put('<html>\\n[]\\nnull\\n{\\n{\"type\":\"answer\",\"id\":1,\"id\":1}\\n{} {}\\n\\n')
+    say(type='cancelled', id='0' * 32)
+    say(type='answer', id=call['id'], answer={'log': 1})",
         async |_, yard| {
             assert_eq!(yard.ask(json!({})).await, answered("{\"log\": 1}"));
             assert_eq!(yard.ask(json!({})).await, answered("{\"log\": 1}"));
             for noise in ["<html>", "[]", "null", "{} {}"] {
                 assert!(yard.has_line(LogSource::Stray, noise), "{noise}: {:?}", yard.logs());
             }
-            assert!(yard.has_line(LogSource::Supervisor, "a result of no call was dropped"));
         },
     );
 }
 
 #[test]
 fn i06_half_a_line_is_no_answer() {
-    let half = "say(type='hello', protocol=1)
+    let half = "say(type='hello', protocol=2)
 for call in calls():
-    put('{\"type\":\"answer\",\"id\":%d,' % call['id'])";
+    put('{\"type\":\"answer\",\"id\":\"%s\",' % call['id'])";
     with_raw(&format!("{half}\n    time.sleep(600)"), async |room, yard| {
         yard.warm().await;
         let (kind, _) = failed(yard.within(millis(200), json!({})).await);
@@ -316,7 +318,7 @@ for call in calls():
 fn i04_a_line_that_is_too_long_is_dropped_and_the_call_is_out_of_time() {
     let bounds = lineside_core::worker::HookWorkerBounds { frame: 100_000, ..bounds() };
     crate::yard::with_raw_in(
-        "say(type='hello', protocol=1)
+        "say(type='hello', protocol=2)
 for call in calls():
     say(type='answer', id=call['id'], answer={'log': 'x' * call['event']['size']})",
         bounds,

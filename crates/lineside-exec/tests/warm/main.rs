@@ -11,6 +11,7 @@ mod room;
 mod yard;
 
 mod faults;
+mod forgery;
 mod frames;
 mod kits;
 mod owners;

@@ -25,7 +25,7 @@ async fn owner(stream: UnixStream, answers: usize) {
     while let Some(line) = lines.next_line().await.unwrap() {
         let frame: Value = serde_json::from_str(&line).unwrap();
         let said = match frame["type"].as_str().unwrap() {
-            "hello" => json!({ "type": "hello", "protocol": 1 }),
+            "hello" => json!({ "type": "hello", "protocol": 2 }),
             "call" if answered == answers => return,
             "call" => {
                 answered += 1;
@@ -118,7 +118,7 @@ fn an_owner_that_does_not_obey_loses_its_connection() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         seat.connect(ours).unwrap();
         let (input, mut output) = theirs.into_split();
-        output.write_all(b"{\"type\":\"hello\",\"protocol\":1}\n").await.unwrap();
+        output.write_all(b"{\"type\":\"hello\",\"protocol\":2}\n").await.unwrap();
         let call = HookCall { hook: "h".to_owned(), event: "{}".to_owned(), timeout: millis(200) };
         let ended = loop {
             let (kind, why) = failed(worker.call(call.clone()).await);

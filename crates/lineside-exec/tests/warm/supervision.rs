@@ -8,7 +8,7 @@ use crate::room::{PATIENCE, Room, millis};
 use crate::yard::{answered, bounds, failed, inside, raw, with_each, with_raw, with_raw_in};
 
 /// Answers each call with its process.
-const PID: &str = "say(type='hello', protocol=1)
+const PID: &str = "say(type='hello', protocol=2)
 for call in calls(): say(type='answer', id=call['id'], answer={'log': os.getpid()})";
 
 #[test]
@@ -30,7 +30,7 @@ fn a_worker_without_calls_is_ended_and_started_again_by_the_next_one() {
 #[test]
 fn a_worker_with_a_call_is_not_idle() {
     let bounds = HookWorkerBounds { idle: Some(millis(20)), ..bounds() };
-    let waits = "say(type='hello', protocol=1)
+    let waits = "say(type='hello', protocol=2)
 for call in calls():
     time.sleep(0.2)
     say(type='answer', id=call['id'], answer={'log': os.getpid()})";
@@ -67,7 +67,7 @@ fn a_worker_that_is_started_ahead_is_there_before_its_first_call_and_after_its_e
 #[test]
 fn calls_beyond_the_queue_fail_at_once() {
     let bounds = HookWorkerBounds { in_flight: 2, queue: 3, ..bounds() };
-    let waits = "say(type='hello', protocol=1)
+    let waits = "say(type='hello', protocol=2)
 for call in calls(): pass";
     with_raw_in(waits, bounds, async |_, yard| {
         yard.warm().await;
@@ -97,7 +97,7 @@ for call in calls(): pass";
 
 #[test]
 fn a_worker_gets_no_more_calls_at_a_time_than_it_says() {
-    let counts = "say(type='hello', protocol=1, concurrency=1)
+    let counts = "say(type='hello', protocol=2, concurrency=1)
 import select
 for call in calls():
     more = select.select([sys.stdin], [], [], 0.05)[0]
@@ -113,7 +113,7 @@ for call in calls():
 
 #[test]
 fn what_was_not_sent_goes_to_the_next_worker_and_what_was_sent_fails() {
-    let dies = "say(type='hello', protocol=1, concurrency=1)
+    let dies = "say(type='hello', protocol=2, concurrency=1)
 for call in calls():
     if call['event']['n'] == 1: os._exit(9)
     say(type='answer', id=call['id'], answer={'log': call['event']['n']})";
@@ -128,7 +128,7 @@ for call in calls():
 #[test]
 fn a_worker_that_does_not_say_that_it_is_there_is_ended_and_its_calls_fail() {
     let bounds = HookWorkerBounds { silence: millis(50), pong: millis(100), ..bounds() };
-    let deaf = "say(type='hello', protocol=1)
+    let deaf = "say(type='hello', protocol=2)
 for call in calls(): pass";
     with_raw_in(deaf, bounds, async |_, yard| {
         let (kind, why) = failed(yard.ask(json!({})).await);

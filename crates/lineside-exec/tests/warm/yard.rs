@@ -32,6 +32,8 @@ pub(crate) struct Language {
     pub(crate) meets: &'static str,
     pub(crate) too_deep: &'static str,
     pub(crate) mark: &'static str,
+    /// Has the file that the event names shown by a program that inherits its descriptors.
+    pub(crate) shows: &'static str,
 }
 
 pub(crate) const PYTHON: Language = Language {
@@ -65,6 +67,7 @@ serve()
     meets: "open(event['mine'], 'w').close() or exec('while not os.path.exists(event[\"other\"]): time.sleep(0.001)') or 1",
     too_deep: "__import__('functools').reduce(lambda inner, _: [inner], range(100000), 1)",
     mark: "os.environ['LINESIDE_RUN'].split(':')[-1]",
+    shows: "subprocess.run(['cat', event['file']]) and 1",
 };
 
 pub(crate) const NODE: Language = Language {
@@ -97,6 +100,7 @@ serve();
     meets: "(async () => { fs.writeFileSync(event.mine, ''); while (!fs.existsSync(event.other)) await sleep(1); return 1; })()",
     too_deep: "(() => { let v = 1; for (let i = 0; i < 100000; i++) v = [v]; return v; })()",
     mark: "process.env.LINESIDE_RUN.split(':').pop()",
+    shows: "child.spawnSync('cat', [event.file], { stdio: 'inherit' }) && 1",
 };
 
 /// Patient bounds.

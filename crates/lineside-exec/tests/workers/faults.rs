@@ -2,7 +2,7 @@
 
 use lineside_core::failure::FailureKind;
 use lineside_core::invocation::Program;
-use lineside_core::worker::{StartWorkerError, WorkerEnded};
+use lineside_core::worker::{StartWorkerError, WorkerEnded, WorkerScript};
 use lineside_exec::{Containment, LogSource, Worker, WorkerListener};
 use serde_json::json;
 
@@ -39,6 +39,42 @@ fn p01_a_function_that_never_returns_is_out_of_time_and_its_worker_replaced() {
         assert_eq!(failed(set.ask(waits).await).0, FailureKind::Timeout);
         answers(set).await;
     });
+}
+
+/// OC-70, OC-77: also with the token, a result of no call is nothing that a worker would write.
+#[test]
+fn a_worker_that_answers_what_it_was_not_asked_has_failed_and_is_ended() {
+    let script = "import { createInterface } from 'node:readline';
+        let token;
+        const say = (frame) => process.stdout.write(JSON.stringify({ token, ...frame }) + '\\n');
+        const hook = { kind: 'hook', handler: 1, hook: 'before_tool_call', priority: 0 };
+        for await (const line of createInterface({ input: process.stdin })) {
+            const frame = JSON.parse(line);
+            token ??= frame.token;
+            const { id } = frame;
+            if (frame.type === 'hello') say({ type: 'hello', protocol: 1 });
+            if (frame.type === 'load') say({ type: 'loaded', id, plugin: { id: 'a' }, registrations: [hook] });
+            if (frame.type !== 'call') continue;
+            say({ type: 'started', id });
+            if (frame.event.params.strange) say({ type: 'result', id: id + 1, ok: true, value: {} });
+            say({ type: 'result', id, ok: true, value: {} });
+        }";
+    let room = Room::enter();
+    let spec = spec(&room, &[("a", "")]);
+    let files: &'static [(&str, &str)] = Box::leak(Box::new([("it.mjs", script)]));
+    room.block_on(async {
+        let set = Set::start_script(spec, &WorkerScript { entry: "it.mjs", files }).await;
+        assert_eq!(set.guard("a", json!({})).await, returned(json!({})));
+        let (kind, why) = failed(set.guard("a", json!({ "strange": true })).await);
+        assert_eq!(
+            (kind, why.contains("it answered what it was not asked")),
+            (FailureKind::Signal, true),
+            "{why}"
+        );
+        assert_eq!(set.guard("a", json!({})).await, returned(json!({})), "a new one");
+        set.worker.shutdown().await;
+    });
+    room.leave();
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::Id::Counted;
 use super::*;
 
 fn of_plugins(void: usize) -> Room {
@@ -32,7 +33,7 @@ fn failed(kind: FailureKind, message: &str, started: bool) -> WorkerEnded {
 
 /// The hooks that are written next, with ids from this one on.
 fn sent(calls: &mut Calls, from: u64) -> Vec<String> {
-    (from..).map_while(|id| calls.send(id)).map(|(_, order)| order.handler.unwrap().hook).collect()
+    (from..).map_while(|id| calls.send(Counted(id))).map(|(_, order)| order.handler.unwrap().hook).collect()
 }
 
 /// OC-64: what had started fails; what had not is sent once more, in its order, before what came later.
@@ -43,12 +44,12 @@ fn what_was_not_started_is_sent_once_more_and_not_twice() {
     let (_, mut one) = calls.add(modifying("one")).unwrap();
     let (_, mut two) = calls.add(modifying("two")).unwrap();
     assert_eq!(sent(&mut calls, 1), ["started", "one", "two"]);
-    calls.started(1);
+    calls.started(Counted(1));
     let (_, mut later) = calls.add(modifying("later")).unwrap();
     calls.ended(&signal());
     assert_eq!(started.try_recv().unwrap(), failed(FailureKind::Signal, "killed", true));
     assert_eq!(sent(&mut calls, 1), ["one", "two", "later"]);
-    calls.answered(1, Outcome::Returned(Some(json!(1))));
+    calls.answered(Counted(1), Outcome::Returned(Some(json!(1))));
     assert_eq!(one.try_recv().unwrap(), WorkerEnded::Returned(Some(json!(1))));
     calls.ended(&signal());
     assert_eq!(two.try_recv().unwrap(), failed(FailureKind::Signal, "killed", false));
@@ -62,9 +63,9 @@ fn an_answer_counts_once() {
     let mut calls = Calls::new(of_plugins(9));
     let (ticket, _answer) = calls.add(modifying("a")).unwrap();
     sent(&mut calls, 5);
-    assert!(calls.answered(5, Outcome::Returned(None)));
-    assert!(!calls.answered(5, Outcome::Returned(None)));
-    assert!(!calls.answered(6, Outcome::Returned(None)));
+    assert!(calls.answered(Counted(5), Outcome::Returned(None)));
+    assert!(!calls.answered(Counted(5), Outcome::Returned(None)));
+    assert!(!calls.answered(Counted(6), Outcome::Returned(None)));
     assert!(!calls.give_up(ticket, Reason::Timeout));
     assert_eq!(calls.next_cancel(), None, "it was over");
 }
@@ -78,9 +79,9 @@ fn a_call_that_is_given_up_is_cancelled_where_it_is() {
     assert_eq!((calls.next_cancel(), calls.has_waiting()), (None, false));
     let (running, _b) = calls.add(modifying("b")).unwrap();
     sent(&mut calls, 3);
-    calls.started(3);
+    calls.started(Counted(3));
     assert!(calls.give_up(running, Reason::Timeout), "it had been started");
-    assert_eq!(calls.next_cancel(), Some((3, Reason::Timeout)));
+    assert_eq!(calls.next_cancel(), Some((Counted(3), Reason::Timeout)));
     assert_eq!(calls.under_way(), 0);
 }
 
@@ -94,7 +95,7 @@ fn void_calls_are_counted_until_they_are_over() {
     calls.add(modifying("a")).unwrap();
     assert_eq!((calls.dropped(), calls.take_dropped(), calls.take_dropped()), (1, 1, 0));
     sent(&mut calls, 1);
-    calls.answered(1, Outcome::Returned(None));
+    calls.answered(Counted(1), Outcome::Returned(None));
     assert!(calls.add(void()).is_ok());
 }
 
@@ -120,7 +121,7 @@ fn repeats_go_first_and_end() {
     }
     sent(&mut calls, 1);
     for id in 1..=3 {
-        calls.answered(id, Outcome::Returned(None));
+        calls.answered(Counted(id), Outcome::Returned(None));
     }
     calls.add(modifying("later")).unwrap();
     calls.ended(&signal());
@@ -141,7 +142,7 @@ fn repeats_go_first_and_end() {
         let mut calls = Calls::new(of_plugins(9));
         calls.add(told("one")).unwrap();
         sent(&mut calls, 1);
-        calls.answered(1, Outcome::Returned(None));
+        calls.answered(Counted(1), Outcome::Returned(None));
         if ends {
             calls.add(order("end", CallClass::Void, Repeat::Ends)).unwrap();
         } else {
@@ -167,7 +168,7 @@ fn a_failure_has_its_kind_and_one_line() {
         let (_, mut answer) = calls.add(modifying("a")).unwrap();
         sent(&mut calls, 1);
         let outcome = Outcome::Failed { kind: word.to_owned(), message: " a\n\tb\u{1b}[31m ".to_owned() };
-        calls.answered(1, outcome);
+        calls.answered(Counted(1), outcome);
         assert_eq!(answer.try_recv().unwrap(), failed(kind, "a b [31m", false));
     }
     assert_eq!(one_line(" \n "), "unknown error");
@@ -187,7 +188,7 @@ fn a_worker_has_so_many_calls_at_a_time_and_what_is_beyond_the_queue_is_not_take
     calls.limit(Some(1));
     assert!(!calls.may_send(), "it says itself that it can do one");
     calls.limit(Some(0));
-    calls.answered(2, Outcome::Answered(String::new()));
+    calls.answered(Counted(2), Outcome::Answered(String::new()));
     assert!(calls.may_send(), "none would be no worker");
     assert_eq!(calls.dropped(), 1);
 }
@@ -197,7 +198,7 @@ fn a_worker_has_so_many_calls_at_a_time_and_what_is_beyond_the_queue_is_not_take
 fn a_call_of_a_hook_that_was_sent_is_not_sent_again() {
     let mut calls = of_hooks(1, 9);
     let (_, mut one) = calls.add(modifying("one")).unwrap();
-    calls.send(1);
+    calls.send(Counted(1));
     let (_, mut two) = calls.add(modifying("two")).unwrap();
     calls.ended(&signal());
     assert_eq!(one.try_recv().unwrap(), failed(FailureKind::Signal, "killed", true));

@@ -19,9 +19,10 @@
 // One file, no dependencies, Node 18 or later. The protocol is described in docs/workers.md of lineside.
 
 import fs from 'node:fs';
+import { Socket } from 'node:net';
 import { inspect } from 'node:util';
 
-const PROTOCOL = 1;
+const PROTOCOL = 2;
 const hooks = new Map();
 
 /** Makes a function a hook: of every hook of this program, or of the one with this name. */
@@ -34,7 +35,8 @@ export function hook(name, fn) {
 
 /** Answers calls until there are no more. `concurrency` is how many run at the same time. */
 export function serve({ concurrency = 64 } = {}) {
-  takeOutput();
+  const input = takeInput();
+  output = takeOutput();
   let take = (line) => {
     const frame = read(line);
     if (frame?.type !== 'hello') return (take = once(line));
@@ -43,28 +45,63 @@ export function serve({ concurrency = 64 } = {}) {
     take = (line) => worker.take(line);
   };
   let rest = '';
-  process.stdin.setEncoding('utf8');
-  process.stdin.on('data', (text) => {
+  input.setEncoding('utf8');
+  input.on('data', (text) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop();
     for (const line of lines) if (line.trim()) take(line);
   });
-  process.stdin.on('end', () => {
+  input.on('end', () => {
     if (rest.trim()) take(rest);
     take(null);
   });
 }
 
-/** Standard output is for frames alone: what the hooks print is the log. */
+// The descriptor that frames are written to.
+let output = 1;
+
+/** Standard input is for frames alone: what the hooks start finds it at its end. */
+function takeInput() {
+  const own = again(0, fs.constants.O_RDONLY);
+  if (own === undefined) return process.stdin;
+  fs.closeSync(0);
+  fs.openSync('/dev/null', 'r');
+  try {
+    return new Socket({ fd: own, readable: true, writable: false });
+  } catch {
+    // A file, or a terminal.
+    return fs.createReadStream('', { fd: own });
+  }
+}
+
+/** Standard output as well: what the hooks print, and what they start prints, is the log. */
 function takeOutput() {
   Object.defineProperty(process, 'stdout', { get: () => process.stderr });
+  const own = again(1, fs.constants.O_WRONLY | fs.constants.O_APPEND);
+  if (own === undefined) return 1;
+  fs.closeSync(1);
+  // The lowest number that is free is given.
+  if (again(2, fs.constants.O_WRONLY | fs.constants.O_APPEND) === undefined) fs.openSync('/dev/null', 'w');
+  return own;
+}
+
+/** What is open there once more, under a number that no other program inherits; a socket cannot be had so. */
+function again(descriptor, flags) {
+  for (const folder of ['/proc/self/fd', '/dev/fd']) {
+    try {
+      return fs.openSync(`${folder}/${descriptor}`, flags);
+    } catch {
+      // The other one, then.
+    }
+  }
+  return undefined;
 }
 
 function put(text) {
   let data = Buffer.from(text);
   while (data.length > 0) {
     try {
-      data = data.subarray(fs.writeSync(1, data));
+      data = data.subarray(fs.writeSync(output, data));
     } catch (error) {
       if (error.code === 'EPIPE') process.exit(0);
       if (error.code !== 'EAGAIN') throw error;
@@ -161,7 +198,7 @@ class Worker {
       const answer = functionOf(call.hook)(call.event, call);
       const text = textOf(typeof answer?.then === 'function' ? await answer : answer);
       if (Buffer.byteLength(text) + 100 > this.largest) throw new Error('the answer is larger than a line may be');
-      frame = `{"type":"answer","id":${call.id},"answer":${text}}`;
+      frame = `{"type":"answer","id":${JSON.stringify(call.id)},"answer":${text}}`;
     } catch (error) {
       if (!call.cancelled()) console.error(error);
       const text = (error instanceof Error ? String(error) : inspect(error)).slice(0, 2000);

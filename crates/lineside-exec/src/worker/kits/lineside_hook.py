@@ -30,7 +30,7 @@ import traceback
 
 __all__ = ["hook", "serve", "Call"]
 
-PROTOCOL = 1
+PROTOCOL = 2
 _hooks = {}
 # Made once: `json.dumps` makes one for each text.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -233,7 +233,7 @@ class _Worker:
             self.answer(call, data)
 
     def answer(self, call, data):
-        frame = b'{"type":"answer","id":%d,"answer":%s}\n' % (call.id, data)
+        frame = b'{"type":"answer","id":%s,"answer":%s}\n' % (_encode(call.id).encode(), data)
         if len(frame) > self.largest:
             return self.over(call, {"type": "error", "error": "the answer is larger than a line may be"})
         return self.over(call, frame)
