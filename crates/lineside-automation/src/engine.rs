@@ -292,6 +292,12 @@ impl Automations {
         }
     }
 
+    /// Whether one more run of a hook can be put on record now.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.engine.takes()
+    }
+
     /// Waits until everything that was offered up to now is kept, and says what it survives.
     ///
     /// Cancel safe.

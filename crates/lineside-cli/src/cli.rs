@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
-use crate::demo::{Colour, Pace, Screen};
+use crate::demo::{Pace, Screen};
 use crate::explain::ExplainArgs;
 use crate::jobs::JobsArgs;
 use crate::kit::KitArgs;
 use crate::list::ListArgs;
 use crate::run::RunArgs;
-use crate::style::{Styles, When};
+use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
 use crate::{demo, explain, jobs, kit, list, run, test};
 
@@ -66,9 +66,6 @@ struct DemoArgs {
     fast: bool,
 }
 
-/// How wide a page is when no terminal says so.
-const COLUMNS: usize = 80;
-
 impl Cli {
     /// Does what was asked.
     ///
@@ -85,9 +82,8 @@ impl Cli {
             Command::Kit(args) => kit::run(args),
             Command::Demo(args) => {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };
-                let columns =
-                    terminal_size::terminal_size().map_or(COLUMNS, |(width, _)| usize::from(width.0));
-                let colour = if styles.out.is_coloured() { Colour::On } else { Colour::Off };
+                let columns = columns().unwrap_or(COLUMNS);
+                let colour = styles.out.colour();
                 demo::run(Screen::stdout(columns, colour, pace), &mut std::io::stdout()).await
             }
         }

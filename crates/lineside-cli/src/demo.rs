@@ -4,7 +4,7 @@
 //! and an actor run in this program, and every verdict on the screen is what they said. It needs no set-up, no network
 //! and no agent, and leaves nothing behind.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -14,10 +14,11 @@ use lineside::prelude::*;
 use tokio::time::{Instant, sleep};
 
 use crate::interrupt::Interrupt;
+use crate::page::Page;
+use crate::style::print;
 
 use account::Account;
-use print::Page;
-pub(crate) use screen::{Colour, Pace, Screen};
+pub(crate) use screen::{Pace, Screen};
 use stage::Stage;
 
 mod session;
@@ -26,8 +27,9 @@ mod stage;
 mod native;
 
 mod account;
-mod print;
+mod opening;
 mod screen;
+mod summary;
 
 /// The rest after an event, and what each line about it adds, so that a person sees the session play.
 const BEAT: Duration = Duration::from_millis(60);
@@ -56,7 +58,7 @@ async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
     let bus = assembly.bus().clone();
     let tally = native::on_bus(&bus)?;
     let project = stage.project().to_string_lossy().into_owned();
-    let page = Page::new(screen, &project, session::agents(&recorded));
+    let page = Page::new(screen.columns, screen.colour, &project).of_agents(session::agents(&recorded));
     let mut account = Account::default();
     let mut sessions = Vec::new();
 
@@ -66,8 +68,8 @@ async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
     let mut hooks = main.hooks();
     // How the worker of a format is looked after is not the story.
     hooks.retain(|(point, _)| *point != "on_service_stop");
-    show(out, page.opening(recorded.len(), &hooks))?;
-    show(out, missing)?;
+    print(out, page.opening(recorded.len(), &hooks))?;
+    print(out, missing)?;
 
     let start = Instant::now();
     for event in &recorded {
@@ -84,7 +86,7 @@ async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
             lines.extend(page.delivery(&messages));
         }
         let beat = BEAT + BEAT_PER_LINE * u32::try_from(lines.len()).unwrap_or_default();
-        show(out, lines)?;
+        print(out, lines)?;
         if screen.pace == Pace::Played {
             sleep(beat).await;
         }
@@ -93,7 +95,7 @@ async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
     account.covered(&sessions);
     let report = assembly.drain(DRAIN).await;
     account.drained(&bus, &report, &tally, stage.edits().len());
-    show(out, page.summary(&account))?;
+    print(out, page.summary(&account))?;
     Ok(())
 }
 
@@ -110,11 +112,4 @@ async fn assemble(stage: &Stage) -> Result<(Assembly, Vec<String>)> {
         missing.push(diagnostic.text.clone());
     }
     Ok((assembly, missing))
-}
-
-fn show(out: &mut impl Write, lines: Vec<String>) -> io::Result<()> {
-    for line in lines {
-        writeln!(out, "{line}")?;
-    }
-    out.flush()
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow, bail};
 use jiff::Timestamp;
 use lineside::core::json::read_strict;
+use lineside::core::nearest::suggestion;
 use lineside::core::point::Slot;
 use lineside::core::{Agent, EventId, Model, Payload, PointInfo};
 use serde::de::DeserializeOwned;
@@ -58,6 +59,29 @@ pub(crate) struct EventLine {
     pub(crate) host: Option<String>,
     pub(crate) traceparent: Option<String>,
     pub(crate) extra: Map<String, Value>,
+    /// Keys that the specification does not have, which went to `extra`.
+    pub(crate) unknown: Vec<UnknownKey>,
+}
+
+/// A key that neither the envelope nor the point has.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct UnknownKey {
+    /// The point of the event.
+    pub(crate) point: &'static str,
+    /// The key; one of the payload has that before it.
+    pub(crate) key: String,
+    /// What may have been meant.
+    pub(crate) nearest: Option<&'static str>,
+}
+
+impl std::fmt::Display for UnknownKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "unknown key `{}` at {}", self.key, self.point)?;
+        match self.nearest {
+            Some(nearest) => write!(f, "; the nearest is `{nearest}`"),
+            None => f.write_str("; hooks get it as `extra`"),
+        }
+    }
 }
 
 impl EventLine {
@@ -81,9 +105,9 @@ impl EventLine {
         let Some(name) = take::<String>(&mut fields, "point", TEXT)? else {
             bail!("the field `point` is absent")
         };
-        let payload = take::<Map<String, Value>>(&mut fields, "payload", "an object")?.unwrap_or_default();
+        let payload = object(&mut fields, "payload")?.unwrap_or_default();
         let point = vocabulary.point(&name, &payload)?;
-        let (payload, unknown) = known_fields(point, payload);
+        let (payload, others) = known_fields(point, payload);
         let payload = (point.decode)(point, payload)?;
         let time = match take::<String>(&mut fields, "time", TEXT)? {
             Some(text) => Some(text.parse().with_context(|| format!("`time` is no time: {text:?}"))?),
@@ -92,6 +116,7 @@ impl EventLine {
         for given_anew in ["seq", "root_session", "depth"] {
             fields.shift_remove(given_anew);
         }
+        let unknown = unknown_keys(point, &fields, &others);
         Ok(Self {
             point,
             payload,
@@ -107,7 +132,8 @@ impl EventLine {
             model: take(&mut fields, "model", "an object with `selected` or `running`")?,
             host: take(&mut fields, "host", TEXT)?,
             traceparent: take(&mut fields, "traceparent", TEXT)?,
-            extra: extra(take(&mut fields, "extra", "an object")?.unwrap_or_default(), fields, unknown),
+            extra: extra(object(&mut fields, "extra")?.unwrap_or_default(), fields, others),
+            unknown,
         })
     }
 }
@@ -128,6 +154,34 @@ fn take<T: DeserializeOwned>(
             Err(_) => bail!("`{name}` must be {expected}, not {}", brief(&value)),
         },
     }
+}
+
+/// Takes an object out as it is, with the digits of its numbers; `null` counts as absent.
+fn object(fields: &mut Map<String, Value>, name: &str) -> Result<Option<Map<String, Value>>> {
+    match fields.shift_remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(object)) => Ok(Some(object)),
+        Some(other) => bail!("`{name}` must be an object, not {}", brief(&other)),
+    }
+}
+
+/// The keys of an event that the specification does not have.
+fn unknown_keys(
+    point: &'static PointInfo,
+    envelope: &Map<String, Value>,
+    payload: &Map<String, Value>,
+) -> Vec<UnknownKey> {
+    let envelope = envelope.keys().filter(|key| !FIELDS.contains(&key.as_str())).map(|key| UnknownKey {
+        point: point.name,
+        key: key.clone(),
+        nearest: suggestion(key, FIELDS),
+    });
+    let payload = payload.keys().map(|key| UnknownKey {
+        point: point.name,
+        key: format!("payload.{key}"),
+        nearest: suggestion(key, point.fields.iter().map(|field| field.name)),
+    });
+    envelope.chain(payload).collect()
 }
 
 /// A value as it is written, if it is short, else what kind it is.
@@ -227,6 +281,30 @@ mod tests {
         let expected = json!({"since":1,"colour":"red","payload.since":2,"payload.colour":3,"why":null});
         assert_eq!(Value::Object(line.extra), expected);
         assert!(line.payload.to_json().is_empty());
+    }
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        let line = read(
+            br#"{"point":"before_tool","payload":{"tool_name":"x","tool_input":{"a":-0,"b":1.10,"c":1e999}},"extra":{"d":-0}}"#,
+        )
+        .unwrap();
+        assert_eq!(line.payload.to_json()["tool_input"].to_string(), r#"{"a":-0,"b":1.10,"c":1e+999}"#);
+        assert_eq!(line.extra["d"].to_string(), "-0");
+    }
+
+    #[test]
+    fn an_unknown_key_is_told_with_the_nearest_one() {
+        let line = read(br#"{"point":"before_tool","sesion":"s2","payload":{"tool_name":"x","tool_input":{},"tol_call_id":"c","colour":1}}"#).unwrap();
+        let told: Vec<String> = line.unknown.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "unknown key `sesion` at before_tool; the nearest is `session`",
+                "unknown key `payload.tol_call_id` at before_tool; the nearest is `tool_call_id`",
+                "unknown key `payload.colour` at before_tool; hooks get it as `extra`",
+            ]
+        );
     }
 
     #[test]

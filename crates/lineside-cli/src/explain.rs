@@ -108,7 +108,7 @@ fn name_of(path: Option<&Path>) -> String {
 /// The event as it would reach the hooks: published on a bus that has none.
 async fn as_event(line: EventLine, project: &std::sync::Arc<str>) -> Result<AnyEvent> {
     let silent = Bus::new();
-    let session = Sessions::new(&silent, project).of(&line).await?;
+    let session = Sessions::new(&silent, project).of(&line)?;
     let receipt = publication(&session, line).publish_any().await?;
     Ok(receipt.event.clone())
 }

@@ -11,7 +11,8 @@ use lineside::durable::{Look, OpenDurableError};
 use lineside::journal::{Holder, OpenJournalError};
 use lineside::{Bus, Durable};
 
-use crate::style::{Style, Styles, Tone, one_line, tell};
+use crate::painter::{json_line, one_line};
+use crate::style::{COLUMNS, Style, Styles, Tone, columns, print, tell};
 
 mod change;
 mod job;
@@ -74,9 +75,6 @@ enum What {
     Drop,
 }
 
-/// How wide a page is when no terminal says so.
-const COLUMNS: usize = 80;
-
 /// Runs the command.
 ///
 /// # Errors
@@ -126,10 +124,6 @@ fn now() -> Moment {
     Moment(u64::try_from(Bus::new().wall_clock().as_microsecond()).unwrap_or_default())
 }
 
-fn columns() -> usize {
-    terminal_size::terminal_size().map_or(COLUMNS, |(width, _)| usize::from(width.0))
-}
-
 fn list(args: &JobsArgs, jobs: &[Job], holder: Option<Holder>, style: Style) -> Result<ExitCode> {
     let filter = Filter {
         states: &args.states,
@@ -140,24 +134,21 @@ fn list(args: &JobsArgs, jobs: &[Job], holder: Option<Holder>, style: Style) -> 
     let mut out = std::io::stdout().lock();
     if args.json {
         for job in wanted {
-            writeln!(out, "{}", job.to_json())?;
+            out.write_all(json_line(&job.to_json())?.as_bytes())?;
         }
         return Ok(ExitCode::SUCCESS);
     }
-    for line in page::list(&wanted, jobs.len(), holder, now(), columns(), style) {
-        writeln!(out, "{line}")?;
-    }
+    let columns = columns().unwrap_or(COLUMNS);
+    print(&mut out, page::list(&wanted, jobs.len(), holder, now(), columns, style))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn show(args: &JobsArgs, job: &Job, holder: Option<Holder>, style: Style) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     if args.json {
-        writeln!(out, "{}", job.to_json())?;
+        out.write_all(json_line(&job.to_json())?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    for line in page::show(job, holder, now(), style) {
-        writeln!(out, "{line}")?;
-    }
+    print(&mut out, page::show(job, holder, now(), style))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,8 +5,9 @@ use lineside::assembly::Report;
 use lineside::core::{Diagnostic, Severity, SkipReason};
 use lineside::{Assembly, Bus, State};
 
+use crate::painter::one_line;
 use crate::places::Ground;
-use crate::style::{Style, Tone, count, one_line, tell};
+use crate::style::{Style, Tone, count, tell};
 
 /// A bus with the hooks of these places.
 ///
@@ -44,6 +45,11 @@ pub(crate) fn tell_findings(report: &Report, style: Style) {
     if let Some(note) = untrusted(report) {
         tell(&format!("{}: {note}", style.paint(Tone::Bold, "note")));
     }
+}
+
+/// How many findings are errors.
+pub(crate) fn errors(report: &Report) -> usize {
+    report.diagnostics.iter().filter(|finding| finding.severity == Severity::Error).count()
 }
 
 /// What to say about hooks that are not trusted.

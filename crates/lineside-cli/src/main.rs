@@ -19,6 +19,8 @@ mod vocabulary;
 mod sessions;
 
 mod interrupt;
+mod page;
+mod painter;
 mod style;
 mod table;
 

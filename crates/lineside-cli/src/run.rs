@@ -1,37 +1,52 @@
-//! `lineside run`: events in, one a line; decisions out, one a line, each as soon as it has fallen.
+//! `lineside run`: events in, one a line; decisions out, each as soon as it has fallen.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, bail};
 use clap::Args;
+use lineside::assembly::Report;
+use lineside::automation::Automations;
 use lineside::bus::DrainReport;
 use lineside::bus::signal::Watched;
 use lineside::core::{FailureKind, Outcome};
 use lineside::{Assembly, Session, Signal, State};
-use tokio::io::{AsyncWriteExt as _, Stdout};
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
 
-use crate::event_line::EventLine;
 use crate::interrupt::{Interrupt, Interrupted};
-use crate::loading::{load_on, tell_findings};
-use crate::places::PlaceArgs;
-use crate::sessions::{HandOver, Sessions, publication};
-use crate::style::{Style, Styles, Tone, one_line, tell};
+use crate::loading::{errors, load_on, tell_findings};
+use crate::page::Page;
+use crate::painter::one_line;
+use crate::places::{Ground, PlaceArgs};
+use crate::sessions::Sessions;
+use crate::style::{COLUMNS, Styles, columns, count, tell};
 use crate::vocabulary::Vocabulary;
 
+use accepted::Claims;
 use background::Background;
-use decision::Later;
+use flow::{Flow, HURRIED, Order};
 use journal::{JournalArgs, Kept};
-use lines::{Line, Lines};
+use lines::Lines;
+use output::{Output, Shape};
 use progress::Progress;
 use tally::Tally;
 
-mod background;
-mod decision;
-mod journal;
 mod lines;
+mod lanes;
+mod flow;
+mod accepted;
+mod decision;
+mod output;
+mod background;
+mod journal;
+mod waiting;
 mod progress;
+mod standard_output;
 mod tally;
 
 /// Publish events and print what was decided about each.
@@ -40,8 +55,11 @@ mod tally;
 /// `agent`, `turn`, …) and the `payload`. A point has its canonical name or the one of a dialect. Absent fields take
 /// defaults: session `s1`, agent `main`, the project as `project_root` and `cwd`, the present time.
 ///
-/// Writes one JSON object for each decision, at once, so that it works as a filter in a pipe. A line that is no event
-/// is reported on standard error, and the run goes on.
+/// Writes each decision at once, so that it works as a filter in a pipe: one JSON object a line, or rows for people on
+/// a terminal. A line that is no event is reported on standard error, and the run goes on.
+///
+/// Sessions run at the same time, each in the order of its events. A session begins after what came before it in the
+/// sessions above.
 ///
 /// Hooks are looked for where their formats keep them. Naming a project with --project says that you trust it, and its
 /// hooks run; without, only those of the user do.
@@ -54,9 +72,33 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     journal: JournalArgs,
 
-    /// Print the whole receipt of each event: what every hook did, how long it took, and what it changed.
+    /// Do not begin when a hook does not load: exit with 1 before the first event.
     #[arg(long)]
+    strict: bool,
+
+    /// Print decisions in the order of the input, not in the order in which they fall.
+    #[arg(long)]
+    ordered: bool,
+
+    /// How many events are judged at the same time at most. Beyond that they wait for their turn.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
+    at_once: u16,
+
+    /// Print rows for people, as `lineside demo` does. What a terminal gets.
+    #[arg(long, conflicts_with_all = ["json", "receipts", "quiet"])]
+    pretty: bool,
+
+    /// Print one JSON object a line. What a pipe or a file gets.
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+
+    /// Print the whole receipt of each event as JSON: what every hook did, how long it took, and what it changed.
+    #[arg(long, conflicts_with = "quiet")]
     receipts: bool,
+
+    /// Print no decision.
+    #[arg(long)]
+    quiet: bool,
 
     /// Events, one JSON object a line; `-` or nothing for standard input.
     #[arg(value_name = "EVENTS.jsonl")]
@@ -66,66 +108,95 @@ pub(crate) struct RunArgs {
 const EXIT_STATUS: &str = "\
 Exit status:
   0    every line was an event and was decided, whatever the verdicts
-  1    a line was refused, or something was lost
+  1    a line was refused, something was lost or not kept, or --strict found an error
   2    nothing could be done
-  130  interrupted (143: terminated)";
-
-/// How long the bus may take to come to its end once the person has asked for it.
-const HURRIED: Duration = Duration::from_secs(2);
+  130  interrupted (143: terminated)
+  141  the reader of standard output has gone";
 
 /// Background hooks have timeouts of their own, and those are what ends them.
 const UNHURRIED: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl RunArgs {
+    fn shape(&self) -> Shape {
+        if self.quiet {
+            Shape::Nothing
+        } else if self.pretty || (!self.json && !self.receipts && std::io::stdout().is_terminal()) {
+            Shape::Rows
+        } else {
+            Shape::Json { whole: self.receipts }
+        }
+    }
+
+    /// The part between the input and the output.
+    fn flow(
+        &self,
+        ground: &Ground,
+        assembly: &Assembly,
+        report: &Report,
+        background: Background,
+        styles: Styles,
+    ) -> Flow {
+        let automations = assembly.bus().kept_extension::<Automations>();
+        let automations = automations.filter(|_| self.journal.is_given()).map(|shared| (*shared).clone());
+        let page = Page::new(columns().unwrap_or(COLUMNS), styles.out.colour(), &ground.project);
+        let ready = report.hooks.iter().filter(|found| found.state == State::Ready).count();
+        Flow {
+            name: name_of(self.events.as_deref()),
+            bus: assembly.bus().clone(),
+            vocabulary: Vocabulary::new(&ground.dialects),
+            claims: Claims::new(automations, report),
+            order: if self.ordered { Order::OfInput } else { Order::OfDecisions },
+            places: Semaphore::new(usize::from(self.at_once)),
+            output: Output::new(self.shape(), page),
+            style: styles.err,
+            sessions: RefCell::new(Sessions::new(assembly.bus(), &ground.project)),
+            background: RefCell::new(background),
+            tally: RefCell::new(Tally::start(ready)),
+            progress: RefCell::new(Progress::on_stderr(self.shape() == Shape::Rows)),
+            closing: RefCell::new(Vec::new()),
+            unknown: RefCell::new(HashSet::new()),
+        }
+    }
+}
 
 /// Runs the command.
 ///
 /// # Errors
 /// The project or the input cannot be opened, or the output cannot be written.
 pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
+    if args.shape() != Shape::Nothing && standard_output::is_closed() {
+        bail!("standard output is closed, so every decision would be lost; --quiet says that none is wanted");
+    }
     let mut interrupt = Interrupt::watch()?;
     let ground = args.places.ground()?;
     let (bus, kept) = args.journal.open(styles.err)?;
     let background = Background::new(bus.signals());
     let (assembly, report) = load_on(bus, &ground).await?;
     tell_findings(&report, styles.err);
+    let errors = errors(&report);
+    if args.strict && errors > 0 {
+        tell(&format!("lineside: {} while loading, and --strict begins with none", count(errors, "error")));
+        if let Some(kept) = &kept {
+            kept.leave();
+        }
+        // Nothing was published, so nothing can be lost.
+        drop(assembly.drain(HURRIED).await);
+        return Ok(ExitCode::FAILURE);
+    }
     if let Some(kept) = &kept {
         kept.all_registered();
     }
-    let ready = report.hooks.iter().filter(|found| found.state == State::Ready).count();
-    let mut stream = Stream {
-        name: name_of(args.events.as_deref()),
-        lines: Lines::open(args.events.as_deref()).await?,
-        vocabulary: Vocabulary::new(&ground.dialects),
-        sessions: Sessions::new(assembly.bus(), &ground.project),
-        background,
-        whole: args.receipts,
-        out: tokio::io::stdout(),
-        tally: Tally::start(ready),
-        progress: Progress::on_stderr(),
-        closing: None,
-        style: styles.err,
-    };
+    let lines = Lines::open(args.events.as_deref()).await?;
+    if lines.are_typed() {
+        tell("reading events from this terminal, one JSON object a line; Ctrl-D ends the input");
+    }
+    let flow = args.flow(&ground, &assembly, &report, background, styles);
     let ended = tokio::select! {
         biased;
         signal = interrupt.next() => Ended::Interrupted(signal),
-        result = stream.flow() => Ended::Input(result),
+        result = flow.run(lines) => Ended::Input(result),
     };
-    stream.progress.clear();
-    let hurry = !matches!(ended, Ended::Input(Ok(())));
-    if let Some(kept) = kept.as_ref().filter(|_| hurry) {
-        kept.leave();
-    }
-    if let Some(session) = stream.closing.take() {
-        stream.tally.cut_short(close_in_a_hurry(&assembly, &session).await);
-    }
-    if let Some(kept) = kept.as_ref().filter(|_| !hurry) {
-        kept.open_sessions(&mut stream.sessions).await;
-    }
-    let drained = drain(&assembly, kept.as_ref(), hurry, &mut interrupt).await;
-    stream.tally.failed(assembly.bus().failures());
-    for told in stream.background.take() {
-        tell(&one_line(&background::last_word(&told)));
-    }
-    finish(stream.tally, &drained, ended, styles.err)
+    end(flow, &assembly, kept.as_ref(), ended, interrupt).await
 }
 
 /// How the flow of events came to its end.
@@ -134,8 +205,49 @@ enum Ended {
     Interrupted(Interrupted),
 }
 
+/// Brings everything to its end, and says what came of it.
+async fn end(
+    flow: Flow,
+    assembly: &Assembly,
+    kept: Option<&Kept>,
+    ended: Ended,
+    mut interrupt: Interrupt,
+) -> Result<ExitCode> {
+    flow.progress.borrow_mut().clear();
+    let hurry = !matches!(ended, Ended::Input(Ok(())));
+    if let Some(kept) = kept.filter(|_| hurry) {
+        kept.leave();
+    }
+    let closing = flow.closing.take();
+    let cut_short = close_in_a_hurry(assembly, &closing).await;
+    flow.tally.borrow_mut().cut_short(cut_short);
+    if let Some(kept) = kept.filter(|_| !hurry) {
+        kept.open_sessions(&mut flow.sessions.borrow_mut());
+    }
+    let drained = drain(&flow, assembly, kept, hurry, &mut interrupt).await;
+    let mut tally = flow.tally.into_inner();
+    tally.failed(assembly.bus().failures());
+    for told in flow.background.into_inner().take() {
+        tell(&one_line(&background::last_word(&told)));
+    }
+    tally.drained(&drained);
+    let note = match &ended {
+        Ended::Input(Ok(())) => None,
+        Ended::Input(Err(_)) => Some("ended early"),
+        Ended::Interrupted(_) => Some("interrupted"),
+    };
+    tell(&tally.summary(note, flow.style));
+    match ended {
+        Ended::Input(Err(error)) => Err(error),
+        Ended::Interrupted(signal) => Ok(ExitCode::from(signal.exit_status())),
+        Ended::Input(Ok(())) if tally.is_clean() => Ok(ExitCode::SUCCESS),
+        Ended::Input(Ok(())) => Ok(ExitCode::FAILURE),
+    }
+}
+
 /// Waits for what still runs; a signal makes it short.
 async fn drain(
+    flow: &Flow,
     assembly: &Assembly,
     kept: Option<&Kept>,
     hurry: bool,
@@ -147,9 +259,19 @@ async fn drain(
         }
         assembly.drain(UNHURRIED).await
     };
+    let told = async {
+        sleep(waiting::PATIENCE).await;
+        // What has ended by now is not named.
+        flow.background.borrow_mut().hear();
+        if let Some(text) = waiting::for_the_rest(kept.map(Kept::automations), &flow.background.borrow()) {
+            tell(&one_line(&text));
+        }
+        std::future::pending().await
+    };
     if !hurry {
         tokio::select! {
             report = all => return report,
+            () = told => {}
             _ = interrupt.next() => {}
         }
     }
@@ -159,10 +281,10 @@ async fn drain(
     assembly.drain(HURRIED).await
 }
 
-/// Ends a session whose background hooks nobody will wait for. Gives how many were cut short.
-async fn close_in_a_hurry(assembly: &Assembly, session: &Session) -> usize {
+/// Ends sessions whose background hooks nobody will wait for. Gives how many were cut short.
+async fn close_in_a_hurry(assembly: &Assembly, closing: &[Session]) -> usize {
     let mut signals = assembly.bus().signals();
-    session.close_within(HURRIED).await;
+    futures_util::future::join_all(closing.iter().map(|session| session.close_within(HURRIED))).await;
     let mut cut_short = 0;
     while let Some(watched) = signals.try_next() {
         if let Watched::Signal(Signal::DetachedFinished {
@@ -175,108 +297,9 @@ async fn close_in_a_hurry(assembly: &Assembly, session: &Session) -> usize {
     cut_short
 }
 
-fn finish(mut tally: Tally, drained: &DrainReport, ended: Ended, style: Style) -> Result<ExitCode> {
-    tally.drained(drained);
-    let note = match &ended {
-        Ended::Input(Ok(())) => None,
-        Ended::Input(Err(_)) => Some("ended early"),
-        Ended::Interrupted(_) => Some("interrupted"),
-    };
-    tell(&tally.summary(note, style));
-    match ended {
-        Ended::Input(Err(error)) => Err(error),
-        Ended::Interrupted(signal) => Ok(ExitCode::from(signal.exit_status())),
-        Ended::Input(Ok(())) if tally.is_clean() => Ok(ExitCode::SUCCESS),
-        Ended::Input(Ok(())) => Ok(ExitCode::FAILURE),
-    }
-}
-
 fn name_of(events: Option<&Path>) -> String {
     match events {
         Some(path) if path != Path::new("-") => one_line(&path.to_string_lossy()),
         _ => "stdin".to_owned(),
-    }
-}
-
-/// Everything between the input and the output.
-struct Stream {
-    name: String,
-    lines: Lines,
-    vocabulary: Vocabulary,
-    sessions: Sessions,
-    background: Background,
-    whole: bool,
-    out: Stdout,
-    tally: Tally,
-    progress: Progress,
-    /// The session that has ended with the last event, until its background hooks have.
-    closing: Option<Session>,
-    style: Style,
-}
-
-impl Stream {
-    /// Handles line after line until the input ends.
-    async fn flow(&mut self) -> Result<()> {
-        loop {
-            let line = self.lines.next().await.with_context(|| format!("failed to read {}", self.name))?;
-            let result = match line {
-                None => return Ok(()),
-                Some(Line::TooLong) => Err(anyhow::anyhow!("longer than {} bytes", lines::LONGEST)),
-                Some(Line::Text(text)) if text.trim_ascii().is_empty() => continue,
-                Some(Line::Text(text)) => self.decide(&text).await,
-            };
-            match result {
-                Ok((decision, handed_over)) => {
-                    self.progress.clear();
-                    self.out.write_all(&decision).await.context("failed to write a decision")?;
-                    self.out.flush().await.context("failed to write a decision")?;
-                    self.tally.printed();
-                    // Not before: what a reader has not seen yet is not accepted.
-                    if let Err(error) = handed_over.accept().await {
-                        let label = self.style.paint(Tone::Warning, "warning");
-                        tell(&format!("{label}: {}", one_line(&format!("{error:#}"))));
-                    }
-                    self.close().await;
-                }
-                Err(error) => self.refuse(&error),
-            }
-            self.progress.show(|| self.tally.progress());
-        }
-    }
-
-    /// Ends the session whose last event was printed.
-    async fn close(&mut self) {
-        if let Some(session) = &self.closing {
-            self.sessions.close(session).await;
-            self.closing = None;
-        }
-    }
-
-    fn refuse(&mut self, error: &anyhow::Error) {
-        self.tally.refused();
-        self.progress.clear();
-        let label = self.style.paint(Tone::Bad, "error");
-        tell(&format!("{label}: {}:{}: {}", self.name, self.lines.number(), one_line(&format!("{error:#}"))));
-    }
-
-    /// One event from its text to the text of its decision.
-    async fn decide(&mut self, text: &[u8]) -> Result<(Vec<u8>, HandOver)> {
-        let line = EventLine::parse(text, &self.vocabulary)?;
-        let session = self.sessions.of(&line).await?;
-        let publication = publication(&session, line);
-        self.tally.under_way();
-        let receipt = publication.publish_any().await?;
-        self.tally.decided(&receipt, self.sessions.failures());
-        let handed_over = self.sessions.hand_over(&session, &receipt).await;
-        let later = Later {
-            delivered: handed_over.beside_the_decision().map(background::delivered).collect(),
-            background: self.background.take(),
-        };
-        let mut decision = decision::line(&receipt, later, self.whole)?;
-        decision.push(b'\n');
-        if receipt.event.point().name == "after_session" {
-            self.closing = Some(session);
-        }
-        Ok((decision, handed_over))
     }
 }

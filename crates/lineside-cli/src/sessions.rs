@@ -70,7 +70,7 @@ impl Sessions {
     ///
     /// # Errors
     /// It was closed before, or would be below itself or below a closed session.
-    pub(crate) async fn of(&mut self, line: &EventLine) -> Result<Session> {
+    pub(crate) fn of(&mut self, line: &EventLine) -> Result<Session> {
         if line.point.name == "before_subagent"
             && let Some(child) = line.payload.text("child_session")
         {
@@ -78,72 +78,43 @@ impl Sessions {
             self.announced.insert(child.to_owned(), Announced { parent: line.session.clone(), role });
         }
         let wanted = Wanted { id: &line.session, parent: line.parent.as_deref(), host: line.host.as_deref() };
-        self.get(wanted, line.agent.as_ref()).await
+        self.get(&wanted, line.agent.as_ref())
     }
 
     /// A session below another one, both opened if they are not open.
     ///
     /// # Errors
     /// As [`of`](Self::of).
-    pub(crate) async fn subagent(
-        &mut self,
-        parent: &str,
-        id: &str,
-        agent: Option<&Agent>,
-    ) -> Result<Session> {
-        self.get(Wanted { id, parent: Some(parent), host: None }, agent).await
+    pub(crate) fn subagent(&mut self, parent: &str, id: &str, agent: Option<&Agent>) -> Result<Session> {
+        self.get(&Wanted { id, parent: Some(parent), host: None }, agent)
     }
 
     /// The session of that id, opened as a root if it is not open.
     ///
     /// # Errors
     /// As [`of`](Self::of).
-    pub(crate) async fn named(&mut self, id: &str) -> Result<Session> {
-        self.get(Wanted { id, parent: None, host: None }, None).await
+    pub(crate) fn named(&mut self, id: &str) -> Result<Session> {
+        self.get(&Wanted { id, parent: None, host: None }, None)
     }
 
-    /// How many hooks have failed so far.
-    pub(crate) fn failures(&self) -> u64 {
-        self.bus.failures()
-    }
-
-    /// Ends a session; waits for its background hooks, each within its own timeout.
-    pub(crate) async fn close(&mut self, session: &Session) {
+    /// No event of this session is taken from now on. The session itself is for the caller to close.
+    pub(crate) fn closed(&mut self, session: &Session) {
         self.closed.insert(session.id().to_string());
-        session.close().await;
     }
 
-    /// Takes the messages out of the mailboxes: whoever reads the decision has those of its event. Has the others as
-    /// well, which hooks have left that nobody waited for; before a model call those are waited for that say so. All of
-    /// them, and uncut: how much of it goes to a model is for whoever reads the decision.
-    pub(crate) async fn hand_over(&self, session: &Session, receipt: &Receipt) -> HandOver {
-        let collect = session.collect().at_most(Bounds::NONE);
-        let mut deliveries = vec![match receipt.event.point().name {
-            "before_model" => collect.before_next_model().await,
-            _ => collect.ready(),
-        }];
-        if !receipt.context.is_empty()
-            && let Some(child) =
-                receipt.event.payload().text("child_session").and_then(|id| self.bus.find(id))
-        {
-            deliveries.push(child.collect().at_most(Bounds::NONE).ready());
-        }
-        HandOver { deliveries, event: receipt.event.envelope().id }
-    }
-
-    async fn get(&self, wanted: Wanted<'_>, agent: Option<&Agent>) -> Result<Session> {
+    fn get(&self, wanted: &Wanted<'_>, agent: Option<&Agent>) -> Result<Session> {
         if let Some(session) = self.bus.find(wanted.id) {
             return Ok(session);
         }
-        let above = self.lineage(&wanted)?;
+        let above = self.lineage(wanted)?;
         let mut parent: Option<Session> = None;
         for id in above.iter().rev() {
             parent = Some(match self.bus.find(id) {
                 Some(session) => session,
-                None => self.open(id, parent.as_ref(), None, wanted.host).await?,
+                None => self.open(id, parent.as_ref(), None, wanted.host)?,
             });
         }
-        self.open(wanted.id, parent.as_ref(), agent, wanted.host).await
+        self.open(wanted.id, parent.as_ref(), agent, wanted.host)
     }
 
     /// The sessions above one that is not open, from the nearest up to the first that is open or has none above it.
@@ -161,7 +132,7 @@ impl Sessions {
         Ok(above)
     }
 
-    async fn open(
+    fn open(
         &self,
         id: &str,
         parent: Option<&Session>,
@@ -184,8 +155,25 @@ impl Sessions {
             Some(host) => opening.host(host),
             None => opening,
         };
-        Ok(opening.open().await?)
+        Ok(opening.open_now()?)
     }
+}
+
+/// Takes the messages out of the mailboxes: whoever reads the decision has those of its event. Has the others as well,
+/// which hooks have left that nobody waited for; before a model call those are waited for that say so. All of them, and
+/// uncut: how much of it goes to a model is for whoever reads the decision.
+pub(crate) async fn hand_over(bus: &Bus, session: &Session, receipt: &Receipt) -> HandOver {
+    let collect = session.collect().at_most(Bounds::NONE);
+    let mut deliveries = vec![match receipt.event.point().name {
+        "before_model" => collect.before_next_model().await,
+        _ => collect.ready(),
+    }];
+    if !receipt.context.is_empty()
+        && let Some(child) = receipt.event.payload().text("child_session").and_then(|id| bus.find(id))
+    {
+        deliveries.push(child.collect().at_most(Bounds::NONE).ready());
+    }
+    HandOver { deliveries, event: receipt.event.envelope().id }
 }
 
 /// A session that is needed.
@@ -253,7 +241,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_session_that_nobody_opened_is_a_root() {
-        let session = sessions().of(&line(json!({"point": "on_idle"}))).await.unwrap();
+        let session = sessions().of(&line(json!({"point": "on_idle"}))).unwrap();
         let source = session.source();
         assert_eq!((source.session.as_str(), source.depth), ("s1", 0));
         assert_eq!((source.project_root.as_deref(), source.cwd.as_deref()), (Some("/p"), Some("/p")));
@@ -264,7 +252,7 @@ mod tests {
     async fn a_parent_is_opened_first() {
         let mut sessions = sessions();
         let event = json!({"point": "on_idle", "session": "s3", "parent_session": "s2"});
-        let session = sessions.of(&line(event)).await.unwrap();
+        let session = sessions.of(&line(event)).unwrap();
         assert_eq!(session.source().parent_session.as_ref().unwrap().as_str(), "s2");
         assert_eq!(session.source().root_session.as_str(), "s2");
     }
@@ -274,9 +262,9 @@ mod tests {
         let mut sessions = sessions();
         let announcement = json!({"point": "before_subagent", "session": "a",
             "payload": {"child_session": "b", "agent_type": "reviewer"}});
-        sessions.of(&line(announcement)).await.unwrap();
+        sessions.of(&line(announcement)).unwrap();
         assert!(sessions.bus.find("b").is_none());
-        let session = sessions.of(&line(json!({"point": "on_idle", "session": "b"}))).await.unwrap();
+        let session = sessions.of(&line(json!({"point": "on_idle", "session": "b"}))).unwrap();
         assert_eq!(session.source().parent_session.as_ref().unwrap().as_str(), "a");
         assert_eq!(session.source().agent, Agent::subagent("reviewer"));
     }
@@ -285,14 +273,15 @@ mod tests {
     async fn nobody_is_below_themselves_or_comes_back() {
         let mut sessions = sessions();
         let own_parent = json!({"point": "on_idle", "session": "a", "parent_session": "a"});
-        let error = sessions.of(&line(own_parent)).await.err().unwrap();
+        let error = sessions.of(&line(own_parent)).err().unwrap();
         assert_eq!(error.to_string(), "session `a` cannot be below itself");
-        let session = sessions.named("a").await.unwrap();
-        sessions.close(&session).await;
-        let error = sessions.named("a").await.err().unwrap();
+        let session = sessions.named("a").unwrap();
+        sessions.closed(&session);
+        session.close().await;
+        let error = sessions.named("a").err().unwrap();
         assert_eq!(error.to_string(), "session `a` is closed");
         let below = json!({"point": "on_idle", "session": "b", "parent_session": "a"});
-        let error = sessions.of(&line(below)).await.err().unwrap();
+        let error = sessions.of(&line(below)).err().unwrap();
         assert_eq!(error.to_string(), "session `a` is closed");
     }
 
@@ -301,7 +290,7 @@ mod tests {
         let mut sessions = sessions();
         let line = line(json!({"point": "on_idle", "cwd": "/p/src", "turn": 3, "host": "h", "k": 1,
             "agent": {"id": "x", "kind": "subagent"}, "time": "2026-03-02T09:14:00Z"}));
-        let session = sessions.of(&line).await.unwrap();
+        let session = sessions.of(&line).unwrap();
         let receipt = publication(&session, line).publish_any().await.unwrap();
         let envelope = Value::Object(receipt.event.envelope().to_json("on_idle"));
         for (field, expected) in [

@@ -1,8 +1,13 @@
-//! Terminals: whether to paint, how to paint, and how to say something on standard error without ever failing.
+//! Terminals: whether to paint, how to paint, which characters there are, and how to print a line.
 //!
-//! Texts of hooks and events come from anywhere; what is printed of them cannot move the cursor.
+//! Texts of hooks and events come from anywhere; what is printed of them goes through the [`painter`](crate::painter).
 
-use std::io::{IsTerminal, Write as _};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+use std::sync::LazyLock;
+
+use crate::page::ink::Colour;
+use crate::painter::in_ascii;
 
 /// When text is painted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -66,8 +71,8 @@ impl Style {
     }
 
     /// Whether it paints.
-    pub(crate) fn is_coloured(self) -> bool {
-        self.colour
+    pub(crate) fn colour(self) -> Colour {
+        if self.colour { Colour::On } else { Colour::Off }
     }
 
     /// The text in its tone.
@@ -84,36 +89,73 @@ impl Style {
     }
 }
 
-/// The text on one line and harmless: control characters are shown as their escapes.
-pub(crate) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for char in text.chars() {
-        if char.is_control() {
-            line.extend(char.escape_default());
-        } else {
-            line.push(char);
-        }
-    }
-    line
-}
-
 /// One of it or several of them: `1 hook`, `2 hooks`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// A line on standard error. Whoever has closed it does not want to hear anything, which is no error.
+/// A line on standard error. A closed standard error is no error.
 pub(crate) fn tell(line: &str) {
-    writeln!(std::io::stderr(), "{line}").ok();
+    writeln!(io::stderr(), "{}", on_this_terminal(line)).ok();
+}
+
+/// Lines for people.
+///
+/// # Errors
+/// The output cannot be written.
+pub(crate) fn print<L: AsRef<str>>(
+    out: &mut impl Write,
+    lines: impl IntoIterator<Item = L>,
+) -> io::Result<()> {
+    out.write_all(lines_for_people(lines).as_bytes())?;
+    out.flush()
+}
+
+/// Lines for people as one text, each with its end.
+pub(crate) fn lines_for_people<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> String {
+    lines.into_iter().map(|line| format!("{}\n", on_this_terminal(line.as_ref()))).collect()
+}
+
+/// How wide a page is that cannot be of any width, when no terminal says so.
+pub(crate) const COLUMNS: usize = 80;
+
+/// How wide standard output is; `None` when it is no terminal, and lines may have any length.
+pub(crate) fn columns() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
+}
+
+/// Whether the locale has only ASCII. Where none is set at all, which is usual in containers, it is not taken to say so.
+static IS_ASCII: LazyLock<bool> = LazyLock::new(|| {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    is_ascii(["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).as_deref())
+});
+
+fn is_ascii(locale: Option<&str>) -> bool {
+    let locale = locale.map(str::to_ascii_lowercase);
+    locale.is_some_and(|locale| !locale.contains("utf-8") && !locale.contains("utf8"))
+}
+
+/// The line in the characters that there are.
+fn on_this_terminal(line: &str) -> Cow<'_, str> {
+    if *IS_ASCII { in_ascii(line).into() } else { line.into() }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Style, Tone, count, one_line};
+    use super::{Style, Tone, count, is_ascii};
 
     #[test]
-    fn a_text_from_outside_cannot_move_the_cursor() {
-        assert_eq!(one_line("a\x1b[2Jb\nc\tdé"), "a\\u{1b}[2Jb\\nc\\tdé");
+    fn a_locale_without_unicode_is_ascii() {
+        for (locale, expected) in [
+            (None, false),
+            (Some("C"), true),
+            (Some("POSIX"), true),
+            (Some("C.UTF-8"), false),
+            (Some("en_GB.utf8"), false),
+            (Some("de_DE.ISO-8859-1"), true),
+        ] {
+            assert_eq!(is_ascii(locale), expected, "{locale:?}");
+        }
     }
 
     #[test]

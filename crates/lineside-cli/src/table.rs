@@ -1,6 +1,7 @@
 //! Columns that line up, for people.
 
-use crate::style::{Style, Tone, one_line};
+use crate::painter::one_line;
+use crate::style::{Style, Tone};
 
 /// A piece of text in a table.
 pub(crate) struct Cell {

@@ -15,6 +15,7 @@ mod escape;
 mod rendered;
 
 pub use cut::cut;
+pub use escape::is_unseen;
 pub use message::{ContextMessage, FullText, MessageId};
 pub use rendered::{ParseContextError, parse, render, render_into};
 pub use tokens::{Bounds, Size, tokens};

@@ -41,6 +41,8 @@ pub struct Found {
     pub trigger: String,
     /// Whether it can run.
     pub state: State,
+    /// Whether its unawaited runs are jobs of the bus's automations, accepted on record.
+    pub kept: bool,
 }
 
 /// Whether a hook that was found can run.
@@ -182,6 +184,7 @@ impl Assembly {
                     run = run.kept(&found, adoptions, id);
                 }
                 kept.extend(run.adopted().cloned());
+                let is_kept = run.adopted().is_some();
                 let run = Arc::new(run);
                 for point in found.points {
                     let state = match &found.hook.standby {
@@ -190,7 +193,14 @@ impl Assembly {
                         Standby::Off(why) => State::Off(*why),
                     };
                     let (hook, trigger) = (found.hook.clone(), found.trigger.clone());
-                    let found = Found { number, hook: hook.clone(), point: point.name, trigger, state };
+                    let found = Found {
+                        number,
+                        hook: hook.clone(),
+                        point: point.name,
+                        trigger,
+                        state,
+                        kept: is_kept,
+                    };
                     report.hooks.push(found);
                     installed.push(Installed { point, hook, run: Arc::clone(&run) as _ });
                 }

@@ -2,19 +2,14 @@
 
 use std::io::IsTerminal as _;
 
+use crate::page::ink::Colour;
+
 /// Where the demo is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Screen {
     pub(crate) columns: usize,
     pub(crate) colour: Colour,
     pub(crate) pace: Pace,
-}
-
-/// Whether text is painted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Colour {
-    On,
-    Off,
 }
 
 /// Whether there are rests between the events.

@@ -2,7 +2,8 @@
 
 use super::{Explained, Explanation};
 use crate::list::part;
-use crate::style::{Style, Tone, count, one_line};
+use crate::painter::one_line;
+use crate::style::{Style, Tone, count};
 use crate::table::{self, Cell};
 use lineside::core::{Part, SkipReason};
 

@@ -6,7 +6,8 @@ use lineside::journal::Holder;
 
 use super::job::{self, Job, State};
 use super::span::{length, seen_from, stamp, wide, within};
-use crate::style::{Style, Tone, count, one_line};
+use crate::painter::one_line;
+use crate::style::{Style, Tone, count};
 use crate::table::{self, Cell};
 
 /// No name in a table is longer.

@@ -1,8 +1,11 @@
 //! A decision as one line of JSON.
 
 use anyhow::Result;
-use lineside::core::{Outcome, Receipt};
+use lineside::core::{Outcome, Receipt, SkipReason};
 use serde_json::{Map, Value, json};
+
+use super::accepted::Accepted;
+use crate::painter::json_line;
 
 /// What earlier events have led to by now.
 #[derive(Debug, Default)]
@@ -13,12 +16,12 @@ pub(super) struct Later {
     pub(super) background: Vec<Value>,
 }
 
-/// The line, without its end: what was decided about which payload, and what goes to whom; with everything else that
+/// The line: what was decided about which payload, and what goes to whom; with everything else that
 /// the receipt holds when the `whole` of it is wanted.
 ///
 /// # Errors
 /// None that are known: what is in a receipt can be written as JSON.
-pub(super) fn line(receipt: &Receipt, later: Later, whole: bool) -> Result<Vec<u8>> {
+pub(super) fn line(receipt: &Receipt, accepted: &[Accepted], later: Later, whole: bool) -> Result<String> {
     let mut receipt_json = receipt.to_json();
     let mut map = Map::new();
     for field in ["id", "session", "seq", "point", "verdict", "reason", "by"] {
@@ -42,6 +45,8 @@ pub(super) fn line(receipt: &Receipt, later: Later, whole: bool) -> Result<Vec<u
     let rare = [
         ("changed", changed(receipt)),
         ("failed", failed(receipt)),
+        ("untrusted", untrusted(receipt)),
+        ("accepted", accepted.iter().map(Accepted::to_json).collect()),
         ("delivered", delivered),
         ("background", background),
     ];
@@ -54,9 +59,12 @@ pub(super) fn line(receipt: &Receipt, later: Later, whole: bool) -> Result<Vec<u
         map.insert("extra".to_owned(), extra);
     }
     if whole {
+        if let Some(runs) = receipt_json.get_mut("hooks") {
+            accepted.iter().for_each(|claim| claim.amend(runs));
+        }
         map.extend(receipt_json);
     }
-    Ok(serde_json::to_vec(&map)?)
+    Ok(json_line(&map)?)
 }
 
 /// The fields that amendments have changed, each once.
@@ -69,6 +77,13 @@ fn changed(receipt: &Receipt) -> Vec<Value> {
         }
     }
     fields
+}
+
+/// The hooks that were not asked because their project is not trusted.
+fn untrusted(receipt: &Receipt) -> Vec<Value> {
+    let runs = receipt.runs.iter();
+    let left_out = runs.filter(|run| run.outcome == Outcome::Skipped(SkipReason::Untrusted));
+    left_out.map(|run| json!(receipt.name(run.hook))).collect()
 }
 
 /// The hooks that could not answer, and what that was taken for.

@@ -11,8 +11,9 @@ use lineside::automation::jobs::{Which, WhichState};
 use lineside::core::journal::Durability;
 use lineside::{Bus, Durable};
 
+use crate::painter::one_line;
 use crate::sessions::Sessions;
-use crate::style::{Style, Tone, count, one_line, tell};
+use crate::style::{Style, Tone, count, tell};
 
 /// The arguments that say where the work of automations is kept.
 #[derive(Debug, Args)]
@@ -35,6 +36,11 @@ enum Survives {
 }
 
 impl JournalArgs {
+    /// Whether there is to be one.
+    pub(super) fn is_given(&self) -> bool {
+        self.journal.is_some()
+    }
+
     /// A bus, with what keeps its work and its context in the folder.
     ///
     /// # Errors
@@ -77,6 +83,11 @@ pub(super) struct Kept {
 }
 
 impl Kept {
+    /// The automations whose work it is.
+    pub(super) fn automations(&self) -> &Automations {
+        &self.automations
+    }
+
     /// All hooks are there.
     pub(super) fn all_registered(&self) {
         self.automations.all_registered();
@@ -84,11 +95,11 @@ impl Kept {
 
     /// Opens the sessions of earlier runs that no event of this one has named and whose hooks have work left: it waits
     /// for them.
-    pub(super) async fn open_sessions(&self, sessions: &mut Sessions) {
+    pub(super) fn open_sessions(&self, sessions: &mut Sessions) {
         let left = self.automations.jobs().list(&Which { state: WhichState::Live, ..Which::default() });
         for shown in left {
             // One that has ended in this run has left what it had no more time for.
-            sessions.named(shown.session.as_str()).await.ok();
+            sessions.named(shown.session.as_str()).ok();
         }
     }
 

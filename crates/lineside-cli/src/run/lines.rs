@@ -1,5 +1,6 @@
 //! The lines of the input, counted, each of bounded length.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -20,6 +21,7 @@ pub(super) enum Line {
 /// Reads lines.
 pub(super) struct Lines {
     reader: BufReader<Box<dyn AsyncRead + Unpin + Send>>,
+    typed: bool,
     longest: usize,
     partial: Vec<u8>,
     too_long: bool,
@@ -32,24 +34,33 @@ impl Lines {
     /// # Errors
     /// The file cannot be opened.
     pub(super) async fn open(path: Option<&Path>) -> Result<Self> {
-        let reader: Box<dyn AsyncRead + Unpin + Send> = match path {
+        Ok(match path {
             Some(path) if path != Path::new("-") => {
                 let open = File::open(path).await;
-                Box::new(open.with_context(|| format!("failed to open {}", path.display()))?)
+                let file = open.with_context(|| format!("failed to open {}", path.display()))?;
+                Self::of(Box::new(file), LONGEST)
             }
-            _ => Box::new(tokio::io::stdin()),
-        };
-        Ok(Self::of(reader, LONGEST))
+            _ => {
+                let typed = std::io::stdin().is_terminal();
+                Self { typed, ..Self::of(Box::new(tokio::io::stdin()), LONGEST) }
+            }
+        })
     }
 
     fn of(reader: Box<dyn AsyncRead + Unpin + Send>, longest: usize) -> Self {
         Self {
             reader: BufReader::with_capacity(1 << 16, reader),
+            typed: false,
             longest,
             partial: Vec::new(),
             too_long: false,
             number: 0,
         }
+    }
+
+    /// Whether a person at a terminal writes them.
+    pub(super) fn are_typed(&self) -> bool {
+        self.typed
     }
 
     /// The number of the last line, counted from 1.

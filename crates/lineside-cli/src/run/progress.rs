@@ -14,8 +14,10 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn on_stderr() -> Self {
-        Self { on_terminal: std::io::stderr().is_terminal(), drawn: false, last: None }
+    /// The line on standard error; nothing where rows for people show how far it is.
+    pub(super) fn on_stderr(shows_rows: bool) -> Self {
+        let on_terminal = !shows_rows && std::io::stderr().is_terminal();
+        Self { on_terminal, drawn: false, last: None }
     }
 
     /// Draws it, if the last time was long enough ago.

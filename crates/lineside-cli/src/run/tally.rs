@@ -7,6 +7,7 @@ use lineside::bus::DrainReport;
 use lineside::core::failure::seconds;
 use lineside::core::{Receipt, Strength};
 
+use super::accepted::Accepted;
 use crate::style::{Style, Tone, count};
 
 /// The numbers so far.
@@ -25,6 +26,8 @@ pub(super) struct Tally {
     lost: Vec<String>,
     /// Jobs that the next run goes on with.
     left: usize,
+    /// Background work that was to be kept and is not.
+    unkept: usize,
 }
 
 impl Tally {
@@ -39,17 +42,33 @@ impl Tally {
             cut_short: 0,
             lost: Vec::new(),
             left: 0,
+            unkept: 0,
         }
     }
 
     pub(super) fn under_way(&mut self) {
-        self.open = 1;
+        self.open += 1;
     }
 
-    /// One more decision, and how many hooks have failed so far.
-    pub(super) fn decided(&mut self, receipt: &Receipt, failures: u64) {
+    /// How many events have no printed decision yet.
+    pub(super) fn open(&self) -> usize {
+        self.open
+    }
+
+    /// One more decision, and how many hooks have failed so far. Gives why its background work is not kept, the first
+    /// time.
+    pub(super) fn decided(
+        &mut self,
+        receipt: &Receipt,
+        accepted: &[Accepted],
+        failures: u64,
+    ) -> Option<String> {
         *self.verdicts.entry(receipt.verdict.strength()).or_default() += 1;
         self.failed(failures);
+        let unkept: Vec<&Accepted> = accepted.iter().filter(|claim| claim.is_unkept()).collect();
+        let is_first = self.unkept == 0;
+        self.unkept += unkept.len();
+        unkept.first().filter(|_| is_first).and_then(|claim| claim.why.clone())
     }
 
     pub(super) fn failed(&mut self, failures: u64) {
@@ -62,12 +81,16 @@ impl Tally {
     }
 
     pub(super) fn printed(&mut self) {
-        self.open = 0;
+        self.open -= 1;
+    }
+
+    /// An event that was under way was none after all.
+    pub(super) fn given_up(&mut self) {
+        self.open -= 1;
     }
 
     pub(super) fn refused(&mut self) {
         self.refused += 1;
-        self.open = 0;
     }
 
     /// What the end of the bus found.
@@ -85,7 +108,7 @@ impl Tally {
     }
 
     pub(super) fn is_clean(&self) -> bool {
-        self.refused == 0 && self.lost.is_empty()
+        self.refused == 0 && self.lost.is_empty() && self.unkept == 0
     }
 
     fn events(&self) -> usize {
@@ -122,6 +145,9 @@ impl Tally {
         }
         if !self.lost.is_empty() {
             parts.push(style.paint(Tone::Bad, &format!("lost: {}", self.lost.join(", "))));
+        }
+        if self.unkept > 0 {
+            parts.push(style.paint(Tone::Bad, &format!("{} not kept", count(self.unkept, "background run"))));
         }
         if self.left > 0 {
             parts.push(format!("{} left in the journal", count(self.left, "job")));

@@ -180,18 +180,19 @@ impl Play {
                 observed.receipts = join_all(publishing).await.into_iter().collect::<Result<_>>()?;
             }
             Act::Subagent { parent, session, agent } => {
-                self.sessions.subagent(parent, session, agent.as_ref()).await?;
+                self.sessions.subagent(parent, session, agent.as_ref())?;
             }
             Act::Advance(time) => tokio::time::sleep(*time).await,
             Act::Collect { session, joins } => {
-                let session = self.sessions.named(session).await?;
+                let session = self.sessions.named(session)?;
                 let collect = session.collect();
                 let delivery = if *joins { collect.before_next_model().await } else { collect.ready() };
                 observed.collected = delivery.accept().into_iter().map(|message| message.text).collect();
             }
             Act::Close { session } => {
-                let session = self.sessions.named(session).await?;
-                self.sessions.close(&session).await;
+                let session = self.sessions.named(session)?;
+                self.sessions.closed(&session);
+                session.close().await;
             }
             Act::Host => anyhow::bail!("a `host` step needs `lineside hook`"),
         }
@@ -212,7 +213,7 @@ impl Play {
         let mut event = event.clone();
         gaps::fill(&mut event, &self.vocabulary);
         let line = EventLine::read(event, &self.vocabulary)?;
-        let session = self.sessions.of(&line).await?;
+        let session = self.sessions.of(&line)?;
         let publication = publication(&session, line);
         Ok(async move { Ok(publication.publish_any().await?) })
     }

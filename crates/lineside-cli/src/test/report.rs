@@ -7,7 +7,8 @@ use lineside::core::failure::seconds;
 use serde_json::{Value, json};
 
 use super::outcome::{CaseOutcome, Counts, Fault, Outcome, Status, SuiteOutcome};
-use crate::style::{Style, Styles, Tone, count, one_line};
+use crate::painter::{json_line, one_line};
+use crate::style::{Style, Styles, Tone, count, print};
 
 /// Prints outcomes as they come.
 pub(super) struct Printer {
@@ -29,10 +30,7 @@ impl Printer {
             return Ok(());
         }
         let mut out = std::io::stdout().lock();
-        for line in lines(suite, self.style) {
-            writeln!(out, "{line}")?;
-        }
-        Ok(out.flush()?)
+        Ok(print(&mut out, lines(suite, self.style))?)
     }
 
     /// All have; gives the sum.
@@ -45,11 +43,8 @@ impl Printer {
         if self.json {
             let suites: Vec<Value> = suites.iter().map(suite_json).collect();
             let Counts { passed, failed, skipped } = total;
-            writeln!(
-                out,
-                "{}",
-                json!({"passed": passed, "failed": failed, "skipped": skipped, "suites": suites})
-            )?;
+            let all = json!({"passed": passed, "failed": failed, "skipped": skipped, "suites": suites});
+            out.write_all(json_line(&all)?.as_bytes())?;
         } else {
             let tone = if total.failed == 0 { Tone::Good } else { Tone::Bad };
             writeln!(out, "{}", self.style.paint(tone, &total.to_string()))?;

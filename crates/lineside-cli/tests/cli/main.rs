@@ -10,6 +10,7 @@ mod kit;
 mod list;
 mod run;
 mod run_bad_input;
+mod run_flow;
 mod run_journal;
 mod run_sessions;
 mod test;

@@ -63,7 +63,7 @@ pub(super) fn text(text: &str, into: &mut String) {
             ':' | '：' => colon == Some(at),
             '<' | '＜' => opens(rest(), FRAMES, &['|', '｜']),
             '[' => opens(rest(), BRACKETED, &[]),
-            other => is_unseen(other),
+            other => other == OPEN || is_unseen(other),
         };
         if escapes {
             into.push_str(text.get(copied..at).unwrap_or_default());
@@ -80,7 +80,7 @@ pub(super) fn label(text: &str, into: &mut String) {
         return into.push_str(text);
     }
     for c in text.chars() {
-        if matches!(c, '"' | '<' | '>' | '\n' | '\t') || is_unseen(c) {
+        if matches!(c, '"' | '<' | '>' | '\n' | '\t' | OPEN) || is_unseen(c) {
             escape(c, into);
         } else {
             into.push(c);
@@ -150,18 +150,19 @@ fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     (ends && start.eq_ignore_ascii_case(word)).then_some(rest)
 }
 
-/// Whether a character is not seen, moves others about, or begins an escape.
+/// Whether a character is not seen, or moves others about.
 ///
 /// These are the controls but tab and the end of a line, Unicode's default ignorable code points (zero-width, joiners,
 /// variation selectors, fillers, tags), the controls of direction, the separators of lines and paragraphs, and the
 /// marks of annotations.
-fn is_unseen(c: char) -> bool {
+#[must_use]
+pub fn is_unseen(c: char) -> bool {
     matches!(c,
         '\0'..='\u{8}' | '\u{B}'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{AD}' | '\u{34F}' | '\u{61C}'
         | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}'
         | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}'
         | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{FFFE}' | '\u{FFFF}' | '\u{1BCA0}'..='\u{1BCA3}'
-        | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}' | OPEN)
+        | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
 #[cfg(test)]

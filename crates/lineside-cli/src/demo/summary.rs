@@ -2,9 +2,9 @@
 
 use lineside::core::Strength;
 
-use super::ink::{Tone, column, cut, wrapped};
-use super::{Page, milliseconds};
-use crate::demo::account::Account;
+use super::account::Account;
+use crate::page::ink::{Tone, column, cut, wrapped};
+use crate::page::{Page, milliseconds};
 
 /// Where to go from here.
 const WHERE: &str = "In the repository: examples/hooks and examples/sessions/demo.jsonl";
@@ -14,7 +14,7 @@ const LABEL: usize = 14;
 
 impl Page {
     /// The foot of the page.
-    pub(in crate::demo) fn summary(&self, account: &Account) -> Vec<String> {
+    pub(super) fn summary(&self, account: &Account) -> Vec<String> {
         let mut lines = vec![String::new(), self.ink.paint(Tone::Dim, &"─".repeat(self.width))];
         let verdicts: Vec<_> = account
             .verdicts

@@ -1,14 +1,15 @@
 //! Pages as a person reads them, of decisions that a bus has made.
 
+use std::sync::Arc;
+
 use lineside::core::Agent;
 use lineside::prelude::*;
 
 use super::*;
-use crate::demo::screen::{Colour, Pace};
 
 fn page(columns: usize) -> Page {
-    let screen = Screen { columns, colour: Colour::Off, pace: Pace::AtOnce };
-    Page::new(screen, "/project", vec!["main".to_owned(), "reviewer".to_owned(), "tester".to_owned()])
+    let agents = ["main", "reviewer", "tester"].map(str::to_owned);
+    Page::new(columns, Colour::Off, "/project").of_agents(agents.into())
 }
 
 /// What the page says of a receipt, 1.5 s after the start, with every duration a millisecond.

@@ -3,25 +3,22 @@
 //! An event is one row: when, its verdict as a symbol, the agent, the point, what it is about, how long all hooks took.
 //! Whatever a hook did beyond having no objection stands below it, with the name of the hook.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use lineside::bus::ContextMessage;
 use lineside::core::receipt::By;
-use lineside::core::{Change, Hook, Layer, Outcome, Receipt, Run, Strength};
+use lineside::core::{Change, Hook, Layer, Outcome, Receipt, Run, Source, Strength};
 
 use difference::difference;
-use ink::{Ink, Tone, column, cut, one_line, wrapped};
+use ink::{Colour, Ink, Tone, column, cut, wrapped};
 use subject::{consequence, subject};
 
-use super::screen::Screen;
+use crate::painter::in_passing;
 
-pub(super) mod ink;
+pub(crate) mod ink;
 
 mod difference;
-mod opening;
 mod subject;
-mod summary;
 
 /// The columns of a row; what it is about gets the rest.
 const AGENT: usize = 10;
@@ -35,23 +32,52 @@ const TEXT: usize = INDENT + AGENT + 1;
 const NARROWEST: usize = 56;
 const WIDEST: usize = 100;
 
-/// The page that the demo is printed on.
-pub(super) struct Page {
-    width: usize,
-    ink: Ink,
+/// Whose event a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// That of an agent: all are known, and the last one closes their tree.
+    Agent,
+    /// That of a session: they become known as they come.
+    Session,
+}
+
+/// The page that decisions are printed on.
+pub(crate) struct Page {
+    pub(crate) width: usize,
+    pub(crate) ink: Ink,
     project: String,
-    agents: Vec<String>,
+    who: Who,
+    /// The agents or sessions so far.
+    pub(crate) names: Vec<String>,
 }
 
 impl Page {
-    /// A page for a screen. Paths are told relative to the project; the last agent closes the tree.
-    pub(super) fn new(screen: Screen, project: &str, agents: Vec<String>) -> Self {
-        let (width, ink) = (screen.columns.clamp(NARROWEST, WIDEST), Ink::of(screen.colour));
-        Self { width, ink, project: project.to_owned(), agents }
+    /// A page of so many columns. Paths are told relative to the project.
+    pub(crate) fn new(columns: usize, colour: Colour, project: &str) -> Self {
+        let (width, ink) = (columns.clamp(NARROWEST, WIDEST), Ink::of(colour));
+        Self { width, ink, project: project.to_owned(), who: Who::Session, names: Vec::new() }
+    }
+
+    /// With rows by agent: these, the last of which closes the tree.
+    pub(crate) fn of_agents(self, names: Vec<String>) -> Self {
+        Self { who: Who::Agent, names, ..self }
+    }
+
+    /// Makes the session of an event known, up to so many that colours can tell apart.
+    pub(crate) fn meet(&mut self, receipt: &Receipt) {
+        let session = receipt.event.envelope().source.session.as_str();
+        if self.names.len() < ink::AGENTS.len() && !self.names.iter().any(|name| name == session) {
+            self.names.push(session.to_owned());
+        }
+    }
+
+    /// What became of something in the background since.
+    pub(crate) fn later(&self, text: &str) -> Vec<String> {
+        self.detail(Tone::Asked, "later", Tone::Plain, text)
     }
 
     /// One decision: its row, and below it what hooks did.
-    pub(super) fn decision(&self, at: Duration, receipt: &Receipt) -> Vec<String> {
+    pub(crate) fn decision(&self, at: Duration, receipt: &Receipt) -> Vec<String> {
         let mut lines = vec![self.row(at, receipt)];
         lines.extend(receipt.changes.iter().flat_map(|change| self.change(receipt, change)));
         lines.extend(self.objection(receipt));
@@ -60,12 +86,12 @@ impl Page {
     }
 
     /// Messages that have reached the context of an agent.
-    pub(super) fn delivery(&self, messages: &[ContextMessage]) -> Vec<String> {
+    pub(crate) fn delivery<'a>(&self, messages: impl IntoIterator<Item = &'a ContextMessage>) -> Vec<String> {
         let told = |message: &ContextMessage| {
             let text = format!("{}: {}", message.hook, message.text);
             self.detail(Tone::Message, "context", Tone::Plain, &text)
         };
-        messages.iter().flat_map(told).collect()
+        messages.into_iter().flat_map(told).collect()
     }
 
     fn row(&self, at: Duration, receipt: &Receipt) -> String {
@@ -83,22 +109,27 @@ impl Page {
             "{} {} {} {} {}{}",
             self.ink.paint(Tone::Dim, &format!("{:5.3}", at.as_secs_f64())),
             self.ink.paint(tone, symbol),
-            self.agent(&event.envelope().source.agent.id),
+            self.who(&event.envelope().source),
             column(event.point().name, POINT),
             self.ink.paint(loud, &about),
             self.ink.paint(Tone::Dim, &took),
         )
     }
 
-    /// The agent in its colour, at its place in the tree.
-    fn agent(&self, id: &str) -> String {
-        let number = self.agents.iter().position(|agent| agent == id).unwrap_or(self.agents.len());
-        let branch = match number {
-            0 => "",
-            last if last + 1 == self.agents.len() => "└ ",
-            _ => "├ ",
+    /// The agent or the session in its colour, at its place in the tree.
+    fn who(&self, source: &Source) -> String {
+        let id = match self.who {
+            Who::Agent => &*source.agent.id,
+            Who::Session => source.session.as_str(),
         };
-        let name = column(id, AGENT - branch.chars().count());
+        let number = self.names.iter().position(|name| name == id).unwrap_or(self.names.len());
+        let branch = match (self.who, number) {
+            (Who::Session, _) if source.parent_session.is_some() => "└ ",
+            (Who::Session, _) | (Who::Agent, 0) => "",
+            (Who::Agent, last) if last + 1 == self.names.len() => "└ ",
+            (Who::Agent, _) => "├ ",
+        };
+        let name = column(&in_passing(id), AGENT - branch.chars().count());
         self.ink.paint(Tone::Dim, branch) + &self.ink.paint(Tone::Agent(number), &name)
     }
 
@@ -110,7 +141,7 @@ impl Page {
         let mut lines = self.detail(Tone::Changed, "amends", Tone::Plain, &text);
         let (before, after) = difference(&what.before, &what.after);
         let line = |sign: &str, tone: Tone, text: &str| {
-            let text = cut(&one_line(&format!("{sign} {text}")), self.width - TEXT);
+            let text = cut(&in_passing(&format!("{sign} {text}")), self.width - TEXT);
             format!("{:TEXT$}{}", "", self.ink.paint(tone, &text))
         };
         lines.extend(before.iter().map(|text| line("-", Tone::Dim, text)));
@@ -190,13 +221,10 @@ fn mark(receipt: &Receipt) -> (&'static str, Tone) {
 }
 
 /// A duration in milliseconds with a tenth, or without where there are hundreds of them.
-fn milliseconds(took: Duration) -> String {
+pub(crate) fn milliseconds(took: Duration) -> String {
     let took = took.as_secs_f64() * 1000.0;
     if took < 99.95 { format!("{took:.1} ms") } else { format!("{took:.0} ms") }
 }
-
-/// Hooks by their points, as a session gives them.
-pub(super) type Hooks = Vec<(&'static str, Arc<Hook>)>;
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,14 @@
 //! The head of the page: what is going to play, and the hooks in force, in the order in which they run.
 
+use std::sync::Arc;
+
 use lineside::core::{Hook, Layer, Part};
 
-use super::ink::{Tone, column, cut, wrapped};
-use super::{Hooks, Page};
+use crate::page::Page;
+use crate::page::ink::{Tone, column, cut, wrapped};
+
+/// Hooks by their points, as a session gives them.
+type Hooks = Vec<(&'static str, Arc<Hook>)>;
 
 /// What plays and what does not.
 const WHAT: &str = "The agents are a recording. The hooks are real: five formats, closures, an actor.";
@@ -15,8 +20,8 @@ const NAME: usize = 26;
 
 impl Page {
     /// The head of the page.
-    pub(in crate::demo) fn opening(&self, events: usize, hooks: &Hooks) -> Vec<String> {
-        let title = format!("{} agents, {events} events, {} hooks", self.agents.len(), hooks.len());
+    pub(crate) fn opening(&self, events: usize, hooks: &Hooks) -> Vec<String> {
+        let title = format!("{} agents, {events} events, {} hooks", self.names.len(), hooks.len());
         let head = format!("{}{:>PRIORITY$}  {}kind", column("point", POINT), "prio", column("hook", NAME));
         let mut lines = vec![format!("{}  {title}", self.ink.paint(Tone::Bold, "lineside demo"))];
         lines.extend(wrapped(WHAT, self.width, 2));

@@ -2,7 +2,14 @@
 //!
 //! Widths count characters; whatever the demo prints is one column wide each.
 
-use crate::demo::screen::Colour;
+use crate::painter::in_passing;
+
+/// Whether text is painted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Colour {
+    On,
+    Off,
+}
 
 /// What a piece of text is, as far as its looks go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +27,7 @@ pub(crate) enum Tone {
 }
 
 /// The colours of agents: none of them means a verdict.
-const AGENTS: [&str; 4] = ["1", "1;36", "1;35", "1;34"];
+pub(crate) const AGENTS: [&str; 4] = ["1", "1;36", "1;35", "1;34"];
 
 /// Paints, or does not.
 #[derive(Debug, Clone, Copy)]
@@ -53,12 +60,6 @@ impl Ink {
     }
 }
 
-/// The text on one line: line breaks and other control characters become blanks.
-pub(crate) fn one_line(text: &str) -> String {
-    let blank = |char: char| if char.is_control() { ' ' } else { char };
-    text.trim_end().chars().map(blank).collect()
-}
-
 /// The text in at most so many columns; what is cut off is marked.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
@@ -77,7 +78,7 @@ pub(crate) fn column(text: &str, columns: usize) -> String {
 /// where there would be more.
 pub(crate) fn wrapped(text: &str, columns: usize, lines: usize) -> Vec<String> {
     let mut broken = vec![String::new()];
-    for word in one_line(text).split_whitespace() {
+    for word in in_passing(text).split_whitespace() {
         let open = broken.len() < lines;
         let Some(line) = broken.last_mut() else { continue };
         let longer = line.chars().count() + 1 + word.chars().count();

@@ -3,7 +3,7 @@
 use lineside::core::{Payload, PointInfo};
 use serde_json::Value;
 
-use super::ink::one_line;
+use crate::painter::in_passing;
 
 /// The event in a few words.
 pub(super) fn subject(payload: &dyn Payload) -> String {
@@ -22,7 +22,7 @@ pub(super) fn subject(payload: &dyn Payload) -> String {
         "after_tool_batch" => changed(payload),
         _ => String::new(),
     };
-    one_line(&words)
+    in_passing(&words)
 }
 
 /// What a tool is called with, as far as it fits on a line.
