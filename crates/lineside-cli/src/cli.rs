@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
+use crate::check::CheckArgs;
 use crate::demo::{Pace, Screen};
 use crate::explain::ExplainArgs;
 use crate::jobs::JobsArgs;
@@ -13,13 +14,12 @@ use crate::list::ListArgs;
 use crate::run::RunArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
-use crate::{demo, explain, jobs, kit, list, run, test};
+use crate::{check, demo, explain, jobs, kit, list, run, test};
 
-/// A hook bus for AI agents.
-///
-/// Reads the events of an agent's life, runs the hooks that wait for them, and says what each hook decided.
+/// A hook bus for AI agents: reads the events of an agent's life, runs the hooks that wait for them, and says what each
+/// of them decided.
 #[derive(Debug, Parser)]
-#[command(name = "lineside", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(name = "lineside", version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
     /// Colours: on a terminal, always, or never. NO_COLOR counts as never, unless `always` is said.
     #[arg(
@@ -39,6 +39,7 @@ pub(crate) struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   lineside demo                                   three agents, their hooks, and every decision
+  lineside check --project .                      whether every hook loads; 1 if not
   lineside list --project .                       the hooks of this project and of the user
   lineside run --project . events.jsonl           events in, decisions out
   lineside explain --project . event.json         which hooks would run, and why not the others
@@ -50,6 +51,7 @@ enum Command {
     Run(RunArgs),
     Explain(ExplainArgs),
     List(ListArgs),
+    Check(CheckArgs),
     Jobs(JobsArgs),
     Test(TestArgs),
     Demo(DemoArgs),
@@ -77,6 +79,7 @@ impl Cli {
             Command::Run(args) => run::run(args, styles).await,
             Command::Explain(args) => explain::run(args, styles).await,
             Command::List(args) => list::run(args, styles).await,
+            Command::Check(args) => check::run(args, styles).await,
             Command::Jobs(args) => jobs::run(args, styles).await,
             Command::Test(args) => test::run(args, styles).await,
             Command::Kit(args) => kit::run(args),

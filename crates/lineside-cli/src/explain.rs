@@ -1,7 +1,7 @@
-//! `lineside explain`: which hooks would run for an event, in which order, and why the others would not. Runs nothing.
+//! `lineside explain`: which hooks would run for an event, in which order, and why the others would not. Runs no hook.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
+use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,16 +14,18 @@ use serde_json::{Value, json};
 use crate::event_line::EventLine;
 use crate::list::{Listed, is_same, listed};
 use crate::loading::{finding, load, untrusted};
+use crate::painter::json_line;
 use crate::places::PlaceArgs;
 use crate::sessions::{Sessions, publication};
-use crate::style::Styles;
+use crate::style::{Styles, columns, print, tell};
 use crate::vocabulary::Vocabulary;
 
 mod page;
 
 /// Say which hooks would run for an event, in which order, and why the others would not.
 ///
-/// Nothing is run. The event is one JSON object as `lineside run` reads it.
+/// No hook is run. Plugins of OpenClaw and Flyto that are trusted are loaded all the same, because they alone know which
+/// hooks they register. The event is one JSON object as `lineside run` reads it.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
@@ -70,20 +72,19 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
     if args.json {
         let mut json = explanation.to_json();
         json["diagnostics"] = json!(report.diagnostics);
-        writeln!(out, "{json}")?;
+        out.write_all(json_line(&json)?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    for line in page::lines(&explanation, styles.out) {
-        writeln!(out, "{line}")?;
-    }
+    print(&mut out, page::lines(&explanation, columns(), styles.out))?;
     if !report.diagnostics.is_empty() {
-        writeln!(out, "\nFound while loading:")?;
+        print(&mut out, ["", "Found while loading:"])?;
     }
-    for diagnostic in &report.diagnostics {
-        writeln!(out, "  {}", finding(diagnostic, styles.out))?;
-    }
+    print(
+        &mut out,
+        report.diagnostics.iter().map(|diagnostic| format!("  {}", finding(diagnostic, styles.out))),
+    )?;
     if let Some(note) = untrusted(&report) {
-        writeln!(out, "\n{note}")?;
+        print(&mut out, ["", &note])?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -95,6 +96,9 @@ fn read(path: Option<&Path>) -> Result<Vec<u8>> {
             text = std::fs::read(path).with_context(|| format!("failed to open {}", path.display()))?;
         }
         _ => {
+            if std::io::stdin().is_terminal() {
+                tell("reading an event from this terminal, one JSON object; Ctrl-D ends the input");
+            }
             std::io::stdin().read_to_end(&mut text).context("failed to read stdin")?;
         }
     }

@@ -99,7 +99,7 @@ pub(crate) async fn run(args: &JobsArgs, styles: Styles) -> Result<ExitCode> {
     let job = match select::named(&jobs, id) {
         Named::One(job) => job,
         Named::None(why) | Named::Several(why) => {
-            tell(&format!("lineside: {why}"));
+            tell(&format!("lineside: {}", one_line(&why)));
             return Ok(ExitCode::FAILURE);
         }
     };

@@ -13,15 +13,18 @@ use lineside::dialects::{Inert, Why};
 use lineside::{Assembly, State};
 use serde_json::{Value, json};
 
-use crate::loading::{load, tell_findings};
+use crate::loading::{exit_status, load, tell_findings};
+use crate::painter::{json_line, one_line};
 use crate::places::PlaceArgs;
-use crate::style::{Style, Styles, Tone, count};
-use crate::table::{self, Cell};
+use crate::style::{Style, Styles, Tone, columns, count, print};
+use crate::table::{Cell, Table};
 
 /// List every hook that is found, with its place and whether it can run.
 ///
-/// Findings about hooks that do not load, or will not do what their authors expect, go to standard error.
+/// Findings about hooks that do not load, or will not do what their authors expect, go to standard error. No hook is
+/// run; plugins of OpenClaw and Flyto that are trusted are loaded, because they alone know which hooks they register.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
     places: PlaceArgs,
@@ -30,6 +33,12 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     json: bool,
 }
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0    every hook that was found could be loaded
+  1    something has an error
+  2    nothing could be done";
 
 /// Runs the command.
 ///
@@ -43,18 +52,18 @@ pub(crate) async fn run(args: &ListArgs, styles: Styles) -> Result<ExitCode> {
     if args.json {
         let inert = report.inert.iter().map(|(dialect, inert)| inert_json(dialect, inert));
         let hooks: Vec<_> = hooks.iter().map(Listed::to_json).chain(inert).collect();
-        writeln!(out, "{}", json!({"hooks": hooks, "diagnostics": report.diagnostics}))?;
-        return Ok(ExitCode::SUCCESS);
+        let all = json!({"hooks": hooks, "diagnostics": report.diagnostics});
+        out.write_all(json_line(&all)?.as_bytes())?;
+        return Ok(exit_status(&report));
     }
     tell_findings(&report, styles.err);
-    for line in page(hooks, &report.inert, styles.out) {
-        writeln!(out, "{line}")?;
-    }
+    print(&mut out, page(hooks, &report.inert, columns(), styles.out))?;
     if report.hooks.is_empty() && report.inert.is_empty() {
         let names: Vec<_> = ground.dialects.iter().map(|dialect| dialect.name()).collect();
-        writeln!(out, "no hook was found for {} (looked for {})", ground.project, names.join(", "))?;
+        let project = one_line(&ground.project);
+        print(&mut out, [format!("no hook was found for {project} (looked for {})", names.join(", "))])?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(exit_status(&report))
 }
 
 /// A hook at one of its points.
@@ -152,7 +161,16 @@ fn why(why: Why) -> &'static str {
     }
 }
 
-fn page(hooks: Vec<Listed>, inert: &[(&'static str, Inert)], style: Style) -> Vec<String> {
+/// The columns that go first where there is no room: where, what the file calls it, whose format, which layer, what it
+/// may do, its priority.
+const STACKED: [usize; 6] = [9, 6, 5, 4, 7, 3];
+
+fn page(
+    hooks: Vec<Listed>,
+    inert: &[(&'static str, Inert)],
+    columns: Option<usize>,
+    style: Style,
+) -> Vec<String> {
     let number = hooks.len();
     if number + inert.len() == 0 {
         return Vec::new();
@@ -194,7 +212,8 @@ fn page(hooks: Vec<Listed>, inert: &[(&'static str, Inert)], style: Style) -> Ve
             Cell::toned(inert.origin.as_ref().map(shown_origin).unwrap_or_default(), Tone::Dim),
         ]
     });
-    let mut lines = table::lines(&heading, rows.chain(others).collect(), style);
+    let rows = rows.chain(others).collect();
+    let mut lines = Table { heading: &heading, rows, stacked: &STACKED }.lines(columns, style);
     lines.push(String::new());
     let not = if inert.is_empty() { String::new() } else { format!(", {} that cannot run", inert.len()) };
     lines.push(format!("{}{not}", count(number, "hook")));

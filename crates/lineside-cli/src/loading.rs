@@ -1,5 +1,7 @@
 //! From places to a bus with hooks on it, and what is said about those that do not load.
 
+use std::process::ExitCode;
+
 use anyhow::{Context as _, Result};
 use lineside::assembly::Report;
 use lineside::core::{Diagnostic, Severity, SkipReason};
@@ -45,6 +47,11 @@ pub(crate) fn tell_findings(report: &Report, style: Style) {
     if let Some(note) = untrusted(report) {
         tell(&format!("{}: {note}", style.paint(Tone::Bold, "note")));
     }
+}
+
+/// Success, unless a finding is an error.
+pub(crate) fn exit_status(report: &Report) -> ExitCode {
+    if errors(report) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// How many findings are errors.

@@ -7,6 +7,7 @@ mod cli;
 mod run;
 mod explain;
 mod list;
+mod check;
 mod jobs;
 mod test;
 mod demo;
@@ -20,6 +21,7 @@ mod sessions;
 
 mod interrupt;
 mod page;
+mod progress;
 mod painter;
 mod style;
 mod table;
@@ -30,6 +32,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::cli::Cli;
+use crate::painter::one_line;
 use crate::style::tell;
 
 /// What a shell gives a program that wrote into a pipe without a reader.
@@ -39,15 +42,30 @@ const NO_READER: u8 = 128 + 13;
 const NOT_DONE: u8 = 2;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return explain_arguments(&error),
+    };
     match start(&cli) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(NO_READER),
         Err(error) => {
-            tell(&format!("lineside: {error:#}"));
+            tell(&format!("lineside: {}", one_line(&format!("{error:#}"))));
             ExitCode::from(NOT_DONE)
         }
     }
+}
+
+/// Help and the version as they are asked for; what is wrong with the arguments, which come from anywhere.
+fn explain_arguments(error: &clap::Error) -> ExitCode {
+    let text = error.to_string();
+    if text.lines().all(|line| one_line(line) == line) {
+        // With its colours.
+        error.print().ok();
+    } else {
+        text.lines().for_each(|line| tell(&one_line(line)));
+    }
+    u8::try_from(error.exit_code()).map_or(ExitCode::from(NOT_DONE), ExitCode::from)
 }
 
 fn start(cli: &Cli) -> anyhow::Result<ExitCode> {

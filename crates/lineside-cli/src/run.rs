@@ -23,6 +23,7 @@ use crate::loading::{errors, load_on, tell_findings};
 use crate::page::Page;
 use crate::painter::one_line;
 use crate::places::{Ground, PlaceArgs};
+use crate::progress::Progress;
 use crate::sessions::Sessions;
 use crate::style::{COLUMNS, Styles, columns, count, tell};
 use crate::vocabulary::Vocabulary;
@@ -33,7 +34,6 @@ use flow::{Flow, HURRIED, Order};
 use journal::{JournalArgs, Kept};
 use lines::Lines;
 use output::{Output, Shape};
-use progress::Progress;
 use tally::Tally;
 
 mod lines;
@@ -45,7 +45,6 @@ mod output;
 mod background;
 mod journal;
 mod waiting;
-mod progress;
 mod standard_output;
 mod tally;
 
@@ -266,7 +265,7 @@ async fn drain(
         if let Some(text) = waiting::for_the_rest(kept.map(Kept::automations), &flow.background.borrow()) {
             tell(&one_line(&text));
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     };
     if !hurry {
         tokio::select! {

@@ -1,4 +1,4 @@
-//! Columns that line up, for people.
+//! Columns that line up, for people: as many as the page has room for, and the others stacked under their row.
 
 use crate::painter::one_line;
 use crate::style::{Style, Tone};
@@ -23,36 +23,151 @@ impl Cell {
     }
 }
 
-/// The lines of a table: its heading and its rows, each column as wide as its widest cell.
-pub(crate) fn lines(heading: &[&str], rows: Vec<Vec<Cell>>, style: Style) -> Vec<String> {
-    let heading = heading.iter().map(|text| Cell::toned(text, Tone::Dim)).collect();
-    let all: Vec<Vec<Cell>> = std::iter::once(heading).chain(rows).collect();
-    let columns = all.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |column: usize| all.iter().filter_map(|row| row.get(column)).map(Cell::width).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or_default()).collect();
-    all.iter().map(|row| line(row, &widths, style)).collect()
+/// A table.
+pub(crate) struct Table<'a> {
+    pub(crate) heading: &'a [&'a str],
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// The columns that go under the rows where the page is too narrow, the first of them first.
+    pub(crate) stacked: &'a [usize],
 }
 
-fn line(row: &[Cell], widths: &[usize], style: Style) -> String {
-    let mut line = String::new();
-    for (index, (cell, width)) in row.iter().zip(widths).enumerate() {
-        line.push_str("  ");
-        line.push_str(&style.paint(cell.tone, &cell.text));
-        if index + 1 < row.len() {
-            line.push_str(&" ".repeat(width - cell.width()));
+/// What stands before each column.
+const GAP: usize = 2;
+
+/// Where the cells begin that stand under their row.
+const INDENT: usize = 6;
+
+/// No column is cut to less.
+const NARROWEST: usize = 8;
+
+impl Table<'_> {
+    /// The lines: the heading and the rows, each column as wide as its widest cell. A page of so many columns has no
+    /// longer line, as far as there is a choice; without a width everything stands in its row.
+    pub(crate) fn lines(&self, columns: Option<usize>, style: Style) -> Vec<String> {
+        let mut widths: Vec<usize> = self.heading.iter().map(|text| text.chars().count()).collect();
+        widths.resize(self.rows.iter().map(Vec::len).fold(widths.len(), usize::max), 0);
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = cell.width().max(*width);
+            }
         }
+        let mut beside: Vec<usize> = (0..widths.len()).collect();
+        let mut under = Vec::new();
+        if let Some(columns) = columns {
+            for column in self.stacked {
+                if room(&beside, &widths) <= columns {
+                    break;
+                }
+                beside.retain(|other| other != column);
+                under.insert(0, *column);
+            }
+            let over = room(&beside, &widths).saturating_sub(columns);
+            if let Some(widest) = beside.iter().copied().max_by_key(|column| widths[*column]) {
+                widths[widest] = widths[widest].saturating_sub(over).max(NARROWEST.min(widths[widest]));
+            }
+        }
+        under.sort_unstable();
+        let heading: Vec<Cell> = self.heading.iter().map(|text| Cell::toned(text, Tone::Dim)).collect();
+        let mut lines = vec![line(&heading, &beside, &widths, style)];
+        for row in &self.rows {
+            lines.push(line(row, &beside, &widths, style));
+            lines.extend(self.under(row, &under, columns.unwrap_or(usize::MAX), style));
+        }
+        lines
+    }
+
+    /// The cells that have no column, each with its heading, as many on a line as fit.
+    fn under(&self, row: &[Cell], under: &[usize], columns: usize, style: Style) -> Vec<String> {
+        let mut lines: Vec<(usize, String)> = Vec::new();
+        for (heading, cell) in
+            under.iter().filter_map(|column| Some((self.heading[*column], row.get(*column)?)))
+        {
+            if cell.text.is_empty() {
+                continue;
+            }
+            let length = heading.chars().count() + 1 + cell.width();
+            let text = format!("{} {}", style.paint(Tone::Dim, heading), style.paint(cell.tone, &cell.text));
+            match lines.last_mut() {
+                Some((used, line)) if *used + GAP + length <= columns => {
+                    *used += GAP + length;
+                    line.push_str(&format!("{:GAP$}{text}", ""));
+                }
+                _ => lines.push((INDENT + length, format!("{:INDENT$}{text}", ""))),
+            }
+        }
+        lines.into_iter().map(|(_, line)| line).collect()
+    }
+}
+
+/// How wide these columns are together.
+fn room(beside: &[usize], widths: &[usize]) -> usize {
+    beside.iter().map(|column| widths[*column] + GAP).sum()
+}
+
+fn line(row: &[Cell], beside: &[usize], widths: &[usize], style: Style) -> String {
+    let mut line = String::new();
+    let mut blanks = 0;
+    let cell = |column: &usize| row.get(*column);
+    let filled = beside.iter().rposition(|column| cell(column).is_some_and(|cell| !cell.text.is_empty()));
+    for column in beside.iter().take(filled.map_or(0, |last| last + 1)) {
+        let Some(cell) = cell(column) else { continue };
+        let text = within(&cell.text, widths[*column]);
+        line.push_str(&" ".repeat(blanks + GAP));
+        line.push_str(&style.paint(cell.tone, &text));
+        blanks = widths[*column].saturating_sub(text.chars().count());
     }
     line
 }
 
+/// The text, or so much of it as has room.
+pub(crate) fn within(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Cell, lines};
-    use crate::style::Style;
+    use super::*;
+
+    fn table<'a>(stacked: &'a [usize]) -> Table<'a> {
+        let rows = vec![
+            vec![Cell::new("a"), Cell::new("user"), Cell::new("x/y.md:1")],
+            vec![Cell::new("büb"), Cell::new(""), Cell::new("y\n")],
+        ];
+        Table { heading: &["h", "layer", "where"], rows, stacked }
+    }
 
     #[test]
     fn columns_line_up() {
-        let rows = vec![vec![Cell::new("a"), Cell::new("x")], vec![Cell::new("büb"), Cell::new("y\n")]];
-        assert_eq!(lines(&["h", "where"], rows, Style::PLAIN), ["  h    where", "  a    x", "  büb  y\\n"]);
+        assert_eq!(
+            table(&[]).lines(None, Style::PLAIN),
+            ["  h    layer  where", "  a    user   x/y.md:1", "  büb         y\\n"]
+        );
+    }
+
+    #[test]
+    fn what_has_no_room_beside_stands_under() {
+        assert_eq!(
+            table(&[2, 1]).lines(Some(20), Style::PLAIN),
+            ["  h    layer", "  a    user", "      where x/y.md:1", "  büb", "      where y\\n"]
+        );
+        assert_eq!(
+            table(&[2, 1]).lines(Some(11), Style::PLAIN),
+            ["  h", "  a", "      layer user", "      where x/y.md:1", "  büb", "      where y\\n"]
+        );
+    }
+
+    #[test]
+    fn what_has_no_room_at_all_is_cut() {
+        let rows = vec![vec![Cell::new("a-name-that-is-long"), Cell::new("1")]];
+        let table = Table { heading: &["name", "#"], rows, stacked: &[] };
+        assert_eq!(table.lines(Some(16), Style::PLAIN), ["  name         #", "  a-name-tha…  1"]);
+        assert_eq!(within("zwölf", 5), "zwölf");
+        assert_eq!(within("zwölf", 4), "zwö…");
+        assert_eq!(within("zwölf", 0), "…");
     }
 }

@@ -10,7 +10,9 @@ use clap::Args;
 use lineside::dialects::{self, Dialect};
 
 use crate::interrupt::Interrupt;
+use crate::painter::one_line;
 use crate::places::{environment, unknown_dialect};
+use crate::progress::Progress;
 use crate::style::Styles;
 
 use case_run::Keeping;
@@ -96,17 +98,19 @@ pub(crate) async fn run(args: &TestArgs, styles: Styles) -> Result<ExitCode> {
     let environment = Arc::new(case_run::inherited(environment()));
     let printer = report::Printer::new(args.json, styles);
     let mut outcomes = Vec::new();
+    let mut progress = Progress::on_stderr(false);
     let keeping = if args.journal { Keeping::Journal } else { Keeping::Nothing };
     let mut crew = Crew::new(jobs, keeping, environment);
     for suite in suites {
         let ended = tokio::select! {
             biased;
             signal = interrupt.next() => Err(signal),
-            outcome = suite.run(&mut crew) => Ok(outcome),
+            outcome = suite.run(&mut crew, &mut progress) => Ok(outcome),
         };
         let outcome = match ended {
             Ok(outcome) => outcome,
             Err(signal) => {
+                progress.clear();
                 crew.dismiss().await;
                 return Ok(ExitCode::from(signal.exit_status()));
             }
@@ -159,7 +163,7 @@ impl Planned {
         }
     }
 
-    async fn run(self, crew: &mut Crew) -> SuiteOutcome {
+    async fn run(self, crew: &mut Crew, progress: &mut Progress) -> SuiteOutcome {
         let Self { file, plan } = self;
         match plan {
             Plan::Broken(errors) => SuiteOutcome::broken(file, errors),
@@ -167,8 +171,9 @@ impl Planned {
             Plan::Run { suite, dialect } => {
                 let Suite { dialect: name, cases } = suite;
                 let started = std::time::Instant::now();
+                let shown = one_line(&file.file_name().unwrap_or_default().to_string_lossy());
                 let jobs = cases.into_iter().map(|case| Job { case: Arc::new(case), dialect }).collect();
-                let cases: Vec<CaseOutcome> = crew.run(jobs).await;
+                let cases: Vec<CaseOutcome> = crew.run(&shown, jobs, progress).await;
                 SuiteOutcome { file, dialect: name, outcome: Outcome::Ran(cases), took: started.elapsed() }
             }
         }

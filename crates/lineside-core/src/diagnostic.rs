@@ -1,18 +1,24 @@
 //! What was found wrong when hooks were loaded: severity, place, text.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// A file and a line, counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Origin {
-    /// The file.
+    /// The file. What is not UTF-8 in its path is replaced where it is written as JSON.
+    #[serde(serialize_with = "as_text")]
     pub file: Arc<PathBuf>,
     /// The line.
     pub line: u32,
+}
+
+/// A path is any bytes, and JSON is text.
+fn as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
 
 impl Origin {

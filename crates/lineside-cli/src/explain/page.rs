@@ -4,7 +4,7 @@ use super::{Explained, Explanation};
 use crate::list::part;
 use crate::painter::one_line;
 use crate::style::{Style, Tone, count};
-use crate::table::{self, Cell};
+use crate::table::{Cell, Table};
 use lineside::core::{Part, SkipReason};
 
 const HEADING: [&str; 10] = [
@@ -20,8 +20,12 @@ const HEADING: [&str; 10] = [
     "declared at",
 ];
 
+/// The columns that go first where there is no room: where, what the file calls it, whose format, which layer, what it
+/// may do, what its failure means, its priority.
+const STACKED: [usize; 7] = [9, 5, 4, 3, 6, 7, 2];
+
 /// The lines of the page.
-pub(super) fn lines(explanation: &Explanation, style: Style) -> Vec<String> {
+pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: Style) -> Vec<String> {
     let point = explanation.event.point().name;
     let session = one_line(explanation.event.envelope().source.session.as_str());
     let running = explanation.hooks.iter().filter(|hook| hook.skipped.is_none()).count();
@@ -31,11 +35,12 @@ pub(super) fn lines(explanation: &Explanation, style: Style) -> Vec<String> {
         (_, all) => format!("{title} in session {session}: {running} of {} would run", count(all, "hook")),
     }];
     if explanation.hooks.is_empty() {
-        lines.extend(nobody_waits(explanation, style));
+        lines.extend(nobody_waits(explanation, columns, style));
         return lines;
     }
     lines.push(String::new());
-    lines.extend(table::lines(&HEADING, explanation.hooks.iter().map(row).collect(), style));
+    let rows = explanation.hooks.iter().map(row).collect();
+    lines.extend(Table { heading: &HEADING, rows, stacked: &STACKED }.lines(columns, style));
     if running > 1 {
         lines.push(String::new());
         lines.push("For the event as it stands: an earlier hook may still block it or change it.".to_owned());
@@ -43,7 +48,7 @@ pub(super) fn lines(explanation: &Explanation, style: Style) -> Vec<String> {
     lines
 }
 
-fn nobody_waits(explanation: &Explanation, style: Style) -> Vec<String> {
+fn nobody_waits(explanation: &Explanation, columns: Option<usize>, style: Style) -> Vec<String> {
     let point = explanation.event.point().name;
     if explanation.elsewhere.is_empty() {
         return vec!["No hook was found at all.".to_owned()];
@@ -53,7 +58,8 @@ fn nobody_waits(explanation: &Explanation, style: Style) -> Vec<String> {
         .elsewhere
         .iter()
         .map(|(point, names)| vec![Cell::toned(point, Tone::Bold), Cell::new(names.join(", "))]);
-    lines.extend(table::lines(&["point", "hooks"], rows.collect(), style).into_iter().skip(1));
+    let table = Table { heading: &["point", "hooks"], rows: rows.collect(), stacked: &[1] };
+    lines.extend(table.lines(columns, style).into_iter().skip(1));
     lines
 }
 

@@ -1,6 +1,7 @@
 //! A job as the command tells it: one word for where it stands, and one line about it.
 
 use clap::ValueEnum;
+use lineside::automation::HookId;
 use lineside::automation::machine::job::{Attempt, AttemptEnd, Settled, Why};
 use lineside::automation::machine::{Progress, Shown};
 use lineside::automation::moment::Moment;
@@ -86,9 +87,12 @@ impl Job {
         Self { shown, progress, state }
     }
 
-    /// Its automation's own name, without where it is registered.
-    pub(super) fn name(&self) -> &str {
-        self.shown.automation.rsplit('/').next().unwrap_or_default()
+    /// Its automation's own name, or its hook's, without where that is registered.
+    pub(super) fn name(&self) -> String {
+        match HookId::read(&self.shown.automation) {
+            Some(hook) => hook.name,
+            None => self.shown.automation.rsplit('/').next().unwrap_or_default().to_owned(),
+        }
     }
 
     /// Since when it stands where it does.
@@ -167,7 +171,8 @@ impl Job {
         json!({
             "job": shown.job.0,
             "state": self.state.as_str(),
-            "automation": shown.automation,
+            "automation": self.name(),
+            "registered_as": shown.automation,
             "session": shown.session,
             "events": shown.events.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "held": held,

@@ -5,10 +5,10 @@ use lineside::automation::moment::Moment;
 use lineside::journal::Holder;
 
 use super::job::{self, Job, State};
-use super::span::{length, seen_from, stamp, wide, within};
+use super::span::{length, seen_from, stamp, wide};
 use crate::painter::one_line;
 use crate::style::{Style, Tone, count};
-use crate::table::{self, Cell};
+use crate::table::{Cell, Table, within};
 
 /// No name in a table is longer.
 const NAME: usize = 20;
@@ -40,7 +40,8 @@ pub(super) fn list(
             cells.push(Cell::toned(within(&row[6], room), Tone::Dim));
             cells
         };
-        lines = table::lines(&heading, jobs.iter().zip(&rows).map(cells).collect(), style);
+        let rows = jobs.iter().zip(&rows).map(cells).collect();
+        lines = Table { heading: &heading, rows, stacked: &[] }.lines(None, style);
         lines.iter_mut().for_each(|line| line.truncate(line.trim_end().len()));
         lines.push(String::new());
     }
@@ -54,7 +55,7 @@ fn row(job: &Job, now: Moment) -> [String; 7] {
     [
         job.shown.job.to_string(),
         job.state.as_str().to_owned(),
-        short(job.name()),
+        short(&job.name()),
         short(job.shown.session.as_str()),
         job.shown.attempts.len().to_string(),
         // As wide as it ever is, so that what stands beside it does not move.
@@ -117,7 +118,8 @@ pub(super) fn show(job: &Job, holder: Option<Holder>, now: Moment, style: Style)
     let events = (0..).zip(&shown.events);
     fields.extend(events.map(|(index, id)| (if index == 0 { "events" } else { "" }, id.to_string())));
     let rows = fields.into_iter().map(|(name, text)| vec![Cell::toned(name, Tone::Dim), Cell::new(text)]);
-    lines.extend(table::lines(&[], rows.collect(), style).into_iter().skip(1));
+    let table = Table { heading: &[], rows: rows.collect(), stacked: &[] };
+    lines.extend(table.lines(None, style).into_iter().skip(1));
     if !shown.attempts.is_empty() {
         lines.push(String::new());
         lines.extend(attempts(job, style));
@@ -140,5 +142,6 @@ fn attempts(job: &Job, style: Style) -> Vec<String> {
             Cell::toned(end, tone),
         ]
     });
-    table::lines(&["attempt", "started", "took", "end"], rows.collect(), style)
+    let heading = ["attempt", "started", "took", "end"];
+    Table { heading: &heading, rows: rows.collect(), stacked: &[] }.lines(None, style)
 }

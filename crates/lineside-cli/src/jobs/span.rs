@@ -36,16 +36,6 @@ pub(super) fn seen_from(now: Moment, moment: Moment) -> String {
     }
 }
 
-/// The text, or so much of it as has room.
-pub(super) fn within(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
-}
-
 /// A word, and a text about it if there is one.
 pub(super) fn wide(word: &str, text: &str) -> String {
     if text.is_empty() { word.to_owned() } else { format!("{word}: {text}") }
@@ -68,12 +58,5 @@ mod tests {
         assert_eq!(seen_from(now, Moment::millis(12_500)), "in 2 s");
         assert_eq!(stamp(Moment(1_500)), "1970-01-01T00:00:00.001Z");
         assert_eq!(stamp(Moment::NEVER), Moment::NEVER.to_string());
-    }
-
-    #[test]
-    fn what_has_no_room_is_cut() {
-        assert_eq!(within("zwölf", 5), "zwölf");
-        assert_eq!(within("zwölf", 4), "zwö…");
-        assert_eq!(within("zwölf", 0), "…");
     }
 }

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use super::case_run::{self, Keeping};
 use super::outcome::{CaseOutcome, Fault, Mismatch, Status};
 use super::suite::Case;
+use crate::progress::Progress;
 
 /// A case to be run.
 pub(super) struct Job {
@@ -37,9 +38,16 @@ impl Crew {
         Self { size: size.max(1), keeping, dismissed, environment, running }
     }
 
-    /// Runs all of them; the outcomes come in the order of the jobs.
-    pub(super) async fn run(&mut self, jobs: Vec<Job>) -> Vec<CaseOutcome> {
-        let mut outcomes = Vec::with_capacity(jobs.len());
+    /// Runs all of them; the outcomes come in the order of the jobs. `progress` is shown how far the `suite` is.
+    pub(super) async fn run(
+        &mut self,
+        suite: &str,
+        jobs: Vec<Job>,
+        progress: &mut Progress,
+    ) -> Vec<CaseOutcome> {
+        let all = jobs.len();
+        let mut outcomes: Vec<(usize, CaseOutcome)> = Vec::with_capacity(all);
+        let mut failed = 0;
         let mut waiting = jobs.into_iter().enumerate();
         loop {
             while self.running.len() < self.size
@@ -49,13 +57,18 @@ impl Crew {
                 let (keeping, dismissed) = (self.keeping, self.dismissed.subscribe());
                 self.running.spawn(async move { (index, run(&job, keeping, &environment, dismissed).await) });
             }
+            progress.show(|| format!("{suite}: {} of {all}, {failed} failed", outcomes.len()));
             match self.running.join_next().await {
                 None => break,
                 // What panics in a case is its outcome; nobody else cancels one.
                 Some(Err(_)) => {}
-                Some(Ok(outcome)) => outcomes.push(outcome),
+                Some(Ok(outcome)) => {
+                    failed += usize::from(!matches!(outcome.1.status, Status::Passed));
+                    outcomes.push(outcome);
+                }
             }
         }
+        progress.clear();
         outcomes.sort_by_key(|(index, _)| *index);
         outcomes.into_iter().map(|(_, outcome)| outcome).collect()
     }

@@ -156,7 +156,10 @@ fn programs_get_one_object_for_each_job() {
     found.sort();
     assert_eq!(found, ["dead", "debouncing", "done", "retrying", "running", "waiting"]);
     let dead = said.json().into_iter().find(|job| job["state"] == "dead").unwrap();
-    assert_eq!(dead["automation"], "after_tool_batch/tests");
+    assert_eq!(
+        (&dead["automation"], &dead["registered_as"]),
+        (&json!("tests"), &json!("after_tool_batch/tests"))
+    );
     assert_eq!(dead["session"], "s-main");
     assert_eq!(dead["why"], "it failed 2 times, at last (error): 2 errors\nin a.rs");
     let attempts: Vec<_> = dead["attempts"].as_array().unwrap().iter().collect();

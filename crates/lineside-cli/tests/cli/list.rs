@@ -1,5 +1,7 @@
 //! `lineside list`: every hook that is found.
 
+use std::os::unix::ffi::OsStrExt as _;
+
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -16,7 +18,7 @@ fn stage() -> Stage {
 #[test]
 fn hooks_stand_by_point_in_their_order() {
     let said = stage().run(&["list", "--project", "."], "");
-    assert_eq!(said.code, Some(0));
+    assert_eq!(said.code, Some(1));
     insta::assert_snapshot!(format!("{}---\n{}", said.out, said.err));
 }
 
@@ -39,6 +41,72 @@ fn programs_get_json() {
             (&json!(null), &json!("wrong"), &json!(null), &json!("error")),
         ]
     );
+}
+
+#[test]
+fn a_folder_whose_name_is_not_utf_8_is_told_of_as_text() {
+    let stage = Stage::new();
+    let folder = stage.path("project/.agents/hooks").join(std::ffi::OsStr::from_bytes(b"w\xffrong"));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("HOOK.md"), "---\nname: wrong\ndescription: d\ntrigger: nowhere\n---\n")
+        .unwrap();
+    for command in ["list", "check", "explain"] {
+        let said = stage.run(&[command, "--project", ".", "--json"], r#"{"point": "on_idle"}"#);
+        let told: Value = serde_json::from_str(&said.out).unwrap();
+        assert!(told["diagnostics"].to_string().contains("w\u{fffd}rong"), "{said:?}");
+    }
+    assert!(stage.run(&["list", "--project", "."], "").err.contains("w\u{fffd}rong"));
+}
+
+#[test]
+fn what_others_have_written_cannot_move_the_cursor() {
+    let stage = Stage::new();
+    let folder = stage.path("project/.agents/hooks").join("x\u{1b}[2J\u{202e}y\nz");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(
+        folder.join("HOOK.md"),
+        "---\nname: n\u{200b}\ndescription: d\ntrigger: \"no\u{202e}\"\n---\n",
+    )
+    .unwrap();
+    let bad = r#"{"point": "on_\u001b[2J\u202e\nidle"}"#;
+    for arguments in [
+        &["list"][..],
+        &["list", "--json"],
+        &["check"],
+        &["explain"],
+        &["run"],
+        &["run", "--dialect", "\u{1b}[2J\u{202e}"],
+        &["jobs", "--journal", "\u{1b}[2J\u{202e}"],
+        &["\u{1b}[2J\u{202e}"],
+    ] {
+        let said = stage.run(arguments, bad);
+        for text in [&said.out, &said.err] {
+            let raw = text.chars().find(|char| matches!(char, '\u{1b}' | '\u{202e}' | '\u{200b}'));
+            assert_eq!(raw, None, "{arguments:?}: {said:?}");
+        }
+        assert!(said.out.len() + said.err.len() > 0);
+    }
+}
+
+#[test]
+fn an_error_is_in_the_exit_status_of_list_and_check_and_run_strict() {
+    let stage = stage();
+    let said = stage.run(&["list", "--project", "."], "");
+    assert_eq!(said.code, Some(1));
+    let said = stage.run(&["check", "--project", "."], "");
+    assert_eq!(said.code, Some(1));
+    assert!(said.out.contains("wrong/HOOK.md:4: Invalid trigger 'nowhere'"), "{said:?}");
+    assert!(said.out.ends_with("\n3 hooks ready, 1 error, 0 warnings\n"), "{said:?}");
+    let said = stage.run(&["run", "--project", ".", "--strict"], crate::stage::shell("ls"));
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert!(
+        said.err.ends_with("lineside: 1 error while loading, and --strict begins with none\n"),
+        "{said:?}"
+    );
+    std::fs::remove_dir_all(stage.path("project/.agents/hooks/wrong")).unwrap();
+    for arguments in [&["list", "--project", "."][..], &["check"], &["run", "--strict"]] {
+        assert_eq!(stage.run(arguments, "").code, Some(0), "{arguments:?}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_millis(100);
 
 /// The line; nothing at all where standard error is no terminal.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     on_terminal: bool,
     drawn: bool,
     last: Option<Instant>,
@@ -15,13 +15,13 @@ pub(super) struct Progress {
 
 impl Progress {
     /// The line on standard error; nothing where rows for people show how far it is.
-    pub(super) fn on_stderr(shows_rows: bool) -> Self {
+    pub(crate) fn on_stderr(shows_rows: bool) -> Self {
         let on_terminal = !shows_rows && std::io::stderr().is_terminal();
         Self { on_terminal, drawn: false, last: None }
     }
 
     /// Draws it, if the last time was long enough ago.
-    pub(super) fn show(&mut self, line: impl FnOnce() -> String) {
+    pub(crate) fn show(&mut self, line: impl FnOnce() -> String) {
         let recent = self.last.is_some_and(|last| last.elapsed() < EVERY);
         if !self.on_terminal || recent {
             return;
@@ -34,7 +34,7 @@ impl Progress {
     }
 
     /// Takes it off the screen, so that something else can be written there.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.drawn) {
             let mut stderr = std::io::stderr();
             write!(stderr, "\r\x1b[2K").and_then(|()| stderr.flush()).ok();

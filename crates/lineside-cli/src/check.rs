@@ -1,0 +1,69 @@
+//! `lineside check`: whether every hook that is found loads. For continuous integration, and before one relies on it.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use lineside::State;
+use lineside::core::Severity;
+use serde_json::json;
+
+use crate::loading::{exit_status, finding, load, untrusted};
+use crate::painter::json_line;
+use crate::places::PlaceArgs;
+use crate::style::{Styles, Tone, count, print};
+
+/// Load every hook that is found, and say what is wrong with those that do not load.
+///
+/// No hook is run; plugins of OpenClaw and Flyto that are trusted are loaded, because they alone know which hooks they
+/// register.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    places: PlaceArgs,
+
+    /// Print one JSON object: `hooks`, `errors`, `warnings` and `diagnostics`.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0    nothing has an error; there may be warnings
+  1    something has an error
+  2    nothing could be done";
+
+/// Runs the command.
+///
+/// # Errors
+/// The project cannot be opened, or the output cannot be written.
+pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
+    let ground = args.places.ground()?;
+    let (_assembly, report) = load(&ground).await?;
+    let of = |severity| report.diagnostics.iter().filter(|finding| finding.severity == severity).count();
+    let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
+    let ready = report.hooks.iter().filter(|found| found.state == State::Ready).count();
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let all = json!({
+            "hooks": ready, "errors": errors, "warnings": warnings, "diagnostics": report.diagnostics,
+        });
+        out.write_all(json_line(&all)?.as_bytes())?;
+        return Ok(exit_status(&report));
+    }
+    print(&mut out, report.diagnostics.iter().map(|diagnostic| finding(diagnostic, styles.out)))?;
+    if let Some(note) = untrusted(&report) {
+        print(&mut out, [format!("{}: {note}", styles.out.paint(Tone::Bold, "note"))])?;
+    }
+    let tone = match (errors, warnings) {
+        (0, 0) => Tone::Good,
+        (0, _) => Tone::Warning,
+        _ => Tone::Bad,
+    };
+    let sum =
+        format!("{} ready, {}, {}", count(ready, "hook"), count(errors, "error"), count(warnings, "warning"));
+    print(&mut out, [styles.out.paint(tone, &sum)])?;
+    Ok(exit_status(&report))
+}
