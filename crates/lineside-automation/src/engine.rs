@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, Cx, WeakBus};
+use lineside_core::budget::after;
 use lineside_core::journal::{Durability, Journal, Sequence, Unavailable};
 use lineside_core::{AnyEvent, Failure, SessionId, Taken};
 use tokio::sync::{Notify, watch};
@@ -131,7 +132,7 @@ impl Clock {
     }
 
     fn instant(&self, at: Moment) -> Instant {
-        self.began + at.since(self.wall)
+        after(self.began, at.since(self.wall))
     }
 }
 

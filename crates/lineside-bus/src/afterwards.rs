@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use lineside_core::budget::Bound;
+use lineside_core::budget::{Bound, after};
 use lineside_core::envelope::Cause;
 use lineside_core::{AnyEvent, Append, EventId, Failure, Layer, MessageId, SessionId, Source};
 use tokio::time::Instant;
@@ -165,7 +165,7 @@ impl Session {
     ) -> Call<T> {
         let envelope = event.envelope();
         let cause = Cause { event: envelope.id, depth: envelope.cause.map_or(0, |cause| cause.depth) };
-        let time = Time { granted: timeout, bound: Bound::Hook, deadline: Instant::now() + timeout };
+        let time = Time { granted: timeout, bound: Bound::Hook, deadline: after(Instant::now(), timeout) };
         let cx = Cx::new(self.clone(), cause, time.deadline);
         Call(Guarded::of(cx, time, work))
     }

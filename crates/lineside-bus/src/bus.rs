@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use lineside_core::budget::Budget;
+use lineside_core::budget::{Budget, after};
 use lineside_core::hook::Hook;
 use lineside_core::journal::{Journal, Record, Sequence};
 use lineside_core::payload::{Intercept, Point};
@@ -254,7 +254,7 @@ impl Bus {
     ///
     /// Cancel safe: the bus is closed at the first poll; calling it again takes up the waiting.
     pub async fn drain(&self, limit: Duration) -> DrainReport {
-        let deadline = Instant::now() + limit;
+        let deadline = after(Instant::now(), limit);
         let shared = &self.shared;
         shared.draining.store(true, Ordering::Release);
         shared.in_flight.close();

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
-use lineside_core::budget::Bound;
+use lineside_core::budget::{Bound, after};
 use lineside_core::envelope::Cause;
 use lineside_core::hook::{Hook, Join, Lane};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, SkipReason, Verdict};
@@ -115,9 +115,10 @@ impl Errand {
     fn call(&self, event: &AnyEvent) -> (Guarded, Instant) {
         let began = Instant::now();
         let granted = self.hook.timeout;
-        let time = Time { granted, bound: Bound::Hook, deadline: began + granted };
+        let time = Time { granted, bound: Bound::Hook, deadline: after(began, granted) };
         let bound = self.hook.ensemble.as_ref().and_then(|ensemble| ensemble.time());
-        let chain = bound.map(|whole| *self.chain.get_or_init(|| ChainTime { ends: began + whole, whole }));
+        let chain =
+            bound.map(|whole| *self.chain.get_or_init(|| ChainTime { ends: after(began, whole), whole }));
         let ledger = self.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
         let cx = Cx::new(self.session.clone(), self.cause, time.deadline).within(chain);
         let cx = cx.on_record(ledger, self.luggage.clone());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_core::budget::after;
 use lineside_core::envelope::{Agent, Model};
 use lineside_core::payload::{Intercept, Point};
 use lineside_core::{MessageId, Payload, PointInfo, Receipt, SessionId, Source};
@@ -206,7 +207,7 @@ impl Session {
 
     /// As [`close`](Self::close), but what still runs after `limit` is cut short.
     pub async fn close_within(&self, limit: Duration) {
-        self.end(Some(tokio::time::Instant::now() + limit)).await;
+        self.end(Some(after(tokio::time::Instant::now(), limit))).await;
     }
 
     async fn end(&self, deadline: Option<tokio::time::Instant>) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_core::budget::after;
 use lineside_core::ensemble::{Ensemble, Sees};
 use lineside_core::hook::Hook;
 use lineside_core::receipt::By;
@@ -31,7 +32,7 @@ impl Turn<'_> {
     fn together(&mut self, ensemble: &Arc<dyn Ensemble>) -> &mut Together {
         let known = self.ensembles.iter().position(|other| Arc::ptr_eq(&other.ensemble, ensemble));
         let place = known.unwrap_or_else(|| {
-            let time = ensemble.time().map(|whole| ChainTime { ends: Instant::now() + whole, whole });
+            let time = ensemble.time().map(|whole| ChainTime { ends: after(Instant::now(), whole), whole });
             self.ensembles.push(Together {
                 ensemble: Arc::clone(ensemble),
                 first: self.event.clone(),

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::budget::{Allowance, Budget};
+use lineside_core::budget::{Allowance, Budget, after};
 use lineside_core::chain::Chain;
 use lineside_core::envelope::Cause;
 use lineside_core::failure::seconds;
@@ -197,7 +197,7 @@ impl<'a> Turn<'a> {
         }
         match self.budget.allow(hook.timeout, self.elapsed) {
             Allowance::Granted { time: granted, bound } => {
-                Some(Time { granted, bound, deadline: self.now + granted })
+                Some(Time { granted, bound, deadline: after(self.now, granted) })
             }
             Allowance::Exhausted => {
                 let failure = Failure::not_started(FailureKind::Timeout, self.spent());

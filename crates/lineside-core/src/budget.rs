@@ -2,7 +2,16 @@
 //!
 //! Times are offsets from the moment the event was published, so nothing here reads a clock.
 
+use std::ops::Add;
 use std::time::Duration;
+
+/// Longer than anything that is waited for: thirty years. Added to a moment, more could be beyond what a clock can say.
+const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+
+/// A moment after another, of whichever clock; thirty years later for a time that is longer.
+pub fn after<T: Add<Duration, Output = T>>(moment: T, time: Duration) -> T {
+    moment + time.min(FOREVER)
+}
 
 /// The time of one event for all its hooks together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -79,11 +88,18 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
-    use super::{Allowance, Bound, Budget};
-    use std::time::Duration;
+    use super::{Allowance, Bound, Budget, after};
+    use std::time::{Duration, Instant};
 
     const fn ms(n: u64) -> Duration {
         Duration::from_millis(n)
+    }
+
+    #[test]
+    fn a_moment_can_be_added_to_without_end() {
+        let now = Instant::now();
+        assert_eq!(after(now, ms(30)), now + ms(30));
+        assert!(after(now, Duration::MAX) > now + Duration::from_secs(1_000_000));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+pub(crate) use lineside_core::budget::after;
 use lineside_core::invocation::{Ending, Leaked, Leftovers};
 use tokio::time::{Instant, sleep_until};
 
@@ -199,10 +200,4 @@ impl Running {
         })
         .await
     }
-}
-
-/// A moment after another; for a time beyond what the clock can say, thirty years later.
-pub(crate) fn after(moment: Instant, time: Duration) -> Instant {
-    const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
-    moment + time.min(FAR)
 }

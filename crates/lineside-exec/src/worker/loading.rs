@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::mem;
 
+use lineside_core::budget::after;
 use lineside_core::worker::{HandlerKey, PluginLoad, PluginLoaded, StartWorkerError, WorkerReady};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -57,7 +58,7 @@ async fn greet(
     let token = manner.tongue.has_token.then(token);
     let hello = frames::hello(manner.tongue, token.as_deref(), manner.frame, &manner.hello);
     let mut connection = Connection::new(transport, token, manner.frame, hello);
-    let by = Instant::now() + manner.greeting;
+    let by = after(Instant::now(), manner.greeting);
     let failed = |why: String, hello| Err(StartWorkerError::Failed { why, hello });
     loop {
         let event = tokio::select! {
@@ -151,7 +152,7 @@ enum One {
 async fn load(live: &mut Live, how: &Map<String, Value>, manner: &Manner, voice: &mut Voice) -> One {
     let id = live.ids.next();
     live.connection.push(&frames::load(id, how));
-    let mut by = Instant::now() + manner.loading;
+    let mut by = after(Instant::now(), manner.loading);
     let mut cancelled = false;
     loop {
         let event = tokio::select! {
@@ -161,7 +162,7 @@ async fn load(live: &mut Live, how: &Map<String, Value>, manner: &Manner, voice:
                     return One::Stuck;
                 }
                 live.connection.push(&frames::cancel(id, Reason::Timeout));
-                by = Instant::now() + manner.cancel;
+                by = after(Instant::now(), manner.cancel);
                 continue;
             }
         };

@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
 use std::task::{Context, Poll};
 
+use lineside_core::budget::after;
 use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Invocation, Limits};
 use lineside_core::worker::StartWorkerError;
@@ -44,7 +45,7 @@ impl Start {
     async fn start(&self) -> Result<Started, StartHookError> {
         let limits: &Limits = &self.invocation.limits;
         let prepared = self.containment.prepare(limits);
-        let by = Instant::now() + limits.busy_retry;
+        let by = after(Instant::now(), limits.busy_retry);
         let beside = Beside { files: &[], mark: prepared.mark() };
         let mut child = spawn::start(&self.invocation, beside, by).await?;
         let pipes = pipes(&mut child);
