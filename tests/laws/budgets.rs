@@ -34,6 +34,27 @@ async fn budgets_nest() {
     assert_eq!(detail("third"), "the event's 0.5 s were used up, most of them by hook \"first\"");
 }
 
+#[tokio::test]
+async fn a_hook_that_is_always_ready_has_no_more_time() {
+    let (_bus, root) = session().await;
+    root.intercept::<BeforeTool>("busy")
+        .timeout(millis(20))
+        .gate(async |_, _| {
+            let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
+            let began = std::time::Instant::now();
+            // Gives up by itself when its time is long over.
+            while began.elapsed() < secs(5) {
+                sender.try_send(()).ok();
+                receiver.recv().await;
+            }
+            Verdict::Continue
+        })
+        .unwrap();
+    let decision = root.publish(shell("ls")).await.unwrap();
+    let Outcome::Failed { failure, .. } = outcome(&decision, "busy") else { panic!("it had more time") };
+    assert_eq!(failure.kind, FailureKind::Timeout);
+}
+
 #[tokio::test(start_paused = true)]
 async fn d08_guards_not_reached_count_as_failed() {
     let (_bus, root) = session().await;

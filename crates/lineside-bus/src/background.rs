@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use lineside_core::SessionId;
 use lineside_core::hook::Join;
+use tokio::task::coop::unconstrained;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -81,7 +82,8 @@ impl Background {
                 match drain {
                     Some(drain) => {
                         ending.cancelled().await;
-                        tokio::time::sleep(drain).await;
+                        // The work may use up what the task may do at once, and a timer would have to wait for more.
+                        unconstrained(tokio::time::sleep(drain)).await;
                     }
                     None => std::future::pending().await,
                 }

@@ -23,7 +23,8 @@ struct Running {
 enum Call {
     Pending(Guarded),
     Ended(Result<Said, Failure>, Duration),
-    Cancelled,
+    /// With how that went wrong.
+    Cancelled(Option<Failure>),
 }
 
 /// Runs the gates at these places and takes in what comes of them.
@@ -65,9 +66,12 @@ pub(crate) async fn run(
     for Running { index, call } in running {
         match call {
             Call::Ended(result, took) => turn.fold(index, again, took, result),
-            Call::Pending(_) | Call::Cancelled => {
+            Call::Pending(_) | Call::Cancelled(_) => {
                 let why = turn.chain.refuses(index).unwrap_or(SkipReason::Blocked);
-                if let Some((_, run)) = plan.interceptors.entry(index) {
+                if let Some((hook, run)) = plan.interceptors.entry(index) {
+                    if let Call::Cancelled(Some(failure)) = &call {
+                        turn.tell_failure(hook, failure);
+                    }
                     run.skipped(&turn.event, why);
                 }
                 turn.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
@@ -87,7 +91,11 @@ fn poll_all(
     let mut refused = false;
     for Running { index, call } in running {
         if refused {
-            *call = Call::Cancelled;
+            match call {
+                Call::Pending(pending) => *call = Call::Cancelled(pending.cancel()),
+                Call::Ended(..) => *call = Call::Cancelled(None),
+                Call::Cancelled(_) => {}
+            }
             continue;
         }
         if let Call::Pending(pending) = call {

@@ -4,13 +4,14 @@ use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use lineside_core::budget::Bound;
 use lineside_core::envelope::Cause;
 use lineside_core::failure::seconds;
 use lineside_core::redact::redact_head;
 use lineside_core::{AnyEvent, Failure, FailureKind, Said};
+use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::cx::{Cx, handling};
@@ -68,6 +69,14 @@ impl<T> Guarded<T> {
         Self { call, cause, time, timer: Timer::Unused }
     }
 
+    /// Cancels the call, if it runs still. Gives how that went wrong: what it holds may panic when it is dropped.
+    pub(crate) fn cancel(&mut self) -> Option<Failure> {
+        let Call::Running(call) = std::mem::replace(&mut self.call, Call::Ended) else { return None };
+        let dropped = handling(self.cause, || catch_unwind(AssertUnwindSafe(|| drop(call))));
+        let Failure { kind, detail, .. } = panicked(&*dropped.err()?);
+        Some(Failure::new(kind, format!("when it was cancelled it {detail}")))
+    }
+
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match &mut self.timer {
@@ -77,7 +86,9 @@ impl<T> Guarded<T> {
                     return Poll::Pending;
                 }
                 Timer::PolledAgain => self.timer = Timer::Armed(Box::pin(sleep_until(self.time.deadline))),
-                Timer::Armed(sleep) => return sleep.as_mut().poll(cx),
+                // A call that is always ready has used up by now what its task may do at once; a timer that had to
+                // wait for more would never be over.
+                Timer::Armed(sleep) => return Pin::new(&mut unconstrained(sleep.as_mut())).poll(cx),
             }
         }
     }
@@ -102,11 +113,28 @@ impl<T> Future for Guarded<T> {
         };
         match handling(cause, || catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)))) {
             Ok(Poll::Ready(answer)) => Poll::Ready(answer),
-            Ok(Poll::Pending) => self.poll_timer(cx).map(|()| Err(timed_out(self.time))),
-            Err(panic) => {
-                self.call = Call::Ended;
-                Poll::Ready(Err(panicked(&*panic)))
+            Ok(Poll::Pending) => {
+                ready!(self.poll_timer(cx));
+                let mut failure = timed_out(self.time);
+                if let Some(panic) = self.cancel() {
+                    failure.detail = format!("{}; {}", failure.detail, panic.detail).into();
+                }
+                Poll::Ready(Err(failure))
             }
+            Err(panic) => {
+                let failure = panicked(&*panic);
+                // What it says when it is dropped too would hide why it panicked first.
+                self.cancel();
+                Poll::Ready(Err(failure))
+            }
+        }
+    }
+}
+
+impl<T> Drop for Guarded<T> {
+    fn drop(&mut self) {
+        if let Some(failure) = self.cancel() {
+            tracing::warn!(event = %self.cause.event, detail = %failure.detail, "a hook that was cancelled failed");
         }
     }
 }
