@@ -61,7 +61,12 @@ pub(crate) async fn run(
     if running.is_empty() {
         return;
     }
-    poll_fn(|cx| poll_all(&mut running, cx, start, plan)).await;
+    let mut first = 0;
+    poll_fn(|cx| {
+        first = (first + 1) % running.len();
+        poll_all(&mut running, first, cx, start, plan)
+    })
+    .await;
     turn.lap();
     for Running { index, call } in running {
         match call {
@@ -80,32 +85,34 @@ pub(crate) async fn run(
     }
 }
 
-/// Polls in plan order, and cancels what comes after a block.
+/// Polls all of them, and cancels what stands after a block in plan order.
+///
+/// Each round begins with another one: a gate that is always ready uses up what the task may do at once, and those
+/// polled behind it get nothing done in that round. In which order they are polled cannot be seen in what comes out.
 fn poll_all(
     running: &mut [Running],
+    first: usize,
     cx: &mut Context<'_>,
     start: tokio::time::Instant,
     plan: &PointPlan,
 ) -> Poll<()> {
+    let (before, from) = running.split_at_mut(first);
+    for Running { call, .. } in from.iter_mut().chain(before) {
+        if let Call::Pending(pending) = call
+            && let Poll::Ready(result) = Pin::new(pending).poll(cx)
+        {
+            *call = Call::Ended(result, tokio::time::Instant::now() - start);
+        }
+    }
     let mut waiting = false;
     let mut refused = false;
     for Running { index, call } in running {
-        if refused {
-            match call {
-                Call::Pending(pending) => *call = Call::Cancelled(pending.cancel()),
-                Call::Ended(..) => *call = Call::Cancelled(None),
-                Call::Cancelled(_) => {}
-            }
-            continue;
-        }
-        if let Call::Pending(pending) = call {
-            match Pin::new(pending).poll(cx) {
-                Poll::Ready(result) => *call = Call::Ended(result, tokio::time::Instant::now() - start),
-                Poll::Pending => waiting = true,
-            }
-        }
-        if let Call::Ended(result, _) = call {
-            refused = refuses(result, *index, plan);
+        match call {
+            Call::Pending(pending) if refused => *call = Call::Cancelled(pending.cancel()),
+            Call::Ended(..) if refused => *call = Call::Cancelled(None),
+            Call::Pending(_) => waiting = true,
+            Call::Ended(result, _) => refused = refuses(result, *index, plan),
+            Call::Cancelled(_) => {}
         }
     }
     if waiting { Poll::Pending } else { Poll::Ready(()) }

@@ -95,6 +95,31 @@ async fn gates_that_are_always_ready_time_out() {
 }
 
 #[tokio::test]
+async fn a_gate_beside_one_that_is_always_ready_has_its_turn() {
+    let (_bus, session) = session().await;
+    let timeout = Duration::from_millis(50);
+    let gate = |name: &str| session.intercept::<BeforeTool>(name.to_owned()).timeout(timeout);
+    let busy = async |_, _| {
+        always_ready().await;
+        Verdict::Continue
+    };
+    gate("busy").on_failure(OnFailure::Continue).gate(busy).unwrap();
+    gate("behind")
+        .gate(async |_, _| {
+            let (sender, mut receiver) = mpsc::channel(3);
+            for _ in 0..3 {
+                sender.try_send(()).unwrap();
+            }
+            drop(sender);
+            while receiver.recv().await.is_some() {}
+            Verdict::Allow
+        })
+        .unwrap();
+    let decision = session.publish(call()).await.unwrap();
+    assert_eq!(decision.verdict(), &Verdict::Allow);
+}
+
+#[tokio::test]
 async fn hooks_that_are_always_ready_and_not_waited_for_end_with_their_session() {
     let (bus, session) = session().await;
     let hook =
