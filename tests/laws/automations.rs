@@ -125,3 +125,44 @@ async fn debounce_keeps_the_last_event() {
         "the last event, with the files of all, each once"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_accepted_automation_runs_across_the_end_of_its_bus() {
+    let journal = MemoryJournal::new();
+    let ran = Arc::new(Mutex::new(Vec::new()));
+    // The first life ends while one job is stuck and others wait for its key; the next one has nothing of the kind.
+    for life in 1..=2 {
+        let bus = Bus::new();
+        let (kept, earlier) = (Arc::new(journal.clone()), journal.recovered());
+        let (automations, recovered) = Automations::open(&bus, Bounds::default(), kept, earlier).unwrap();
+        let ran_now = Arc::clone(&ran);
+        bus.automate::<AfterToolBatch>("lint")
+            .concurrency("lint:{project_root}")
+            .retry(Retry::constant(2, millis(10)))
+            .run(move |batch, _| {
+                let (ran, path) = (Arc::clone(&ran_now), batch.changed_files[0].path.clone());
+                async move {
+                    if path == "stuck" && life == 1 {
+                        std::future::pending::<()>().await;
+                    }
+                    ran.lock().unwrap().push(path);
+                    Ok(Report::success("ok"))
+                }
+            })
+            .unwrap();
+        if life == 1 {
+            let paths = [("s1", "/a", "stuck"), ("s2", "/a", "behind"), ("s3", "/b", "beside")];
+            for (session, root, path) in paths {
+                let session = bus.session(session).project_root(root).open().await.unwrap();
+                drop(session.publish(changed(path)).await.unwrap());
+            }
+            let report = bus.drain(secs(1)).await;
+            assert_eq!((report.jobs.finished, report.jobs.kept, report.jobs.lost), (1, 2, 0));
+            assert_eq!(*ran.lock().unwrap(), ["beside"], "what is stuck holds up nothing else");
+        } else {
+            assert_eq!(recovered.live, 2, "what had no more time is there again");
+            automations.at_rest().await.unwrap();
+        }
+    }
+    assert_eq!(*ran.lock().unwrap(), ["beside", "stuck", "behind"]);
+}

@@ -19,8 +19,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::adopted::{Register, Starting};
 use crate::control::Rules;
-use crate::machine::job::{AutomationId, Fence, JobId};
-use crate::machine::{Awaited, Bounds, Effect, Input, Machine, News};
+use crate::machine::job::{AutomationId, Fence, JobId, Why};
+use crate::machine::{Bounds, Effect, Input, Machine, News};
 use crate::moment::Moment;
 use crate::offered::Offered;
 use crate::record::{Entry, Record};
@@ -33,6 +33,7 @@ mod driver;
 mod keeper;
 mod recovered;
 mod trigger;
+mod waiting;
 
 pub use recovered::{Finding, Recovered};
 
@@ -41,6 +42,7 @@ pub(crate) use trigger::{Canceller, Trigger};
 use compaction::Compaction;
 use keeper::{KeptBy, Waiting};
 use recovered::Earlier;
+use waiting::Waits;
 
 /// What an automation runs.
 pub(crate) type Run = Arc<dyn Fn(AnyEvent, Cx) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
@@ -112,8 +114,12 @@ struct Core {
     failed: Option<Unavailable>,
     /// Sessions of an earlier life that have work and have not been opened in this one, with what waits for them.
     absent: HashMap<SessionId, Vec<Waiting>>,
+    /// Who waits for which jobs.
+    waits: Waits,
     /// How many jobs have come to rest in this life.
     finished: u64,
+    /// How many were cancelled because the bus ended and nothing keeps them.
+    lost: usize,
     /// What has not come to rest is left to the next life.
     is_left: bool,
     /// Jobs whose messages are in a mailbox, but on no record.
@@ -205,7 +211,9 @@ impl Automations {
             compaction: Compaction::new(earlier.entries, bounds.records),
             failed: None,
             absent,
+            waits: Waits::default(),
             finished: 0,
+            lost: 0,
             is_left: false,
             unkept: HashSet::new(),
         };
@@ -267,19 +275,11 @@ impl Automations {
         }
     }
 
-    /// Leaves everything as it is to the next life: nothing is accepted, started or recorded any more, and whoever
-    /// waits for a job waits no longer. Runs under way are cancelled; they count as attempts. Without a journal, what
-    /// has not come to rest is lost.
+    /// Leaves everything as it is to the next life: nothing is accepted or started any more, what happens from now on is
+    /// not recorded, and whoever waits for a job waits no longer. What has happened up to now is put on record still.
+    /// Runs under way are cancelled; they count as attempts. Without a journal, what has not come to rest is lost.
     pub fn leave(&self) {
-        let runs: Vec<CancellationToken> = {
-            let mut core = self.engine.core();
-            core.is_left |= core.failed.is_none();
-            core.failed.get_or_insert_with(|| Unavailable::because("the work is left to the next life"));
-            core.runs.values().cloned().collect()
-        };
-        runs.iter().for_each(CancellationToken::cancel);
-        self.engine.work.notify_one();
-        self.engine.done.send_modify(|done| *done += 1);
+        self.engine.leave();
     }
 
     /// What jobs survive that are accepted now; an error when none are.
@@ -310,10 +310,15 @@ impl Automations {
     }
 }
 
-/// Whether a job has come to rest.
-fn is_end(effect: &Effect<Offered>) -> bool {
-    let Effect::Told(told) = effect else { return false };
-    told.job.is_some() && matches!(told.news, News::Finished | News::Dead(_) | News::Cancelled(_))
+/// The job that has come to rest, and whether it is lost.
+fn end_of(effect: &Effect<Offered>) -> Option<(JobId, bool)> {
+    let Effect::Told(told) = effect else { return None };
+    let is_lost = match &told.news {
+        News::Finished | News::Dead(_) => false,
+        News::Cancelled(why) => *why == Why::BusEnded,
+        _ => return None,
+    };
+    Some((told.job?, is_lost))
 }
 
 impl Core {
@@ -345,6 +350,9 @@ impl Engine {
     /// Tells the machine what has happened, and looks at what is to be done about it.
     fn step_and_see<T>(&self, input: Input<Offered>, see: impl FnOnce(&[Effect<Offered>]) -> T) -> T {
         let mut core = self.core();
+        if core.is_left {
+            return see(&[]);
+        }
         // Taken under the lock, so that no later step has an earlier time.
         let now = self.clock.now();
         let effects = core.machine.step(now, input);
@@ -353,7 +361,10 @@ impl Engine {
             match effect {
                 Effect::WakeAt(at) => core.wake = Some(at),
                 other => {
-                    core.finished += u64::from(is_end(&other));
+                    if let Some((_, is_lost)) = end_of(&other) {
+                        core.finished += u64::from(!is_lost);
+                        core.lost += usize::from(is_lost);
+                    }
                     core.wanted += 1;
                     core.outbox.push_back(other);
                 }
@@ -411,23 +422,5 @@ impl Engine {
     pub(crate) fn unregister(&self, id: &AutomationId) {
         self.step(Input::Unregistered(Arc::clone(id)));
         self.core().handlers.remove(id);
-    }
-
-    /// Waits until the jobs of a session that somebody waits for have come to rest.
-    pub(crate) async fn settled(&self, session: SessionId, which: Awaited) {
-        let mut done = self.done.subscribe();
-        let mut awaited = self.core().machine.awaited(&session, which);
-        loop {
-            {
-                let core = self.core();
-                awaited.retain(|job| !core.machine.is_over_for_now(*job) && !core.unkept.contains(job));
-                if awaited.is_empty() || core.failed.is_some() {
-                    return;
-                }
-            }
-            if done.changed().await.is_err() {
-                return;
-            }
-        }
     }
 }

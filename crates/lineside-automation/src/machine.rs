@@ -95,10 +95,23 @@ pub enum Input<E> {
     SessionEnds(SessionId),
     /// A session has ended, and what is to be drained with it has no more time.
     SessionCut(SessionId),
+    /// The bus is about to end. What is held runs at once, and what has no more time from now on remains there.
+    BusEnds(Remains),
+    /// The bus has ended: nothing has any more time, and nothing starts.
+    BusCut,
     /// A person takes a dead job up again.
     Revive(JobId),
     /// A person drops a job.
     Drop(JobId),
+}
+
+/// Where what has not come to rest remains when the bus ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remains {
+    /// On record, for the next life.
+    OnRecord,
+    /// Nowhere: it is cancelled, which is told.
+    Nowhere,
 }
 
 /// What is to be done.
@@ -237,6 +250,9 @@ pub struct Machine<E> {
     /// Jobs that have everything and need no turn.
     due: BTreeSet<JobId>,
     running: usize,
+    /// The bus is about to end, or has ended.
+    remains: Option<Remains>,
+    has_ended: bool,
     finished: VecDeque<JobId>,
     dead: VecDeque<JobId>,
     /// The last events that never became jobs.
@@ -301,6 +317,8 @@ impl<E: Occurrence> Machine<E> {
             ready: BTreeSet::new(),
             due: BTreeSet::new(),
             running: 0,
+            remains: None,
+            has_ended: false,
             finished: VecDeque::new(),
             dead: VecDeque::new(),
             refused: VecDeque::new(),
@@ -338,6 +356,8 @@ impl<E: Occurrence> Machine<E> {
             Input::Release(session) => self.release(&session),
             Input::SessionEnds(session) => self.session_ends(&session),
             Input::SessionCut(session) => self.session_cut(&session),
+            Input::BusEnds(remains) => self.bus_ends(remains),
+            Input::BusCut => self.bus_cut(),
             Input::Revive(job) => self.revive(job),
             Input::Drop(job) => self.drop_job(job),
         }

@@ -155,26 +155,37 @@ impl Background {
 
     /// Waits until everything has ended; what has not by `deadline` is cut short.
     pub(crate) async fn drain(&self, session: &SessionId, deadline: Option<tokio::time::Instant>) {
-        self.release(session, Release::All);
-        let holders = lock(&self.holders).clone();
-        self.ending.cancel();
-        self.tracker.close();
+        self.end(session);
         if let Some(deadline) = deadline
-            && tokio::time::timeout_at(deadline, self.ended(session, &holders)).await.is_err()
+            && tokio::time::timeout_at(deadline, self.ended(session)).await.is_err()
         {
-            // First, so that nothing takes the place of what is cut short.
-            for holder in &holders {
-                holder.cut(session);
-            }
-            self.cancel.cancel();
+            self.cut(session);
         }
-        self.ended(session, &holders).await;
+        self.ended(session).await;
         lock(&self.holders).clear();
         self.tracker.reopen();
     }
 
-    async fn ended(&self, session: &SessionId, holders: &[Arc<dyn Interceptor>]) {
+    /// The session ends: what is held runs at once, and what has a time for its end has it from now on.
+    pub(crate) fn end(&self, session: &SessionId) {
+        self.release(session, Release::All);
+        self.ending.cancel();
+        self.tracker.close();
+    }
+
+    /// There is no more time.
+    pub(crate) fn cut(&self, session: &SessionId) {
+        // First, so that nothing takes the place of what is cut short.
+        for holder in lock(&self.holders).clone() {
+            holder.cut(session);
+        }
+        self.cancel.cancel();
+    }
+
+    /// Waits until everything has ended.
+    pub(crate) async fn ended(&self, session: &SessionId) {
         self.tracker.wait().await;
+        let holders = lock(&self.holders).clone();
         for holder in holders {
             holder.settled(session, Release::All).await;
         }

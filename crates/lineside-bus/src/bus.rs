@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use lineside_core::budget::{Budget, after};
+use lineside_core::budget::Budget;
 use lineside_core::hook::Hook;
 use lineside_core::journal::{Journal, Record, Sequence};
 use lineside_core::payload::{Intercept, Point};
 use lineside_core::{Notice, PointInfo, SessionId};
-use tokio::time::Instant;
 
 use crate::afterwards::Extensions;
-use crate::drain::{DrainReport, Gauge};
+use crate::drain::Gauge;
 use crate::interceptor::Interceptor;
 use crate::keeper::Keeper;
 use crate::mailbox::{ContextRecovered, FullTexts, Log, TextsInMemory, WAITING};
@@ -48,6 +47,12 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Acquire)
+    }
+
+    /// Lets in no further event or session.
+    pub(crate) fn close_to_events(&self) {
+        self.draining.store(true, Ordering::Release);
+        self.in_flight.close();
     }
 
     pub(crate) fn count_failure(&self) {
@@ -248,54 +253,5 @@ impl Bus {
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.shared.failures.load(Ordering::Relaxed)
-    }
-
-    /// Shuts the bus down: no new event or session is let in; what is under way comes to its end, up to `limit`.
-    ///
-    /// Cancel safe: the bus is closed at the first poll; calling it again takes up the waiting.
-    pub async fn drain(&self, limit: Duration) -> DrainReport {
-        let deadline = after(Instant::now(), limit);
-        let shared = &self.shared;
-        shared.draining.store(true, Ordering::Release);
-        shared.in_flight.close();
-        let mut report = DrainReport::default();
-        if tokio::time::timeout_at(deadline, shared.in_flight.emptied()).await.is_err() {
-            report.undecided = shared.in_flight.inside();
-        }
-        let nodes = shared.tree.sessions();
-        report.sessions = nodes.len();
-        self.flush_observers(&mut report, deadline).await;
-        for node in nodes {
-            Session::new(Arc::clone(&node), Arc::clone(shared))
-                .close_within(deadline.saturating_duration_since(Instant::now()))
-                .await;
-            if let Some(background) = node.background_so_far() {
-                let (finished, cut_short) = background.counts();
-                report.detached_finished += finished;
-                report.detached_cut_short += cut_short;
-            }
-            let (waiting, dropped) = node.mailbox().counts();
-            report.context_waiting += waiting;
-            report.context_dropped += dropped;
-        }
-        if let Some(keeper) = shared.keeper.get() {
-            report.jobs = keeper.jobs();
-        }
-        if let Some(log) = &shared.context {
-            // That it failed is in the count, as is what is late.
-            tokio::time::timeout_at(deadline, log.kept(log.mark())).await.ok();
-            report.context_unkept = log.behind();
-        }
-        report
-    }
-
-    /// Lets every observer hear what was pushed so far.
-    async fn flush_observers(&self, report: &mut DrainReport, deadline: Instant) {
-        for listener in self.shared.tree.listeners() {
-            if tokio::time::timeout_at(deadline, listener.flush()).await.is_err() {
-                report.observers_behind += 1;
-            }
-            report.observers_lost += listener.losses().0;
-        }
     }
 }

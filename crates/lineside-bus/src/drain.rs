@@ -1,10 +1,16 @@
 //! Shutting down: what is under way comes to its end, up to a deadline, and a report says what did not.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use lineside_core::budget::after;
 use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 
+use crate::bus::Bus;
 use crate::keeper::JobCounts;
+use crate::session::Session;
 
 /// Counts events between their admission and their decision.
 #[derive(Default)]
@@ -97,5 +103,67 @@ impl DrainReport {
             && self.context_dropped == 0
             && self.jobs.lost == 0
             && self.context_unkept == 0
+    }
+}
+
+impl Bus {
+    /// Shuts the bus down: no new event or session is let in; what is under way comes to its end, up to `limit`.
+    ///
+    /// All sessions end at the same time: the work of each has the whole limit, and its own patience where it has one.
+    /// Jobs that have not come to rest at the limit are left to the next life where a journal keeps them, and are
+    /// cancelled and counted as lost otherwise; after this, nothing becomes of them.
+    ///
+    /// Cancel safe: the bus is closed at the first poll; calling it again takes up the waiting.
+    pub async fn drain(&self, limit: Duration) -> DrainReport {
+        let deadline = after(Instant::now(), limit);
+        let shared = &self.shared;
+        shared.close_to_events();
+        let mut report = DrainReport::default();
+        if timeout_at(deadline, shared.in_flight.emptied()).await.is_err() {
+            report.undecided = shared.in_flight.inside();
+        }
+        let sessions: Vec<Session> =
+            shared.tree.sessions().into_iter().map(|node| Session::new(node, Arc::clone(shared))).collect();
+        report.sessions = sessions.len();
+        let listeners = shared.tree.listeners();
+        let keeper = shared.keeper.get();
+        if let Some(keeper) = keeper {
+            keeper.bus_ends();
+        }
+        // All of them, before any of them is waited for.
+        for session in &sessions {
+            session.begin_end();
+        }
+        let ended = async {
+            for session in &sessions {
+                session.has_ended().await;
+            }
+            if let Some(keeper) = keeper {
+                keeper.rested().await;
+            }
+        };
+        let in_time = timeout_at(deadline, ended).await.is_ok();
+        if let Some(keeper) = keeper {
+            report.jobs = keeper.bus_ended().await;
+        }
+        if !in_time {
+            sessions.iter().for_each(Session::cut);
+        }
+        for session in &sessions {
+            // It has ended, or was cut a moment ago, with what has begun since.
+            session.end(Some(deadline)).await;
+            session.count(&mut report);
+        }
+        // They hear by themselves, all at the same time; here is only asked whether they have.
+        for listener in listeners {
+            report.observers_behind += usize::from(timeout_at(deadline, listener.flush()).await.is_err());
+            report.observers_lost += listener.losses().0;
+        }
+        if let Some(log) = &shared.context {
+            // Failed and late records are both counted below.
+            timeout_at(deadline, log.kept(log.mark())).await.ok();
+            report.context_unkept = log.behind();
+        }
+        report
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lineside_core::SessionId;
 
 use crate::bus::Bus;
-use crate::interceptor::Interceptor;
+use crate::interceptor::{BoxFuture, Interceptor};
 
 /// Has work for sessions that outlives them.
 pub trait Keeper: Send + Sync + 'static {
@@ -13,8 +13,16 @@ pub trait Keeper: Send + Sync + 'static {
     /// settled and cut like a hook that has taken events of the session.
     fn opened(&self, session: &SessionId) -> Option<Arc<dyn Interceptor>>;
 
-    /// What has become of its jobs up to now.
-    fn jobs(&self) -> JobCounts;
+    /// The bus is about to end, and no further event will come. What has no more time from now on is left to the next
+    /// life where something keeps it, and is lost otherwise.
+    fn bus_ends(&self);
+
+    /// Waits until everything has come to rest that does so by itself. Cancel safe.
+    fn rested(&self) -> BoxFuture<()>;
+
+    /// The bus has ended: what has not come to rest has no more time. Gives what has become of all jobs when that is on
+    /// record, or when it is clear that it will not be.
+    fn bus_ended(&self) -> BoxFuture<JobCounts>;
 }
 
 /// What has become of jobs.
@@ -22,11 +30,12 @@ pub trait Keeper: Send + Sync + 'static {
 pub struct JobCounts {
     /// Jobs that have come to rest: done, dead, or cancelled.
     pub finished: u64,
-    /// Jobs that run.
+    /// Jobs that still ran when there was no more time. They are among those that are kept or lost, unless they ended in
+    /// that moment.
     pub running: usize,
-    /// Jobs that have not come to rest, the running ones among them, and that the next life goes on with.
+    /// Jobs that have not come to rest and that the next life goes on with.
     pub kept: usize,
-    /// Jobs that have not come to rest, the running ones among them, and that end with the process.
+    /// Jobs that have not come to rest and that nothing keeps.
     pub lost: usize,
 }
 

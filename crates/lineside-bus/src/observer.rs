@@ -17,6 +17,7 @@ use kameo::mailbox;
 use kameo::message::{Context, Message};
 use lineside_core::payload::Point;
 use lineside_core::{Event, Receipt, Verdict};
+use tokio::sync::Notify;
 
 use crate::interceptor::BoxFuture;
 
@@ -93,6 +94,10 @@ struct Ring {
     woken: AtomicBool,
     lost: AtomicU64,
     panics: AtomicU64,
+    /// How many events ever came, and of how many it is over: they were heard or lost.
+    pushed: AtomicU64,
+    over: AtomicU64,
+    progress: Notify,
 }
 
 /// What an observer runs for each event.
@@ -108,6 +113,9 @@ impl<P: Point> Queue<P> {
             woken: AtomicBool::new(false),
             lost: AtomicU64::new(0),
             panics: AtomicU64::new(0),
+            pushed: AtomicU64::new(0),
+            over: AtomicU64::new(0),
+            progress: Notify::new(),
         });
         let watcher = Watcher { ring: Arc::clone(&ring), hear, told: 0, point: PhantomData };
         Self { ring, watcher: Watcher::spawn_with_mailbox(watcher, mailbox::bounded(2)) }
@@ -148,8 +156,19 @@ impl<P: Point> Listener for Queue<P> {
     }
 
     fn flush(&self) -> BoxFuture<()> {
+        let ring = Arc::clone(&self.ring);
+        let pushed = ring.pushed.load(Ordering::Acquire);
+        // Alive until then, with whatever waits for it.
         let watcher = self.watcher.clone();
-        Box::pin(async move { watcher.ask(Drain).await.map_or((), |()| ()) })
+        Box::pin(async move {
+            loop {
+                let progress = ring.progress.notified();
+                if ring.over.load(Ordering::Acquire) >= pushed || !watcher.is_alive() {
+                    return;
+                }
+                progress.await;
+            }
+        })
     }
 
     fn losses(&self) -> (u64, u64) {
@@ -159,6 +178,20 @@ impl<P: Point> Listener for Queue<P> {
 
 impl Ring {
     fn push(&self, receipt: &Arc<Receipt>) -> Option<u64> {
+        self.pushed.fetch_add(1, Ordering::AcqRel);
+        let lost = self.put(receipt);
+        if lost.is_some() {
+            self.one_is_over();
+        }
+        lost
+    }
+
+    fn one_is_over(&self) {
+        self.over.fetch_add(1, Ordering::AcqRel);
+        self.progress.notify_waiters();
+    }
+
+    fn put(&self, receipt: &Arc<Receipt>) -> Option<u64> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let full = waiting.len() >= self.capacity;
         let lost = full.then(|| self.lost.fetch_add(1, Ordering::Relaxed) + 1);
@@ -196,6 +229,15 @@ impl<P: Point> Actor for Watcher<P> {
     }
 }
 
+/// One event, which is over when this is dropped.
+struct Over(Arc<Ring>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.one_is_over();
+    }
+}
+
 /// Hear everything that waits.
 pub(crate) struct Drain;
 
@@ -205,6 +247,7 @@ impl<P: Point> Message<Drain> for Watcher<P> {
     async fn handle(&mut self, _: Drain, _: &mut Context<Self, ()>) {
         self.ring.woken.store(false, Ordering::Release);
         while let Some(receipt) = self.ring.pop() {
+            let _over = Over(Arc::clone(&self.ring));
             let Some(event) = receipt.event.typed() else { continue };
             let lost = self.ring.lost.load(Ordering::Relaxed);
             let heard = Heard { event, receipt, lost: Lost(lost - self.told) };

@@ -11,6 +11,7 @@ use lineside_core::{MessageId, Payload, PointInfo, Receipt, SessionId, Source};
 use crate::bus::Shared;
 use crate::channel::Channel;
 use crate::decision::Decision;
+use crate::drain::DrainReport;
 use crate::mailbox::Collect;
 use crate::of_dialect::OfDialect;
 use crate::publish::{Details, Publication, PublishError};
@@ -210,7 +211,41 @@ impl Session {
         self.end(Some(after(tokio::time::Instant::now(), limit))).await;
     }
 
-    async fn end(&self, deadline: Option<tokio::time::Instant>) {
+    /// Has what it runs come to its end. The session itself is closed afterwards: until then it is found by whoever takes
+    /// up a drain that was given up.
+    pub(crate) fn begin_end(&self) {
+        if let Some(background) = self.inner.node.background_so_far() {
+            background.end(self.id());
+        }
+    }
+
+    /// Waits until everything that it runs has ended.
+    pub(crate) async fn has_ended(&self) {
+        if let Some(background) = self.inner.node.background_so_far() {
+            background.ended(self.id()).await;
+        }
+    }
+
+    /// What it runs has no more time.
+    pub(crate) fn cut(&self) {
+        if let Some(background) = self.inner.node.background_so_far() {
+            background.cut(self.id());
+        }
+    }
+
+    /// Adds what has become of its work and of its messages.
+    pub(crate) fn count(&self, report: &mut DrainReport) {
+        if let Some(background) = self.inner.node.background_so_far() {
+            let (finished, cut_short) = background.counts();
+            report.detached_finished += finished;
+            report.detached_cut_short += cut_short;
+        }
+        let (waiting, dropped) = self.inner.node.mailbox().counts();
+        report.context_waiting += waiting;
+        report.context_dropped += dropped;
+    }
+
+    pub(crate) async fn end(&self, deadline: Option<tokio::time::Instant>) {
         self.inner.shared.tree.close(&self.inner.node);
         // Told at its end, which comes too when this is dropped.
         let _closing = Closing(self);

@@ -297,7 +297,7 @@ impl Tree {
         self.lock().sessions.values().cloned().collect()
     }
 
-    /// All observers that are registered anywhere.
+    /// All observers that an open session is under.
     pub(crate) fn listeners(&self) -> Vec<Arc<dyn Listener>> {
         let tree = self.lock();
         let of = |all: &[Registered]| -> Vec<Arc<dyn Listener>> {
@@ -309,7 +309,14 @@ impl Tree {
                 .collect()
         };
         let mut listeners = of(&tree.root_hooks);
-        listeners.extend(tree.sessions.values().flat_map(|node| of(&node.branch().own)));
+        let mut seen = HashSet::new();
+        for node in tree.sessions.values() {
+            // Those of a session that is closed are heard by what is open below it.
+            let above = std::iter::successors(Some(&**node), |node| node.parent.as_deref());
+            for node in above.take_while(|node| seen.insert(std::ptr::from_ref::<Node>(node))) {
+                listeners.extend(of(&node.branch().own));
+            }
+        }
         listeners
     }
 

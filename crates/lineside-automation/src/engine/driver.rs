@@ -24,7 +24,7 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
     loop {
         let (batch, snapshot, wake) = {
             let mut core = engine.core();
-            if core.is_left {
+            if core.is_left && core.outbox.is_empty() {
                 return;
             }
             let snapshot = core.snapshot_if_due(engine.journal.is_some());
@@ -44,30 +44,43 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
             continue;
         }
         let wanted = batch.len() as u64;
-        if engine.core().failed.is_none()
-            && let Err(unavailable) = keep(&engine, &batch).await
-        {
+        let keeps = {
+            let core = engine.core();
+            core.failed.is_none() || core.is_left
+        };
+        if keeps && let Err(unavailable) = keep(&engine, &batch).await {
             fail(&engine, unavailable);
         }
-        let goes_on = {
+        let (goes_on, is_left) = {
             let core = engine.core();
-            if core.is_left {
-                return;
-            }
-            core.failed.is_none()
+            (core.failed.is_none(), core.is_left)
         };
         // What hooks were to run goes on as it would without a journal: others may wait for it.
-        let batch = batch.into_iter().filter(|effect| goes_on || is_of_hook(effect));
+        let batch = batch.into_iter().filter(|effect| goes_on || !is_left && is_of_hook(effect));
         if let (true, Some(snapshot), Some(journal)) = (goes_on, snapshot, &engine.journal) {
             let up_to = engine.core().last;
             engine.tasks.spawn(compact(Arc::clone(&engine), Arc::clone(journal), snapshot, up_to));
         }
         for effect in batch {
+            let rests = rests(&effect);
             engine.act(effect);
+            if let Some(job) = rests {
+                let mut core = engine.core();
+                if core.machine.is_over_for_now(job) {
+                    core.waits.over(job);
+                }
+            }
         }
         engine.core().done += wanted;
         engine.done.send_modify(|done| *done += 1);
     }
+}
+
+/// The job that nobody may have to wait for after this.
+fn rests(effect: &Effect<Offered>) -> Option<JobId> {
+    let Effect::Told(told) = effect else { return None };
+    let rests = matches!(told.news, News::Finished | News::Dead(_) | News::Cancelled(_) | News::Parked);
+    told.job.filter(|_| rests)
 }
 
 /// Whether this is to be done although nothing is kept any more.
@@ -83,7 +96,12 @@ fn is_of_hook(effect: &Effect<Offered>) -> bool {
 /// Nothing is accepted from now on, and nothing starts.
 fn fail(engine: &Engine, unavailable: Unavailable) {
     let why = format!("no more work of automations is accepted: {unavailable}");
-    engine.core().failed = Some(unavailable);
+    {
+        let mut core = engine.core();
+        // What was to be left to the next life is not.
+        (core.failed, core.is_left) = (Some(unavailable), false);
+        core.waits.all_over();
+    }
     engine.done.send_modify(|done| *done += 1);
     if let Some(bus) = engine.bus.upgrade() {
         bus.signal(|| Signal::Announced { notice: Notice::warning(why) });
@@ -161,6 +179,8 @@ impl Engine {
             };
             engine.core().runs.remove(&(job, fence));
             engine.step(Input::Ended(job, fence, ended));
+            // Nothing may follow, and somebody may wait for that.
+            engine.done.send_modify(|done| *done += 1);
         });
     }
 
@@ -237,7 +257,10 @@ impl Engine {
             match posted.kept().await {
                 Ok(_) => engine.step(Input::Delivered(job)),
                 Err(_) => {
-                    engine.core().unkept.insert(job);
+                    let mut core = engine.core();
+                    core.unkept.insert(job);
+                    core.waits.over(job);
+                    drop(core);
                     engine.done.send_modify(|done| *done += 1);
                 }
             }

@@ -2,21 +2,24 @@
 //! has for them waits until then.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{Cx, JobCounts, Keeper, Release};
+use lineside_core::journal::Unavailable;
 use lineside_core::{AnyEvent, Failure, Said, SessionId};
+use tokio_util::sync::CancellationToken;
 
 use super::Engine;
 use super::trigger::takes_every_event;
-use crate::machine::Input;
 use crate::machine::job::{AutomationId, JobId};
+use crate::machine::{Input, Remains};
 use crate::offered::Offered;
 use crate::report::Handover;
 
 /// Something that a job has for a session that has not been opened in this life.
 pub(super) struct Waiting {
-    job: JobId,
+    pub(super) job: JobId,
     automation: AutomationId,
     event: Offered,
     what: Handover,
@@ -42,10 +45,25 @@ impl Keeper for KeptBy {
         has_work.then(|| Arc::new(Rejoined(Arc::clone(engine))) as _)
     }
 
-    fn jobs(&self) -> JobCounts {
-        self.0.counts()
+    fn bus_ends(&self) {
+        let remains = if self.0.journal.is_some() { Remains::OnRecord } else { Remains::Nowhere };
+        self.0.step(Input::BusEnds(remains));
+    }
+
+    fn rested(&self) -> BoxFuture<()> {
+        let engine = Arc::clone(&self.0);
+        Box::pin(async move { engine.rested().await })
+    }
+
+    fn bus_ended(&self) -> BoxFuture<JobCounts> {
+        let engine = Arc::clone(&self.0);
+        Box::pin(async move { engine.bus_ended().await })
     }
 }
+
+/// How long the end of the bus waits for runs that were cancelled and for records that are on their way, beyond its
+/// limit: much longer than a disk takes, and no reason to kill the process.
+const GRACE: Duration = Duration::from_secs(2);
 
 impl Engine {
     /// Hands over what a job has for somebody, unless that is a session of an earlier life that is still to be opened.
@@ -56,23 +74,59 @@ impl Engine {
         event: Offered,
         what: Handover,
     ) {
-        if matches!(what, Handover::Append(_))
-            && let Some(waiting) = self.core().absent.get_mut(crate::machine::Occurrence::session(&event))
-        {
-            return waiting.push(Waiting { job, automation, event, what });
+        if matches!(what, Handover::Append(_)) {
+            let mut core = self.core();
+            if let Some(waiting) = core.absent.get_mut(crate::machine::Occurrence::session(&event)) {
+                waiting.push(Waiting { job, automation, event, what });
+                // It is over when the session is there, for which nobody can wait.
+                return core.waits.over(job);
+            }
         }
         self.give(job, &automation, &event, what);
     }
 
-    fn counts(&self) -> JobCounts {
+    /// Leaves everything as it is.
+    pub(super) fn leave(&self) {
+        let runs: Vec<CancellationToken> = {
+            let mut core = self.core();
+            core.is_left |= core.failed.is_none();
+            core.failed.get_or_insert_with(|| Unavailable::because("the work is left to the next life"));
+            core.waits.all_over();
+            core.runs.values().cloned().collect()
+        };
+        runs.iter().for_each(CancellationToken::cancel);
+        self.work.notify_one();
+        self.done.send_modify(|done| *done += 1);
+    }
+
+    /// The bus has ended. What has not come to rest has no more time; when what became of everything is on record, or
+    /// cannot be, nothing happens any more.
+    async fn bus_ended(&self) -> JobCounts {
+        let running = self.core().runs.len();
+        self.step(Input::BusCut);
+        let is_told = tokio::time::timeout(GRACE, self.told_of_everything()).await.is_ok();
+        self.leave();
         let core = self.core();
-        let keeps = self.journal.is_some() && (core.failed.is_none() || core.is_left);
         let live = core.machine.live();
-        JobCounts {
-            finished: core.finished,
-            running: core.runs.len(),
-            kept: if keeps { live } else { 0 },
-            lost: if keeps { 0 } else { live },
+        let keeps = self.journal.is_some() && core.is_left && is_told;
+        let (kept, lost) = if keeps { (live, 0) } else { (0, live) };
+        JobCounts { finished: core.finished, running, kept, lost: core.lost + lost }
+    }
+
+    /// Waits until no run is under way and everything is done that was wanted.
+    async fn told_of_everything(&self) {
+        let mut done = self.done.subscribe();
+        loop {
+            {
+                let core = self.core();
+                let nothing_follows = core.failed.is_some() && !core.is_left;
+                if nothing_follows || core.done >= core.wanted && (core.is_left || core.runs.is_empty()) {
+                    return;
+                }
+            }
+            if done.changed().await.is_err() {
+                return;
+            }
         }
     }
 }

@@ -6,7 +6,7 @@
 use lineside_core::{FailureKind, SessionId};
 
 use super::job::{Attempt, AttemptEnd, AutomationId, Fence, JobId, Parked, Stage, State, Why};
-use super::{Machine, News, Occurrence};
+use super::{Effect, Machine, News, Occurrence, Remains};
 use crate::adopted::HookId;
 use crate::control::{Rules, Work};
 use crate::moment::Moment;
@@ -85,11 +85,17 @@ impl<E: Occurrence> Machine<E> {
         self.rest_for_later(id, how);
     }
 
-    /// The session has no more time for what waits: it rests.
+    /// There is no more time for what waits: it rests. Where the bus ends, so does what runs.
     pub(super) fn leave_for_later(&mut self, id: JobId) {
-        let Some(job) = self.jobs.get(&id) else { return };
-        let how = match job.state {
+        let ends = self.remains == Some(Remains::OnRecord);
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let how = match &mut job.state {
             State::Waiting(_) | State::Delayed(_) => job.parked(),
+            State::Running(fence, cancelling @ None) if ends => {
+                *cancelling = Some(Why::BusEnded);
+                let fence = *fence;
+                return self.effects.push(Effect::Cancel(id, fence));
+            }
             _ => return,
         };
         self.withdraw(id);
@@ -123,9 +129,14 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    /// Whether nobody has to wait for a job any more: it has come to rest, or its session has to be there first.
+    /// Whether nobody has to wait for a job any more: it has come to rest, its session has to be there first, or it is
+    /// left to the next life.
     pub(crate) fn is_over_for_now(&self, id: JobId) -> bool {
-        self.is_settled(id) || self.waits_for_session(id)
+        let is_left = || {
+            self.remains == Some(Remains::OnRecord)
+                && self.jobs.get(&id).is_some_and(|job| matches!(job.state, State::Parked(_)))
+        };
+        self.is_settled(id) || self.waits_for_session(id) || is_left()
     }
 
     /// Whether a job was started as often as it may without having come to an end.

@@ -52,6 +52,8 @@ pub enum Why {
     Event(EventId),
     /// Its session has ended.
     SessionEnded,
+    /// The bus has ended, and nothing keeps it for a next life.
+    BusEnded,
     /// A person has dropped it.
     Person,
     /// It has failed as often as it may.
@@ -84,6 +86,7 @@ impl fmt::Display for Why {
             Self::Restarted(job) => write!(f, "job {job} took its place, with its events"),
             Self::Event(event) => write!(f, "event {event} cancelled it"),
             Self::SessionEnded => f.write_str("its session ended"),
+            Self::BusEnded => f.write_str("the bus ended, and there is no journal that keeps it"),
             Self::Person => f.write_str("a person dropped it"),
             Self::Failed { attempts: 1, kind, detail } => write!(f, "it failed ({kind}): {detail}"),
             Self::Failed { attempts, kind, detail } => {

@@ -6,7 +6,7 @@ use lineside_core::{EventId, FailureKind};
 
 use super::job::{Attempt, AttemptEnd, Fence, JobId, Parked, Settled, Stage, State, Why};
 use super::timers::Timer;
-use super::{Effect, Machine, News, Occurrence, Run, Told};
+use super::{Effect, Machine, News, Occurrence, Remains, Run, Told};
 use crate::control::Rules;
 use crate::record::Record;
 use crate::report::{Report, ResultWhen};
@@ -28,6 +28,9 @@ pub enum Ended {
 impl<E: Occurrence> Machine<E> {
     /// Starts who has everything but a turn, as long as there are turns.
     pub(super) fn start_ready(&mut self) {
+        if self.has_ended {
+            return;
+        }
         while let Some(id) = self.due.pop_first() {
             self.start(id);
         }
@@ -72,9 +75,12 @@ impl<E: Occurrence> Machine<E> {
         self.running = self.running.saturating_sub(usize::from(self.takes_turn(place)));
         // The work of a session that nobody wanted cancelled is left as well.
         let is_left = ended == Ended::Left || ended == Ended::Cancelled && !self.takes_turn(place);
-        if is_left && cancelling.is_none() {
+        let bus_ends = cancelling == Some(Why::BusEnded) && self.remains == Some(Remains::OnRecord);
+        if is_left && cancelling.is_none() || bus_ends && ended == Ended::Cancelled {
             return self.left(id);
         }
+        // One that has failed in this moment goes on in the next life.
+        let cancelling = cancelling.filter(|_| !bus_ends);
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let end = match &ended {
             Ended::With(Ok(report)) => AttemptEnd::Succeeded(report.summary.clone()),
@@ -124,6 +130,9 @@ impl<E: Occurrence> Machine<E> {
             Some(again) => {
                 self.tell(id, News::Retried { failed: detail, again });
                 self.delay(id, again);
+                if self.has_ended {
+                    self.leave_for_later(id);
+                }
             }
             None => {
                 self.give_back_key(id);

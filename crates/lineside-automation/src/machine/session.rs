@@ -5,9 +5,9 @@ use std::sync::Arc;
 use lineside_core::SessionId;
 use lineside_core::hook::Join;
 
-use super::job::{JobId, Why};
+use super::job::{JobId, State, Why};
 use super::timers::Timer;
-use super::{Machine, Occurrence};
+use super::{Machine, Occurrence, Remains};
 use crate::control::AtEnd;
 use crate::moment::Moment;
 
@@ -30,7 +30,7 @@ impl<E: Occurrence> Machine<E> {
                 Timer::Retry(job) => self.retry_timer(job),
                 Timer::Overdue(job) => {
                     if self.jobs.get(&job).is_some_and(|job| job.drain_by <= self.now) {
-                        self.cancel(job, Why::SessionEnded);
+                        self.has_no_time(job);
                     }
                 }
             }
@@ -70,9 +70,45 @@ impl<E: Occurrence> Machine<E> {
             if self.is_adopted(id) {
                 self.leave_for_later(id);
             } else if self.jobs.get(&id).is_some_and(|job| job.drain_by < Moment::NEVER) {
-                self.cancel(id, Why::SessionEnded);
+                self.has_no_time(id);
             }
         }
+    }
+
+    /// The bus is about to end.
+    pub(super) fn bus_ends(&mut self, remains: Remains) {
+        self.remains = Some(remains);
+        self.release_all();
+    }
+
+    /// The bus has ended, and with it the time of everything.
+    pub(super) fn bus_cut(&mut self) {
+        self.has_ended = true;
+        let mut live: Vec<JobId> = self.sessions.values().flatten().copied().collect();
+        live.sort_unstable();
+        live.into_iter().for_each(|job| self.has_no_time(job));
+    }
+
+    /// A job has no more time: its session has ended, or the bus with everything.
+    fn has_no_time(&mut self, job: JobId) {
+        match self.remains {
+            None => self.cancel(job, Why::SessionEnded),
+            Some(Remains::Nowhere) => self.cancel(job, Why::BusEnded),
+            Some(Remains::OnRecord) => self.leave_for_later(job),
+        }
+    }
+
+    /// The jobs that come to rest by themselves or by what somebody else does at once: all but those that rest until
+    /// their automation or their session is there.
+    pub(crate) fn under_way(&self) -> Vec<JobId> {
+        let moves = |id: &&JobId| {
+            self.jobs.get(*id).is_some_and(|job| match &job.state {
+                State::Held(_) => self.rules(job.automation).is_some(),
+                State::Parked(_) | State::Rests(..) => false,
+                State::Waiting(_) | State::Running(..) | State::Delayed(_) | State::Delivering(_) => true,
+            })
+        };
+        self.sessions.values().flatten().filter(moves).copied().collect()
     }
 
     fn is_adopted(&self, job: JobId) -> bool {
