@@ -205,3 +205,39 @@ impl<P> From<Reply<P>> for Said {
         reply.said
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, Judgement, Said};
+    use crate::context::{Append, Notice};
+    use crate::verdict::Verdict;
+
+    #[test]
+    fn a_verdict_stays_small_and_is_the_same_as_an_answer() {
+        let verdict = Verdict::block("no");
+        let small = Said::from(Judgement::from(verdict.clone()));
+        assert_eq!(small, Said::Verdict(verdict.clone()));
+        assert_eq!(small.verdict(), &verdict);
+        assert_eq!(Answer::from(small), Answer { verdict, ..Answer::default() });
+    }
+
+    #[test]
+    fn what_is_added_stands_beside_the_verdict_in_order() {
+        let judgement = Judgement::from(Verdict::ask("sure?"))
+            .append("first")
+            .append("second")
+            .notify(Notice::info("seen"));
+        let said = Said::from(judgement);
+        assert_eq!(said.verdict(), &Verdict::ask("sure?"));
+        let answer = Answer::from(said);
+        assert_eq!(answer.verdict, Verdict::ask("sure?"));
+        assert_eq!(answer.context, ["first", "second"].map(Append::from));
+        assert_eq!(answer.notices, [Notice::info("seen")]);
+    }
+
+    #[test]
+    fn nothing_said_is_no_objection() {
+        assert_eq!(Said::default(), Said::from(Verdict::Continue));
+        assert_eq!(Said::from(Judgement::default()), Said::default());
+    }
+}

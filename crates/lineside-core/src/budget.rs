@@ -115,4 +115,17 @@ mod tests {
             Allowance::Granted { time: ms(30), bound: Bound::Hook }
         );
     }
+    #[test]
+    fn a_rest_as_long_as_the_hooks_own_time_is_the_hooks_own() {
+        let budget = Budget::of(ms(100));
+        assert_eq!(budget.allow(ms(40), ms(60)), Allowance::Granted { time: ms(40), bound: Bound::Hook });
+        assert_eq!(budget.allow(ms(40), ms(61)), Allowance::Granted { time: ms(39), bound: Bound::Event });
+    }
+
+    #[test]
+    fn a_budget_without_a_bound_leaves_the_other_as_it_is() {
+        let (none, some) = (Budget::unbounded(), Budget::of(ms(20)));
+        assert_eq!((none.within(some), some.within(none), none.within(none)), (some, some, none));
+        assert_eq!((none.event(), some.event()), (None, Some(ms(20))));
+    }
 }

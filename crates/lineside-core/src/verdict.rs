@@ -175,3 +175,89 @@ impl Standing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Reason, Standing, Strength, Verdict};
+
+    const STRENGTHS: [Strength; 5] =
+        [Strength::Continue, Strength::Allow, Strength::Ask, Strength::Block, Strength::Stop];
+
+    fn of(strength: Strength) -> Verdict {
+        match strength {
+            Strength::Continue => Verdict::Continue,
+            Strength::Allow => Verdict::Allow,
+            Strength::Ask => Verdict::ask("why"),
+            Strength::Block => Verdict::block("why"),
+            Strength::Stop => Verdict::stop("why"),
+        }
+    }
+
+    #[test]
+    fn of_equal_verdicts_the_first_in_plan_order_stands() {
+        for strength in [Strength::Allow, Strength::Ask, Strength::Block, Strength::Stop] {
+            let (first, second) = (Standing::of(strength, 3), Standing::of(strength, 7));
+            assert_eq!(first.join(second), first);
+            assert_eq!(second.join(first), first);
+            assert_eq!(first.join(first), first);
+        }
+    }
+
+    #[test]
+    fn of_different_verdicts_the_greater_stands_whoever_comes_first() {
+        for pair in STRENGTHS.windows(2) {
+            for (weak, strong) in [(1, 2), (2, 1)] {
+                let (weaker, stronger) = (Standing::of(pair[0], weak), Standing::of(pair[1], strong));
+                assert_eq!(weaker.join(stronger), stronger);
+                assert_eq!(stronger.join(weaker), stronger);
+            }
+        }
+    }
+
+    #[test]
+    fn a_continue_has_no_author() {
+        assert_eq!(Standing::of(Strength::Continue, 3), Standing::default());
+        assert_eq!(Standing::of(Strength::Allow, 3).author, Some(3));
+    }
+
+    #[test]
+    fn a_block_ends_the_chain_and_an_ask_does_not() {
+        assert_eq!(STRENGTHS.map(Strength::is_final), [false, false, false, true, true]);
+    }
+
+    #[test]
+    fn a_strength_has_the_word_that_it_has_in_json() {
+        for strength in STRENGTHS {
+            assert_eq!(serde_json::to_value(strength).unwrap(), strength.as_str());
+            assert_eq!(format!("{strength:>9}"), format!("{:>9}", strength.as_str()));
+            assert_eq!(of(strength).strength(), strength);
+        }
+        assert_eq!(STRENGTHS.map(Strength::as_str), ["continue", "allow", "ask", "block", "stop"]);
+    }
+
+    #[test]
+    fn what_objects_has_a_reason_and_what_does_not_has_none() {
+        let reasons = STRENGTHS.map(|strength| of(strength).reason().map(Reason::to_string));
+        let why = || Some("why".to_owned());
+        assert_eq!(reasons, [None, None, why(), why(), why()]);
+    }
+
+    #[test]
+    fn a_blank_reason_becomes_one_that_names_the_hook() {
+        let readable = |verdict: Verdict| verdict.with_readable_reason("lint");
+        for blank in ["", " \t\n"] {
+            assert_eq!(readable(Verdict::ask(blank)), Verdict::ask("hook \"lint\" asks"));
+            assert_eq!(readable(Verdict::block(blank)), Verdict::block("blocked by hook \"lint\""));
+            assert_eq!(readable(Verdict::stop(blank)), Verdict::stop("stopped by hook \"lint\""));
+        }
+    }
+
+    #[test]
+    fn a_reason_that_can_be_read_stays_as_it_is() {
+        for strength in STRENGTHS {
+            assert_eq!(of(strength).with_readable_reason("lint"), of(strength));
+        }
+        let padded = Verdict::block(" too late ");
+        assert_eq!(padded.clone().with_readable_reason("lint"), padded);
+    }
+}

@@ -70,3 +70,40 @@ fn declared_points_take_any_object() {
     assert!(super::custom::declare("x.acme.before_deploy", &[]).is_err());
     assert!(super::custom::declare("before_mine", &[]).is_err());
 }
+
+#[test]
+fn an_amendment_is_empty_until_it_names_a_field() {
+    assert!(Amendment::default().is_empty());
+    assert!(Amendment::from_json(Map::new()).is_empty());
+    let one = Amendment::default().with("tool_input", json!(1));
+    assert!(!one.is_empty());
+    assert_eq!(one, Amendment::from_json(object(json!({"tool_input": 1}))));
+    assert_eq!(one.with("tool_input", json!(2)).fields(), &object(json!({"tool_input": 2})));
+}
+
+#[test]
+fn a_change_says_what_was_there_and_what_is_there_now() {
+    let point = find("after_tool").unwrap();
+    let payload = object(json!({"tool_name": "T", "tool_input": {}, "tool_output": "out"}));
+    let payload = (point.decode)(point, payload).unwrap();
+    let amendable: Vec<_> = point.amendable().collect();
+    assert!(amendable.contains(&"tool_output"), "{amendable:?}");
+    let amended = Amendment::default().with("tool_output", json!("short")).apply(&*payload).unwrap().unwrap();
+    let [change] = &amended.changes[..] else { panic!("{:?}", amended.changes) };
+    assert_eq!(
+        (&*change.field, &change.before, &change.after),
+        ("tool_output", &json!("out"), &json!("short"))
+    );
+    assert_eq!(amended.payload.text("tool_name"), Some("T"));
+    assert_eq!(payload.value("tool_output"), Some(&json!("out")), "the original stays");
+}
+
+#[test]
+fn a_field_that_the_point_does_not_have_is_named() {
+    let point = find("before_tool").unwrap();
+    let payload = (point.decode)(point, object(json!({"tool_name": "T", "tool_input": {}}))).unwrap();
+    let error = Amendment::default().with("tool_inputs", json!({})).apply(&*payload).unwrap_err();
+    assert_eq!(error.to_string(), "before_tool has no field `tool_inputs`");
+    let error = Amendment::default().with("tool_name", json!("U")).apply(&*payload).unwrap_err();
+    assert_eq!(error.to_string(), "`tool_name` of before_tool cannot be amended");
+}
