@@ -22,6 +22,7 @@ mod citations;
 mod edges;
 mod faults;
 mod headers;
+mod kits;
 mod knowledge;
 mod laws;
 mod length;
@@ -41,7 +42,7 @@ struct Rule {
     check: fn(&Repository) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     Rule { name: "edges", check: edges::check },
     Rule { name: "knowledge", check: knowledge::check },
     Rule { name: "wording", check: wording::check },
@@ -56,6 +57,7 @@ const RULES: [Rule; 14] = [
     Rule { name: "cases", check: cases::check },
     Rule { name: "citations", check: citations::check },
     Rule { name: "faults", check: faults::check },
+    Rule { name: "kits", check: kits::check },
 ];
 
 /// The chore: findings and a last word.
