@@ -1,48 +1,112 @@
 //! `cargo xtask bench`: every bench target of the workspace, and one table of what they measured.
 //!
-//! A figure over its target is marked and fails nothing: times of a shared machine are for reading.
+//! A figure over its target is marked, named in the last lines, and fails nothing: times of a shared machine are for
+//! reading.
 
-use std::process::ExitCode;
+use std::collections::BTreeMap;
+use std::process::{Command, ExitCode};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::paint::Ink;
-use crate::programme::{FOR_A_BUILD, watch};
+use crate::programme::{FOR_A_BUILD, must, watch};
 use crate::workspace::Workspace;
 
 mod figures;
 
-use figures::{Figure, Judgement};
+use figures::{Figure, Judgement, shortfalls};
+
+/// What to measure, and for how long.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    length: Length,
+    /// The groups; all of them when there are none here.
+    only: Vec<String>,
+}
 
 /// How long to measure.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Length {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
     Full,
     /// Criterion's `--quick`: fewer samples.
     Quick,
 }
 
-/// Runs them all. Fails only when one of them does not end well.
-pub(crate) fn run(workspace: &Workspace, length: Length) -> Result<ExitCode> {
+impl Order {
+    pub(crate) fn read(arguments: &[&str]) -> Result<Self> {
+        let mut order = Self { length: Length::Full, only: Vec::new() };
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            match *argument {
+                "--quick" => order.length = Length::Quick,
+                "--only" => {
+                    let names = arguments.next().context("`--only` needs the name of a group")?;
+                    order.only.extend(names.split(',').map(|name| name.trim().to_owned()));
+                }
+                other => bail!("`bench` does not take `{other}`; `cargo xtask` shows what it takes"),
+            }
+        }
+        Ok(order)
+    }
+}
+
+/// The bench targets by name, each with the crates that have one: a name is a group, whichever crates it is in.
+type Groups<'a> = BTreeMap<&'a str, Vec<&'a str>>;
+
+/// Builds the benches at once and runs them group by group. Fails only when one of them does not end well.
+pub(crate) fn run(workspace: &Workspace, order: &Order) -> Result<ExitCode> {
+    let groups = chosen(groups(workspace), &order.only)?;
+    let mut build = bench(workspace, groups.keys().copied());
+    must(build.arg("--no-run"), FOR_A_BUILD)?;
     let mut figures = Vec::new();
     let mut crashed = Vec::new();
-    for (package, target) in workspace.targets("bench") {
-        println!("{}", Ink::Bold.on(format!("{} {}", package.name, target.name)));
-        let mut bench = workspace.cargo(["bench", "--package", &package.name, "--bench", &target.name]);
-        if length == Length::Quick {
+    for (group, packages) in groups {
+        let heading = format!("{group} of {}", packages.join(", "));
+        println!("{}", Ink::Bold.on(&heading));
+        let mut bench = bench(workspace, [group]);
+        bench.arg("--no-fail-fast");
+        if order.length == Length::Quick {
             bench.args(["--", "--quick"]);
         }
         let ended = watch(&mut bench, FOR_A_BUILD)?;
         figures.extend(ended.lines.iter().filter_map(|line| Figure::read(line)));
         if !ended.status.success() {
-            crashed.push(format!("{} {}", package.name, target.name));
+            crashed.push(heading);
         }
     }
     print_table(&figures);
+    println!("\n{}", shortfalls(&figures));
     if !crashed.is_empty() {
         bail!("these benches crashed: {}", crashed.join(", "));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn groups(workspace: &Workspace) -> Groups<'_> {
+    let mut groups = Groups::new();
+    for (package, target) in workspace.targets("bench") {
+        groups.entry(&target.name).or_default().push(&package.name);
+    }
+    groups
+}
+
+fn chosen<'a>(mut groups: Groups<'a>, only: &[String]) -> Result<Groups<'a>> {
+    if let Some(unknown) = only.iter().find(|name| !groups.contains_key(name.as_str())) {
+        let names: Vec<_> = groups.keys().copied().collect();
+        bail!("there is no bench `{unknown}`; there are {}", names.join(", "));
+    }
+    groups.retain(|group, _| only.is_empty() || only.iter().any(|name| name == group));
+    Ok(groups)
+}
+
+/// `cargo bench` for these groups. Always of the whole workspace: the features of a dependency are then the same for
+/// every crate, and it is built once.
+fn bench<'a>(workspace: &Workspace, groups: impl IntoIterator<Item = &'a str>) -> Command {
+    let mut bench = workspace.cargo(["bench", "--workspace"]);
+    for group in groups {
+        bench.args(["--bench", group]);
+    }
+    bench
 }
 
 fn print_table(figures: &[Figure]) {
@@ -61,5 +125,30 @@ fn print_table(figures: &[Figure]) {
             "{:name$}  {:>value$} {:unit$}  {:>target$}  {mark}",
             figure.name, figure.value, figure.unit, figure.target
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_measure_is_read_in_any_order() {
+        let order = Order::read(&["--only", "scale, publish", "--quick"]).unwrap();
+        assert_eq!(order, Order { length: Length::Quick, only: vec!["scale".into(), "publish".into()] });
+        assert_eq!(Order::read(&[]).unwrap(), Order { length: Length::Full, only: Vec::new() });
+        let error = Order::read(&["--fast"]).unwrap_err().to_string();
+        assert_eq!(error, "`bench` does not take `--fast`; `cargo xtask` shows what it takes");
+        assert!(Order::read(&["--only"]).is_err());
+    }
+
+    #[test]
+    fn groups_are_chosen_by_name() {
+        let groups = Groups::from([("publish", vec!["bus"]), ("scale", vec!["automation", "bus"])]);
+        assert_eq!(chosen(groups.clone(), &[]).unwrap(), groups);
+        let scale = chosen(groups.clone(), &["scale".into()]).unwrap();
+        assert_eq!(scale, Groups::from([("scale", vec!["automation", "bus"])]));
+        let error = chosen(groups, &["scales".into()]).unwrap_err().to_string();
+        assert_eq!(error, "there is no bench `scales`; there are publish, scale");
     }
 }

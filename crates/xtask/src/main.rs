@@ -28,7 +28,7 @@ cargo xtask CHORE
 
   test [--only STEP[,STEP]] [--list]   everything that must hold, installing what it lacks
   tidy                                 the rules of the repository that no compiler checks
-  bench [--quick]                      every bench, and one table of their figures
+  bench [--quick] [--only NAME[,NAME]] every bench, one table of their figures, and which fall short
   seeded                               the laws' tests against faults seeded for them
   crash [--cycles N] [--seed N]        a journal's programme killed again and again, and judged
   faults [--repeat N]                  the tests of the table of faults, and how each row fared
@@ -62,8 +62,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["test"] => test::run(&Workspace::find()?, &test::every_step()),
         ["test", "--only", names] => test::run(&Workspace::find()?, &test::steps_named(names)?),
         ["tidy"] => tidy::run(&Workspace::find()?),
-        ["bench"] => bench::run(&Workspace::find()?, bench::Length::Full),
-        ["bench", "--quick"] => bench::run(&Workspace::find()?, bench::Length::Quick),
+        ["bench", rest @ ..] => bench::run(&Workspace::find()?, &bench::Order::read(rest)?),
         ["seeded"] => seeded::run(&Workspace::find()?),
         ["crash", rest @ ..] => crash::run(&Workspace::find()?, crash::Order::read(rest)?),
         ["docs"] => docs::run(&Workspace::find()?),
@@ -72,7 +71,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
             let times = times.parse().with_context(|| format!("`{times}` is no number"))?;
             faults::run(&Workspace::find()?, times)
         }
-        [chore @ ("test" | "tidy" | "bench" | "seeded" | "docs" | "faults"), rest @ ..] => {
+        [chore @ ("test" | "tidy" | "seeded" | "docs" | "faults"), rest @ ..] => {
             bail!("`{chore}` does not take `{}`; `cargo xtask` shows what it takes", rest.join(" "))
         }
         [chore, ..] => bail!("there is no chore `{chore}`; `cargo xtask` lists them"),

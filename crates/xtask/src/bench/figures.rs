@@ -46,9 +46,34 @@ impl Figure {
     }
 }
 
+/// The last lines of a report: the figures that fall short of their targets, and how many meet theirs.
+pub(super) fn shortfalls(figures: &[Figure]) -> String {
+    let judged = |judgement: Judgement| figures.iter().filter(move |figure| figure.judgement() == judgement);
+    let (met, missed) = (judged(Judgement::Met).count(), judged(Judgement::Missed).count());
+    let mut text = format!("targets: {met} met, {missed} missed");
+    for figure in judged(Judgement::Missed) {
+        let Figure { name, value, unit, target } = figure;
+        text += &format!("\n  {name}: {value} {unit}, target {target}");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_lines_name_what_falls_short() {
+        let figures =
+            |lines: &[&str]| lines.iter().map(|line| Figure::read(line).unwrap()).collect::<Vec<_>>();
+        let met = ["RATIO a/b 1.39 <=1.4", "FIGURE ask 570 ns -"];
+        assert_eq!(shortfalls(&figures(&met)), "targets: 1 met, 0 missed");
+        let mixed = ["RATIO a/b 1.39 <=1.4", "FIGURE c 3 ms_in_all <=2", "FIGURE d 1 per_second >=2"];
+        assert_eq!(
+            shortfalls(&figures(&mixed)),
+            "targets: 1 met, 2 missed\n  c: 3 ms in all, target <=2\n  d: 1 per second, target >=2"
+        );
+    }
 
     fn judge(line: &str) -> Judgement {
         Figure::read(line).unwrap().judgement()
