@@ -15,27 +15,46 @@ use crate::programme::{FOR_A_BUILD, must};
 use crate::test::step::{Counts, Outcome};
 use crate::workspace::Workspace;
 
+mod command;
 mod life;
 mod schedule;
 
+use command::Shop;
 use life::{Fate, Program, Whilst};
 use schedule::Schedule;
 
 /// How often it is killed when nothing else is said: a minute on two slow cores.
 const CYCLES: u32 = 200;
 
+/// How often the command is killed as a step of the test: a few seconds.
+const CYCLES_OF_COMMAND: u32 = 12;
+
+/// What is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Victim {
+    /// A programme that uses the library.
+    Programme,
+    /// `lineside run --journal`.
+    Command,
+}
+
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Order {
+    victim: Victim,
     cycles: u32,
     /// Another one each time when it is not said.
     seed: Option<u64>,
 }
 
 impl Order {
-    /// Reads `--cycles N` and `--seed N`.
+    /// Reads `--command`, `--cycles N` and `--seed N`.
     pub(crate) fn read(arguments: &[&str]) -> Result<Self> {
-        let mut order = Self { cycles: CYCLES, seed: None };
+        let (victim, arguments) = match arguments {
+            ["--command", rest @ ..] => (Victim::Command, rest),
+            all => (Victim::Programme, all),
+        };
+        let mut order = Self { victim, cycles: CYCLES, seed: None };
         for pair in arguments.chunks(2) {
             let number = |text: &str| text.parse::<u64>().with_context(|| format!("`{text}` is no number"));
             match pair {
@@ -51,13 +70,61 @@ impl Order {
 
 /// Kills so often, and says what was found.
 pub(crate) fn run(workspace: &Workspace, order: Order) -> Result<ExitCode> {
-    Ok(if kill(workspace, order)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let kept = match order.victim {
+        Victim::Programme => kill(workspace, order)?,
+        Victim::Command => kill_command(workspace, order)?,
+    };
+    Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The step of the test.
 pub(crate) fn judge(workspace: &Workspace) -> Result<Outcome> {
-    let kept = kill(workspace, Order { cycles: CYCLES, seed: None })?;
-    Ok(Outcome::Judged(if kept { Counts::ONE_PASSED } else { Counts::ONE_FAILED }))
+    let mut counts = Counts::default();
+    let programme = Order { victim: Victim::Programme, cycles: CYCLES, seed: None };
+    let command = Order { victim: Victim::Command, cycles: CYCLES_OF_COMMAND, seed: None };
+    for kept in [kill(workspace, programme)?, kill_command(workspace, command)?] {
+        counts += if kept { Counts::ONE_PASSED } else { Counts::ONE_FAILED };
+    }
+    Ok(Outcome::Judged(counts))
+}
+
+/// Whether the command kept what its printed lines say.
+fn kill_command(workspace: &Workspace, order: Order) -> Result<bool> {
+    must(&mut workspace.cargo(["build", "--quiet", "--package", "lineside-cli"]), FOR_A_BUILD)?;
+    let seed = order.seed.unwrap_or_else(schedule::seed);
+    let folder = workspace.target.join("crash").join(format!("command-{seed}"));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    println!("the command: {} lives, seed {seed}", order.cycles);
+    let shop = Shop::open(workspace.target.join("debug/lineside"), &folder)?;
+    match shop.work(order.cycles, seed) {
+        Ok(account) => {
+            println!(
+                "{} kills, {} decisions printed, {} acknowledged, {} dead letters",
+                account.kills,
+                account.printed,
+                account.acknowledged(),
+                account.dead
+            );
+            let ink = if account.violations.is_empty() { Ink::Green } else { Ink::Red };
+            println!("{}", ink.on(format!("violations {}", account.violations.len())));
+            if account.violations.is_empty() && account.acknowledged() > 0 {
+                fs::remove_dir_all(&folder).context("cannot tidy up")?;
+                return Ok(true);
+            }
+            for violation in &account.violations {
+                println!("{} {violation}", Ink::Red.on("violation"));
+            }
+        }
+        Err(error) => println!("{} {error:#}\n{}", Ink::Red.on("violation"), shop.complaints()),
+    }
+    println!("everything it has left is in {}", folder.display());
+    println!(
+        "again, with the same times:  cargo xtask crash --command --cycles {} --seed {seed}",
+        order.cycles
+    );
+    Ok(false)
 }
 
 /// What the judge says.

@@ -36,7 +36,7 @@ impl Schedule {
         (z ^ (z >> 31)) % below
     }
 
-    fn micros(&mut self, from: u64, to: u64) -> Duration {
+    pub(crate) fn micros(&mut self, from: u64, to: u64) -> Duration {
         Duration::from_micros(from + self.number(to - from))
     }
 
