@@ -14,7 +14,7 @@ use crate::painter::json_line;
 use crate::places::PlaceArgs;
 use crate::style::{Styles, Tone, count, print};
 
-/// Load every hook that is found, and say what is wrong with those that do not load.
+/// Say whether every hook loads, and what is wrong where not.
 ///
 /// No hook is run; plugins of OpenClaw and Flyto that are trusted are loaded, because they alone know which hooks they
 /// register.

@@ -16,18 +16,19 @@ use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
 use crate::{check, demo, explain, jobs, kit, list, run, test};
 
-/// A hook bus for AI agents: reads the events of an agent's life, runs the hooks that wait for them, and says what each
-/// of them decided.
+/// A hook bus for AI agents: events in, hooks run, decisions out.
 #[derive(Debug, Parser)]
 #[command(name = "lineside", version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
-    /// Colours: on a terminal, always, or never. NO_COLOR counts as never, unless `always` is said.
+    /// Colours: auto, always or never.
     #[arg(
         long = "color",
-        visible_alias = "colour",
+        alias = "colour",
         global = true,
         value_enum,
         default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true,
         value_name = "WHEN"
     )]
     colour: When,
@@ -38,13 +39,8 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  lineside demo                                   three agents, their hooks, and every decision
-  lineside check --project .                      whether every hook loads; 1 if not
-  lineside list --project .                       the hooks of this project and of the user
-  lineside run --project . events.jsonl           events in, decisions out
-  lineside explain --project . event.json         which hooks would run, and why not the others
-  lineside jobs --journal DIR --state dead        what automations could not do
-  lineside test tests/hooks                       every *.cases.json below a directory";
+  lineside demo                               three agents, and every decision
+  lineside run --project . events.jsonl       the hooks of a project, and yours";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -98,6 +94,15 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::Cli;
+
+    #[test]
+    fn help_is_one_screen_and_begins_with_the_commands() {
+        let help = Cli::command().term_width(80).render_help().to_string();
+        assert!(help.lines().count() < 24, "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+        assert!(help.find("Commands:") < help.find("Options:"), "{help}");
+        assert!(help.contains("\n  help "), "{help}");
+    }
 
     #[test]
     fn the_arguments_are_well_formed() {

@@ -22,7 +22,7 @@ use crate::vocabulary::Vocabulary;
 
 mod page;
 
-/// Say which hooks would run for an event, in which order, and why the others would not.
+/// Say which hooks would run for an event, and why the others not.
 ///
 /// No hook is run. Plugins of OpenClaw and Flyto that are trusted are loaded all the same, because they alone know which
 /// hooks they register. The event is one JSON object as `lineside run` reads it.

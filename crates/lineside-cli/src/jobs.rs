@@ -23,7 +23,7 @@ mod span;
 use job::{Job, State};
 use select::{Filter, Named};
 
-/// Show the jobs of automations that a journal keeps, and take up or drop one of them.
+/// Show the jobs that a journal keeps; take one up again, or drop it.
 ///
 /// `list` and `show` only look, also while a process has the journal open, and also when it is damaged; what is wrong
 /// with it goes to standard error. `retry` and `drop` change it and need it for themselves.

@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use lineside::KITS;
 
-/// Print the kit of a language, one file that turns its functions into hooks of a worker.
+/// Print the file that turns functions of a language into hooks.
 ///
 /// For example: lineside kit python > lineside_hook.py
 #[derive(Debug, Args)]

@@ -92,11 +92,41 @@ impl Table<'_> {
                     *used += GAP + length;
                     line.push_str(&format!("{:GAP$}{text}", ""));
                 }
+                _ if INDENT + length > columns => {
+                    // A path goes on in the next line, at one of its folders.
+                    let blanks = INDENT + heading.chars().count() + 1;
+                    let room = columns.saturating_sub(blanks);
+                    let mut pieces = pieces(&cell.text, room).into_iter();
+                    let first = style.paint(cell.tone, &pieces.next().unwrap_or_default());
+                    lines.push((
+                        columns,
+                        format!("{:INDENT$}{} {first}", "", style.paint(Tone::Dim, heading)),
+                    ));
+                    lines.extend(
+                        pieces.map(|piece| {
+                            (columns, format!("{:blanks$}{}", "", style.paint(cell.tone, &piece)))
+                        }),
+                    );
+                }
                 _ => lines.push((INDENT + length, format!("{:INDENT$}{text}", ""))),
             }
         }
         lines.into_iter().map(|(_, line)| line).collect()
     }
+}
+
+/// A text in pieces of at most so many characters, that end after a slash or a blank where there is one.
+fn pieces(text: &str, room: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for part in text.split_inclusive(['/', ' ']) {
+        let Some(last) = pieces.last_mut() else { break };
+        if last.is_empty() || last.chars().count() + part.trim_end().chars().count() <= room {
+            last.push_str(part);
+        } else {
+            pieces.push(part.to_owned());
+        }
+    }
+    pieces
 }
 
 /// How wide these columns are together.
@@ -157,7 +187,25 @@ mod tests {
         );
         assert_eq!(
             table(&[2, 1]).lines(Some(11), Style::PLAIN),
-            ["  h", "  a", "      layer user", "      where x/y.md:1", "  büb", "      where y\\n"]
+            [
+                "  h",
+                "  a",
+                "      layer user",
+                "      where x/",
+                "            y.md:1",
+                "  büb",
+                "      where y\\n"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_long_path_breaks_at_a_folder() {
+        let rows = vec![vec![Cell::new("a"), Cell::new("one/two/three/four.md:2")]];
+        let table = Table { heading: &["h", "at"], rows, stacked: &[1] };
+        assert_eq!(
+            table.lines(Some(20), Style::PLAIN),
+            ["  h", "  a", "      at one/two/", "         three/", "         four.md:2"]
         );
     }
 

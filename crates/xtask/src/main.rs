@@ -31,6 +31,7 @@ cargo xtask CHORE
   bench [--quick] [--only NAME[,NAME]] every bench, one table of their figures, and which fall short
   seeded                               the laws' tests against faults seeded for them
   crash [--cycles N] [--seed N]        a journal's programme killed again and again, and judged
+  crash --command [--cycles N] …       the same for `lineside run --journal`, judged by its own lines
   faults [--repeat N]                  the tests of the table of faults, and how each row fared
   docs                                 the book and the API reference
 
