@@ -8,13 +8,14 @@ use clap::{Args, Parser, Subcommand};
 use crate::check::CheckArgs;
 use crate::demo::{Pace, Screen};
 use crate::explain::ExplainArgs;
+use crate::interrupt::unless_interrupted;
 use crate::jobs::JobsArgs;
 use crate::kit::KitArgs;
 use crate::list::ListArgs;
 use crate::run::RunArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
-use crate::{check, demo, explain, jobs, kit, list, run, test};
+use crate::{check, demo, explain, jobs, kit, list, loading, run, test};
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
 #[derive(Debug, Parser)]
@@ -71,11 +72,14 @@ impl Cli {
     /// Something kept it from being done at all; what was done and went badly is in the exit status.
     pub(crate) async fn run(&self) -> Result<ExitCode> {
         let styles = Styles::new(self.colour);
+        if self.command.may_run_hooks() {
+            loading::end_leftovers();
+        }
         match &self.command {
             Command::Run(args) => run::run(args, styles).await,
-            Command::Explain(args) => explain::run(args, styles).await,
-            Command::List(args) => list::run(args, styles).await,
-            Command::Check(args) => check::run(args, styles).await,
+            Command::Explain(args) => unless_interrupted(explain::run(args, styles)).await,
+            Command::List(args) => unless_interrupted(list::run(args, styles)).await,
+            Command::Check(args) => unless_interrupted(check::run(args, styles)).await,
             Command::Jobs(args) => jobs::run(args, styles).await,
             Command::Test(args) => test::run(args, styles).await,
             Command::Kit(args) => kit::run(args),
@@ -83,8 +87,24 @@ impl Cli {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };
                 let columns = columns().unwrap_or(COLUMNS);
                 let colour = styles.out.colour();
-                demo::run(Screen::stdout(columns, colour, pace), &mut std::io::stdout()).await
+                let screen = Screen::stdout(columns, colour, pace);
+                unless_interrupted(demo::run(screen, &mut std::io::stdout())).await
             }
+        }
+    }
+}
+
+impl Command {
+    /// Whether it may start programs.
+    fn may_run_hooks(&self) -> bool {
+        match self {
+            Self::Run(_)
+            | Self::Explain(_)
+            | Self::List(_)
+            | Self::Check(_)
+            | Self::Test(_)
+            | Self::Demo(_) => true,
+            Self::Jobs(_) | Self::Kit(_) => false,
         }
     }
 }

@@ -13,7 +13,6 @@ use lineside::Assembly;
 use lineside::prelude::*;
 use tokio::time::{Instant, sleep};
 
-use crate::interrupt::Interrupt;
 use crate::page::Page;
 use crate::style::print;
 
@@ -38,17 +37,12 @@ const BEAT_PER_LINE: Duration = Duration::from_millis(16);
 /// How long the bus may take to come to its end.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// Plays the demo; an interrupt ends it early.
+/// Plays the demo; dropping it ends its hooks and removes its stage.
 ///
 /// # Errors
 /// The stage cannot be set, a hook of the demo does not load, or the output cannot be written.
 pub(crate) async fn run(screen: Screen, out: &mut impl Write) -> Result<ExitCode> {
-    let mut interrupt = Interrupt::watch()?;
-    tokio::select! {
-        played = play(screen, out) => played.map(|()| ExitCode::SUCCESS),
-        // Dropping the play ends its hooks and removes its stage.
-        interrupted = interrupt.next() => Ok(ExitCode::from(interrupted.exit_status())),
-    }
+    play(screen, out).await.map(|()| ExitCode::SUCCESS)
 }
 
 async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {

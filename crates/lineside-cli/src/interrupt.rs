@@ -1,28 +1,39 @@
-//! Ctrl-C and the polite request to end, as something that can be waited for.
+//! The signals that ask the command to end, as something that can be waited for.
+
+use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The two signals. From the first one made, they no longer end the process by themselves.
+/// These signals. From the first one made, they no longer end the process by themselves.
 pub(crate) struct Interrupt {
     interrupt: Signal,
     terminate: Signal,
+    /// Absent where it is ignored, as under `nohup`.
+    hang_up: Option<Signal>,
+    quit: Signal,
 }
 
 /// Which signal came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interrupted {
-    /// `SIGINT`.
+    /// `SIGINT`: Ctrl-C.
     Interrupt,
-    /// `SIGTERM`.
+    /// `SIGTERM`: the polite request to end.
     Terminate,
+    /// `SIGHUP`: the terminal is gone.
+    HangUp,
+    /// `SIGQUIT`: Ctrl-\. It leaves no core dump, which would hold what the hooks were told.
+    Quit,
 }
 
 impl Interrupted {
     /// The exit status that shells give to a program that such a signal has ended.
     pub(crate) fn exit_status(self) -> u8 {
         match self {
+            Self::HangUp => 128 + 1,
             Self::Interrupt => 128 + 2,
+            Self::Quit => 128 + 3,
             Self::Terminate => 128 + 15,
         }
     }
@@ -35,7 +46,12 @@ impl Interrupt {
     /// The system refuses.
     pub(crate) fn watch() -> Result<Self> {
         let take = |kind| signal(kind).context("failed to take over signals");
-        Ok(Self { interrupt: take(SignalKind::interrupt())?, terminate: take(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: take(SignalKind::interrupt())?,
+            terminate: take(SignalKind::terminate())?,
+            hang_up: if is_ignored(SignalKind::hangup()) { None } else { Some(take(SignalKind::hangup())?) },
+            quit: take(SignalKind::quit())?,
+        })
     }
 
     /// The next signal. Cancel safe.
@@ -43,6 +59,35 @@ impl Interrupt {
         tokio::select! {
             _ = self.interrupt.recv() => Interrupted::Interrupt,
             _ = self.terminate.recv() => Interrupted::Terminate,
+            () = received(self.hang_up.as_mut()) => Interrupted::HangUp,
+            _ = self.quit.recv() => Interrupted::Quit,
         }
+    }
+}
+
+async fn received(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether whoever has started us wants this signal to be ignored; where the system does not say so, it is not.
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or_default();
+    ignored >> (kind.as_raw_value() - 1) & 1 == 1
+}
+
+/// Does something until a signal comes; dropping it ends what it has started.
+///
+/// # Errors
+/// Its own, and those of [`Interrupt::watch`].
+pub(crate) async fn unless_interrupted(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
+    let mut interrupt = Interrupt::watch()?;
+    tokio::select! {
+        done = work => done,
+        interrupted = interrupt.next() => Ok(ExitCode::from(interrupted.exit_status())),
     }
 }

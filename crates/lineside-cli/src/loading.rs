@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use lineside::assembly::Report;
 use lineside::core::{Diagnostic, Severity, SkipReason};
-use lineside::{Assembly, Bus, State};
+use lineside::{Assembly, Bus, Containment, State};
 
 use crate::painter::one_line;
 use crate::places::Ground;
@@ -27,6 +27,15 @@ pub(crate) async fn load_on(bus: Bus, ground: &Ground) -> Result<(Assembly, Repo
     let assembly = Assembly::new(bus).only(ground.dialects.iter().copied());
     let report = assembly.load(&ground.places).await.context("failed to load hooks")?;
     Ok((assembly, report))
+}
+
+/// Ends what an earlier life of the command was killed over: its hooks, its workers, and what they have started.
+pub(crate) fn end_leftovers() {
+    let ended = Containment::end_orphans();
+    if ended > 0 {
+        let processes = if ended == 1 { "process" } else { "processes" };
+        tell(&format!("note: {ended} {processes} of an earlier run that was killed: ended"));
+    }
 }
 
 /// A finding as people read it: severity, place, text.

@@ -28,6 +28,7 @@ mod table;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser as _;
 
@@ -71,8 +72,8 @@ fn explain_arguments(error: &clap::Error) -> ExitCode {
 fn start(cli: &Cli) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(cli.run());
-    // A read from a terminal cannot be cancelled, so nobody waits for the thread that it blocks.
-    runtime.shutdown_background();
+    // What was dropped ends its processes there. A read from a terminal cannot be cancelled, so nobody waits for long.
+    runtime.shutdown_timeout(Duration::from_millis(300));
     result
 }
 

@@ -109,7 +109,7 @@ Exit status:
   0    every line was an event and was decided, whatever the verdicts
   1    a line was refused, something was lost or not kept, or --strict found an error
   2    nothing could be done
-  130  interrupted (143: terminated)
+  130  interrupted (143: terminated, 129: hung up, 131: quit)
   141  the reader of standard output has gone";
 
 /// Background hooks have timeouts of their own, and those are what ends them.

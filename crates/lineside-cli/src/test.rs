@@ -74,7 +74,7 @@ Exit status:
   0    no case failed
   1    a case failed, or a case file has an error
   2    nothing could be done, or there was no case to run
-  130  interrupted (143: terminated)";
+  130  interrupted (143: terminated, 129: hung up, 131: quit)";
 
 /// Runs the command.
 ///

@@ -62,6 +62,20 @@ pub(crate) fn newest() -> Option<i32> {
     short("/proc/loadavg")?.split_ascii_whitespace().next_back()?.parse().ok()
 }
 
+/// Where the numbers of processes mean what they mean to us: a container has its own. Zero where that is not known.
+pub(crate) fn space() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self/ns/pid").map_or(0, |space| space.ino())
+}
+
+/// The processes that have started us: our parent, its parent, and so on.
+pub(crate) fn ancestors() -> Vec<i32> {
+    let own = i32::try_from(std::process::id()).ok();
+    let parent = |pid: &i32| Entry::of(*pid).map(|entry| entry.parent).filter(|parent| *parent > 0);
+    // As many as there can be: where numbers change hands meanwhile, the line has no circle that does not end.
+    std::iter::successors(own, parent).skip(1).take(1000).collect()
+}
+
 /// A file of `/proc` that is shorter than a page. The kernel gives such a one in one piece, and this is asked for at
 /// the end of every run.
 pub(crate) fn short(path: &str) -> Option<String> {
@@ -92,5 +106,6 @@ mod tests {
         let entry = Entry::of(own).unwrap();
         assert_eq!((entry.pid, entry.dead, entry.kernel), (own, false, false));
         assert!(newest().is_some());
+        assert_eq!(ancestors().first(), Some(&Entry::of(own).unwrap().parent));
     }
 }

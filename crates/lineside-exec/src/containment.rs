@@ -97,8 +97,13 @@ impl Containment {
     /// Kills what is left of runs of programs that are gone without having ended them, of those whose leftovers were to
     /// be killed; says how many processes that were.
     ///
-    /// They are known by their mark, which names the program with its number and its start. It is the process with the
-    /// mark that is killed, never the one that a mark names; so a forged mark harms nobody but who wears it.
+    /// They are known by their mark, which names the program with its number, its start, and the container in which
+    /// these mean it. It is the process with the mark that is killed, never the one that a mark names; so a forged mark
+    /// harms nobody but who wears it. Whoever has started this program is not touched, and neither are runs that it is
+    /// within.
+    ///
+    /// The command `lineside` does this at each start that may run hooks; a program that embeds the library says when.
+    /// Reads the environment of every process of this user, which takes some milliseconds.
     #[must_use]
     pub fn end_orphans() -> usize {
         let orphaned = strays::orphaned();

@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,12 +31,13 @@ const LONGEST: u64 = 8 << 20;
 const KILL: char = 'k';
 const LEAVE: char = 'l';
 
-/// What the marks of this program begin with: the program, by its number and its start, and something random.
+/// What the marks of this program begin with: the program, by its number and its start, where such numbers mean it, and
+/// something random.
 static OURS: LazyLock<String> = LazyLock::new(|| {
     let pid = i32::try_from(std::process::id()).unwrap_or_default();
     let started = Entry::of(pid).map_or(0, |entry| entry.started);
     let random = RandomState::new().hash_one(pid);
-    format!("{pid}-{started}-{random:016x}")
+    format!("{pid}-{started}-{space}.{random:016x}", space = census::space())
 });
 static RUNS: AtomicU64 = AtomicU64::new(1);
 
@@ -120,19 +121,39 @@ fn number(limits: &str) -> Option<u64> {
 /// Whether this process wears the mark of a run whose leftovers were to be killed, of a program that is gone.
 ///
 /// A mark that was made up harms nobody but who wears it: it is the wearer that is ended, not whom the mark names.
+/// Of a program within a container, or around ours, it cannot be said from here whether it is gone. A run that we are
+/// within is not over, whatever has become of its program.
 pub(crate) fn is_orphaned(pid: i32) -> bool {
-    worn_by(pid, |mark| owner(mark).is_some_and(|(pid, started)| !runs(pid, started))) == Worn::Yes
+    let outer = environment::our_mark().unwrap_or_default();
+    worn_by(pid, |mark| is_over(mark, outer.as_bytes())) == Worn::Yes
+}
+
+/// Whether the program of a mark is gone, and we are not within its run: these are the marks that we wear ourselves.
+fn is_over(mark: &[u8], ours: &[u8]) -> bool {
+    let is_ours = ours.split(|byte| *byte == b':').any(|ours| ours == mark);
+    let is_gone = |owner: Owner| owner.space == census::space() && !runs(owner.pid, owner.started);
+    !is_ours && owner(mark).is_some_and(is_gone)
+}
+
+/// The program that made a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Owner {
+    pid: i32,
+    started: u64,
+    /// Where its number means it.
+    space: u64,
 }
 
 fn runs(pid: i32, started: u64) -> bool {
     Entry::of(pid).is_some_and(|entry| entry.started == started && !entry.dead)
 }
 
-/// The program that made a mark, by number and start.
-fn owner(mark: &[u8]) -> Option<(i32, u64)> {
+/// The program that made a mark, if what it leaves is to be killed.
+fn owner(mark: &[u8]) -> Option<Owner> {
     let mut parts = std::str::from_utf8(mark).ok()?.split('-');
-    let owner = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-    parts.nth(1)?.starts_with(KILL).then_some(owner)
+    let (pid, started) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let (space, _random) = parts.next()?.split_once('.')?;
+    parts.next()?.starts_with(KILL).then_some(Owner { pid, started, space: space.parse().ok()? })
 }
 
 fn worn_by(pid: i32, is_it: impl Fn(&[u8]) -> bool) -> Worn {
@@ -163,8 +184,6 @@ pub(crate) fn ours() -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::ffi::OsStrExt;
-
     use super::*;
 
     #[test]
@@ -195,12 +214,23 @@ mod tests {
     fn p07_only_a_mark_of_a_gone_program_whose_leftovers_were_to_end_is_orphaned() {
         let own = i32::try_from(std::process::id()).unwrap();
         let started = Entry::of(own).unwrap().started;
-        assert_eq!(owner(b"7-8-x-k1"), Some((7, 8)));
-        for forged in [b"7-8-x-l1".as_slice(), b"7-8-x", b"seven-8-x-k1", b"", b"\xff"] {
+        assert_eq!(owner(b"7-8-9.x-k1"), Some(Owner { pid: 7, started: 8, space: 9 }));
+        let forged = ["7-8-9.x-l1", "7-8-9.x", "7-8-x-k1", "7-8-s.x-k1", "seven-8-9.x-k1", ""];
+        for forged in forged.map(str::as_bytes).into_iter().chain([b"\xff".as_slice()]) {
             assert_eq!(owner(forged), None);
         }
         assert!(runs(own, started));
         assert!(!runs(own, started + 1), "another program of the same number");
         assert!(!is_orphaned(own));
+        let mark = |started, space| format!("{own}-{started}-{space}.0-k1");
+        let (gone, space) = (started + 1, census::space());
+        let is_over = |mark: String, ours: &str| is_over(mark.as_bytes(), ours.as_bytes());
+        assert!(is_over(mark(gone, space), "another:one"));
+        assert!(!is_over(mark(started, space), ""), "it runs");
+        assert!(
+            !is_over(mark(gone, space + 1), ""),
+            "whether one in another container is gone is not seen from here"
+        );
+        assert!(!is_over(mark(gone, space), &format!("outer:{}", mark(gone, space))), "we are within it");
     }
 }

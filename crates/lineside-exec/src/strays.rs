@@ -216,9 +216,10 @@ fn add_children(strays: &mut Vec<Stray>, others: &[i32]) {
     }
 }
 
-/// Everybody who wears the mark of a program that is gone.
+/// Everybody who wears the mark of a program that is gone, but those who have started us.
 pub(crate) fn orphaned() -> Vec<Stray> {
+    let ours = census::ancestors();
     let everybody = census::everybody().into_iter().flatten();
-    let orphaned = everybody.filter(|pid| mark::is_orphaned(*pid));
+    let orphaned = everybody.filter(|pid| !ours.contains(pid) && mark::is_orphaned(*pid));
     orphaned.filter_map(|pid| Stray::hold(pid, || mark::is_orphaned(pid))).collect()
 }

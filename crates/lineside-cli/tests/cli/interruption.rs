@@ -1,4 +1,4 @@
-//! Ctrl-C: what runs is ended, what is lost is said.
+//! Signals that end the command: what runs is ended, what is lost is said, and what a kill has left is ended by the next.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -8,7 +8,11 @@ use std::time::{Duration, Instant};
 use crate::stage::{Stage, shell, timeless};
 
 fn interrupt(child: &Child) {
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    signal(child, "INT");
+}
+
+fn signal(child: &Child, name: &str) {
+    let kill = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
 }
 
@@ -101,4 +105,126 @@ fn cases_that_run_are_ended_with_their_hooks() {
     assert!(!is_alive(&pid));
     let left: Vec<_> = std::fs::read_dir(stage.path("home")).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// A worker that has started a program in a session of its own, which does not end with its input.
+const WORKER: &str = "import os, subprocess
+from lineside_hook import hook, serve
+
+@hook
+def check(event):
+    child = subprocess.Popen(['sleep', '600'], start_new_session=True)
+    for name, pid in ('worker', os.getpid()), ('child', child.pid):
+        with open(name, 'w') as file:
+            file.write(f'{pid}\\n')
+
+serve()
+";
+
+/// A project with a command, a hook that nobody waits for, and a worker with a child that has left it. The command runs
+/// without end.
+fn busy() -> (Stage, Child, [String; 4]) {
+    let stage = Stage::new();
+    let kit = stage.run(&["kit", "python"], "").out;
+    stage.file("project/lineside_hook.py", &kit);
+    stage.file("project/worker.py", WORKER);
+    stage.file(
+        "project/.lineside/hooks.yaml",
+        "hooks:
+- {name: background, on: before_tool, priority: 3, async: true, command: echo $$ > background; exec sleep 600}
+- {name: worker, on: before_tool, priority: 2, worker: {program: [python3, worker.py]}}
+- {name: command, on: before_tool, priority: 1, command: echo $$ > command; exec sleep 600}
+",
+    );
+    // Whoever runs this test may ignore a signal.
+    let lineside = stage.command(&["run", "--project", "."]);
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT,TERM,HUP,QUIT").arg(lineside.get_program()).args(lineside.get_args());
+    command.env_clear().envs(lineside.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(stage.path("project"));
+    let pipe = std::process::Stdio::piped;
+    let mut child = command.stdin(pipe()).stdout(pipe()).stderr(pipe()).spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(shell("ls").as_bytes()).unwrap();
+    let pids = ["background", "worker", "child", "command"]
+        .map(|name| wait_for(&stage.path(&format!("project/{name}"))));
+    assert!(pids.iter().all(|pid| is_alive(pid)));
+    (stage, child, pids)
+}
+
+/// A process that was killed may be there for a moment longer.
+fn ends(pids: &[String]) {
+    let start = Instant::now();
+    while pids.iter().any(|pid| is_alive(pid)) {
+        assert!(start.elapsed() < Duration::from_secs(20), "alive: {pids:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn each_signal_that_ends_the_command_ends_its_hooks_and_workers() {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129), ("QUIT", 131)] {
+        let (stage, child, pids) = busy();
+        signal(&child, name);
+        let said = stage.said(child);
+        assert_eq!(said.code, Some(code), "{name}: {}", said.err);
+        assert!(said.err.contains("interrupted"), "{name}: {}", said.err);
+        ends(&pids);
+    }
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_so() {
+    let stage = Stage::new();
+    let lineside = stage.command(&["run"]);
+    let mut command = Command::new("env");
+    command.arg("--ignore-signal=HUP").arg(lineside.get_program()).args(lineside.get_args());
+    command.env_clear().envs(lineside.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(stage.path("project"));
+    let pipe = std::process::Stdio::piped;
+    let mut child = command.stdin(pipe()).stdout(pipe()).stderr(pipe()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(shell("ls").as_bytes()).unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut String::new()).unwrap();
+    signal(&child, "HUP");
+    input.write_all(shell("ls").as_bytes()).unwrap();
+    output.read_line(&mut String::new()).unwrap();
+    drop(input);
+    assert_eq!(stage.said(child).code, Some(0));
+}
+
+/// One that is loaded without end, and has started a program.
+#[test]
+fn a_command_that_only_lists_ends_the_plugins_that_it_loads() {
+    let stage = Stage::new();
+    stage.file(
+        "project/.openclaw/plugins/p/openclaw.plugin.json",
+        "{\"id\": \"p\", \"configSchema\": {\"type\": \"object\"}}",
+    );
+    stage.file(
+        "project/.openclaw/plugins/p/index.mjs",
+        "import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+const child = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
+writeFileSync('worker', process.pid + '\\n');
+writeFileSync('child', child.pid + '\\n');
+await new Promise(() => setInterval(() => {}, 1000));
+",
+    );
+    let child = stage.command(&["list", "--project", "."]).spawn().unwrap();
+    let pids = ["worker", "child"].map(|name| wait_for(&stage.path(&format!("project/{name}"))));
+    signal(&child, "TERM");
+    assert_eq!(stage.said(child).code, Some(143));
+    ends(&pids);
+}
+
+#[test]
+fn what_a_killed_command_has_left_is_ended_by_the_next_one() {
+    let (stage, mut child, pids) = busy();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The worker ends with its input; the others may go on for ten minutes.
+    let said = stage.run(&["run", "--project", "."], "");
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    ends(&pids);
 }
