@@ -1,5 +1,8 @@
 //! Law 13.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use lineside::prelude::*;
 
 use crate::{ran, session, shell};
@@ -43,6 +46,46 @@ async fn a_later_session_of_the_same_id_is_under_every_hook_though_the_earlier_i
     bus.intercept::<BeforeTool>("late").gate(async |_, _| Verdict::block("no")).unwrap();
     assert!(later.publish(shell("ls")).await.unwrap().is_refused());
     assert!(bus.find("root").is_some_and(|found| found.is_open()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_registration_is_seen_by_every_event_that_starts_after_it() {
+    const HOOKS: usize = 200;
+    let (bus, root) = session().await;
+    let child = root.subagent("child").open().await.unwrap();
+    let registered = Arc::new(AtomicUsize::new(0));
+    let publishers: Vec<_> = (0..2)
+        .map(|_| {
+            let (child, registered) = (child.clone(), Arc::clone(&registered));
+            tokio::spawn(async move {
+                loop {
+                    let before = registered.load(Ordering::Acquire);
+                    let decision = child.publish(shell("ls")).await.unwrap();
+                    let met = decision.receipt().map_or(0, |receipt| receipt.runs.len());
+                    assert!(met >= before, "{met} of {before}");
+                    if before == HOOKS {
+                        return;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            })
+        })
+        .collect();
+    for number in 0..HOOKS {
+        let name = number.to_string();
+        let hook = match number % 3 {
+            0 => bus.intercept::<BeforeTool>(name),
+            1 => root.intercept(name),
+            _ => child.intercept(name),
+        };
+        let hook = if number % 2 == 0 { hook } else { hook.matching(tool("Shell")) };
+        hook.gate(async |_, _| Verdict::Continue).unwrap();
+        registered.store(number + 1, Ordering::Release);
+        tokio::task::yield_now().await;
+    }
+    for publisher in publishers {
+        publisher.await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use lineside_core::budget::{Bound, after};
 use lineside_core::envelope::Cause;
-use lineside_core::{AnyEvent, Append, EventId, Failure, Layer, MessageId, SessionId, Source};
+use lineside_core::{AnyEvent, Append, EventId, Failure, MessageId, SessionId, Source};
 use tokio::time::Instant;
 
 use crate::bus::{Bus, Installed, Shared};
@@ -27,7 +27,6 @@ use crate::mailbox::{self, Posted};
 use crate::register::{RegisterHookError, Registration};
 use crate::session::Session;
 use crate::signal::Signal;
-use crate::table::Registered;
 use crate::tree::{Node, Place};
 
 /// Things that others keep with the bus, one of each type.
@@ -95,9 +94,9 @@ impl Bus {
     /// Installs one hook for every session, beside those that are there.
     ///
     /// # Errors
-    /// An interceptor at a fact, or too many hooks.
+    /// An interceptor at a fact.
     pub fn attach(&self, hook: Installed) -> Result<Registration, RegisterHookError> {
-        attach(&self.shared, Place::Bus, hook)
+        self.shared.register(Place::Bus, hook.added(None))
     }
 
     /// A handle on a session that is over: it takes no events, and nobody collects what it gets.
@@ -105,20 +104,6 @@ impl Bus {
     pub fn session_that_is_over(&self, source: &Source) -> Session {
         Session::new(Arc::new(Node::over(source.clone())), Arc::clone(&self.shared))
     }
-}
-
-fn attach(
-    shared: &Arc<Shared>,
-    place: Place,
-    mut hook: Installed,
-) -> Result<Registration, RegisterHookError> {
-    if let Place::Session(node) = &place {
-        (hook.hook.layer, hook.hook.depth) = (Layer::Session, node.source.depth);
-    }
-    let registered = Registered::of(hook, None)?;
-    let (numbers, _) = shared.tree.change(&place, |_| false, vec![registered])?;
-    let number = numbers.first().copied().unwrap_or_default();
-    Ok(Registration { shared: Arc::clone(shared), place, number })
 }
 
 /// A message for the context that comes after its event was decided.
@@ -150,9 +135,9 @@ impl Session {
     /// Installs one hook on this session.
     ///
     /// # Errors
-    /// An interceptor at a fact, or too many hooks.
+    /// An interceptor at a fact, or a session that is closed.
     pub fn attach(&self, hook: Installed) -> Result<Registration, RegisterHookError> {
-        attach(self.shared(), self.place(), hook)
+        self.shared().register(self.place(), hook.added(None))
     }
 
     /// Calls something on behalf of an event of this session: what it publishes carries the event as its cause, its

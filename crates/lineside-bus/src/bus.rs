@@ -20,8 +20,7 @@ use crate::of_dialect::OfDialect;
 use crate::register::{Intercepting, Observing, RegisterHookError};
 use crate::session::{OpenSession, Session};
 use crate::signal::{Beacon, Signal, Signals};
-use crate::table::Registered;
-use crate::tree::{Place, Tree};
+use crate::tree::{Added, Place, Registered, Runs, Tree};
 
 /// A hook bus. Cloning it costs one reference count; all clones are the same bus.
 #[derive(Clone)]
@@ -59,15 +58,9 @@ impl Shared {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes hooks away at one place; gives how many there were.
-    pub(crate) fn remove(&self, place: &Place, leaves: impl Fn(&Registered) -> bool) -> usize {
-        // Fewer hooks than before always compile.
-        self.tree.change(place, leaves, Vec::new()).map_or(0, |(_, gone)| gone)
-    }
-
     /// Takes the hooks of one source away at one place, at one point or at all. Sources compare as whole strings.
     pub(crate) fn remove_source(&self, place: &Place, point: Option<&PointInfo>, source: &str) -> usize {
-        self.remove(place, |registered| {
+        self.tree.remove(place, &|registered| {
             *registered.hook.source == *source && point.is_none_or(|point| registered.point == point)
         })
     }
@@ -155,6 +148,13 @@ pub struct Installed {
     pub run: Arc<dyn Interceptor>,
 }
 
+impl Installed {
+    pub(crate) fn added(self, installed: Option<Arc<str>>) -> Added {
+        let Self { point, hook, run } = self;
+        Added { hook, point, runs: Runs::Interceptor(run), installed }
+    }
+}
+
 impl Bus {
     /// A bus with the usual settings.
     #[must_use]
@@ -200,18 +200,12 @@ impl Bus {
     /// in between, and events under way end with the hooks that they began with.
     ///
     /// # Errors
-    /// An interceptor at a fact, or too many hooks; nothing is changed then.
+    /// An interceptor at a fact; nothing is changed then.
     pub fn install(&self, name: &str, hooks: Vec<Installed>) -> Result<(), RegisterHookError> {
-        let mut added = Vec::with_capacity(hooks.len());
         let name: Arc<str> = name.into();
-        for hook in hooks {
-            added.push(Registered::of(hook, Some(Arc::clone(&name)))?);
-        }
-        self.shared.tree.change(
-            &Place::Bus,
-            |registered| registered.installed.as_ref() == Some(&name),
-            added,
-        )?;
+        let added = hooks.into_iter().map(|hook| hook.added(Some(Arc::clone(&name)))).collect();
+        let leaves = |registered: &Registered| registered.installed.as_ref() == Some(&name);
+        self.shared.replace(&Place::Bus, Some(&leaves), added)?;
         Ok(())
     }
 
@@ -223,7 +217,7 @@ impl Bus {
 
     /// Takes away the hooks of the bus that have this name. Gives how many there were.
     pub fn remove(&self, name: &str) -> usize {
-        self.shared.remove(&Place::Bus, |registered| *registered.hook.name == *name)
+        self.shared.tree.remove(&Place::Bus, &|registered| *registered.hook.name == *name)
     }
 
     /// Takes away the hooks of the bus that have this source, at one point or at all. Sources compare as whole

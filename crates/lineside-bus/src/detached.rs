@@ -28,7 +28,7 @@ pub(crate) struct Errand {
     pub(crate) session: Session,
     pub(crate) hook: Arc<Hook>,
     /// The hook's place in plan order.
-    pub(crate) place: u16,
+    pub(crate) place: u32,
     pub(crate) run: Arc<dyn Interceptor>,
     pub(crate) cause: Cause,
     /// Until when hooks of its lane may be started, where its ensemble bounds that; set by the first of them.
@@ -45,7 +45,7 @@ impl Errand {
     pub(crate) fn new(
         session: &Session,
         hook: &Arc<Hook>,
-        place: u16,
+        place: u32,
         run: &Arc<dyn Interceptor>,
         cause: Cause,
     ) -> Self {
@@ -315,7 +315,7 @@ impl Report {
                 event,
                 session: session.id().clone(),
             };
-            let order = Order::of(self.event.envelope().seq, u32::from(*place));
+            let order = Order::of(self.event.envelope().seq, *place);
             post(session.shared(), session.node(), order, source.message(None, append));
         }
         for notice in answer.notices {

@@ -10,16 +10,14 @@ use crate::drain::InFlight;
 use crate::publish::Details;
 use crate::session::Session;
 use crate::signal::Signal;
-use crate::table::PointPlan;
-use crate::tree::{Node, Tables};
+use crate::tree::{InForce, Node};
 use crate::turn::Turn;
 
 /// An event that was let in: it has a number and a plan.
 pub(crate) struct Dispatch<'a> {
     pub(crate) session: &'a Session,
-    /// The plans in force when it was let in. Kept as they are until the decision, without counting references.
-    pub(crate) tables: arc_swap::Guard<Arc<Tables>>,
-    pub(crate) point: &'static PointInfo,
+    /// What was in force when it was let in, kept as it was until the decision.
+    pub(crate) in_force: InForce,
     pub(crate) seq: u64,
     pub(crate) cause: Option<Cause>,
     pub(crate) details: &'a Details,
@@ -30,25 +28,24 @@ pub(crate) struct Dispatch<'a> {
 impl Dispatch<'_> {
     /// Whether anybody would notice the event.
     pub(crate) fn is_heard(&self) -> bool {
-        self.tables.own.plan(self.point).is_some() || self.session.shared().signals.is_watched()
+        !self.in_force.is_empty()
+            || self.session.shared().signals.is_watched()
+            || self.session.node().stops_so_far().is_some()
     }
 
     /// Runs the hooks and settles the event.
     pub(crate) async fn run(self, payload: Arc<dyn Payload>) -> Arc<Receipt> {
-        let Self { session, tables, point, seq, cause, details, in_flight } = self;
-        let plan = tables.own.plan(point).map(|plan| &**plan);
+        let Self { session, in_force, seq, cause, details, in_flight, .. } = self;
         let now = Instant::now();
         let event = details.event(&session.node().source, seq, cause, now.into_std(), payload);
         let watch = Watch::over(session, &event);
-        let mut turn = Turn::new(session, plan, event, details.budget(session.shared().budget), now);
-        if let Some(plan) = plan {
-            turn.walk(plan).await;
-        }
-        let receipt = turn.settle();
+        let plan = in_force.interceptors(&event);
+        let budget = details.budget(session.shared().budget);
+        let mut turn = Turn::new(session, Arc::clone(plan.hooks()), event, budget, now);
+        turn.walk(&plan).await;
+        let receipt = turn.settle(&in_force);
         watch.disarm();
-        if let Some(plan) = plan {
-            tell_observers(session, plan, &receipt);
-        }
+        tell_observers(session, &in_force, &receipt);
         session.shared().signals.emit(|| Signal::Decided(Arc::clone(&receipt)));
         drop(in_flight);
         receipt
@@ -89,10 +86,9 @@ pub(crate) fn forget_stops(node: &Node, point: &PointInfo, different: Option<&So
     }
 }
 
-fn tell_observers(session: &Session, plan: &PointPlan, receipt: &Arc<Receipt>) {
-    let observers = &plan.observers;
-    for (index, hook) in (0..).zip(observers.hooks().iter()) {
-        let Some((_, listener)) = observers.entry(index) else { continue };
+fn tell_observers(session: &Session, in_force: &InForce, receipt: &Arc<Receipt>) {
+    let observers = in_force.observers(&receipt.event);
+    for (hook, listener) in (0..).map_while(|place| observers.entry(place)) {
         if hook.skip(&receipt.event).is_some() {
             continue;
         }

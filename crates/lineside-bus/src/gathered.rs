@@ -29,27 +29,27 @@ pub(crate) struct Message {
 }
 
 impl Gathered {
-    pub(crate) fn remark(&mut self, hook: u16, what: impl Into<Cow<'static, str>>) {
+    pub(crate) fn remark(&mut self, hook: u32, what: impl Into<Cow<'static, str>>) {
         self.remarks.push(By { hook, what: what.into() });
     }
 
     /// Takes back what a hook gave beside its verdict when it judged for the first time.
-    pub(crate) fn forget(&mut self, hook: u16) {
+    pub(crate) fn forget(&mut self, hook: u32) {
         self.context.retain(|message| message.by.hook != hook);
         self.notices.retain(|by| by.hook != hook);
         self.beyond.retain(|by| by.hook != hook);
     }
 
-    pub(crate) fn notice(&mut self, hook: u16, what: Notice) {
+    pub(crate) fn notice(&mut self, hook: u32, what: Notice) {
         self.notices.push(By { hook, what });
     }
 
-    pub(crate) fn append(&mut self, hook: u16, what: Append, keeps_working: bool) {
+    pub(crate) fn append(&mut self, hook: u32, what: Append, keeps_working: bool) {
         self.context.push(Message { by: By { hook, what }, keeps_working });
     }
 }
 
 /// Adds what one hook gave to a list.
-pub(crate) fn extend<T>(list: &mut Vec<By<T>>, hook: u16, given: Vec<T>) {
+pub(crate) fn extend<T>(list: &mut Vec<By<T>>, hook: u32, given: Vec<T>) {
     list.extend(given.into_iter().map(|what| By { hook, what }));
 }

@@ -11,12 +11,12 @@ use std::time::Duration;
 use lineside_core::{Failure, Outcome, Said, SkipReason};
 
 use crate::guard::Guarded;
-use crate::table::PointPlan;
+use crate::tree::Plan;
 use crate::turn::Turn;
 
 /// One gate under way.
 struct Running {
-    index: u16,
+    index: u32,
     call: Call,
 }
 
@@ -30,8 +30,8 @@ enum Call {
 /// Runs the gates at these places and takes in what comes of them.
 pub(crate) async fn run(
     turn: &mut Turn<'_>,
-    plan: &PointPlan,
-    indices: impl Iterator<Item = u16>,
+    plan: &Plan<'_>,
+    indices: impl Iterator<Item = u32>,
     again: bool,
 ) {
     let start = turn.now;
@@ -40,7 +40,7 @@ pub(crate) async fn run(
     // As long as every gate answers when it is first polled, nothing has to be kept.
     poll_fn(|cx| {
         for index in indices.by_ref() {
-            let Some((hook, run)) = plan.interceptors.entry(index) else { continue };
+            let Some((hook, run)) = plan.entry(index) else { continue };
             let Some(time) = turn.admit(index, hook, &**run, None, again) else { continue };
             let mut call = Guarded::start(&**run, &turn.event, turn.cx(time), time);
             match Pin::new(&mut call).poll(cx) {
@@ -73,7 +73,7 @@ pub(crate) async fn run(
             Call::Ended(result, took) => turn.fold(index, again, took, result),
             Call::Pending(_) | Call::Cancelled(_) => {
                 let why = turn.chain.refuses(index).unwrap_or(SkipReason::Blocked);
-                if let Some((hook, run)) = plan.interceptors.entry(index) {
+                if let Some((hook, run)) = plan.entry(index) {
                     if let Call::Cancelled(Some(failure)) = &call {
                         turn.tell_failure(hook, failure);
                     }
@@ -94,7 +94,7 @@ fn poll_all(
     first: usize,
     cx: &mut Context<'_>,
     start: tokio::time::Instant,
-    plan: &PointPlan,
+    plan: &Plan<'_>,
 ) -> Poll<()> {
     let (before, from) = running.split_at_mut(first);
     for Running { call, .. } in from.iter_mut().chain(before) {
@@ -119,11 +119,10 @@ fn poll_all(
 }
 
 /// Whether what came of a gate ends the chain.
-fn refuses(result: &Result<Said, Failure>, index: u16, plan: &PointPlan) -> bool {
+fn refuses(result: &Result<Said, Failure>, index: u32, plan: &Plan<'_>) -> bool {
     match result {
         Ok(said) => said.verdict().strength().is_final(),
         Err(failure) => plan
-            .interceptors
             .entry(index)
             .is_some_and(|(hook, _)| hook.on_failure.verdict(&hook.name, failure).strength().is_final()),
     }

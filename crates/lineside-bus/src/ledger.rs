@@ -79,9 +79,9 @@ impl Session {
     /// [kept](crate::Interceptor::kept_as) is ready here at the point of the event.
     #[must_use]
     pub fn ticket(&self, event: &AnyEvent, kept_as: &str) -> Option<Ticket> {
-        let tables = self.node().tables.load();
-        let plan = tables.own.plan(event.point())?;
-        let mut entries = (0..).map_while(|place| Some((place, plan.interceptors.entry(place)?)));
+        let in_force = self.shared().tree.in_force(self.node(), event.point());
+        let plan = in_force.interceptors(event);
+        let mut entries = (0..).map_while(|place| Some((place, plan.entry(place)?)));
         let (place, (hook, run)) = entries.find(|(_, (hook, run))| {
             hook.standby == Standby::Ready && run.kept_as().is_some_and(|name| name == kept_as)
         })?;

@@ -26,7 +26,7 @@ pub mod ledger;
 
 mod clock;
 mod tree;
-mod table;
+mod registry;
 mod dispatch;
 mod turn;
 mod group;

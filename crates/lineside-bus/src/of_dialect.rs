@@ -10,7 +10,6 @@ use lineside_core::{Hook, PointInfo};
 
 use crate::bus::{Installed, Shared};
 use crate::register::{RegisterHookError, Registration};
-use crate::table::Registered;
 use crate::tree::Place;
 
 /// The hooks of one format at one place. Cloning it is cheap; all clones speak of the same.
@@ -37,28 +36,22 @@ impl OfDialect {
         own.map(|registered| (registered.point, registered.hook)).collect()
     }
 
-    /// Adds one hook. On a session its depth becomes that of the session.
+    /// Adds one hook. On a session its layer and its depth become those of the session.
     ///
     /// # Errors
-    /// It is of another format, it would intercept a fact, or there are too many hooks.
-    pub fn add(&self, mut added: Installed) -> Result<Registration, RegisterHookError> {
+    /// It is of another format, it would intercept a fact, or the session is closed.
+    pub fn add(&self, added: Installed) -> Result<Registration, RegisterHookError> {
         let found = added.hook.dialect;
         if found != self.dialect {
             return Err(RegisterHookError::OtherDialect { expected: self.dialect, found });
         }
-        if let Place::Session(node) = &self.place {
-            added.hook.depth = node.source.depth;
-        }
-        let added = Registered::of(added, None)?;
-        let (numbers, _) = self.shared.tree.change(&self.place, |_| false, vec![added])?;
-        let number = numbers.first().copied().unwrap_or_default();
-        Ok(Registration { shared: Arc::clone(&self.shared), place: self.place.clone(), number })
+        self.shared.register(self.place.clone(), added.added(None))
     }
 
     /// Takes hooks away: those at a point or at all, and those of a source or of any. Sources compare as whole
     /// strings. Gives how many there were.
     pub fn remove(&self, point: Option<&PointInfo>, source: Option<&str>) -> usize {
-        self.shared.remove(&self.place, |registered| {
+        self.shared.tree.remove(&self.place, &|registered| {
             registered.hook.dialect == self.dialect
                 && point.is_none_or(|point| registered.point == point)
                 && source.is_none_or(|source| *registered.hook.source == *source)

@@ -185,7 +185,7 @@ impl Details {
     ) -> Result<Dispatch<'a>, PublishError> {
         let node = session.node();
         // Before it is known to be open: one that was open then was under these hooks, which closing releases.
-        let tables = node.tables.load();
+        let in_force = session.shared().tree.in_force(node, point);
         if !node.is_open() {
             return Err(PublishError::Closed(node.source.session.clone()));
         }
@@ -200,7 +200,7 @@ impl Details {
         let shared = session.shared();
         let in_flight = shared.in_flight.enter().ok_or(PublishError::Draining)?;
         dispatch::forget_stops(node, point, self.source.as_deref());
-        Ok(Dispatch { session, tables, point, seq: node.next_seq(), cause, details: self, in_flight })
+        Ok(Dispatch { session, in_force, seq: node.next_seq(), cause, details: self, in_flight })
     }
 
     /// The smaller of the event's own bound and that of the bus.

@@ -12,7 +12,6 @@ use lineside_core::hook::Hook;
 use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
 use lineside_core::nearest::nearest;
 use lineside_core::payload::{Amend, Intercept as Interceptable, Point};
-use lineside_core::plan::CompilePlanError;
 use lineside_core::{Event, Judgement, Layer, OnFailure, Part, PointInfo, Reach, Reply, SessionId};
 use lineside_points::CATALOGUE;
 
@@ -20,8 +19,7 @@ use crate::bus::Shared;
 use crate::cx::Cx;
 use crate::interceptor::{Asked, Closure, Fallible, Intercept, Interceptor};
 use crate::observer::{Hear, Heard, Overflow, Queue, hear_by, hear_with};
-use crate::table::{Registered, Runs};
-use crate::tree::{ChangeHooksError, Place};
+use crate::tree::{Added, Leaves, Place, Runs, SessionIsClosed};
 
 /// What every registration says.
 struct Draft {
@@ -35,10 +33,7 @@ struct Draft {
 impl Draft {
     fn new(shared: Arc<Shared>, place: Place, name: Arc<str>, part: Part) -> Self {
         let mut hook = Hook::native(name, part);
-        match &place {
-            Place::Bus => hook.layer = Layer::Managed,
-            Place::Session(node) => hook.depth = node.source.depth,
-        }
+        hook.layer = Layer::Managed;
         Self { shared, place, hook, matcher: None, on_failure: None }
     }
 
@@ -51,9 +46,44 @@ impl Draft {
             hook.select = Some(Arc::new(draft.compile()?));
         }
         hook.on_failure = on_failure.unwrap_or(hook.on_failure);
-        let registered = Registered { hook: Arc::new(hook), point: P::INFO, runs, installed: None };
-        let (numbers, _) = shared.tree.change(&place, |_| false, vec![registered])?;
-        Ok(Registration { shared, place, number: numbers.first().copied().unwrap_or_default() })
+        shared.register(place, Added { hook, point: P::INFO, runs, installed: None })
+    }
+}
+
+impl Shared {
+    /// Registers one hook at one place.
+    pub(crate) fn register(
+        self: &Arc<Self>,
+        place: Place,
+        added: Added,
+    ) -> Result<Registration, RegisterHookError> {
+        let numbers = self.replace(&place, None, vec![added])?;
+        let number = numbers.first().copied().unwrap_or_default();
+        Ok(Registration { shared: Arc::clone(self), place, number })
+    }
+
+    /// Takes hooks away and registers others at one place, at once. Every registration comes by here, so that each hook
+    /// has the authority that it needs and stands in the layer of its place.
+    pub(crate) fn replace(
+        &self,
+        place: &Place,
+        leaves: Option<Leaves<'_>>,
+        mut added: Vec<Added>,
+    ) -> Result<Vec<u64>, RegisterHookError> {
+        for Added { hook, point, runs, .. } in &mut added {
+            let asked =
+                matches!(runs, Runs::Interceptor(_)) && !matches!(hook.part, Part::Detached | Part::Told);
+            if asked && !point.phase.may_intercept() {
+                return Err(RegisterHookError::no_authority(point));
+            }
+            match place {
+                // Every session hears the hooks of the bus.
+                Place::Bus => (hook.depth, hook.reach) = (0, Reach::Subtree),
+                Place::Session(node) => (hook.layer, hook.depth) = (Layer::Session, node.source.depth),
+            }
+        }
+        let replaced = self.tree.replace(place, leaves, added);
+        replaced.map_err(|SessionIsClosed(session)| RegisterHookError::Closed(session))
     }
 }
 
@@ -79,9 +109,7 @@ macro_rules! settings {
 
         /// Its layer, for hooks of the bus; `managed` when this is not called. Hooks of a session stay in its layer.
         pub fn layer(mut self, layer: Layer) -> Self {
-            if matches!(self.draft.place, Place::Bus) {
-                self.draft.hook.layer = layer;
-            }
+            self.draft.hook.layer = layer;
             self
         }
     };
@@ -133,7 +161,7 @@ impl<P: Interceptable> Intercepting<P> {
     /// the same priority.
     ///
     /// # Errors
-    /// The name is blank, a matcher cannot be compiled, there are too many hooks, or the session is closed.
+    /// The name is blank, a matcher cannot be compiled, or the session is closed.
     pub fn gate<F, Fut>(self, run: F) -> Result<Registration, RegisterHookError>
     where
         F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
@@ -282,7 +310,7 @@ pub struct Registration {
 impl Registration {
     /// Takes the hook away; events under way still see it. `false` when it was gone already.
     pub fn remove(&self) -> bool {
-        self.shared.remove(&self.place, |registered| registered.hook.registration == self.number) > 0
+        self.shared.tree.remove(&self.place, &|registered| registered.hook.registration == self.number) > 0
     }
 }
 
@@ -296,9 +324,6 @@ pub enum RegisterHookError {
     /// A matcher that matches nothing it could mean.
     #[error(transparent)]
     Matcher(#[from] CompileMatcherError),
-    /// Too many hooks.
-    #[error(transparent)]
-    Plan(#[from] CompilePlanError),
     /// The session is closed; a hook there would never run.
     #[error("session `{0}` is closed")]
     Closed(SessionId),
@@ -323,15 +348,6 @@ pub enum RegisterHookError {
     /// An observer outside a tokio runtime.
     #[error("an observer needs a tokio runtime, because it is an actor")]
     NoRuntime,
-}
-
-impl From<ChangeHooksError> for RegisterHookError {
-    fn from(error: ChangeHooksError) -> Self {
-        match error {
-            ChangeHooksError::Closed(session) => Self::Closed(session),
-            ChangeHooksError::Plan(error) => Self::Plan(error),
-        }
-    }
 }
 
 impl RegisterHookError {

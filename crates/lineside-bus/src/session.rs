@@ -6,7 +6,7 @@ use std::time::Duration;
 use lineside_core::budget::after;
 use lineside_core::envelope::{Agent, Model};
 use lineside_core::payload::{Intercept, Point};
-use lineside_core::{MessageId, Payload, PointInfo, Receipt, SessionId, Source};
+use lineside_core::{MessageId, Payload, PointInfo, SessionId, Source};
 
 use crate::bus::Shared;
 use crate::channel::Channel;
@@ -75,19 +75,13 @@ impl Session {
     /// hooks in the same order at every point.
     #[must_use]
     pub fn coverage(&self) -> Arc<str> {
-        Arc::clone(self.inner.node.tables.load().own.coverage())
+        self.inner.shared.tree.coverage(&self.inner.node)
     }
 
     /// The hooks that it is under, by point, in the order in which they run; interceptors first.
     #[must_use]
     pub fn hooks(&self) -> Vec<(&'static str, Arc<lineside_core::Hook>)> {
-        let tables = self.inner.node.tables.load();
-        let mut hooks = Vec::new();
-        for (point, plan) in tables.own.plans() {
-            let all = plan.interceptors.hooks().iter().chain(plan.observers.hooks().iter());
-            hooks.extend(all.map(|hook| (point, Arc::clone(hook))));
-        }
-        hooks
+        self.inner.shared.tree.hooks(&self.inner.node)
     }
 
     /// Which interceptors would run for an event, in order, and why the others would not.
@@ -96,9 +90,9 @@ impl Session {
         &self,
         event: &lineside_core::AnyEvent,
     ) -> Vec<(Arc<lineside_core::Hook>, Option<lineside_core::SkipReason>)> {
-        let tables = self.inner.node.tables.load();
-        let Some(plan) = tables.own.plan(event.point()) else { return Vec::new() };
-        plan.interceptors.explain(event).map(|one| (Arc::clone(one.hook), one.skipped)).collect()
+        let in_force = self.inner.shared.tree.in_force(&self.inner.node, event.point());
+        let hooks = in_force.all_interceptors().into_values();
+        hooks.map(|(hook, _)| (Arc::clone(hook), hook.skip(event))).collect()
     }
 
     /// The channel of a point.
@@ -124,7 +118,7 @@ impl Session {
 
     /// Takes away the hooks of that name that were registered on this session. Gives how many there were.
     pub fn remove(&self, name: &str) -> usize {
-        self.inner.shared.remove(&self.place(), |registered| *registered.hook.name == *name)
+        self.inner.shared.tree.remove(&self.place(), &|registered| *registered.hook.name == *name)
     }
 
     /// Takes away the hooks of that source that were registered on this session, at one point or at all. Sources
@@ -141,16 +135,14 @@ impl Session {
     /// # Errors
     /// The session is closed, the bus is shutting down, or the event stands at the end of too long a line of causes.
     pub async fn publish<P: Point>(&self, payload: P) -> Result<Decision<P>, PublishError> {
-        match self.pass(P::INFO) {
-            Some(seq) => Ok(Decision::unheard(payload, seq)),
-            None => Ok(Decision::settled(self.settle(Arc::new(payload)).await?)),
+        if let Some(seq) = self.pass(P::INFO) {
+            return Ok(Decision::unheard(payload, seq));
         }
-    }
-
-    /// Publishes an event that somebody notices. Without a type parameter, so that it is compiled once.
-    async fn settle(&self, payload: Arc<dyn Payload>) -> Result<Arc<Receipt>, PublishError> {
-        let dispatch = Details::NONE.admit(self, payload.info())?;
-        Ok(dispatch.run(payload).await)
+        let dispatch = Details::NONE.admit(self, P::INFO)?;
+        if !dispatch.is_heard() {
+            return Ok(Decision::unheard(payload, dispatch.seq));
+        }
+        Ok(Decision::settled(dispatch.run(Arc::new(payload)).await))
     }
 
     /// The number of an event that nobody would notice; `None` when somebody would, or when it has to be looked at.
@@ -158,7 +150,7 @@ impl Session {
     fn pass(&self, point: &PointInfo) -> Option<u64> {
         let node = &*self.inner.node;
         // Whether it is open comes last: one that was open then was under these hooks, which closing releases.
-        let quiet = node.tables.load().own.plan(point).is_none()
+        let quiet = !self.inner.shared.tree.hears(node, point)
             && !self.inner.shared.is_draining()
             && !self.inner.shared.signals.is_watched()
             && node.stops_so_far().is_none()

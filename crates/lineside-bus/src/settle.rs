@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use lineside_core::answer::Beyond;
+use lineside_core::receipt;
 use lineside_core::{Append, Notice, Receipt, Strength, Verdict};
 
 use crate::gathered::Gathered;
 use crate::mailbox::{Order, Source, post};
 use crate::stop_limit::{Ruling, STOPS_IN_A_ROW};
-use crate::tree::Node;
+use crate::tree::{InForce, Node};
 use crate::turn::Turn;
 
 impl Turn<'_> {
     /// The verdict and everything that goes with it.
-    pub(crate) fn settle(mut self) -> Arc<Receipt> {
+    pub(crate) fn settle(mut self, in_force: &InForce) -> Arc<Receipt> {
         let (verdict, author) = self.chain.decide();
         let (verdict, author) = self.limit_blocks(verdict, author);
         self.append_context();
@@ -23,6 +24,9 @@ impl Turn<'_> {
         Arc::new(Receipt {
             event,
             hooks,
+            in_force: in_force
+                .leaves_out()
+                .then(|| -> Arc<dyn receipt::InForce> { Arc::new(in_force.clone()) }),
             runs,
             verdict,
             author,
@@ -45,7 +49,7 @@ impl Turn<'_> {
     }
 
     /// A block that has the agent try again tells it why, unless it is one too many in a row.
-    fn limit_blocks(&mut self, verdict: Verdict, author: Option<u16>) -> (Verdict, Option<u16>) {
+    fn limit_blocks(&mut self, verdict: Verdict, author: Option<u32>) -> (Verdict, Option<u32>) {
         let stops = self.agent_that_stops();
         let point = self.event.point().name;
         let agent = |stops: &Option<Arc<str>>, turn: &Self| {
@@ -76,8 +80,8 @@ impl Turn<'_> {
         match self.session.node().stops().blocked(&agent(&stops, self), point, turn) {
             Ruling::Stands => {
                 let hooks = Arc::clone(self.chain.hooks());
-                let at = |hook: u16| hooks.get(usize::from(hook));
-                let with_author = |hook: u16| {
+                let at = |hook: u32| hooks.get(usize::try_from(hook).ok()?);
+                let with_author = |hook: u32| {
                     hook == by || at(hook).zip(at(by)).is_some_and(|(hook, by)| hook.counts_with(by))
                 };
                 self.gathered
@@ -107,7 +111,7 @@ impl Turn<'_> {
     fn append_context(&self) {
         for message in &self.gathered.context {
             let (by, what) = (message.by.hook, &message.by.what);
-            let Some(hook) = self.chain.hooks().get(usize::from(by)) else { continue };
+            let Some(hook) = self.chain.hook(by) else { continue };
             let child = if message.keeps_working { self.child() } else { None };
             let source = Source {
                 hook: Arc::clone(&hook.name),
@@ -118,7 +122,7 @@ impl Turn<'_> {
             };
             let (node, order) = match &child {
                 Some(child) => (&**child, Order::arriving(child)),
-                None => (self.session.node(), Order::of(self.event.envelope().seq, u32::from(by))),
+                None => (self.session.node(), Order::of(self.event.envelope().seq, by)),
             };
             post(self.session.shared(), node, order, source.message(None, what.clone()));
         }

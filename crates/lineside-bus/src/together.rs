@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::cx::ChainTime;
 use crate::gathered::extend;
-use crate::table::PointPlan;
+use crate::tree::Plan;
 use crate::turn::Turn;
 
 /// The members of one ensemble that have had their turn.
@@ -52,8 +52,8 @@ impl Turn<'_> {
     }
 
     /// A member's turn.
-    pub(crate) async fn member(&mut self, plan: &PointPlan, index: u16, again: bool) {
-        let Some((hook, run)) = plan.interceptors.entry(index) else { return };
+    pub(crate) async fn member(&mut self, plan: &Plan<'_>, index: u32, again: bool) {
+        let Some((hook, run)) = plan.entry(index) else { return };
         let Some(ensemble) = &hook.ensemble else { return };
         let (time_of_chain, ended) = {
             let together = self.together(ensemble);
@@ -85,9 +85,8 @@ impl Turn<'_> {
         }
     }
 
-    fn is_last(&self, plan: &PointPlan, index: u16, hook: &Hook) -> bool {
-        let after = usize::from(index) + 1;
-        !plan.interceptors.hooks().iter().skip(after).any(|other| other.counts_with(hook))
+    fn is_last(&self, plan: &Plan<'_>, index: u32, hook: &Hook) -> bool {
+        !(index + 1..).map_while(|after| plan.entry(after)).any(|(other, _)| other.counts_with(hook))
     }
 
     /// The event as the next member sees it.
@@ -106,7 +105,7 @@ impl Turn<'_> {
     /// Keeps a member's answer, or settles at once if it ends the chain.
     fn keep(
         &mut self,
-        index: u16,
+        index: u32,
         hook: &Arc<Hook>,
         again: bool,
         took: Duration,
@@ -165,7 +164,7 @@ impl Turn<'_> {
         let given = std::mem::take(&mut together.given);
         for By { hook: index, what } in ensemble.settle(&event, given) {
             let Answer { verdict, amendment, context, notices, remarks, keep_working, extra, .. } = what;
-            let Some(hook) = self.chain.hooks().get(usize::from(index)).map(Arc::clone) else { continue };
+            let Some(hook) = self.chain.hook(index).map(Arc::clone) else { continue };
             if !amendment.is_empty() {
                 let amended = if again {
                     Err(Failure::new(FailureKind::Output, "amendment refused: it amends once more"))

@@ -1,55 +1,48 @@
-//! The tree of sessions, and who is under which hooks. Changed under one lock; read without any.
+//! The tree of sessions, and which hooks an event of a session meets: those of the session, of its ancestors, and of
+//! the bus. Sessions are added and taken out under one lock; what is in force is read without any.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use arc_swap::ArcSwap;
-use lineside_core::plan::CompilePlanError;
-use lineside_core::{Reach, SessionId, Source};
+use lineside_core::hook::Hook;
+use lineside_core::plan::coverage;
+use lineside_core::{PointInfo, SessionId, Source};
+use smallvec::SmallVec;
 
 use crate::background::Background;
+use crate::interceptor::Interceptor;
 use crate::mailbox::{Log, Mailbox, WAITING};
 use crate::observer::Listener;
+use crate::registry::own;
+use crate::registry::registered;
+use crate::registry::table::{self, From, bit};
 use crate::stop_limit::StopLimit;
-use crate::table::{Registered, Runs, Table};
+
+pub(crate) type Own = own::Own<Arc<dyn Interceptor>, Arc<dyn Listener>>;
+pub(crate) type Added = registered::Added<Arc<dyn Interceptor>, Arc<dyn Listener>>;
+pub(crate) type Registered = registered::Registered<Arc<dyn Interceptor>, Arc<dyn Listener>>;
+pub(crate) type Runs = registered::Runs<Arc<dyn Interceptor>, Arc<dyn Listener>>;
+/// Which registrations are taken away.
+pub(crate) type Leaves<'a> = own::Leaves<'a, Arc<dyn Interceptor>, Arc<dyn Listener>>;
+/// The interceptors that may run for one event.
+pub(crate) type Plan<'a> = lineside_core::Candidates<'a, Arc<dyn Interceptor>>;
+/// What an event of a session meets at its point.
+pub(crate) type InForce = table::InForce<Arc<dyn Interceptor>, Arc<dyn Listener>>;
 
 /// One session.
 pub(crate) struct Node {
     pub(crate) source: Arc<Source>,
     pub(crate) parent: Option<Arc<Node>>,
-    pub(crate) tables: ArcSwap<Tables>,
+    /// The hooks that are registered on it, made when the first one is.
+    own: OnceLock<Box<Own>>,
     pub(crate) seq: AtomicU64,
     state: AtomicU8,
+    /// How many children are open or have something open below them. Changed under the lock of the tree.
+    alive: AtomicUsize,
     mailbox: OnceLock<Arc<Mailbox>>,
     stops: OnceLock<Box<StopLimit>>,
     background: OnceLock<Arc<Background>>,
-    /// Guarded by the lock of the tree.
-    branch: Mutex<Branch>,
-}
-
-/// What hangs on a session: its own hooks and its children.
-#[derive(Default)]
-struct Branch {
-    own: Vec<Registered>,
-    children: Vec<Weak<Node>>,
-    /// How many children are open or have something open below them.
-    alive: usize,
-    /// The formats whose hooks are switched off here.
-    off: HashSet<&'static str>,
-}
-
-/// What a session and its children are under.
-pub(crate) struct Tables {
-    pub(crate) own: Table,
-    /// What a child without hooks of its own is under, where that is something else.
-    for_children: Option<Arc<Tables>>,
-}
-
-impl Tables {
-    fn of_child(this: &Arc<Self>) -> Arc<Self> {
-        this.for_children.as_ref().map_or_else(|| Arc::clone(this), Arc::clone)
-    }
 }
 
 const OPEN: u8 = 0;
@@ -58,23 +51,23 @@ const CLOSED: u8 = 1;
 const OVER: u8 = 2;
 
 impl Node {
-    fn new(source: Source, parent: Option<Arc<Node>>, tables: Arc<Tables>) -> Self {
+    fn new(source: Source, parent: Option<Arc<Node>>) -> Self {
         Self {
             source: Arc::new(source),
             parent,
-            tables: ArcSwap::new(tables),
+            own: OnceLock::new(),
             seq: AtomicU64::new(0),
             state: AtomicU8::new(OPEN),
+            alive: AtomicUsize::new(0),
             mailbox: OnceLock::new(),
             stops: OnceLock::new(),
             background: OnceLock::new(),
-            branch: Mutex::new(Branch::default()),
         }
     }
 
     /// A session that is over and stands in no tree.
     pub(crate) fn over(source: Source) -> Self {
-        let node = Self::new(source, None, Arc::new(Tables { own: Table::default(), for_children: None }));
+        let node = Self::new(source, None);
         node.state.store(OVER, Ordering::Release);
         node
     }
@@ -110,27 +103,15 @@ impl Node {
         self.background.get().map(|background| &**background)
     }
 
-    fn branch(&self) -> MutexGuard<'_, Branch> {
-        self.branch.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether its hooks have been released: it is over, and nothing below it needs them.
     fn is_released(&self) -> bool {
-        self.state.load(Ordering::Acquire) == OVER && self.branch().alive == 0
+        self.state.load(Ordering::Acquire) == OVER && self.alive.load(Ordering::Acquire) == 0
     }
 
-    /// The session at the root of its tree.
-    fn root(this: &Arc<Self>) -> Arc<Self> {
-        let mut node = this;
-        while let Some(parent) = &node.parent {
-            node = parent;
-        }
-        Arc::clone(node)
-    }
-
-    /// The session and its ancestors, each with its distance.
-    fn lineage(&self) -> impl Iterator<Item = (u32, &Node)> {
-        (0..).zip(std::iter::successors(Some(self), |node| node.parent.as_deref()))
+    /// The session and its ancestors, each with how it is looked at from the session.
+    fn lineage(&self) -> impl Iterator<Item = (From, &Node)> {
+        let ancestors = std::iter::successors(self.parent.as_deref(), |node| node.parent.as_deref());
+        std::iter::once((From::Here, self)).chain(ancestors.map(|node| (From::Below, node)))
     }
 }
 
@@ -144,31 +125,6 @@ impl Drop for Node {
     }
 }
 
-/// What has been taken out under the lock of the tree. It is dropped when the lock has been given back, because hooks
-/// are values of others, who may call the bus then.
-#[derive(Default)]
-struct Gone {
-    hooks: Vec<Registered>,
-    tables: Vec<Arc<Tables>>,
-    node: Option<Arc<Node>>,
-}
-
-/// All sessions, and the hooks of the bus itself.
-pub(crate) struct Tree {
-    inner: Mutex<Inner>,
-}
-
-struct Inner {
-    root_hooks: Vec<Registered>,
-    /// The formats whose hooks of the bus are switched off.
-    root_off: HashSet<&'static str>,
-    root_tables: Arc<Tables>,
-    sessions: HashMap<SessionId, Arc<Node>>,
-    registrations: u64,
-    /// What sessions are under whose hooks have been released.
-    nothing: Arc<Tables>,
-}
-
 /// Why a session is not added.
 pub(crate) enum AddSessionError {
     /// There is an open one of its id.
@@ -177,18 +133,17 @@ pub(crate) enum AddSessionError {
     ParentClosed,
 }
 
-/// Why hooks are not changed at a place.
-pub(crate) enum ChangeHooksError {
-    /// It is a session that is closed, where no hook is added.
-    Closed(SessionId),
-    /// There are too many.
-    Plan(CompilePlanError),
-}
+/// The session is closed, and no hook is added there.
+pub(crate) struct SessionIsClosed(pub(crate) SessionId);
 
-impl From<CompilePlanError> for ChangeHooksError {
-    fn from(error: CompilePlanError) -> Self {
-        Self::Plan(error)
-    }
+/// All sessions, and the hooks of the bus itself.
+pub(crate) struct Tree {
+    sessions: Mutex<HashMap<SessionId, Arc<Node>>>,
+    bus: Own,
+    /// The number of the last registration.
+    registrations: AtomicU64,
+    /// How often hooks have changed anywhere.
+    changes: AtomicU64,
 }
 
 /// On what hooks are registered.
@@ -200,21 +155,16 @@ pub(crate) enum Place {
 
 impl Tree {
     pub(crate) fn new() -> Self {
-        let empty = Arc::new(Tables { own: Table::default(), for_children: None });
         Self {
-            inner: Mutex::new(Inner {
-                root_hooks: Vec::new(),
-                root_off: HashSet::new(),
-                root_tables: Arc::clone(&empty),
-                sessions: HashMap::new(),
-                registrations: 0,
-                nothing: empty,
-            }),
+            sessions: Mutex::default(),
+            bus: Own::default(),
+            registrations: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Node>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a session.
@@ -224,265 +174,217 @@ impl Tree {
         parent: Option<Arc<Node>>,
         context: Option<&Arc<Log>>,
     ) -> Result<Arc<Node>, AddSessionError> {
-        let mut tree = self.lock();
+        let mut sessions = self.lock();
         let id = source.session.clone();
-        if tree.sessions.contains_key(&id) {
+        if sessions.contains_key(&id) {
             return Err(AddSessionError::Taken);
         }
-        let tables = match &parent {
+        if let Some(parent) = &parent {
             // Seen under the lock: the hooks of a session that is closed may be gone.
-            Some(parent) if !parent.is_open() => return Err(AddSessionError::ParentClosed),
-            Some(parent) => Tables::of_child(&parent.tables.load()),
-            None => Tables::of_child(&tree.root_tables),
-        };
-        let mut node = Node::new(source, parent, tables);
+            if !parent.is_open() {
+                return Err(AddSessionError::ParentClosed);
+            }
+            parent.alive.fetch_add(1, Ordering::AcqRel);
+        }
+        let mut node = Node::new(source, parent);
         if let Some(log) = context {
             node.mailbox = OnceLock::from(log.mailbox(&id));
         }
         let node = Arc::new(node);
-        if let Some(parent) = &node.parent {
-            let mut branch = parent.branch();
-            if branch.children.len() == branch.children.capacity() {
-                branch.children.retain(|child| child.strong_count() > 0);
-            }
-            branch.children.push(Arc::downgrade(&node));
-            branch.alive += 1;
-        }
-        tree.sessions.insert(id, Arc::clone(&node));
+        sessions.insert(id, Arc::clone(&node));
         Ok(node)
     }
 
     /// Takes a session out; its events are refused from now on.
     pub(crate) fn close(&self, node: &Node) {
-        let mut gone = Gone::default();
-        let mut tree = self.lock();
+        let mut sessions = self.lock();
         // One that was closed before is not in the tree: under its id stands a later session, or none.
-        if node.state.compare_exchange(OPEN, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-            gone.node = tree.sessions.remove(&node.source.session);
-        }
+        let closed = node.state.compare_exchange(OPEN, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        let gone = closed.then(|| sessions.remove(&node.source.session));
+        drop(sessions);
+        // Dropped without the lock, as everything that may hold what users have made.
+        drop(gone);
     }
 
     /// A closed session has come to its end: its hooks are released, except those that something open below it is under,
     /// which go when that has come to its end too. `false` when it had come to its end before.
     pub(crate) fn end(&self, node: &Node) -> bool {
-        let mut gone = Gone::default();
-        let tree = self.lock();
+        let sessions = self.lock();
         if node.state.swap(OVER, Ordering::AcqRel) == OVER {
             return false;
         }
-        {
-            let mut branch = node.branch();
-            let (below, itself) =
-                std::mem::take(&mut branch.own).into_iter().partition(|own| own.hook.reach.covers(1));
-            (branch.own, gone.hooks) = (below, itself);
-            gone.tables.push(node.tables.swap(Tables::of_child(&node.tables.load())));
-        }
-        let mut released = Some(node);
-        while let Some(node) = released.filter(|node| node.is_released()) {
-            gone.hooks.append(&mut node.branch().own);
-            gone.tables.push(node.tables.swap(Arc::clone(&tree.nothing)));
-            released = node.parent.as_deref();
-            if let Some(parent) = released {
-                parent.branch().alive -= 1;
+        let mut released = Vec::new();
+        let mut next = Some(node);
+        while let Some(node) = next.filter(|node| node.is_released()) {
+            released.push(node);
+            next = node.parent.as_deref();
+            if let Some(parent) = next {
+                parent.alive.fetch_sub(1, Ordering::AcqRel);
             }
         }
+        drop(sessions);
+        if let Some(own) = node.own.get() {
+            own.remove(&|registered| !registered.hook.reach.covers(1));
+        }
+        for own in released.iter().filter_map(|node| node.own.get()) {
+            own.remove(&|_| true);
+        }
+        self.changes.fetch_add(1, Ordering::AcqRel);
         true
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Node>> {
-        self.lock().sessions.get(id).cloned()
+        self.lock().get(id).cloned()
     }
 
     pub(crate) fn sessions(&self) -> Vec<Arc<Node>> {
-        self.lock().sessions.values().cloned().collect()
+        self.lock().values().cloned().collect()
     }
 
     /// All observers that an open session is under.
     pub(crate) fn listeners(&self) -> Vec<Arc<dyn Listener>> {
-        let tree = self.lock();
-        let of = |all: &[Registered]| -> Vec<Arc<dyn Listener>> {
-            all.iter()
-                .filter_map(|registered| match &registered.runs {
-                    Runs::Observer(listener) => Some(Arc::clone(listener)),
-                    Runs::Interceptor(_) => None,
-                })
-                .collect()
-        };
-        let mut listeners = of(&tree.root_hooks);
         let mut seen = HashSet::new();
-        for node in tree.sessions.values() {
+        let mut places = vec![self.bus.registered()];
+        for node in self.sessions() {
             // Those of a session that is closed are heard by what is open below it.
-            let above = std::iter::successors(Some(&**node), |node| node.parent.as_deref());
-            for node in above.take_while(|node| seen.insert(std::ptr::from_ref::<Node>(node))) {
-                listeners.extend(of(&node.branch().own));
+            let own = node.lineage().map(|(_, node)| node);
+            for node in own.take_while(|node| seen.insert(std::ptr::from_ref::<Node>(node))) {
+                places.extend(node.own.get().map(|own| own.registered()));
             }
         }
-        listeners
+        let observers = places.into_iter().flatten().filter_map(|registered| match registered.runs {
+            Runs::Observer(listener) => Some(listener),
+            Runs::Interceptor(_) => None,
+        });
+        observers.collect()
+    }
+
+    /// What an event of a session meets at its point.
+    pub(crate) fn in_force(&self, node: &Node, point: &PointInfo) -> InForce {
+        let mut in_force = table::InForce(SmallVec::new());
+        if !node.is_released() {
+            let own = node.lineage().filter_map(|(from, node)| node.own.get()?.at(point, from));
+            in_force.0.extend(own.chain(self.bus.at(point, From::Below)));
+        }
+        in_force
+    }
+
+    /// Whether an event of a session may meet a hook at its point.
+    pub(crate) fn hears(&self, node: &Node, point: &PointInfo) -> bool {
+        self.bus.hears(point)
+            || node.lineage().any(|(_, node)| node.own.get().is_some_and(|own| own.hears(point)))
+    }
+
+    /// Everything that a session is under, by point: those of the catalogue in its order, then the others by name.
+    fn all_in_force(&self, node: &Node) -> impl Iterator<Item = (&'static str, InForce)> {
+        let mut points = BTreeMap::new();
+        if !node.is_released() {
+            let own = node.lineage().filter_map(|(from, node)| Some((from, node.own.get()?.table())));
+            for (from, table) in own.chain([(From::Below, self.bus.table())]) {
+                for at in table.all(from) {
+                    let key = (bit(at.point), at.point.name);
+                    points
+                        .entry(key)
+                        .or_insert_with(|| table::InForce(SmallVec::new()))
+                        .0
+                        .push(Arc::clone(at));
+                }
+            }
+        }
+        points.into_iter().map(|((_, name), in_force)| (name, in_force))
+    }
+
+    /// The hooks that a session is under, by point, in the order in which they run; interceptors first.
+    pub(crate) fn hooks(&self, node: &Node) -> Vec<(&'static str, Arc<Hook>)> {
+        let hooks = self.all_in_force(node).flat_map(|(point, in_force)| {
+            let [interceptors, observers] = in_force.hooks();
+            interceptors.into_iter().chain(observers).map(move |hook| (point, hook))
+        });
+        hooks.collect()
+    }
+
+    /// The digest of all hooks that a session is under.
+    pub(crate) fn coverage(&self, node: &Node) -> Arc<str> {
+        // Read first: what changes meanwhile is not taken for covered.
+        let changes = self.changes.load(Ordering::Acquire);
+        let compute = || {
+            let lists: Vec<_> =
+                self.all_in_force(node).map(|(point, in_force)| (point, in_force.hooks())).collect();
+            coverage(lists.iter().flat_map(|(point, lists)| lists.iter().map(|hooks| (*point, &**hooks))))
+        };
+        if node.is_released() {
+            return compute().into();
+        }
+        let own = node.lineage().find_map(|(from, node)| Some((from, &**node.own.get()?)));
+        let (from, nearest) = own.unwrap_or((From::Below, &self.bus));
+        nearest.coverage(from, changes, compute)
+    }
+
+    /// What is registered on a session. It is made under the lock, so that the end of the session finds it.
+    fn own_of<'a>(&self, node: &'a Node) -> &'a Own {
+        node.own.get().unwrap_or_else(|| {
+            let _sessions = self.lock();
+            node.own.get_or_init(Box::default)
+        })
+    }
+
+    /// What is registered at one place; `None` when nothing ever was.
+    fn own<'a>(&'a self, place: &'a Place) -> Option<&'a Own> {
+        match place {
+            Place::Bus => Some(&self.bus),
+            Place::Session(node) => Some(node.own.get()?),
+        }
     }
 
     /// The hooks that are registered at one place, in their order.
     pub(crate) fn registered(&self, place: &Place) -> Vec<Registered> {
-        let tree = self.lock();
-        let mut registered = match place {
-            Place::Bus => tree.root_hooks.clone(),
-            Place::Session(node) => node.branch().own.clone(),
-        };
-        registered.sort_by_key(|registered| registered.hook.order());
-        registered
+        self.own(place).map(Own::registered).unwrap_or_default()
     }
 
     /// Whether the hooks of a format are switched off at one place.
     pub(crate) fn is_off(&self, place: &Place, dialect: &'static str) -> bool {
-        let tree = self.lock();
-        match place {
-            Place::Bus => tree.root_off.contains(dialect),
-            Place::Session(node) => node.branch().off.contains(dialect),
-        }
+        self.own(place).is_some_and(|own| own.is_off(dialect))
     }
 
     /// Switches the hooks of a format off or on at one place.
     pub(crate) fn switch(&self, place: &Place, dialect: &'static str, off: bool) {
-        let change = |all: &mut HashSet<&'static str>| {
-            if off { all.insert(dialect) } else { all.remove(dialect) }
-        };
-        let mut tree = self.lock();
-        let changed = match place {
-            Place::Bus => change(&mut tree.root_off),
-            Place::Session(node) => change(&mut node.branch().off),
-        };
-        drop(tree);
-        if changed {
-            // As many hooks as before always compile.
-            let _same = self.change(place, |_| false, Vec::new());
+        match place {
+            Place::Bus => self.bus.switch(dialect, off),
+            Place::Session(node) => self.own_of(node).switch(dialect, off),
         }
+        self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Takes away and adds hooks at one place and compiles every plan below anew. Nobody sees a state in between.
+    /// Takes hooks away at one place; gives how many there were.
+    pub(crate) fn remove(&self, place: &Place, leaves: Leaves<'_>) -> usize {
+        let gone = self.own(place).map_or(0, |own| own.remove(leaves));
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        gone
+    }
+
+    /// Takes hooks away and adds others at one place, at once: no event sees a state in between. Gives the numbers of
+    /// those that were added.
     ///
-    /// Gives the numbers of the added registrations and how many were taken away.
-    pub(crate) fn change(
+    /// # Errors
+    /// A session that is closed, where no hook is added.
+    pub(crate) fn replace(
         &self,
         place: &Place,
-        leaves: impl Fn(&Registered) -> bool,
-        added: Vec<Registered>,
-    ) -> Result<(Vec<u64>, usize), ChangeHooksError> {
-        let mut gone = Gone::default();
-        let mut tree = self.lock();
-        if let Place::Session(node) = place
-            && !added.is_empty()
-            && !node.is_open()
-        {
-            return Err(ChangeHooksError::Closed(node.source.session.clone()));
-        }
-        let previous = tree.put(place, Vec::new());
-        let mut own: Vec<_> = previous.iter().filter(|registered| !leaves(registered)).cloned().collect();
-        let taken_away = previous.len() - own.len();
-        let mut numbers = Vec::with_capacity(added.len());
-        let mut next = tree.registrations;
-        for mut registered in added {
-            next += 1;
-            let mut hook = (*registered.hook).clone();
-            hook.registration = next;
-            registered.hook = Arc::new(hook);
-            numbers.push(next);
-            own.push(registered);
-        }
-        tree.put(place, own);
-        let compiled = match place {
-            Place::Bus => tree.compile_all().map(|(root, compiled)| (Some(root), compiled)),
+        leaves: Option<Leaves<'_>>,
+        added: Vec<Added>,
+    ) -> Result<Vec<u64>, SessionIsClosed> {
+        let numbers = match place {
+            Place::Bus => self.bus.replace(|| true, leaves, added, &self.registrations),
             Place::Session(node) => {
-                tree.compile_below(node, &tree.above(node)).map(|compiled| (None, compiled))
+                // Seen under the lock of the place, under which the hooks of a session that ends are released.
+                self.own_of(node).replace(|| node.is_open(), leaves, added, &self.registrations)
             }
         };
-        let (root, compiled) = match compiled {
-            Ok(compiled) => compiled,
-            Err(error) => {
-                gone.hooks = tree.put(place, previous);
-                return Err(error.into());
-            }
-        };
-        gone.hooks = previous;
-        gone.tables.extend(root.map(|root| std::mem::replace(&mut tree.root_tables, root)));
-        gone.tables.extend(compiled.into_iter().map(|(node, tables)| node.tables.swap(tables)));
-        tree.registrations = next;
-        Ok((numbers, taken_away))
-    }
-}
-
-/// New plans for sessions; nothing has changed until they are stored.
-type Compiled = Vec<(Arc<Node>, Arc<Tables>)>;
-
-impl Inner {
-    /// Puts hooks in the place of those that are registered at one place; gives those.
-    fn put(&mut self, place: &Place, hooks: Vec<Registered>) -> Vec<Registered> {
-        match place {
-            Place::Bus => std::mem::replace(&mut self.root_hooks, hooks),
-            Place::Session(node) => std::mem::replace(&mut node.branch().own, hooks),
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        match (numbers, place) {
+            (Some((numbers, _)), _) => Ok(numbers),
+            (None, Place::Session(node)) => Err(SessionIsClosed(node.source.session.clone())),
+            (None, Place::Bus) => Ok(Vec::new()),
         }
-    }
-
-    /// The hooks of the bus as they are compiled.
-    fn root_hooks(&self) -> Vec<Registered> {
-        self.root_hooks.iter().map(|registered| registered.clone().unless_off(&self.root_off)).collect()
-    }
-
-    /// What a session without hooks of its own is under.
-    fn above(&self, node: &Node) -> Arc<Tables> {
-        match &node.parent {
-            Some(parent) => Tables::of_child(&parent.tables.load()),
-            None => Tables::of_child(&self.root_tables),
-        }
-    }
-
-    /// The plans of every session, as they follow from the hooks of the bus.
-    fn compile_all(&self) -> Result<(Arc<Tables>, Compiled), CompilePlanError> {
-        let root_tables = Arc::new(Tables { own: Table::compile(&self.root_hooks())?, for_children: None });
-        // A root that is closed may have open sessions below it.
-        let mut roots: Vec<Arc<Node>> = self.sessions.values().map(Node::root).collect();
-        roots.sort_unstable_by_key(Arc::as_ptr);
-        roots.dedup_by_key(|root| Arc::as_ptr(root));
-        let mut compiled = Vec::new();
-        for root in &roots {
-            compiled.extend(self.compile_below(root, &root_tables)?);
-        }
-        Ok((root_tables, compiled))
-    }
-
-    /// The plans of a session and of everything below it, as they follow from what is above it.
-    fn compile_below(&self, node: &Arc<Node>, above: &Arc<Tables>) -> Result<Compiled, CompilePlanError> {
-        let mut compiled = Vec::new();
-        let mut waiting = vec![(Arc::clone(node), Arc::clone(above))];
-        while let Some((node, above)) = waiting.pop() {
-            if node.is_released() {
-                continue;
-            }
-            let tables = if node.branch().own.is_empty() { above } else { Arc::new(self.compile(&node)?) };
-            let for_children = Tables::of_child(&tables);
-            let children = node.branch().children.iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
-            waiting.extend(children.into_iter().map(|child| (child, Arc::clone(&for_children))));
-            compiled.push((node, tables));
-        }
-        Ok(compiled)
-    }
-
-    fn compile(&self, node: &Node) -> Result<Tables, CompilePlanError> {
-        let only_subtree = node.branch().own.iter().all(|own| own.hook.reach == Reach::Subtree);
-        let for_children = if only_subtree {
-            None
-        } else {
-            Some(Arc::new(Tables { own: self.table(node, 1)?, for_children: None }))
-        };
-        Ok(Tables { own: self.table(node, 0)?, for_children })
-    }
-
-    /// The table of a session that stands `below` levels below `node` and has no hooks of its own there.
-    fn table(&self, node: &Node, below: u32) -> Result<Table, CompilePlanError> {
-        let mut all = self.root_hooks();
-        for (levels, ancestor) in node.lineage() {
-            let branch = ancestor.branch();
-            let own = branch.own.iter().filter(|own| own.hook.reach.covers(levels + below)).cloned();
-            all.extend(own.map(|own| own.unless_off(&branch.off)));
-        }
-        Table::compile(&all)
     }
 }

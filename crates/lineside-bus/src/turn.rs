@@ -26,8 +26,8 @@ use crate::guard::{Guarded, Time};
 use crate::interceptor::Interceptor;
 use crate::ledger::Accepted;
 use crate::session::Session;
-use crate::table::PointPlan;
 use crate::together::Together;
+use crate::tree::Plan;
 
 /// The state of one dispatch.
 pub(crate) struct Turn<'a> {
@@ -49,12 +49,11 @@ pub(crate) struct Turn<'a> {
 impl<'a> Turn<'a> {
     pub(crate) fn new(
         session: &'a Session,
-        plan: Option<&PointPlan>,
+        hooks: Arc<[Arc<Hook>]>,
         event: AnyEvent,
         budget: Budget,
         now: Instant,
     ) -> Self {
-        let hooks = plan.map_or_else(|| Arc::from([]), |plan| Arc::clone(plan.interceptors.hooks()));
         Self {
             session,
             chain: Chain::new(hooks),
@@ -74,16 +73,17 @@ impl<'a> Turn<'a> {
 
     /// Every hook in its turn, then once more those that judged an earlier payload and have to judge this one, then
     /// those that are told of what was decided.
-    pub(crate) async fn walk(&mut self, plan: &PointPlan) {
-        for group in plan.interceptors.groups() {
-            self.group(plan, group.clone(), false).await;
+    pub(crate) async fn walk(&mut self, plan: &Plan<'_>) {
+        let mut next = 0;
+        while let Some(group) = plan.group(next) {
+            next = group.end;
+            self.group(plan, group, false).await;
         }
         let stale = self.chain.stale();
         if !stale.is_empty() {
             self.begin_round();
-            let hooks = plan.interceptors.hooks();
-            let gate = |index: &u16| {
-                let hook = hooks.get(usize::from(*index))?;
+            let gate = |index: &u32| {
+                let (hook, _) = plan.entry(*index)?;
                 (hook.part == Part::Gate).then_some(hook.priority)
             };
             // As in the first round, only gates of equal priority run at the same time.
@@ -92,22 +92,17 @@ impl<'a> Turn<'a> {
             }
             self.end_round(true);
         }
-        if plan.tells {
+        if plan.tells() {
             self.tell(plan);
         }
     }
 
-    async fn group(
-        &mut self,
-        plan: &PointPlan,
-        mut indices: impl ExactSizeIterator<Item = u16>,
-        again: bool,
-    ) {
+    async fn group(&mut self, plan: &Plan<'_>, mut indices: impl ExactSizeIterator<Item = u32>, again: bool) {
         if indices.len() > 1 {
             return Box::pin(group::run(self, plan, indices, again)).await;
         }
         let Some(index) = indices.next() else { return };
-        let Some((hook, run)) = plan.interceptors.entry(index) else { return };
+        let Some((hook, run)) = plan.entry(index) else { return };
         if hook.part == Part::Told {
             return;
         }
@@ -129,9 +124,9 @@ impl<'a> Turn<'a> {
     }
 
     /// Tells of the decision whoever is to be told, unless the event was refused.
-    fn tell(&mut self, plan: &PointPlan) {
+    fn tell(&mut self, plan: &Plan<'_>) {
         for index in 0.. {
-            let Some((hook, run)) = plan.interceptors.entry(index) else { return };
+            let Some((hook, run)) = plan.entry(index) else { return };
             if hook.part != Part::Told {
                 continue;
             }
@@ -169,7 +164,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn errand(&self, place: u16, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) -> Errand {
+    fn errand(&self, place: u32, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) -> Errand {
         Errand::new(self.session, hook, place, run, self.cause)
     }
 
@@ -177,7 +172,7 @@ impl<'a> Turn<'a> {
     /// recorded.
     pub(crate) fn admit(
         &mut self,
-        index: u16,
+        index: u32,
         hook: &Hook,
         run: &dyn Interceptor,
         shown: Option<&AnyEvent>,
@@ -208,7 +203,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Records that a hook does not run. One that was left out before as well is not told of twice.
-    pub(crate) fn leave_out(&mut self, index: u16, run: &dyn Interceptor, again: bool, why: SkipReason) {
+    pub(crate) fn leave_out(&mut self, index: u32, run: &dyn Interceptor, again: bool, why: SkipReason) {
         run.skipped(&self.event, why);
         if again {
             self.gathered.forget(index);
@@ -221,7 +216,7 @@ impl<'a> Turn<'a> {
     /// Says who used up the time of the event.
     fn spent(&self) -> Cow<'static, str> {
         let slowest = self.chain.runs().iter().max_by_key(|run| run.took);
-        let name = slowest.and_then(|run| self.chain.hooks().get(usize::from(run.hook)));
+        let name = slowest.and_then(|run| self.chain.hook(run.hook));
         let whole = seconds(self.budget.event().unwrap_or_default());
         match name {
             Some(hook) => {
@@ -245,7 +240,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Takes in what came of a hook.
-    pub(crate) fn fold(&mut self, index: u16, again: bool, took: Duration, result: Result<Said, Failure>) {
+    pub(crate) fn fold(&mut self, index: u32, again: bool, took: Duration, result: Result<Said, Failure>) {
         if again {
             // The later judgement takes the place of the earlier, and so does what came with it.
             self.gathered.forget(index);
@@ -253,7 +248,7 @@ impl<'a> Turn<'a> {
         let outcome = match result {
             Ok(Said::Verdict(Verdict::Continue)) => Outcome::Answered(Verdict::Continue),
             other => {
-                let Some(hook) = self.chain.hooks().get(usize::from(index)).map(Arc::clone) else { return };
+                let Some(hook) = self.chain.hook(index).map(Arc::clone) else { return };
                 match other.and_then(|said| self.accept(index, &hook, said)) {
                     Ok(verdict) => Outcome::Answered(verdict),
                     Err(failure) => self.failed(index, &hook, failure),
@@ -266,7 +261,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn failed(&mut self, index: u16, hook: &Hook, mut failure: Failure) -> Outcome {
+    fn failed(&mut self, index: u32, hook: &Hook, mut failure: Failure) -> Outcome {
         self.tell_failure(hook, &failure);
         self.gathered.earlier = std::mem::take(&mut failure.earlier);
         let taken_as = failure.taken_as.take().map(Said::Answer);
@@ -286,7 +281,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Applies an answer. One whose amendment is refused counts as a failure, and nothing of it takes effect.
-    fn accept(&mut self, index: u16, hook: &Hook, said: Said) -> Result<Verdict, Failure> {
+    fn accept(&mut self, index: u32, hook: &Hook, said: Said) -> Result<Verdict, Failure> {
         let answer = match said {
             Said::Verdict(verdict) => return Ok(verdict.with_readable_reason(&hook.name)),
             Said::Answer(answer) => *answer,
@@ -309,14 +304,14 @@ impl<'a> Turn<'a> {
         Ok(verdict.with_readable_reason(&hook.name))
     }
 
-    pub(crate) fn kept_working(&mut self, index: u16, keep_working: Option<Box<KeepWorking>>) {
+    pub(crate) fn kept_working(&mut self, index: u32, keep_working: Option<Box<KeepWorking>>) {
         if let Some(KeepWorking { append, beyond }) = keep_working.map(|given| *given) {
             self.gathered.append(index, append, true);
             self.gathered.beyond.push(By { hook: index, what: beyond });
         }
     }
 
-    fn amend(&mut self, index: u16, hook: &Hook, amendment: &Amendment) -> Result<(), Failure> {
+    fn amend(&mut self, index: u32, hook: &Hook, amendment: &Amendment) -> Result<(), Failure> {
         if hook.part != Part::Amender {
             return Err(refused("a gate only judges"));
         }
@@ -328,7 +323,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Gives the payload a new version, if the amendment changes anything.
-    pub(crate) fn apply(&mut self, index: u16, amendment: &Amendment) -> Result<(), Failure> {
+    pub(crate) fn apply(&mut self, index: u32, amendment: &Amendment) -> Result<(), Failure> {
         let amended =
             amendment.apply(&**self.event.payload()).map_err(|error| refused(&error.to_string()))?;
         if let Some(amended) = amended {

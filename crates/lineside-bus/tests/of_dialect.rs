@@ -34,7 +34,7 @@ async fn outcomes(session: &Session) -> Vec<(String, Option<SkipReason>)> {
         Outcome::Skipped(why) => Some(*why),
         _ => None,
     };
-    receipt.runs.iter().map(|run| (receipt.hooks[usize::from(run.hook)].name.to_string(), of(run))).collect()
+    receipt.runs.iter().map(|run| (receipt.hooks[run.hook as usize].name.to_string(), of(run))).collect()
 }
 
 #[tokio::test]

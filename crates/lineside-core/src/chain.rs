@@ -17,21 +17,24 @@ pub struct Chain {
     hooks: Arc<[Arc<Hook>]>,
     runs: Vec<Run>,
     /// The authors of the versions that the payload has had so far, the first version's left out.
-    authors: Vec<u16>,
-    ended_by: Option<u16>,
+    authors: Vec<u32>,
+    ended_by: Option<u32>,
 }
+
+/// For how many runs room is made beforehand.
+const MOST_AT_ONCE: usize = 16;
 
 impl Chain {
     /// A chain over these hooks, in plan order; nothing has run yet.
     #[must_use]
     pub fn new(hooks: Arc<[Arc<Hook>]>) -> Self {
-        let runs = Vec::with_capacity(hooks.len());
+        let runs = Vec::with_capacity(hooks.len().min(MOST_AT_ONCE));
         Self { hooks, runs, authors: Vec::new(), ended_by: None }
     }
 
     /// Why the hook at this place may not run any more; `None` when it may.
     #[must_use]
-    pub fn refuses(&self, hook: u16) -> Option<SkipReason> {
+    pub fn refuses(&self, hook: u32) -> Option<SkipReason> {
         let ended_by = self.hook(self.ended_by?)?;
         let hook = self.hook(hook)?;
         let within = hook.after_block == AfterBlock::RunWithinDialect && hook.dialect == ended_by.dialect;
@@ -39,31 +42,31 @@ impl Chain {
     }
 
     /// The hook at this place has given the payload a new version.
-    pub fn amended(&mut self, by: u16) {
+    pub fn amended(&mut self, by: u32) {
         self.authors.push(by);
     }
 
     /// How many amendments the payload has taken.
     #[must_use]
     pub fn version(&self) -> u32 {
-        // A hook amends at most once, and a plan numbers its hooks in 16 bits.
+        // A hook amends at most once, and a plan numbers its hooks in 32 bits.
         u32::try_from(self.authors.len()).unwrap_or(u32::MAX)
     }
 
     /// The hook that amended last.
     #[must_use]
-    pub fn last_author(&self) -> Option<&Hook> {
+    pub fn last_author(&self) -> Option<&Arc<Hook>> {
         self.hook(*self.authors.last()?)
     }
 
     /// Whether the hook at this place has said something, or is taken to have.
     #[must_use]
-    pub fn has_judged(&self, hook: u16) -> bool {
+    pub fn has_judged(&self, hook: u32) -> bool {
         self.runs.iter().any(|run| run.hook == hook && run.outcome.verdict().is_some())
     }
 
     /// Records what became of the hook at this place.
-    pub fn record(&mut self, hook: u16, again: bool, took: Duration, outcome: Outcome) {
+    pub fn record(&mut self, hook: u32, again: bool, took: Duration, outcome: Outcome) {
         let ends = outcome.verdict().is_some_and(|verdict| verdict.strength().is_final());
         if ends && self.ended_by.is_none_or(|first| hook < first) {
             self.ended_by = Some(hook);
@@ -73,14 +76,14 @@ impl Chain {
     }
 
     /// What was recorded last of the hook at this place had failed before, like this.
-    pub fn failed_before(&mut self, hook: u16, earlier: Vec<Failure>) {
+    pub fn failed_before(&mut self, hook: u32, earlier: Vec<Failure>) {
         if let Some(run) = self.runs.iter_mut().rfind(|run| run.hook == hook) {
             run.earlier = earlier;
         }
     }
 
     /// The hook at this place, which has had its turn, is taken to have said this of the payload as it is now.
-    pub fn decree(&mut self, hook: u16, verdict: Verdict) {
+    pub fn decree(&mut self, hook: u32, verdict: Verdict) {
         let version = self.version();
         let ends = verdict.strength().is_final();
         let Some(run) = self.runs.iter_mut().rfind(|run| run.hook == hook) else { return };
@@ -106,11 +109,11 @@ impl Chain {
     /// Gates are asked again whoever amended. An amender of a foreign format is asked again only if a hook of another
     /// format amended after it: among its own, its page fixes how often each runs.
     #[must_use]
-    pub fn stale(&self) -> Vec<u16> {
+    pub fn stale(&self) -> Vec<u32> {
         if self.has_ended() || self.authors.is_empty() {
             return Vec::new();
         }
-        let mut stale: Vec<u16> =
+        let mut stale: Vec<u32> =
             self.runs.iter().filter(|run| self.is_stale(run)).map(|run| run.hook).collect();
         stale.sort_unstable();
         stale
@@ -138,8 +141,10 @@ impl Chain {
         }
     }
 
-    fn hook(&self, index: u16) -> Option<&Hook> {
-        self.hooks.get(usize::from(index)).map(|hook| &**hook)
+    /// The hook at a place in plan order.
+    #[must_use]
+    pub fn hook(&self, place: u32) -> Option<&Arc<Hook>> {
+        self.hooks.get(usize::try_from(place).ok()?)
     }
 
     /// What has run so far, in the order in which it was recorded.
@@ -150,7 +155,7 @@ impl Chain {
 
     /// The verdict that stands, and whose it is.
     #[must_use]
-    pub fn decide(&self) -> (Verdict, Option<u16>) {
+    pub fn decide(&self) -> (Verdict, Option<u32>) {
         let standing = self.runs.iter().map(|run| self.counts(run)).fold(Standing::default(), Standing::join);
         let author = standing.author;
         let verdict = self
@@ -192,7 +197,7 @@ impl Chain {
         Standing::of(strength, run.hook)
     }
 
-    fn has_judged_again(&self, hook: u16) -> bool {
+    fn has_judged_again(&self, hook: u32) -> bool {
         self.runs.iter().any(|run| run.again && run.hook == hook)
     }
 }

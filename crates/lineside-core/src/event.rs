@@ -25,13 +25,21 @@ struct Inner {
     original: Option<Arc<dyn Payload>>,
     version: u32,
     json: OnceLock<Map<String, Value>>,
+    text: OnceLock<String>,
 }
 
 impl AnyEvent {
     /// An event as it was published.
     #[must_use]
     pub fn new(envelope: Envelope, payload: Arc<dyn Payload>) -> Self {
-        Self(Arc::new(Inner { envelope, payload, original: None, version: 0, json: OnceLock::new() }))
+        Self(Arc::new(Inner {
+            envelope,
+            payload,
+            original: None,
+            version: 0,
+            json: OnceLock::new(),
+            text: OnceLock::new(),
+        }))
     }
 
     /// The same event with another payload; its version is one greater and its original stays that of the first.
@@ -43,6 +51,7 @@ impl AnyEvent {
             original: Some(Arc::clone(self.original())),
             version: self.0.version + 1,
             json: OnceLock::new(),
+            text: OnceLock::new(),
         }))
     }
 
@@ -86,6 +95,12 @@ impl AnyEvent {
     #[must_use]
     pub fn payload_json(&self) -> &Map<String, Value> {
         self.0.json.get_or_init(|| self.0.payload.to_json())
+    }
+
+    /// The payload as compact JSON text; made at most once for each version, like [`payload_json`](Self::payload_json).
+    #[must_use]
+    pub fn payload_text(&self) -> &str {
+        self.0.text.get_or_init(|| serde_json::to_string(self.payload_json()).unwrap_or_default())
     }
 
     /// Envelope and payload as one JSON object.

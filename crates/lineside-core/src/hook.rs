@@ -170,6 +170,13 @@ pub trait Select: Send + Sync {
     /// Whether it runs for this event as it stands.
     fn select(&self, event: &AnyEvent) -> Selected;
 
+    /// The only tools for whose events it can run, where it names them exactly; `None` when it may run for any.
+    ///
+    /// For the events of other tools it is not asked, so that hooks for other tools cost an event nothing.
+    fn tools(&self) -> Option<&[String]> {
+        None
+    }
+
     /// The condition for people to read, e.g. `tool=Shell`.
     fn describe(&self) -> String;
 }
@@ -179,6 +186,9 @@ pub const NATIVE: &str = "native";
 
 /// The priority of hooks that run after everything else.
 pub const LAST: i32 = i32::MIN;
+
+/// The place of a hook in the declared order: priority (greater first), layer, session from the root down, registration.
+pub type Order = (Reverse<i32>, Layer, u32, u64);
 
 /// A hook, apart from how it is run.
 #[derive(Clone)]
@@ -253,7 +263,7 @@ impl Hook {
 
     /// The declared order: priority (greater first), layer, session from the root down, registration.
     #[must_use]
-    pub fn order(&self) -> (Reverse<i32>, Layer, u32, u64) {
+    pub fn order(&self) -> Order {
         (Reverse(self.priority), self.layer, self.depth, self.registration)
     }
 

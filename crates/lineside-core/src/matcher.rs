@@ -154,14 +154,9 @@ impl Matcher {
         if self.tools.is_any() {
             return true;
         }
-        let payload = event.payload();
-        if let Some(name) = payload.text("tool_name") {
-            return self.tools.matches(name);
-        }
-        let Some(Value::Array(calls)) = event.payload_json().get("tool_calls") else {
-            return false;
-        };
-        calls.iter().filter_map(|call| call.get("tool_name")?.as_str()).any(|name| self.tools.matches(name))
+        let mut found = false;
+        each_tool(event, &mut |name| found = found || self.tools.matches(name));
+        found
     }
 
     fn matches_agent(&self, event: &AnyEvent) -> bool {
@@ -199,11 +194,27 @@ impl Matcher {
         let Some(regex) = &self.text else { return true };
         let payload = event.payload_json();
         payload.values().any(|value| any_string(value, &mut |text| regex.is_match(text)))
-            || serde_json::to_string(payload).is_ok_and(|text| regex.is_match(&text))
+            || regex.is_match(event.payload_text())
+    }
+}
+
+/// Calls `visit` for the tool of an event, or for that of each of its tool calls.
+pub fn each_tool<'a>(event: &'a AnyEvent, visit: &mut dyn FnMut(&'a str)) {
+    if let Some(name) = event.payload().text("tool_name") {
+        visit(name);
+    } else if let Some(Value::Array(calls)) = event.payload_json().get("tool_calls") {
+        calls.iter().filter_map(|call| call.get("tool_name")?.as_str()).for_each(visit);
     }
 }
 
 impl Select for Matcher {
+    fn tools(&self) -> Option<&[String]> {
+        match &self.tools {
+            Names::Plain(names) => Some(names),
+            Names::Any | Names::Globs(_) => None,
+        }
+    }
+
     fn select(&self, event: &AnyEvent) -> Selected {
         if self.matches(event) { Selected::Runs } else { Selected::Skipped(SkipReason::Filter) }
     }

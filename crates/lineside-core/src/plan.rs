@@ -1,6 +1,6 @@
-//! The immutable, compiled list of hooks in force for one session and one point.
+//! Hooks in their declared order, with what runs them: the plan of an event, and the parts that it is put together of.
 //!
-//! A plan is made when hooks change. The hot path only walks it.
+//! Which hooks are registered where is kept in a [roster](crate::roster). A plan is made of rosters and never changes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,38 +9,28 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::event::AnyEvent;
 use crate::hook::{Hook, Part, Standby};
-use crate::receipt::SkipReason;
 
 /// Hooks in their declared order, with what runs them.
 #[derive(Debug, Clone)]
 pub struct Plan<H> {
     hooks: Arc<[Arc<Hook>]>,
     handlers: Box<[H]>,
-    groups: Box<[Range<u16>]>,
-}
-
-/// More hooks for one point than a plan can number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{count} hooks at one point, at most {most} are possible", most = u16::MAX)]
-pub struct CompilePlanError {
-    /// How many there are.
-    pub count: usize,
+    tells: bool,
 }
 
 impl<H> Plan<H> {
-    /// Orders hooks by priority, layer, session and registration, and groups the gates that run at the same time.
-    ///
-    /// # Errors
-    /// More than 65,535 hooks.
-    pub fn compile(mut entries: Vec<(Arc<Hook>, H)>) -> Result<Self, CompilePlanError> {
-        if u16::try_from(entries.len()).is_err() {
-            return Err(CompilePlanError { count: entries.len() });
-        }
+    /// Orders hooks by priority, layer, session and registration.
+    #[must_use]
+    pub fn compile(mut entries: Vec<(Arc<Hook>, H)>) -> Self {
         entries.sort_by_key(|(hook, _)| hook.order());
+        Self::ordered(entries)
+    }
+
+    fn ordered(entries: Vec<(Arc<Hook>, H)>) -> Self {
+        let tells = entries.iter().any(|(hook, _)| hook.part == Part::Told);
         let (hooks, handlers): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
-        Ok(Self { groups: groups(&hooks), hooks: hooks.into(), handlers: handlers.into() })
+        Self { hooks: hooks.into(), handlers: handlers.into(), tells }
     }
 
     /// The hooks in order.
@@ -49,48 +39,86 @@ impl<H> Plan<H> {
         &self.hooks
     }
 
-    /// The runs of hooks that start at the same time, in order; together they cover every hook once.
+    /// Whether any of the hooks is told of the decision instead of asked.
     #[must_use]
-    pub fn groups(&self) -> &[Range<u16>] {
-        &self.groups
+    pub fn tells(&self) -> bool {
+        self.tells
+    }
+
+    /// The hooks in order, each with what runs it.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = (&Arc<Hook>, &H)> {
+        self.hooks.iter().zip(&self.handlers)
     }
 
     /// The hook at a place and what runs it.
     #[must_use]
-    pub fn entry(&self, index: u16) -> Option<(&Arc<Hook>, &H)> {
-        let index = usize::from(index);
-        Some((self.hooks.get(index)?, self.handlers.get(index)?))
-    }
-
-    /// Which hooks would run for an event as it stands, in order, and why the others would not.
-    pub fn explain<'a>(&'a self, event: &'a AnyEvent) -> impl Iterator<Item = Explained<'a>> {
-        self.hooks.iter().map(move |hook| Explained { hook, skipped: hook.skip(event) })
+    pub fn entry(&self, place: u32) -> Option<(&Arc<Hook>, &H)> {
+        let place = usize::try_from(place).ok()?;
+        Some((self.hooks.get(place)?, self.handlers.get(place)?))
     }
 }
 
-/// A hook and whether it would run.
-#[derive(Debug, Clone, Copy)]
-pub struct Explained<'a> {
-    /// The hook.
-    pub hook: &'a Arc<Hook>,
-    /// Why it would not run; `None` when it would.
-    pub skipped: Option<SkipReason>,
+/// The plan of one event: the hooks of its rosters that may run for it.
+#[derive(Debug)]
+pub enum Candidates<'a, H> {
+    /// All of them stand in one part, which is used as it is.
+    One(&'a Plan<H>),
+    /// They were put together of several parts.
+    Merged(Plan<&'a H>),
 }
 
-fn groups(hooks: &[Arc<Hook>]) -> Box<[Range<u16>]> {
-    let mut groups: Vec<Range<u16>> = Vec::new();
-    for (index, hook) in (0u16..).zip(hooks) {
-        let joins = hook.part == Part::Gate
-            && index > 0
-            && hooks
-                .get(usize::from(index) - 1)
-                .is_some_and(|before| before.part == Part::Gate && before.priority == hook.priority);
-        match groups.last_mut() {
-            Some(last) if joins => last.end = index + 1,
-            _ => groups.push(index..index + 1),
+impl<'a, H> Candidates<'a, H> {
+    /// Puts parts together. A hook that stands in several of them has one place.
+    #[must_use]
+    pub fn of(parts: &[&'a Plan<H>]) -> Self {
+        if let [one] = parts {
+            return Self::One(one);
+        }
+        let entries = parts.iter().flat_map(|part| part.entries());
+        let mut entries: Vec<_> = entries.map(|(hook, run)| (Arc::clone(hook), run)).collect();
+        entries.sort_by_key(|(hook, _)| hook.order());
+        entries.dedup_by_key(|(hook, _)| hook.order());
+        Self::Merged(Plan::ordered(entries))
+    }
+
+    /// The hooks in order.
+    #[must_use]
+    pub fn hooks(&self) -> &Arc<[Arc<Hook>]> {
+        match self {
+            Self::One(plan) => plan.hooks(),
+            Self::Merged(plan) => plan.hooks(),
         }
     }
-    groups.into()
+
+    /// Whether any of the hooks is told of the decision instead of asked.
+    #[must_use]
+    pub fn tells(&self) -> bool {
+        match self {
+            Self::One(plan) => plan.tells(),
+            Self::Merged(plan) => plan.tells(),
+        }
+    }
+
+    /// The hook at a place and what runs it.
+    #[must_use]
+    pub fn entry(&self, place: u32) -> Option<(&Arc<Hook>, &'a H)> {
+        match self {
+            Self::One(plan) => plan.entry(place),
+            Self::Merged(plan) => plan.entry(place).map(|(hook, run)| (hook, *run)),
+        }
+    }
+
+    /// The hooks that start at the same time as the one at this place, which is the first of them; `None` at the end.
+    #[must_use]
+    pub fn group(&self, first: u32) -> Option<Range<u32>> {
+        let rest = self.hooks().get(usize::try_from(first).ok()?..)?;
+        let (leader, others) = rest.split_first()?;
+        let joins = |hook: &&Arc<Hook>| {
+            leader.part == Part::Gate && hook.part == Part::Gate && hook.priority == leader.priority
+        };
+        let count = 1 + u32::try_from(others.iter().take_while(joins).count()).ok()?;
+        Some(first..first + count)
+    }
 }
 
 /// A digest of which hooks are in force at which points, in hexadecimal: two sessions with the same one are under the

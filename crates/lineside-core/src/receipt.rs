@@ -102,7 +102,7 @@ impl Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// Its place in plan order.
-    pub hook: u16,
+    pub hook: u32,
     /// The version of the payload that it leaves behind: the one that it judged, or the one that it made.
     pub version: u32,
     /// Whether this is the second time, because the payload had changed since the first.
@@ -119,9 +119,15 @@ pub struct Run {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct By<T> {
     /// The hook's place in plan order.
-    pub hook: u16,
+    pub hook: u32,
     /// What it gave.
     pub what: T,
+}
+
+/// Hooks that are in force for a session at a point.
+pub trait InForce: fmt::Debug + Send + Sync {
+    /// The hooks in plan order.
+    fn hooks(&self) -> Vec<Arc<Hook>>;
 }
 
 /// The record of one event.
@@ -131,12 +137,14 @@ pub struct Receipt {
     pub event: AnyEvent,
     /// The hooks that were considered, in plan order.
     pub hooks: Arc<[Arc<Hook>]>,
+    /// All hooks that were in force at the point, where some were not considered because they are for other tools.
+    pub in_force: Option<Arc<dyn InForce>>,
     /// What became of them, in the order in which it was settled.
     pub runs: Vec<Run>,
     /// The joined verdict.
     pub verdict: Verdict,
     /// Whose verdict it is; `None` while nobody said more than `continue`.
-    pub author: Option<u16>,
+    pub author: Option<u32>,
     /// Each field changed, in order.
     pub changes: Vec<By<Change>>,
     /// Messages appended to the context, in order.
@@ -154,13 +162,13 @@ pub struct Receipt {
 impl Receipt {
     /// The hook at a place in plan order.
     #[must_use]
-    pub fn hook(&self, index: u16) -> Option<&Hook> {
-        self.hooks.get(usize::from(index)).map(|hook| &**hook)
+    pub fn hook(&self, index: u32) -> Option<&Hook> {
+        self.hooks.get(usize::try_from(index).ok()?).map(|hook| &**hook)
     }
 
     /// The name of the hook at a place in plan order.
     #[must_use]
-    pub fn name(&self, index: u16) -> &str {
+    pub fn name(&self, index: u32) -> &str {
         self.hook(index).map_or("", |hook| &hook.name)
     }
 
@@ -178,11 +186,30 @@ impl Receipt {
         })
     }
 
+    /// The hooks in force that were not considered, in plan order, each with why not. They are for other tools, or
+    /// switched off, and an event costs no more because of them; so they are looked up only now.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<(Arc<Hook>, SkipReason)> {
+        let Some(in_force) = &self.in_force else { return Vec::new() };
+        let mut considered = self.hooks.iter().map(|hook| hook.order()).peekable();
+        let mut left_out = in_force.hooks();
+        // Both are in plan order.
+        left_out.retain(|hook| considered.next_if(|order| *order == hook.order()).is_none());
+        let why = |hook: &Hook| hook.skip(&self.event).unwrap_or(SkipReason::Filter);
+        left_out
+            .into_iter()
+            .map(|hook| {
+                let why = why(&hook);
+                (hook, why)
+            })
+            .collect()
+    }
+
     /// The receipt as one JSON object: the shape that `lineside run --receipts` prints.
     #[must_use]
     pub fn to_json(&self) -> Map<String, Value> {
         let envelope = self.event.envelope();
-        let runs: Vec<Value> = self.runs.iter().map(|run| Value::Object(self.run_json(run))).collect();
+        let runs = self.runs_json();
         let mut map = Map::new();
         map.insert("id".into(), json!(envelope.id));
         map.insert("session".into(), json!(envelope.source.session));
@@ -212,12 +239,30 @@ impl Receipt {
         map
     }
 
-    fn run_json(&self, run: &Run) -> Map<String, Value> {
-        let mut map = Map::new();
-        map.insert("hook".into(), json!(self.name(run.hook)));
-        if let Some(origin) = self.hook(run.hook).and_then(|hook| hook.origin.as_ref()) {
-            map.insert("origin".into(), json!(origin.to_string()));
+    /// What became of each hook, in the order in which it was settled; those that were not considered have the places
+    /// that plan order gives them.
+    fn runs_json(&self) -> Vec<Value> {
+        let mut left_out = self.left_out().into_iter().peekable();
+        let mut runs = Vec::with_capacity(self.runs.len());
+        let skipped = |(hook, why): (Arc<Hook>, SkipReason)| {
+            let mut map = head_json(Some(&hook));
+            map.insert("skipped".into(), json!(why));
+            Value::Object(map)
+        };
+        for run in &self.runs {
+            if let Some(order) = self.hook(run.hook).map(Hook::order) {
+                runs.extend(
+                    std::iter::from_fn(|| left_out.next_if(|(hook, _)| hook.order() < order)).map(skipped),
+                );
+            }
+            runs.push(Value::Object(self.run_json(run)));
         }
+        runs.extend(left_out.map(skipped));
+        runs
+    }
+
+    fn run_json(&self, run: &Run) -> Map<String, Value> {
+        let mut map = head_json(self.hook(run.hook));
         match &run.outcome {
             Outcome::Answered(verdict) => {
                 map.insert("said".into(), json!(verdict.strength()));
@@ -256,6 +301,15 @@ impl Receipt {
         }
         map
     }
+}
+
+fn head_json(hook: Option<&Hook>) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("hook".into(), json!(hook.map_or("", |hook| &hook.name)));
+    if let Some(origin) = hook.and_then(|hook| hook.origin.as_ref()) {
+        map.insert("origin".into(), json!(origin.to_string()));
+    }
+    map
 }
 
 fn micros(duration: Duration) -> Value {

@@ -154,13 +154,13 @@ pub struct Standing {
     /// The strength.
     pub strength: Strength,
     /// The place in plan order of who said it; absent while nobody said more than `continue`.
-    pub author: Option<u16>,
+    pub author: Option<u32>,
 }
 
 impl Standing {
     /// What one hook says.
     #[must_use]
-    pub fn of(strength: Strength, author: u16) -> Self {
+    pub fn of(strength: Strength, author: u32) -> Self {
         Self { strength, author: (strength > Strength::Continue).then_some(author) }
     }
 

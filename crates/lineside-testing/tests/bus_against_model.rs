@@ -123,5 +123,5 @@ fn standing() -> impl Strategy<Value = Standing> {
         Just(Strength::Block),
         Just(Strength::Stop)
     ];
-    (strength, 0u16..4).prop_map(|(strength, author)| Standing::of(strength, author))
+    (strength, 0u32..4).prop_map(|(strength, author)| Standing::of(strength, author))
 }

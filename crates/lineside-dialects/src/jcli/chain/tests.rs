@@ -35,7 +35,7 @@ fn settle(given: Vec<Answer>) -> Vec<By<Answer>> {
 }
 
 /// The messages for the context, with their hooks, and whether they stand or fall with a block.
-fn context(settled: &[By<Answer>]) -> Vec<(u16, &str, bool)> {
+fn context(settled: &[By<Answer>]) -> Vec<(u32, &str, bool)> {
     let mut messages = Vec::new();
     for by in settled {
         messages.extend(by.what.context.iter().map(|append| (by.hook, append.text.as_str(), false)));
@@ -44,7 +44,7 @@ fn context(settled: &[By<Answer>]) -> Vec<(u16, &str, bool)> {
     messages
 }
 
-fn verdicts(settled: &[By<Answer>]) -> Vec<(u16, &Verdict)> {
+fn verdicts(settled: &[By<Answer>]) -> Vec<(u32, &Verdict)> {
     let said = settled.iter().map(|by| (by.hook, &by.what.verdict));
     said.filter(|(_, verdict)| **verdict != Verdict::Continue).collect()
 }

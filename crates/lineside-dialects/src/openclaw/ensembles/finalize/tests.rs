@@ -23,7 +23,7 @@ fn in_turn(turn: Option<u64>) -> AnyEvent {
 }
 
 /// Who blocks and why.
-fn blocks(ensemble: &Finalize, event: &AnyEvent, given: Vec<By<Answer>>) -> Option<(u16, String)> {
+fn blocks(ensemble: &Finalize, event: &AnyEvent, given: Vec<By<Answer>>) -> Option<(u32, String)> {
     let settled = ensemble.settle(event, given);
     settled.into_iter().find_map(|by| match by.what.verdict {
         Verdict::Block(reason) => Some((by.hook, reason.to_string())),
@@ -31,15 +31,15 @@ fn blocks(ensemble: &Finalize, event: &AnyEvent, given: Vec<By<Answer>>) -> Opti
     })
 }
 
-fn fresh(given: Vec<By<Answer>>) -> Option<(u16, String)> {
+fn fresh(given: Vec<By<Answer>>) -> Option<(u32, String)> {
     blocks(&Finalize::default(), &stop(), given)
 }
 
-fn revise(place: u16, reason: &str) -> By<Answer> {
+fn revise(place: u32, reason: &str) -> By<Answer> {
     said(place, HOOK, "r", json!({ "action": "revise", "reason": reason }))
 }
 
-fn block(place: u16, reason: &str) -> Option<(u16, String)> {
+fn block(place: u32, reason: &str) -> Option<(u32, String)> {
     Some((place, reason.to_owned()))
 }
 
@@ -68,7 +68,7 @@ fn finalize_takes_back_what_it_may() {
     assert_eq!(fresh(vec![of_project.clone(), finalize(Layer::Project)]), None);
 }
 
-fn retry(place: u16, reason: &str, retry: Value) -> By<Answer> {
+fn retry(place: u32, reason: &str, retry: Value) -> By<Answer> {
     said(place, HOOK, "r", json!({ "action": "revise", "reason": reason, "retry": retry }))
 }
 

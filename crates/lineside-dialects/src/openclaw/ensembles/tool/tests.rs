@@ -13,11 +13,11 @@ fn settled(input: Value, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
     ToolCalls.settle(&event("before_tool", json!({ "tool_name": "exec", "tool_input": input })), given)
 }
 
-fn params(place: u16, params: Value) -> By<Answer> {
+fn params(place: u32, params: Value) -> By<Answer> {
     said(place, "before_tool_call", "p", json!({ "params": params }))
 }
 
-fn approval(place: u16, plugin: &str, approval: Value) -> By<Answer> {
+fn approval(place: u32, plugin: &str, approval: Value) -> By<Answer> {
     said(place, "before_tool_call", plugin, json!({ "requireApproval": approval }))
 }
 

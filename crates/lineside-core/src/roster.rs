@@ -1,0 +1,194 @@
+//! The hooks of one place at one point: in their order, and by the tools that they name.
+//!
+//! A roster is changed by changing a copy of it. Copies share what is the same in them, so that neither a copy nor one
+//! hook more costs in proportion to the hooks that are there.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
+use smallvec::SmallVec;
+
+use crate::event::AnyEvent;
+use crate::hook::{Hook, Order};
+use crate::matcher::each_tool;
+use crate::plan::Plan;
+use crate::point::PointInfo;
+
+/// The hooks of one place at one point.
+#[derive(Debug, Clone)]
+pub struct Roster<H> {
+    /// Those that may run for any tool.
+    any: Option<Line<H>>,
+    /// Those that name their tools, below each of them.
+    by_tool: Option<HashTrieMapSync<Arc<str>, Line<H>>>,
+}
+
+/// What the plan of an event is put together of; seldom more than two.
+pub type Parts<'a, H> = SmallVec<[&'a Plan<H>; 4]>;
+
+impl<H> Default for Roster<H> {
+    fn default() -> Self {
+        Self { any: None, by_tool: None }
+    }
+}
+
+impl<H: Clone> Roster<H> {
+    /// Adds a hook that stands at this point.
+    pub fn insert(&mut self, point: &PointInfo, hook: &Arc<Hook>, handler: &H) {
+        let Some(tools) = tools_of(point, hook) else {
+            self.any = Some(Line::with(self.any.as_ref(), hook, handler));
+            return;
+        };
+        let by_tool = self.by_tool.get_or_insert_with(HashTrieMapSync::new_sync);
+        for tool in distinct(tools) {
+            let line = Line::with(by_tool.get(&**tool), hook, handler);
+            by_tool.insert_mut(tool.as_str().into(), line);
+        }
+    }
+
+    /// Takes a hook away that was inserted at this point.
+    pub fn remove(&mut self, point: &PointInfo, hook: &Hook) {
+        let Some(tools) = tools_of(point, hook) else {
+            self.any = self.any.as_ref().and_then(|line| line.without(hook));
+            return;
+        };
+        let Some(by_tool) = &mut self.by_tool else { return };
+        for tool in distinct(tools) {
+            let Some(line) = by_tool.get(&**tool) else { continue };
+            match line.without(hook) {
+                Some(rest) => by_tool.insert_mut(tool.as_str().into(), rest),
+                None => {
+                    by_tool.remove_mut(&**tool);
+                }
+            }
+        }
+        if by_tool.is_empty() {
+            self.by_tool = None;
+        }
+    }
+
+    /// Whether there is no hook.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.any.is_none() && self.by_tool.is_none()
+    }
+
+    /// Whether some hooks name their tools and are left out for all others.
+    #[must_use]
+    pub fn leaves_out(&self) -> bool {
+        self.by_tool.is_some()
+    }
+
+    /// Adds to `parts` the hooks that the event's tools do not leave out.
+    pub fn parts<'a>(&'a self, event: &AnyEvent, parts: &mut Parts<'a, H>) {
+        parts.extend(self.any.as_ref().map(Line::plan));
+        if let Some(by_tool) = &self.by_tool {
+            each_tool(event, &mut |tool| parts.extend(by_tool.get(tool).map(Line::plan)));
+        }
+    }
+
+    /// Adds all hooks to `hooks`, in their order, each with what runs it.
+    pub fn all<'a>(&'a self, hooks: &mut BTreeMap<Order, (&'a Arc<Hook>, &'a H)>) {
+        let by_tool = self.by_tool.iter().flat_map(HashTrieMapSync::values);
+        let entries = self.any.iter().chain(by_tool).flat_map(|line| line.plan().entries());
+        hooks.extend(entries.map(|(hook, handler)| (hook.order(), (hook, handler))));
+    }
+}
+
+/// The only tools that a hook can run for at a point, where it names them and no amendment can change those of an event.
+fn tools_of<'a>(point: &PointInfo, hook: &'a Hook) -> Option<&'a [String]> {
+    let amendable = |field| point.field(field).is_some_and(|field| field.amendable);
+    if amendable("tool_name") || amendable("tool_calls") {
+        return None;
+    }
+    hook.select.as_ref()?.tools()
+}
+
+fn distinct(tools: &[String]) -> impl Iterator<Item = &String> {
+    (0..)
+        .zip(tools)
+        .filter(|(index, tool)| !tools.iter().take(*index).any(|other| other == *tool))
+        .map(|(_, tool)| tool)
+}
+
+/// Hooks in their order; never none.
+#[derive(Debug)]
+enum Line<H> {
+    /// So few that they are compiled at once.
+    Few(Arc<Plan<H>>),
+    Many(Arc<Many<H>>),
+}
+
+/// So many that they are compiled when an event comes.
+#[derive(Debug)]
+struct Many<H> {
+    ordered: RedBlackTreeMapSync<Order, (Arc<Hook>, H)>,
+    plan: OnceLock<Plan<H>>,
+}
+
+/// How many hooks of a line are compiled again for each that is added.
+const FEW: usize = 16;
+
+impl<H> Clone for Line<H> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Few(plan) => Self::Few(Arc::clone(plan)),
+            Self::Many(many) => Self::Many(Arc::clone(many)),
+        }
+    }
+}
+
+impl<H: Clone> Line<H> {
+    /// The same line with one hook more.
+    fn with(line: Option<&Self>, hook: &Arc<Hook>, handler: &H) -> Self {
+        let entry = (Arc::clone(hook), handler.clone());
+        match line {
+            None => Self::Few(Arc::new(Plan::compile(vec![entry]))),
+            Some(Self::Few(plan)) => Self::of(owned(plan).chain([entry])),
+            Some(Self::Many(many)) => Self::many(many.ordered.insert(hook.order(), entry)),
+        }
+    }
+
+    /// The same line without that hook; `None` when nothing is left of it.
+    fn without(&self, hook: &Hook) -> Option<Self> {
+        match self {
+            Self::Few(plan) => {
+                let rest: Vec<_> = owned(plan).filter(|(other, _)| other.order() != hook.order()).collect();
+                (!rest.is_empty()).then(|| Self::Few(Arc::new(Plan::compile(rest))))
+            }
+            Self::Many(many) => {
+                let rest = many.ordered.remove(&hook.order());
+                if rest.size() > FEW / 2 {
+                    return Some(Self::many(rest));
+                }
+                (!rest.is_empty()).then(|| Self::of(rest.values().cloned()))
+            }
+        }
+    }
+
+    fn of(entries: impl Iterator<Item = (Arc<Hook>, H)>) -> Self {
+        let entries: Vec<_> = entries.collect();
+        if entries.len() <= FEW {
+            return Self::Few(Arc::new(Plan::compile(entries)));
+        }
+        Self::many(entries.into_iter().map(|entry| (entry.0.order(), entry)).collect())
+    }
+
+    fn many(ordered: RedBlackTreeMapSync<Order, (Arc<Hook>, H)>) -> Self {
+        Self::Many(Arc::new(Many { ordered, plan: OnceLock::new() }))
+    }
+
+    fn plan(&self) -> &Plan<H> {
+        match self {
+            Self::Few(plan) => plan,
+            Self::Many(many) => {
+                many.plan.get_or_init(|| Plan::compile(many.ordered.values().cloned().collect()))
+            }
+        }
+    }
+}
+
+fn owned<H: Clone>(plan: &Plan<H>) -> impl Iterator<Item = (Arc<Hook>, H)> {
+    plan.entries().map(|(hook, handler)| (Arc::clone(hook), handler.clone()))
+}
