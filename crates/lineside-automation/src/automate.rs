@@ -273,14 +273,14 @@ impl<P: Point> Automating<P> {
         }
         let automations = Automations::of(&place.bus())?;
         let engine = &automations.engine;
-        let handler =
-            Handler { name: Arc::clone(&hook.name), timeout: control.timeout, does: Does::Run(run) };
-        if !engine.register(&id, handler, rules) {
+        let (name, timeout) = (Arc::clone(&hook.name), control.timeout);
+        let handler = Handler { registration: 0, name, timeout, does: Does::Run(run) };
+        let Some(registration) = engine.register(&id, handler, rules) else {
             return Err(WhyNotAutomate::Taken);
-        }
+        };
         let mut automation =
             Automation { automations: automations.clone(), id: Arc::clone(&id), hooks: Vec::new() };
-        let trigger = Trigger { engine: Arc::clone(engine), automation: Arc::clone(&id) };
+        let trigger = Trigger { engine: Arc::clone(engine), automation: Arc::clone(&id), registration };
         let mut attach = |point, hook, run: Arc<dyn Interceptor>| {
             let attached = place.attach(Installed { point, hook, run });
             attached.map(|hook| automation.hooks.push(hook))

@@ -50,6 +50,8 @@ pub(crate) type Run = Arc<dyn Fn(AnyEvent, Cx) -> BoxFuture<Result<Report, Failu
 /// An automation that is there.
 #[derive(Clone)]
 pub(crate) struct Handler {
+    /// Which registration it is of.
+    pub(crate) registration: u64,
     /// The name for people.
     pub(crate) name: Arc<str>,
     pub(crate) timeout: Duration,
@@ -91,6 +93,7 @@ pub(crate) struct Engine {
     /// How many batches of effects are done.
     done: watch::Sender<u64>,
     refused: AtomicU64,
+    registrations: AtomicU64,
     tasks: Tasks,
     /// The hooks whose runs are jobs.
     pub(crate) adopted: Register,
@@ -227,6 +230,7 @@ impl Automations {
             work: Notify::new(),
             done: watch::Sender::new(0),
             refused: AtomicU64::new(0),
+            registrations: AtomicU64::new(0),
             tasks: Tasks::default(),
             adopted: Register::default(),
         });
@@ -349,7 +353,16 @@ impl Engine {
 
     /// Tells the machine what has happened, and looks at what is to be done about it.
     fn step_and_see<T>(&self, input: Input<Offered>, see: impl FnOnce(&[Effect<Offered>]) -> T) -> T {
-        let mut core = self.core();
+        self.step_in(self.core(), input, see)
+    }
+
+    /// The same, with what was looked at under the lock before.
+    fn step_in<T>(
+        &self,
+        mut core: MutexGuard<'_, Core>,
+        input: Input<Offered>,
+        see: impl FnOnce(&[Effect<Offered>]) -> T,
+    ) -> T {
         if core.is_left {
             return see(&[]);
         }
@@ -406,21 +419,45 @@ impl Engine {
         self.refused.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn register(&self, id: &AutomationId, handler: Handler, rules: Arc<Rules>) -> bool {
-        {
-            let mut core = self.core();
-            if core.handlers.contains_key(id) {
-                return false;
-            }
-            core.handlers.insert(Arc::clone(id), handler);
+    /// Registers an automation; gives the number of its registration, and `None` where there is one of its name.
+    pub(crate) fn register(&self, id: &AutomationId, mut handler: Handler, rules: Arc<Rules>) -> Option<u64> {
+        let registration = self.registrations.fetch_add(1, Ordering::Relaxed) + 1;
+        handler.registration = registration;
+        let mut core = self.core();
+        // One that leaves and still has work may come back.
+        if core.handlers.contains_key(id) && core.machine.is_there(id) {
+            return None;
         }
-        self.step(Input::Registered(Arc::clone(id), rules));
-        true
+        let replaced = core.handlers.insert(Arc::clone(id), handler);
+        self.step_in(core, Input::Registered(Arc::clone(id), rules), |_| ());
+        drop(replaced);
+        Some(registration)
     }
 
     /// Takes an automation away; its runs come to their end.
     pub(crate) fn unregister(&self, id: &AutomationId) {
-        self.step(Input::Unregistered(Arc::clone(id)));
-        self.core().handlers.remove(id);
+        let mut core = self.core();
+        let gone = core.handlers.remove(id);
+        self.step_in(core, Input::Unregistered(Arc::clone(id)), |_| ());
+        // Not under the lock: it is somebody's closure.
+        drop(gone);
+    }
+
+    /// Nothing offers events to an automation any more: it goes when its work is over.
+    pub(crate) fn leaves(&self, id: &AutomationId, registration: u64) {
+        let is_of = |handler: &Handler| handler.registration == registration;
+        let core = self.core();
+        if core.handlers.get(id).is_some_and(is_of) {
+            self.step_in(core, Input::Leaves(Arc::clone(id)), |_| ());
+        }
+    }
+
+    /// The machine has let an automation go.
+    fn gone(&self, id: &AutomationId) {
+        let gone = {
+            let mut core = self.core();
+            if core.machine.is_there(id) { None } else { core.handlers.remove(id) }
+        };
+        drop(gone);
     }
 }

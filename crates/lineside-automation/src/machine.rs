@@ -27,6 +27,7 @@ mod accept;
 mod queue;
 mod run;
 mod rest;
+mod registry;
 mod orphans;
 mod timers;
 mod session;
@@ -67,6 +68,8 @@ pub enum Input<E> {
     Registered(AutomationId, Arc<Rules>),
     /// An automation is gone. Its runs come to their end; what waits rests until it is there again.
     Unregistered(AutomationId),
+    /// No further event will come for an automation: it goes when its work is over.
+    Leaves(AutomationId),
     /// Every automation that there will be is there. What rests for others goes to the dead letters.
     AllRegistered,
     /// An event that an automation is for.
@@ -129,6 +132,8 @@ pub enum Effect<E> {
     WakeAt(Moment),
     /// Tell whoever wants to know.
     Told(Told),
+    /// An automation is gone, with everything that was known of it.
+    Gone(AutomationId),
 }
 
 /// One run.
@@ -236,6 +241,8 @@ pub struct Machine<E> {
     last_fence: u64,
     names: HashMap<AutomationId, usize>,
     automations: Vec<Automation<E>>,
+    /// Places of automations that are free.
+    free: Vec<usize>,
     jobs: HashMap<JobId, Box<Job<E>>>,
     /// How many jobs have not come to rest.
     live: usize,
@@ -243,7 +250,6 @@ pub struct Machine<E> {
     of_hooks: usize,
     /// The jobs of each session that have not come to rest.
     sessions: HashMap<SessionId, BTreeSet<JobId>>,
-    rates: HashMap<(usize, Arc<str>), RateState>,
     keys: HashMap<Arc<str>, Key>,
     /// Jobs that have everything but a turn.
     ready: BTreeSet<(Reverse<i32>, JobId)>,
@@ -270,6 +276,12 @@ struct Automation<E> {
     /// The rules that it has, or had when it was there last.
     rules: Option<Arc<Rules>>,
     active: bool,
+    /// It goes when its work is over: it was taken away, or no further event will come for it.
+    leaves: bool,
+    /// How many of its jobs have not come to rest, and how many are known.
+    live: usize,
+    jobs: usize,
+    rates: HashMap<Arc<str>, RateState>,
     held: Option<Bursts<Arc<str>, (JobId, E), Moment>>,
     parked: BTreeSet<JobId>,
     /// Its live jobs, if there are events that cancel them.
@@ -297,6 +309,24 @@ impl Seen {
     }
 }
 
+impl<E> Automation<E> {
+    fn new(id: AutomationId) -> Self {
+        Self {
+            id,
+            rules: None,
+            active: false,
+            leaves: false,
+            live: 0,
+            jobs: 0,
+            rates: HashMap::new(),
+            held: None,
+            parked: BTreeSet::new(),
+            cancellable: BTreeSet::new(),
+            seen: Seen::default(),
+        }
+    }
+}
+
 impl<E: Occurrence> Machine<E> {
     /// A machine without automations.
     #[must_use]
@@ -308,11 +338,11 @@ impl<E: Occurrence> Machine<E> {
             last_fence: 0,
             names: HashMap::new(),
             automations: Vec::new(),
+            free: Vec::new(),
             jobs: HashMap::new(),
             live: 0,
             of_hooks: 0,
             sessions: HashMap::new(),
-            rates: HashMap::new(),
             keys: HashMap::new(),
             ready: BTreeSet::new(),
             due: BTreeSet::new(),
@@ -339,6 +369,7 @@ impl<E: Occurrence> Machine<E> {
         match input {
             Input::Registered(id, rules) => self.register(&id, &rules),
             Input::Unregistered(id) => self.unregister(&id),
+            Input::Leaves(id) => self.leaves(&id),
             Input::AllRegistered => self.give_up_orphans(),
             Input::Offered(id, event) => self.offer(&id, event),
             Input::Cancelling(id, event) => self.cancel_key(&id, &event),
@@ -375,16 +406,17 @@ impl<E: Occurrence> Machine<E> {
         if let Some(place) = self.names.get(id) {
             return *place;
         }
-        let place = self.automations.len();
-        self.automations.push(Automation {
-            id: Arc::clone(id),
-            rules: None,
-            active: false,
-            held: None,
-            parked: BTreeSet::new(),
-            cancellable: BTreeSet::new(),
-            seen: Seen::default(),
-        });
+        let automation = Automation::new(Arc::clone(id));
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.automations[place] = automation;
+                place
+            }
+            None => {
+                self.automations.push(automation);
+                self.automations.len() - 1
+            }
+        };
         self.names.insert(Arc::clone(id), place);
         place
     }
@@ -409,14 +441,16 @@ impl<E: Occurrence> Machine<E> {
 
     fn add_job(&mut self, id: JobId, job: Job<E>) {
         if !job.state.is_at_rest() {
-            self.live += 1;
-            self.count_of_hook(job.automation, 1);
+            self.count_live(job.automation, 1);
             self.sessions.entry(job.last().session().clone()).or_default().insert(id);
             if let Some(automation) = self.automations.get_mut(job.automation)
                 && automation.rules.as_ref().is_none_or(|rules| rules.cancellable)
             {
                 automation.cancellable.insert(id);
             }
+        }
+        if let Some(automation) = self.automations.get_mut(job.automation) {
+            automation.jobs += 1;
         }
         self.jobs.insert(id, Box::new(job));
     }
@@ -432,10 +466,10 @@ impl<E: Occurrence> Machine<E> {
 
     /// A job that was of one session may be of another now.
     fn change_session(&mut self, id: JobId, before: &SessionId) {
-        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let Some(job) = self.jobs.get(&id) else { return };
         if job.last().session() != before && !job.state.is_at_rest() {
-            job.drain_by = Moment::NEVER;
             let after = job.last().session().clone();
+            self.set_drain_by(id, Moment::NEVER);
             self.leave_session(id, before);
             self.sessions.entry(after).or_default().insert(id);
         }

@@ -26,7 +26,7 @@ impl Engine {
     /// Registers a hook, which is not registered yet.
     pub(crate) fn adopt(&self, id: &AutomationId, name: Arc<str>, starting: Starting, rules: Arc<Rules>) {
         let does = Does::Start(Arc::new(starting));
-        self.register(id, Handler { name, timeout: Duration::MAX, does }, rules);
+        self.register(id, Handler { registration: 0, name, timeout: Duration::MAX, does }, rules);
     }
 
     /// What cancels a run from now on.

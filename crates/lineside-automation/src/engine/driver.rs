@@ -88,7 +88,7 @@ fn is_of_hook(effect: &Effect<Offered>) -> bool {
     match effect {
         Effect::Start(run) => HookId::names(&run.automation),
         Effect::Told(told) => HookId::names(&told.automation),
-        Effect::Cancel(..) => true,
+        Effect::Cancel(..) | Effect::Gone(_) => true,
         Effect::Persist(_) | Effect::Deliver(..) | Effect::WakeAt(_) => false,
     }
 }
@@ -144,6 +144,7 @@ impl Engine {
             }
             Effect::Deliver(job, automation, event, what) => self.hand_over(job, automation, event, what),
             Effect::Told(told) => self.announce(told),
+            Effect::Gone(automation) => self.gone(&automation),
         }
     }
 

@@ -17,6 +17,14 @@ use crate::record::Record;
 pub(crate) struct Trigger {
     pub(crate) engine: Arc<Engine>,
     pub(crate) automation: AutomationId,
+    pub(crate) registration: u64,
+}
+
+impl Drop for Trigger {
+    /// No session is under it any more: it was removed, or the last session that was has ended.
+    fn drop(&mut self) {
+        self.engine.leaves(&self.automation, self.registration);
+    }
 }
 
 /// Cancels the held and waiting work of an automation that has the key of an event.

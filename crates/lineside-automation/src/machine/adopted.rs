@@ -103,8 +103,8 @@ impl<E: Occurrence> Machine<E> {
     }
 
     fn rest_for_later(&mut self, id: JobId, how: Parked) {
-        if let Some(job) = self.jobs.get_mut(&id) {
-            job.drain_by = Moment::NEVER;
+        self.set_drain_by(id, Moment::NEVER);
+        if let Some(job) = self.jobs.get(&id) {
             job.last().let_go();
         }
         self.park(id, how);
@@ -121,12 +121,6 @@ impl<E: Occurrence> Machine<E> {
     /// How many jobs that have not come to rest are the work of hooks, and end with their sessions.
     pub(crate) fn of_hooks(&self) -> usize {
         self.of_hooks
-    }
-
-    pub(super) fn count_of_hook(&mut self, place: usize, more: isize) {
-        if self.automations.get(place).is_some_and(|automation| HookId::names(&automation.id)) {
-            self.of_hooks = self.of_hooks.saturating_add_signed(more);
-        }
     }
 
     /// Whether nobody has to wait for a job any more: it has come to rest, its session has to be there first, or it is
@@ -180,8 +174,8 @@ impl<E: Occurrence> Machine<E> {
 
     /// Whether any job of an automation has not come to rest.
     pub(crate) fn is_busy(&self, automation: &AutomationId) -> bool {
-        let place = self.names.get(automation);
-        self.sessions.values().flatten().any(|id| self.jobs.get(id).map(|job| &job.automation) == place)
+        let own = self.names.get(automation).and_then(|place| self.automations.get(*place));
+        own.is_some_and(|own| own.live > 0)
     }
 
     /// Gives a job that has everything else its turn; one that needs none is due at once.

@@ -125,7 +125,7 @@ impl<E: Occurrence> Machine<E> {
                 Standing::Held { until: held.due(&**window)?, events: held.held(&**window)?.len() }
             }
             State::Waiting(Stage::Rate) => {
-                let state = self.rates.get(&(job.automation, Arc::clone(job.rate.as_ref()?)))?;
+                let state = automation.rates.get(job.rate.as_ref()?)?;
                 let (rate, _) = automation.rules.as_ref()?.rate.as_ref()?;
                 let until = state.starts.front().map(|start| *start + rate.period);
                 Standing::Rate { until, ahead: state.waiting.range(..entry).count() }

@@ -41,7 +41,9 @@ impl<E: Occurrence> Machine<E> {
         }
         let key = self.rate_key(template, event);
         let now = self.now;
-        (!self.rate_of(place, &key).has_room(rate, now)).then_some(Why::Rate)
+        // One that is not known has had no start; it is not made known by asking.
+        let state = self.automations[place].rates.get_mut(&key);
+        state.is_some_and(|state| !state.has_room(rate, now)).then_some(Why::Rate)
     }
 
     fn hold(&mut self, place: usize, rules: &Arc<Rules>, hold: Hold, event: E) {

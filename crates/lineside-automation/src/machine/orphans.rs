@@ -21,6 +21,9 @@ impl<E: Occurrence> Machine<E> {
                 }
         };
         let orphans: Vec<JobId> = self.jobs().into_iter().filter(is_orphan).collect();
+        for automation in self.automations.iter_mut().filter(|automation| !automation.active) {
+            automation.leaves = true;
+        }
         for id in orphans {
             let Some(job) = self.jobs.get(&id) else { continue };
             let (place, state) = (job.automation, job.state.clone());
@@ -39,5 +42,6 @@ impl<E: Occurrence> Machine<E> {
                 }
             }
         }
+        (0..self.automations.len()).for_each(|place| self.let_go(place));
     }
 }

@@ -59,7 +59,7 @@ impl RateState {
 
 impl<E: Occurrence> Machine<E> {
     pub(super) fn rate_of(&mut self, place: usize, key: &Arc<str>) -> &mut RateState {
-        self.rates.entry((place, Arc::clone(key))).or_default()
+        self.automations[place].rates.entry(Arc::clone(key)).or_default()
     }
 
     pub(super) fn rate_key(&mut self, template: &KeyTemplate, event: &E) -> Arc<str> {
@@ -113,7 +113,7 @@ impl<E: Occurrence> Machine<E> {
                 self.timers.set(over, Timer::Rate(place, Arc::clone(key)));
             }
             None if state.waiting.is_empty() && state.admitted == 0 => {
-                self.rates.remove(&(place, Arc::clone(key)));
+                self.automations[place].rates.remove(key);
             }
             _ => {}
         }
@@ -121,7 +121,8 @@ impl<E: Occurrence> Machine<E> {
 
     /// A start has left the period.
     pub(super) fn rate_timer(&mut self, place: usize, key: &Arc<str>) {
-        if let Some(state) = self.rates.get_mut(&(place, Arc::clone(key))) {
+        let known = self.automations.get_mut(place).and_then(|own| own.rates.get_mut(key));
+        if let Some(state) = known {
             state.timer = None;
             self.admit_waiting(place, key);
         }

@@ -147,14 +147,16 @@ impl<E: Occurrence> Machine<E> {
                 job.state = State::Parked(Parked::Accepted);
                 let (own, session) = (job.automation, job.last().session().clone());
                 self.dead.retain(|dead| *dead != id);
-                self.live += 1;
-                self.count_of_hook(own, 1);
+                self.count_live(own, 1);
                 self.sessions.entry(session).or_default().insert(id);
                 self.automations[own].parked.insert(id);
             }
             Record::Forgotten { job } => {
                 self.dead.retain(|dead| *dead != job);
-                self.jobs.remove(&job).ok_or_else(|| unknown(job))?;
+                if !self.jobs.contains_key(&job) {
+                    return Err(unknown(job));
+                }
+                self.remove(job);
             }
             of_snapshot => self.replay_snapshot(of_snapshot),
         }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::job::{AutomationId, JobId, Parked, Settled, State, Why};
+use super::job::{JobId, Parked, Settled, State, Why};
 use super::{Effect, Machine, News, Occurrence};
-use crate::bursts::Bursts;
 use crate::control::{OnBusy, Rules};
 use crate::moment::Moment;
 use crate::record::Record;
@@ -76,25 +75,27 @@ impl<E: Occurrence> Machine<E> {
     }
 
     fn leave(&mut self, id: JobId, place: usize, session: &lineside_core::SessionId) {
-        self.live = self.live.saturating_sub(1);
-        self.count_of_hook(place, -1);
+        self.count_live(place, -1);
         self.leave_session(id, session);
+        // Of one that is taken up again, too: the end of its session is not the end of what a person wants.
+        self.set_drain_by(id, Moment::NEVER);
         if let Some(automation) = self.automations.get_mut(place) {
             automation.cancellable.remove(&id);
         }
+        self.let_go(place);
     }
 
     pub(super) fn forget_oldest(&mut self) {
         while self.finished.len() > self.bounds.finished {
             if let Some(oldest) = self.finished.pop_front() {
-                self.jobs.remove(&oldest);
+                self.remove(oldest);
             }
         }
         while self.dead.len() > self.bounds.dead {
             if let Some(oldest) = self.dead.pop_front() {
                 self.tell(oldest, News::Forgotten);
                 self.persist(Record::Forgotten { job: oldest });
-                self.jobs.remove(&oldest);
+                self.remove(oldest);
             }
         }
     }
@@ -108,13 +109,10 @@ impl<E: Occurrence> Machine<E> {
             return;
         }
         job.spent = u32::try_from(job.attempts.len()).unwrap_or(u32::MAX);
-        // The end of its session is not the end of what a person wants.
-        job.drain_by = Moment::NEVER;
         job.state = State::Parked(Parked::Accepted);
         let (place, session) = (job.automation, job.last().session().clone());
         self.dead.retain(|dead| *dead != id);
-        self.live += 1;
-        self.count_of_hook(place, 1);
+        self.count_live(place, 1);
         self.sessions.entry(session).or_default().insert(id);
         self.persist(Record::Revived { job: id, at });
         self.tell(id, News::Revived);
@@ -144,7 +142,7 @@ impl<E: Occurrence> Machine<E> {
                 self.dead.retain(|dead| *dead != id);
                 self.persist(Record::Forgotten { job: id });
                 self.tell(id, News::Forgotten);
-                self.jobs.remove(&id);
+                self.remove(id);
             }
             _ => self.cancel(id, Why::Person),
         }
@@ -159,73 +157,6 @@ impl<E: Occurrence> Machine<E> {
             automation.parked.insert(id);
         }
         self.tell(id, News::Parked);
-    }
-
-    pub(super) fn unregister(&mut self, id: &AutomationId) {
-        let Some(place) = self.names.get(id).copied() else { return };
-        let mut own: Vec<JobId> =
-            self.jobs.iter().filter(|(_, job)| job.automation == place).map(|(id, _)| *id).collect();
-        own.sort_unstable();
-        for id in own {
-            let Some(job) = self.jobs.get(&id) else { continue };
-            let how = match job.state {
-                State::Waiting(_) | State::Delayed(_) => job.parked(),
-                _ => continue,
-            };
-            self.withdraw(id);
-            self.park(id, how);
-        }
-        self.automations[place].active = false;
-    }
-
-    pub(super) fn register(&mut self, id: &AutomationId, rules: &Arc<Rules>) {
-        let place = self.place(id);
-        if self.automations[place].active {
-            self.unregister(id);
-        }
-        let now = self.now;
-        let automation = &mut self.automations[place];
-        automation.active = true;
-        automation.rules = Some(Arc::clone(rules));
-        if !rules.cancellable {
-            automation.cancellable.clear();
-        }
-        match (&mut automation.held, rules.hold) {
-            (Some(held), Some(hold)) => held.change(hold.pace, hold.count, now),
-            (held @ None, Some(hold)) => *held = Some(Bursts::new(hold.pace).due_at(hold.count)),
-            (_, None) => {}
-        }
-        let windows = automation.held.as_ref().map(|held| held.keys(|_| true)).unwrap_or_default();
-        if rules.is_adopted() {
-            return;
-        }
-        let parked = std::mem::take(&mut automation.parked);
-        // What was under way has its key again before what waited for it asks.
-        let waited = |id: &JobId| {
-            matches!(self.jobs.get(id).map(|job| &job.state), Some(State::Parked(Parked::Accepted)))
-        };
-        let (waited, under_way): (Vec<JobId>, Vec<JobId>) = parked.into_iter().partition(waited);
-        for id in under_way.into_iter().chain(waited) {
-            match self.jobs.get(&id).map(|job| &job.state) {
-                Some(State::Parked(how)) => {
-                    let how = *how;
-                    self.take_up(id, how, rules);
-                }
-                Some(State::Delivering(_)) => self.hand_over(id),
-                _ => {}
-            }
-        }
-        for window in windows {
-            if rules.hold.is_some() {
-                self.look_after(place, &window);
-            } else {
-                let first =
-                    self.automations[place].held.as_ref().and_then(|held| held.held(&*window)?.first());
-                if let Some(job) = first.map(|(job, _)| *job) {
-                    self.close_now(job);
-                }
-            }
-        }
     }
 
     /// Goes on with a job that has rested.

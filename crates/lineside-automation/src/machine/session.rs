@@ -52,15 +52,27 @@ impl<E: Occurrence> Machine<E> {
         let Some(jobs) = self.sessions.get(session) else { return };
         for id in jobs.clone() {
             let Some(deadline) = self.drain_of(id).filter(|_| !self.is_adopted(id)) else { continue };
-            if let Some(job) = self.jobs.get_mut(&id) {
-                job.drain_by = job.drain_by.min(self.now + deadline);
-                self.timers.set(job.drain_by, Timer::Overdue(id));
+            let by = self.now + deadline;
+            if self.jobs.get(&id).is_some_and(|job| by < job.drain_by) {
+                self.set_drain_by(id, by);
             }
         }
         for job in self.held_of(session) {
             if self.drain_of(job).is_some() {
                 self.close_now(job);
             }
+        }
+    }
+
+    /// Until when a job has time because its session has ended; [`Moment::NEVER`] when that is not its end.
+    pub(super) fn set_drain_by(&mut self, id: JobId, by: Moment) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        if job.drain_by < Moment::NEVER {
+            self.timers.remove(job.drain_by, Timer::Overdue(id));
+        }
+        job.drain_by = by;
+        if by < Moment::NEVER {
+            self.timers.set(by, Timer::Overdue(id));
         }
     }
 

@@ -17,13 +17,14 @@ impl<E: Occurrence> Machine<E> {
             if !ids.is_empty() {
                 records.push(Record::Seen { automation: Arc::clone(&automation.id), ids });
             }
-        }
-        let mut rates: Vec<_> = self.rates.iter().filter(|(_, state)| !state.starts.is_empty()).collect();
-        rates.sort_unstable_by_key(|(key, _)| *key);
-        for ((place, rate), state) in rates {
-            let starts = state.starts.iter().copied().collect();
-            let automation = self.automation_id(*place);
-            records.push(Record::Starts { automation, rate: Arc::clone(rate), starts });
+            let mut rates: Vec<_> =
+                automation.rates.iter().filter(|(_, state)| !state.starts.is_empty()).collect();
+            rates.sort_unstable_by_key(|(key, _)| *key);
+            for (rate, state) in rates {
+                let starts = state.starts.iter().copied().collect();
+                let automation = Arc::clone(&automation.id);
+                records.push(Record::Starts { automation, rate: Arc::clone(rate), starts });
+            }
         }
         // The dead ones come last, in the order in which they go.
         let live = self.jobs().into_iter().filter(|id| !self.is_settled(*id));

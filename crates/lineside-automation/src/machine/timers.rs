@@ -1,7 +1,6 @@
 //! When the machine has to look at what again. A timer may come too early or for nothing; what it is for decides.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::machine::job::JobId;
@@ -22,21 +21,26 @@ pub(super) enum Timer {
 
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    heap: BinaryHeap<Reverse<(Moment, Timer)>>,
+    all: BTreeSet<(Moment, Timer)>,
     announced: Option<Moment>,
 }
 
 impl Timers {
     pub(super) fn set(&mut self, at: Moment, timer: Timer) {
-        self.heap.push(Reverse((at, timer)));
+        self.all.insert((at, timer));
+    }
+
+    /// One that is not needed any more.
+    pub(super) fn remove(&mut self, at: Moment, timer: Timer) {
+        self.all.remove(&(at, timer));
     }
 
     /// The next one that is due, with the time that it was for.
     pub(super) fn pop(&mut self, now: Moment) -> Option<Timer> {
-        if self.heap.peek()?.0.0 > now {
+        if self.all.first()?.0 > now {
             return None;
         }
-        self.heap.pop().map(|Reverse((_, timer))| timer)
+        self.all.pop_first().map(|(_, timer)| timer)
     }
 
     /// Has the time of the first one said again, even if it was said.
@@ -46,7 +50,7 @@ impl Timers {
 
     /// The time of the first one, if it is another than was said last.
     pub(super) fn announce(&mut self) -> Option<Moment> {
-        let next = self.heap.peek().map(|Reverse((at, _))| *at);
+        let next = self.all.first().map(|(at, _)| *at);
         if next == self.announced {
             return None;
         }

@@ -5,6 +5,7 @@ mod world;
 mod reference;
 mod play;
 mod laws;
+mod leaving;
 mod merging;
 mod restart;
 mod adopted;

@@ -1,0 +1,135 @@
+//! Automations come and go, and take with them what was known of them.
+
+use std::sync::Arc;
+
+use super::job::{AutomationId, JobId, Parked, State};
+use super::{Automation, Effect, Machine, Occurrence};
+use crate::adopted::HookId;
+use crate::bursts::Bursts;
+use crate::control::Rules;
+
+impl<E: Occurrence> Machine<E> {
+    /// It is taken away: what waits rests until it is there again.
+    pub(super) fn unregister(&mut self, id: &AutomationId) {
+        let Some(place) = self.names.get(id).copied() else { return };
+        self.park_all(place);
+        self.automations[place].leaves = true;
+        self.let_go(place);
+    }
+
+    /// No further event will come for it: it goes when its work is over.
+    pub(super) fn leaves(&mut self, id: &AutomationId) {
+        let Some(place) = self.names.get(id).copied() else { return };
+        self.automations[place].leaves = true;
+        self.let_go(place);
+    }
+
+    /// Lets go of an automation that leaves and has no work, except for its name while there are jobs to be shown.
+    pub(super) fn let_go(&mut self, place: usize) {
+        let Some(own) = self.automations.get_mut(place).filter(|own| own.leaves && own.live == 0) else {
+            return;
+        };
+        let id = Arc::clone(&own.id);
+        if own.active || own.rules.is_some() || !own.seen.order.is_empty() {
+            let (jobs, leaves) = (own.jobs, own.leaves);
+            *own = Automation { jobs, leaves, ..Automation::new(Arc::clone(&id)) };
+            self.effects.push(Effect::Gone(Arc::clone(&id)));
+        }
+        if own.jobs == 0 && self.names.get(&id) == Some(&place) {
+            self.names.remove(&id);
+            self.free.push(place);
+        }
+    }
+
+    /// Whether an automation is there, and is to stay.
+    pub(crate) fn is_there(&self, id: &AutomationId) -> bool {
+        let own = self.names.get(id).and_then(|place| self.automations.get(*place));
+        own.is_some_and(|own| own.active && !own.leaves)
+    }
+
+    /// A job is not known any more.
+    pub(super) fn remove(&mut self, id: JobId) {
+        let Some(job) = self.jobs.remove(&id) else { return };
+        if let Some(own) = self.automations.get_mut(job.automation) {
+            own.jobs = own.jobs.saturating_sub(1);
+        }
+        self.let_go(job.automation);
+    }
+
+    /// So many more jobs of an automation have not come to rest.
+    pub(super) fn count_live(&mut self, place: usize, more: isize) {
+        self.live = self.live.saturating_add_signed(more);
+        if let Some(own) = self.automations.get_mut(place) {
+            own.live = own.live.saturating_add_signed(more);
+            if HookId::names(&own.id) {
+                self.of_hooks = self.of_hooks.saturating_add_signed(more);
+            }
+        }
+    }
+
+    fn park_all(&mut self, place: usize) {
+        let mut own: Vec<JobId> =
+            self.jobs.iter().filter(|(_, job)| job.automation == place).map(|(id, _)| *id).collect();
+        own.sort_unstable();
+        for id in own {
+            let Some(job) = self.jobs.get(&id) else { continue };
+            let how = match job.state {
+                State::Waiting(_) | State::Delayed(_) => job.parked(),
+                _ => continue,
+            };
+            self.withdraw(id);
+            self.park(id, how);
+        }
+        self.automations[place].active = false;
+    }
+
+    pub(super) fn register(&mut self, id: &AutomationId, rules: &Arc<Rules>) {
+        let place = self.place(id);
+        if self.automations[place].active {
+            self.park_all(place);
+        }
+        let now = self.now;
+        let automation = &mut self.automations[place];
+        (automation.active, automation.leaves) = (true, false);
+        automation.rules = Some(Arc::clone(rules));
+        if !rules.cancellable {
+            automation.cancellable.clear();
+        }
+        match (&mut automation.held, rules.hold) {
+            (Some(held), Some(hold)) => held.change(hold.pace, hold.count, now),
+            (held @ None, Some(hold)) => *held = Some(Bursts::new(hold.pace).due_at(hold.count)),
+            (_, None) => {}
+        }
+        let windows = automation.held.as_ref().map(|held| held.keys(|_| true)).unwrap_or_default();
+        if rules.is_adopted() {
+            return;
+        }
+        let parked = std::mem::take(&mut automation.parked);
+        // What was under way has its key again before what waited for it asks.
+        let waited = |id: &JobId| {
+            matches!(self.jobs.get(id).map(|job| &job.state), Some(State::Parked(Parked::Accepted)))
+        };
+        let (waited, under_way): (Vec<JobId>, Vec<JobId>) = parked.into_iter().partition(waited);
+        for id in under_way.into_iter().chain(waited) {
+            match self.jobs.get(&id).map(|job| &job.state) {
+                Some(State::Parked(how)) => {
+                    let how = *how;
+                    self.take_up(id, how, rules);
+                }
+                Some(State::Delivering(_)) => self.hand_over(id),
+                _ => {}
+            }
+        }
+        for window in windows {
+            if rules.hold.is_some() {
+                self.look_after(place, &window);
+            } else {
+                let first =
+                    self.automations[place].held.as_ref().and_then(|held| held.held(&*window)?.first());
+                if let Some(job) = first.map(|(job, _)| *job) {
+                    self.close_now(job);
+                }
+            }
+        }
+    }
+}
