@@ -303,6 +303,12 @@ impl OpenSession {
         self
     }
 
+    /// The W3C trace context that its events carry.
+    pub fn traceparent(mut self, traceparent: impl Into<Arc<str>>) -> Self {
+        self.source.traceparent = Some(traceparent.into());
+        self
+    }
+
     /// Opens it. It is under every hook above it from its first event on.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
 use crate::check::CheckArgs;
+use crate::control::{OffArgs, OnArgs, ReloadArgs, StatusArgs, StopArgs};
 use crate::demo::{Pace, Screen};
 use crate::explain::ExplainArgs;
 use crate::interrupt::unless_interrupted;
@@ -13,9 +14,10 @@ use crate::jobs::JobsArgs;
 use crate::kit::KitArgs;
 use crate::list::ListArgs;
 use crate::run::RunArgs;
+use crate::serve::ServeArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
-use crate::{check, demo, explain, jobs, kit, list, loading, run, test};
+use crate::{check, control, demo, explain, jobs, kit, list, loading, run, serve, test};
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
 #[derive(Debug, Parser)]
@@ -53,6 +55,12 @@ enum Command {
     Test(TestArgs),
     Demo(DemoArgs),
     Kit(KitArgs),
+    Serve(ServeArgs),
+    Status(StatusArgs),
+    Stop(StopArgs),
+    Reload(ReloadArgs),
+    Off(OffArgs),
+    On(OnArgs),
 }
 
 /// Play a recorded session of three agents over a real bus.
@@ -83,6 +91,12 @@ impl Cli {
             Command::Jobs(args) => jobs::run(args, styles).await,
             Command::Test(args) => test::run(args, styles).await,
             Command::Kit(args) => kit::run(args),
+            Command::Serve(args) => serve::run(args, styles).await,
+            Command::Status(args) => control::status(args, styles).await,
+            Command::Stop(args) => control::stop(args).await,
+            Command::Reload(args) => control::reload(args, styles).await,
+            Command::Off(args) => control::off(args),
+            Command::On(args) => control::on(args),
             Command::Demo(args) => {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };
                 let columns = columns().unwrap_or(COLUMNS);
@@ -103,8 +117,15 @@ impl Command {
             | Self::List(_)
             | Self::Check(_)
             | Self::Test(_)
-            | Self::Demo(_) => true,
-            Self::Jobs(_) | Self::Kit(_) => false,
+            | Self::Demo(_)
+            | Self::Serve(_) => true,
+            Self::Jobs(_)
+            | Self::Kit(_)
+            | Self::Status(_)
+            | Self::Stop(_)
+            | Self::Reload(_)
+            | Self::Off(_)
+            | Self::On(_) => false,
         }
     }
 }

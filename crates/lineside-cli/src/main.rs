@@ -12,8 +12,11 @@ mod jobs;
 mod test;
 mod demo;
 mod kit;
+mod serve;
+mod control;
 
 mod places;
+mod daemon_paths;
 mod loading;
 mod event_line;
 mod vocabulary;

@@ -38,6 +38,7 @@ pub mod flyto;
 pub mod jcli;
 pub mod prelude;
 pub mod text_files;
+pub mod wire;
 
 mod foreign;
 mod content;
@@ -58,6 +59,8 @@ pub use kameo;
 pub use lineside_bus::{
     Bus, Channel, ContextMessage, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals,
 };
+pub use lineside_client as client;
+pub use lineside_client::Client;
 pub use lineside_core::{Judgement, Reply, Verdict};
 pub use lineside_exec::{Containment, KITS, Kit, Proxy, ReadProxyError};
 pub use serde_json;
@@ -71,6 +74,8 @@ mod pages {
     struct Start;
     #[doc = include_str!("../../../docs/concepts.md")]
     struct Concepts;
+    #[doc = include_str!("../../../docs/daemon.md")]
+    struct Daemon;
     #[doc = include_str!("../../../docs/dialects/flyto.md")]
     struct Flyto;
 }

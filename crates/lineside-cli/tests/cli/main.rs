@@ -3,6 +3,7 @@
 
 mod stage;
 
+mod daemon;
 mod explain;
 mod interruption;
 mod jobs;

@@ -1,0 +1,284 @@
+//! `lineside status`, `stop`, `reload`, `off` and `on`: looking at the daemon and steering it. `status`, `off` and `on`
+//! work with the daemon dead.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use lineside::Client;
+use lineside::client::RequestError;
+use lineside_daemon::switch::Switch;
+use serde_json::{Map, Value, json};
+
+use crate::daemon_paths::{DaemonArgs, DaemonPaths};
+use crate::painter::{json_line, one_line};
+use crate::style::{Style, Styles, Tone, count, tell};
+
+/// How long a request of a person waits for its answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long `stop` waits for the end, and how often it looks.
+const END: Duration = Duration::from_secs(30);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Which daemon, and in which form it is told.
+#[derive(Debug, Args)]
+pub(crate) struct ControlArgs {
+    #[command(flatten)]
+    daemon: DaemonArgs,
+
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Say how the daemon stands, and whether hooks are switched off.
+///
+/// Exit status: 0 the daemon answers and its hook files are sound, 1 they are not, 3 there is no daemon.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    control: ControlArgs,
+}
+
+/// End the daemon, and wait until it has ended.
+#[derive(Debug, Args)]
+pub(crate) struct StopArgs {
+    #[command(flatten)]
+    control: ControlArgs,
+}
+
+/// Have the daemon load all hook files anew. Events under way end with the hooks that they began with.
+#[derive(Debug, Args)]
+pub(crate) struct ReloadArgs {
+    #[command(flatten)]
+    control: ControlArgs,
+}
+
+/// Switch all hooks of this user off: the daemon lets every event pass and says so. Works without a daemon.
+#[derive(Debug, Args)]
+pub(crate) struct OffArgs {
+    #[command(flatten)]
+    control: ControlArgs,
+}
+
+/// Switch hooks on again. Works without a daemon.
+#[derive(Debug, Args)]
+pub(crate) struct OnArgs {
+    #[command(flatten)]
+    control: ControlArgs,
+}
+
+/// There is no daemon, as `systemctl status` has it.
+const NO_DAEMON: u8 = 3;
+
+/// `lineside status`.
+///
+/// # Errors
+/// The daemon answers something else than its status.
+pub(crate) async fn status(args: &StatusArgs, styles: Styles) -> Result<ExitCode> {
+    let ControlArgs { daemon, json } = &args.control;
+    let paths = daemon.paths()?;
+    let switch = Switch::of(&paths.state);
+    let answer = ask(&paths, async |client| client.get::<Map<String, Value>>("/v1/status").await).await;
+    let mut status = match answer {
+        Ok(status) => status,
+        Err(error) if is_no_daemon(&error) => {
+            return no_daemon(&paths, &switch, *json, styles.out);
+        }
+        Err(error) => return Err(error),
+    };
+    status.insert("socket".to_owned(), json!(paths.socket));
+    status.insert("state".to_owned(), json!(paths.state));
+    let sound = !findings(&status).any(|finding| finding["severity"] == "error");
+    let mut out = std::io::stdout().lock();
+    if *json {
+        write!(out, "{}", json_line(&status)?)?;
+    } else {
+        for line in page(&status, styles.out) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// `lineside stop`.
+///
+/// # Errors
+/// The daemon does not end in time.
+pub(crate) async fn stop(args: &StopArgs) -> Result<ExitCode> {
+    let ControlArgs { daemon, json } = &args.control;
+    let paths = daemon.paths()?;
+    let empty = Map::new();
+    let answer =
+        ask(&paths, async |client| client.post::<Map<String, Value>>("/v1/stop", &empty).await).await;
+    let ending = match answer {
+        Ok(ending) => ending,
+        Err(error) if is_no_daemon(&error) => {
+            say(*json, &json!({"status": "no daemon"}), "no daemon runs")?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(error) => return Err(error),
+    };
+    let ended = async {
+        while paths.socket.symlink_metadata().is_ok() {
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    let pid = ending.get("pid").and_then(Value::as_u64).unwrap_or_default();
+    let ended = tokio::time::timeout(END, ended).await;
+    ended.with_context(|| format!("the daemon (process {pid}) has not ended within {} s", END.as_secs()))?;
+    say(*json, &json!({"status": "ended", "pid": pid}), &format!("the daemon (process {pid}) has ended"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `lineside reload`.
+///
+/// # Errors
+/// There is no daemon, or the hooks cannot be loaded.
+pub(crate) async fn reload(args: &ReloadArgs, styles: Styles) -> Result<ExitCode> {
+    let ControlArgs { daemon, json } = &args.control;
+    let paths = daemon.paths()?;
+    let empty = Map::new();
+    let reloaded =
+        ask(&paths, async |client| client.post::<Map<String, Value>>("/v1/reload", &empty).await).await?;
+    tell_findings(&reloaded, styles.err);
+    let number = |field: &str| reloaded.get(field).and_then(Value::as_u64).unwrap_or_default();
+    let hooks = count(usize::try_from(number("hooks")).unwrap_or_default(), "hook");
+    let text = format!("generation {}: {hooks} in force", number("generation"));
+    let sound = !findings(&reloaded).any(|finding| finding["severity"] == "error");
+    say(*json, &Value::Object(reloaded), &text)?;
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// `lineside off`.
+///
+/// # Errors
+/// The file of the switch cannot be made.
+pub(crate) fn off(args: &OffArgs) -> Result<ExitCode> {
+    let ControlArgs { daemon, json } = &args.control;
+    let switch = Switch::of(&daemon.paths()?.state);
+    let path = switch.path().display().to_string();
+    let changed = switch.off("hooks are switched off; `lineside on` switches them on again");
+    let changed = changed.with_context(|| format!("failed to make {path}"))?;
+    let text = if changed { "hooks are off" } else { "hooks were off already" };
+    say(*json, &json!({"off": true, "changed": changed, "file": path}), &format!("{text} ({path})"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `lineside on`.
+///
+/// # Errors
+/// The file of the switch cannot be removed.
+pub(crate) fn on(args: &OnArgs) -> Result<ExitCode> {
+    let ControlArgs { daemon, json } = &args.control;
+    let switch = Switch::of(&daemon.paths()?.state);
+    let path = switch.path().display().to_string();
+    let changed = switch.on().with_context(|| format!("failed to remove {path}"))?;
+    let text = if changed { "hooks are on" } else { "hooks were on already" };
+    say(*json, &json!({"off": false, "changed": changed, "file": path}), text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn ask<T>(
+    paths: &DaemonPaths,
+    request: impl AsyncFnOnce(Client) -> Result<T, RequestError>,
+) -> Result<T> {
+    let client = Client::new(&paths.socket);
+    let answer = tokio::time::timeout(PATIENCE, request(client)).await;
+    let late = || {
+        format!("the daemon at {} does not answer within {} s", paths.socket.display(), PATIENCE.as_secs())
+    };
+    Ok(answer.with_context(late)??)
+}
+
+fn is_no_daemon(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<RequestError>().is_some_and(RequestError::is_no_daemon)
+}
+
+fn no_daemon(paths: &DaemonPaths, switch: &Switch, json: bool, style: Style) -> Result<ExitCode> {
+    let off = switch.is_off();
+    let object = json!({"status": "no daemon", "off": off, "socket": paths.socket, "state": paths.state});
+    let state = style.paint(Tone::Warning, "no daemon");
+    let hooks = if off { style.paint(Tone::Bad, "off") } else { "on".to_owned() };
+    let socket = one_line(&paths.socket.display().to_string());
+    let text = format!("{state}\n  socket  {socket}\n  hooks   {hooks}\n\nlineside serve  starts one");
+    say(json, &object, &text)?;
+    Ok(ExitCode::from(NO_DAEMON))
+}
+
+fn findings(status: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    status.get("findings").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn tell_findings(status: &Map<String, Value>, style: Style) {
+    for finding in findings(status) {
+        tell(&finding_line(finding, style));
+    }
+}
+
+fn finding_line(finding: &Value, style: Style) -> String {
+    let severity = finding["severity"].as_str().unwrap_or_default();
+    let tone = if severity == "error" { Tone::Bad } else { Tone::Warning };
+    let text = one_line(finding["text"].as_str().unwrap_or_default());
+    format!("{}: {text}", style.paint(tone, severity))
+}
+
+/// The status as people read it.
+fn page(status: &Map<String, Value>, style: Style) -> Vec<String> {
+    let text = |field: &str| match status.get(field) {
+        Some(Value::String(text)) => one_line(text),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    let number = |field: &str| {
+        status.get(field).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok()).unwrap_or_default()
+    };
+    let off = status.get("off").and_then(Value::as_bool).unwrap_or_default();
+    let hooks = if off {
+        style.paint(Tone::Bad, "off: every event passes; `lineside on` switches them on")
+    } else {
+        format!("{} in force, generation {}", number("hooks"), text("generation"))
+    };
+    let uptime = Duration::from_millis(status.get("uptime_ms").and_then(Value::as_u64).unwrap_or_default());
+    let state = style.paint(Tone::Good, if text("status") == "ok" { "running" } else { "ending" });
+    let mut lines = vec![
+        format!("{state}  process {}, version {}, for {}", text("pid"), text("version"), span(uptime)),
+        format!("  socket    {}", text("socket")),
+        format!("  state     {}", text("state")),
+        format!("  hooks     {hooks}"),
+        format!("  sessions  {} open", number("sessions")),
+        format!(
+            "  jobs      {} live, {} dead, kept in {}",
+            number("live_jobs"),
+            number("dead_jobs"),
+            text("durability")
+        ),
+        format!("  failures  {} of hooks", number("failures")),
+    ];
+    lines.extend(findings(status).map(|finding| finding_line(finding, style)));
+    lines
+}
+
+/// A span of time as people say it.
+fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+fn say(json: bool, object: &Value, text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    if json {
+        write!(out, "{}", json_line(object)?)?;
+    } else {
+        writeln!(out, "{text}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! `lineside serve`: the daemon in the foreground, until a signal or a request ends it.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use lineside_daemon::settings::Limits;
+use lineside_daemon::{Report, Server, Settings};
+use sd_notify::NotifyState;
+
+use crate::daemon_paths::DaemonArgs;
+use crate::interrupt::Interrupt;
+use crate::painter::one_line;
+use crate::places::PlaceArgs;
+use crate::style::{Styles, Tone, count, tell};
+
+mod unit;
+
+/// Hold the bus for every agent program of this user.
+///
+/// Listens on a Unix socket that only this user can reach, and with --http on a loopback address as well, for whoever has
+/// the token of the file `http-token` in the state folder. Prints one line when it is ready. SIGINT and SIGTERM end it:
+/// what is under way comes to its end first, and background work that is not done is left to the next daemon.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    daemon: DaemonArgs,
+
+    #[command(flatten)]
+    places: PlaceArgs,
+
+    /// Serve HTTP on this loopback address too; port 0 takes any free port.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    http: Option<SocketAddr>,
+
+    /// How long the end waits for what is under way, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    drain: u64,
+
+    /// Write the unit that has the system start the daemon, instead of starting it: for systemd, or for launchd on macOS.
+    #[arg(long)]
+    install_unit: bool,
+
+    /// With --install-unit: print the unit and where it would be written.
+    #[arg(long, requires = "install_unit")]
+    dry_run: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The daemon cannot start: a folder, a journal, a hook or an address cannot be used.
+pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
+    let paths = args.daemon.paths()?;
+    if args.install_unit {
+        return unit::install(&paths, args.http, args.dry_run);
+    }
+    let mut interrupt = Interrupt::watch()?;
+    let ground = args.places.ground()?;
+    let mut limits = Limits::default();
+    limits.drain = Duration::from_secs(args.drain);
+    let mut settings =
+        Settings::new(paths.socket.clone(), paths.state, ground.places).only(ground.dialects).limits(limits);
+    settings.http = args.http;
+    let server = Server::start(settings).await?;
+    let warning = styles.err.paint(Tone::Warning, "warning");
+    for note in server.notes().iter().chain(&server.findings()) {
+        tell(&format!("{warning}: {}", one_line(note)));
+    }
+    let http = server.http().map(|address| format!(" and http://{address}")).unwrap_or_default();
+    let ready = format!("ready: {}{http}", paths.socket.display());
+    writeln!(std::io::stdout(), "{}", one_line(&ready)).context("failed to say that the daemon is ready")?;
+    // Without a supervisor there is nothing to notify.
+    sd_notify::notify(&[NotifyState::Ready]).ok();
+    let ending = server.ending();
+    let signal = tokio::select! {
+        signal = interrupt.next() => Some(signal),
+        () = ending.cancelled() => None,
+    };
+    sd_notify::notify(&[NotifyState::Stopping]).ok();
+    let report = tokio::select! {
+        report = server.end() => report,
+        signal = interrupt.next() => {
+            tell("lineside: ended at once");
+            return Ok(ExitCode::from(signal.exit_status()));
+        }
+    };
+    tell(&told(&report));
+    Ok(match signal {
+        _ if report.drained.is_clean() => ExitCode::SUCCESS,
+        Some(signal) => ExitCode::from(signal.exit_status()),
+        None => ExitCode::FAILURE,
+    })
+}
+
+/// The last line: what the end has found.
+fn told(report: &Report) -> String {
+    let drained = &report.drained;
+    let mut parts = vec![format!("ended with {} open", count(drained.sessions, "session"))];
+    let more = [
+        (report.left, "job", "left to the next daemon"),
+        (drained.undecided, "event", "undecided"),
+        (usize::try_from(drained.detached_cut_short).unwrap_or(usize::MAX), "background hook", "cut short"),
+        (drained.context_waiting, "context message", "waiting"),
+    ];
+    for (number, what, how) in more {
+        if number > 0 {
+            parts.push(format!("{} {how}", count(number, what)));
+        }
+    }
+    format!("lineside: {}", parts.join(", "))
+}

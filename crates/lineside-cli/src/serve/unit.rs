@@ -1,0 +1,101 @@
+//! The unit that has the system start the daemon when its user logs in: for systemd, or for launchd on macOS.
+
+use std::fs;
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+
+use crate::daemon_paths::DaemonPaths;
+
+/// The label of the agent of launchd.
+const LABEL: &str = "dev.lineside.daemon";
+
+/// Writes the unit, or prints it.
+pub(super) fn install(paths: &DaemonPaths, http: Option<SocketAddr>, dry_run: bool) -> Result<ExitCode> {
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let home = std::env::var_os("HOME").map(PathBuf::from).context("HOME is not set")?;
+    let mut line = vec![
+        program.display().to_string(),
+        "serve".to_owned(),
+        "--socket".to_owned(),
+        paths.socket.display().to_string(),
+        "--state".to_owned(),
+        paths.state.display().to_string(),
+    ];
+    line.extend(http.into_iter().flat_map(|address| ["--http".to_owned(), address.to_string()]));
+    let (file, text, next) = if cfg!(target_os = "macos") {
+        let file = home.join(format!("Library/LaunchAgents/{LABEL}.plist"));
+        let next = format!("launchctl bootstrap gui/$(id -u) {}", file.display());
+        (file, plist(&line), next)
+    } else {
+        let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        let config = config.filter(|path| path.is_absolute()).unwrap_or_else(|| home.join(".config"));
+        let file = config.join("systemd/user/lineside.service");
+        (file, service(&line), "systemctl --user enable --now lineside".to_owned())
+    };
+    let mut out = std::io::stdout().lock();
+    if dry_run {
+        writeln!(out, "# {}\n{text}", file.display())?;
+    } else {
+        write(&file, &text)?;
+        writeln!(out, "wrote {}", file.display())?;
+    }
+    writeln!(out, "# to start it now and at each login:\n# {next}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("failed to make {}", folder.display()))?;
+    }
+    fs::write(file, text).with_context(|| format!("failed to write {}", file.display()))
+}
+
+/// A user unit of systemd.
+fn service(line: &[String]) -> String {
+    let line: Vec<String> = line.iter().map(|word| quoted(word)).collect();
+    format!(
+        "[Unit]\nDescription=lineside, the hook bus of this user's agents\n\n\
+         [Service]\nType=notify\nExecStart={}\nRestart=on-failure\n\n\
+         [Install]\nWantedBy=default.target\n",
+        line.join(" ")
+    )
+}
+
+/// A word of a command line, by the rules of `systemd.service(5)`.
+fn quoted(word: &str) -> String {
+    let escaped = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+    format!("\"{escaped}\"")
+}
+
+/// An agent of launchd.
+fn plist(line: &[String]) -> String {
+    let escaped = |word: &String| {
+        let word = word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        format!("    <string>{word}</string>\n")
+    };
+    let words: String = line.iter().map(escaped).collect();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
+         <plist version=\"1.0\">\n<dict>\n  <key>Label</key>\n  <string>{LABEL}</string>\n  \
+         <key>ProgramArguments</key>\n  <array>\n{words}  </array>\n  <key>RunAtLoad</key>\n  <true/>\n  \
+         <key>KeepAlive</key>\n  <dict>\n    <key>SuccessfulExit</key>\n    <false/>\n  </dict>\n</dict>\n</plist>\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_words() {
+        let line = ["/a b/lineside".to_owned(), "--state".to_owned(), "/x%h\"$HOME\\".to_owned()];
+        let unit = service(&line);
+        assert!(unit.contains(r#"ExecStart="/a b/lineside" "--state" "/x%%h\"$$HOME\\""#), "{unit}");
+        assert!(plist(&["<&>".to_owned()]).contains("<string>&lt;&amp;&gt;</string>"));
+    }
+}

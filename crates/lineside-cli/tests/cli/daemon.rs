@@ -1,0 +1,122 @@
+//! The daemon and the commands that steer it, as processes.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command};
+
+use serde_json::{Value, json};
+
+use crate::stage::{Said, Stage};
+
+/// A daemon of a stage.
+struct Daemon<'a> {
+    stage: &'a Stage,
+    child: Child,
+}
+
+impl<'a> Daemon<'a> {
+    /// Starts it, and waits until it is ready.
+    fn start(stage: &'a Stage) -> Self {
+        let mut child = stage.command(&["serve", "--project", "."]).spawn().unwrap();
+        let mut ready = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut ready).unwrap();
+        let expected =
+            format!("ready: {}\n", stage.path("home/.local/state/lineside/lineside.sock").display());
+        assert_eq!(ready, expected, "{:?}", child.try_wait());
+        Self { stage, child }
+    }
+
+    fn signal(&self, name: &str) {
+        let kill = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+    }
+
+    fn ended(self) -> Said {
+        self.stage.said(self.child)
+    }
+}
+
+fn status(stage: &Stage) -> (Option<i32>, Value) {
+    let said = stage.run(&["status", "--json"], "");
+    (said.code, said.json().first().cloned().unwrap_or_default())
+}
+
+#[test]
+fn a_daemon_is_started_looked_at_and_stopped() {
+    let stage = Stage::new();
+    stage.hook("guard", "trigger: before_tool", "cat >/dev/null");
+    let said = stage.run(&["status"], "");
+    assert_eq!(said.code, Some(3));
+    assert!(said.out.starts_with("no daemon\n"), "{}", said.out);
+    let daemon = Daemon::start(&stage);
+    let (code, found) = status(&stage);
+    assert_eq!((code, &found["status"], &found["hooks"]), (Some(0), &json!("ok"), &json!(1)), "{found}");
+    assert_eq!(found["pid"], json!(daemon.child.id()));
+    let said = stage.run(&["status"], "");
+    assert!(said.out.contains("1 in force, generation 1"), "{}", said.out);
+    let said = stage.run(&["stop"], "");
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    let ended = daemon.ended();
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "lineside: ended with 0 sessions open\n"));
+    assert_eq!(status(&stage).0, Some(3));
+    assert_eq!(stage.run(&["stop"], "").out, "no daemon runs\n");
+}
+
+#[test]
+fn law_19_the_switch_works_with_the_daemon_dead_and_the_configuration_broken() {
+    let stage = Stage::new();
+    stage.file("project/.lineside/hooks.yaml", "hooks: [{");
+    assert_eq!(stage.run(&["off"], "").code, Some(0));
+    let (code, found) = status(&stage);
+    assert_eq!((code, &found["off"]), (Some(3), &json!(true)), "{found}");
+    let daemon = Daemon::start(&stage);
+    assert_eq!(status(&stage).1["off"], json!(true));
+    assert_eq!(stage.run(&["on"], "").out, "hooks are on\n");
+    let (code, found) = status(&stage);
+    assert_eq!((code, &found["off"]), (Some(1), &json!(false)), "{found}");
+    assert!(found["findings"][0]["text"].as_str().unwrap().contains("hooks.yaml"), "{found}");
+    daemon.signal("-TERM");
+    daemon.ended();
+    assert_eq!(stage.run(&["on"], "").out, "hooks were on already\n");
+}
+
+#[test]
+fn a_daemon_that_was_killed_is_followed_by_another_and_two_do_not_run() {
+    let stage = Stage::new();
+    let daemon = Daemon::start(&stage);
+    let second = stage.run(&["serve"], "");
+    assert_eq!((second.code, second.out.as_str()), (Some(2), ""));
+    assert!(second.err.contains(&daemon.child.id().to_string()), "{}", second.err);
+    daemon.signal("-KILL");
+    daemon.ended();
+    assert_eq!(status(&stage).0, Some(3));
+    let daemon = Daemon::start(&stage);
+    assert_eq!(status(&stage).0, Some(0));
+    daemon.signal("-TERM");
+    assert_eq!(daemon.ended().code, Some(0));
+}
+
+#[test]
+fn a_reload_says_what_is_wrong_with_a_file() {
+    let stage = Stage::new();
+    let daemon = Daemon::start(&stage);
+    stage.file("project/.lineside/hooks.yaml", "hooks: [{name: a, on: befor_tool, command: [\"true\"]}]");
+    let said = stage.run(&["reload"], "");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.err.contains("befor_tool"), "{}", said.err);
+    stage.file("project/.lineside/hooks.yaml", "hooks: [{name: a, on: before_tool, command: [\"true\"]}]");
+    let said = stage.run(&["reload"], "");
+    assert_eq!((said.code, said.out.as_str()), (Some(0), "generation 3: 1 hook in force\n"));
+    assert_eq!(stage.run(&["stop"], "").code, Some(0));
+    daemon.ended();
+}
+
+#[test]
+fn a_unit_is_shown_before_it_is_written() {
+    let stage = Stage::new();
+    let said = stage.run(&["serve", "--install-unit", "--dry-run"], "");
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.contains("lineside") && said.out.contains("serve"), "{}", said.out);
+    assert!(!stage.path("home/.config").exists());
+    assert_eq!(stage.run(&["serve", "--install-unit"], "").code, Some(0));
+}

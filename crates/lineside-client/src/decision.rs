@@ -1,0 +1,113 @@
+//! What a publisher gets back over the socket.
+
+use std::any::Any;
+
+use lineside_core::payload::Point;
+use lineside_core::{Reason, Verdict};
+use serde_json::{Map, Value};
+
+use crate::client::RequestError;
+
+/// The decision about one event. It is about the payload it holds: [`digest`](Self::digest) names those bytes.
+#[must_use = "a decision that is not obeyed decides nothing"]
+#[derive(Debug, Clone)]
+pub struct Decision<P> {
+    verdict: Verdict,
+    payload: P,
+    json: Map<String, Value>,
+}
+
+impl<P: Point> Decision<P> {
+    /// Reads the decision of a daemon. One that cannot be read is an error and never a permission.
+    pub(crate) fn read(mut json: Map<String, Value>) -> Result<Self, RequestError> {
+        let unreadable = |what: String| RequestError::Unreadable(what);
+        let verdict = verdict(&json).ok_or_else(|| unreadable("no known verdict".to_owned()))?;
+        let Some(Value::Object(payload)) = json.remove("payload") else {
+            return Err(unreadable("no payload".to_owned()));
+        };
+        let payload = (P::INFO.decode)(P::INFO, payload).map_err(|error| unreadable(error.to_string()))?;
+        let any: &dyn Any = &*payload;
+        match any.downcast_ref::<P>() {
+            Some(payload) => Ok(Self { verdict, payload: payload.clone(), json }),
+            None => Err(unreadable("a payload of another point".to_owned())),
+        }
+    }
+
+    /// The joined verdict.
+    #[must_use]
+    pub fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// Whether it must not happen, or its result must not be used: the verdict is a block or a stop.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.verdict.strength().is_final()
+    }
+
+    /// Why.
+    #[must_use]
+    pub fn reason(&self) -> Option<&Reason> {
+        self.verdict.reason()
+    }
+
+    /// The name of the hook whose verdict it is.
+    #[must_use]
+    pub fn author(&self) -> Option<&str> {
+        self.json.get("by")?.as_str()
+    }
+
+    /// The payload that the decision is about: with every amendment.
+    #[must_use]
+    pub fn payload(&self) -> &P {
+        &self.payload
+    }
+
+    /// The payload.
+    #[must_use]
+    pub fn into_payload(self) -> P {
+        self.payload
+    }
+
+    /// The SHA-256 of the payload's compact JSON, in hexadecimal.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        self.json.get("payload_sha256").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The id of the event; `None` while hooks are switched off.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        self.json.get("id")?.as_str()
+    }
+
+    /// The number of the event in its session; `None` while hooks are switched off.
+    #[must_use]
+    pub fn seq(&self) -> Option<u64> {
+        self.json.get("seq")?.as_u64()
+    }
+
+    /// Whether hooks are switched off, so that none has seen the event.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.json.get("off").and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// Everything else that the daemon says of it, as its API describes it.
+    #[must_use]
+    pub fn json(&self) -> &Map<String, Value> {
+        &self.json
+    }
+}
+
+fn verdict(json: &Map<String, Value>) -> Option<Verdict> {
+    let reason = json.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
+    Some(match json.get("verdict")?.as_str()? {
+        "continue" => Verdict::Continue,
+        "allow" => Verdict::Allow,
+        "ask" => Verdict::ask(reason),
+        "block" => Verdict::block(reason),
+        "stop" => Verdict::stop(reason),
+        _ => return None,
+    })
+}

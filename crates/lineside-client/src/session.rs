@@ -1,0 +1,173 @@
+//! A session of the daemon: opened, published in, closed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::envelope::Agent;
+use lineside_core::payload::Point;
+use lineside_core::{Payload, SessionId};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::client::{Client, RequestError, segment};
+use crate::decision::Decision;
+use crate::delivery::Collect;
+
+/// A handle on a session of a daemon. Cloning it costs little; dropping it closes nothing.
+#[derive(Debug, Clone)]
+pub struct Session {
+    client: Client,
+    id: SessionId,
+    path: Arc<str>,
+    coverage: Arc<str>,
+}
+
+/// A session about to be opened.
+#[derive(Debug, Clone)]
+#[must_use = "a session is opened by `open().await`"]
+pub struct OpenSession {
+    client: Client,
+    id: String,
+    fields: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Opened {
+    coverage: String,
+}
+
+impl OpenSession {
+    pub(crate) fn root(client: Client, id: String) -> Self {
+        let mut fields = Map::new();
+        fields.insert("id".to_owned(), json!(id));
+        Self { client, id, fields }
+    }
+
+    /// Its agent; `main` for a root, `subagent` below.
+    pub fn agent(self, agent: impl Into<Agent>) -> Self {
+        self.with("agent", json!(agent.into()))
+    }
+
+    /// The root of its project.
+    pub fn project_root(self, root: impl Into<String>) -> Self {
+        self.with("project_root", Value::String(root.into()))
+    }
+
+    /// Its working directory.
+    pub fn cwd(self, cwd: impl Into<String>) -> Self {
+        self.with("cwd", Value::String(cwd.into()))
+    }
+
+    /// The agent program that publishes.
+    pub fn host(self, host: impl Into<String>) -> Self {
+        self.with("host", Value::String(host.into()))
+    }
+
+    /// The W3C trace context.
+    pub fn traceparent(self, traceparent: impl Into<String>) -> Self {
+        self.with("traceparent", Value::String(traceparent.into()))
+    }
+
+    fn with(mut self, field: &str, value: Value) -> Self {
+        self.fields.insert(field.to_owned(), value);
+        self
+    }
+
+    /// Opens it.
+    ///
+    /// Not cancel safe: a dropped call may have opened it.
+    ///
+    /// # Errors
+    /// The id is taken, the parent is not open, or there is no daemon.
+    pub async fn open(self) -> Result<Session, RequestError> {
+        let Self { client, id, fields } = self;
+        let opened: Opened = client.post("/v1/sessions", &fields).await?;
+        let path = format!("/v1/sessions/{}", segment(&id)).into();
+        Ok(Session { client, id: id.into(), path, coverage: opened.coverage.into() })
+    }
+}
+
+impl Session {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// The digest of the hooks that it was under when it was opened, in hexadecimal.
+    #[must_use]
+    pub fn coverage(&self) -> &str {
+        &self.coverage
+    }
+
+    /// A session below this one, under its hooks.
+    pub fn subagent(&self, id: impl Into<String>) -> OpenSession {
+        OpenSession::root(self.client.clone(), id.into()).with("parent", json!(self.id))
+    }
+
+    /// Publishes an event and waits for the decision.
+    ///
+    /// Not cancel safe: dropping the future breaks its connection, which cancels the hooks that run and leaves the event
+    /// undecided. It is never sent twice.
+    ///
+    /// # Errors
+    /// There is no decision: see [`RequestError`]. What was to happen must not happen then, unless the program says
+    /// otherwise.
+    pub async fn publish<P: Point>(&self, payload: P) -> Result<Decision<P>, RequestError> {
+        let decision = self.send(P::INFO.name, &payload, None).await?;
+        Decision::read(decision)
+    }
+
+    /// As [`publish`](Self::publish), with at most this much time for all hooks together.
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish).
+    pub async fn publish_within<P: Point>(
+        &self,
+        payload: P,
+        time: Duration,
+    ) -> Result<Decision<P>, RequestError> {
+        let decision = self.send(P::INFO.name, &payload, Some(time)).await?;
+        Decision::read(decision)
+    }
+
+    /// Takes the messages for the agent's context.
+    #[must_use]
+    pub fn collect(&self) -> Collect<'_> {
+        Collect::new(self)
+    }
+
+    /// Ends the session: its background hooks are waited for, each within its own time.
+    ///
+    /// # Errors
+    /// It is not open, or there is no daemon.
+    pub async fn close(&self) -> Result<(), RequestError> {
+        let _closed: Value = self.client.delete(&self.path).await?;
+        Ok(())
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn path(&self, rest: &str) -> String {
+        format!("{}{rest}", self.path)
+    }
+
+    async fn send(
+        &self,
+        point: &str,
+        payload: &dyn Payload,
+        within: Option<Duration>,
+    ) -> Result<Map<String, Value>, RequestError> {
+        let mut fields = Map::new();
+        fields.insert("point".to_owned(), json!(point));
+        fields.insert("session".to_owned(), json!(self.id));
+        fields.insert("payload".to_owned(), Value::Object(payload.to_json()));
+        let path = match within {
+            Some(time) => format!("/v1/events?within_ms={}", time.as_millis()),
+            None => "/v1/events".to_owned(),
+        };
+        self.client.post(&path, &fields).await
+    }
+}

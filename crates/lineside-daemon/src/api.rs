@@ -1,0 +1,138 @@
+//! The API: one set of paths for the Unix socket and for loopback HTTP, described by the OpenAPI document that it serves.
+//!
+//! A handler turns a request into one call of the bus and its result into an answer; what may come in at all is decided
+//! before it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use utoipa::OpenApi;
+
+use crate::daemon::{Counts, Daemon};
+use crate::door::{self, Door};
+use crate::problem::Problem;
+
+pub mod shapes;
+
+mod sessions;
+mod events;
+mod context;
+mod receipts;
+mod jobs;
+mod signals;
+mod control;
+
+/// The description of the API.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "lineside",
+        description = "One hook bus for every agent program of a user. The same API is served on a Unix socket, for the \
+            same user alone, and on request on loopback HTTP with a bearer token. Bodies are JSON; whatever is not the \
+            documented request is answered with a problem document (RFC 9457). Where a problem has the member `verdict`, \
+            the event that was to be published must not happen.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    paths(
+        sessions::open,
+        sessions::list,
+        sessions::look_up,
+        sessions::tree,
+        sessions::close,
+        sessions::hooks,
+        events::publish,
+        events::publish_many,
+        context::collect,
+        context::accept,
+        receipts::list,
+        receipts::look_up,
+        jobs::list,
+        jobs::look_up,
+        jobs::retry,
+        jobs::forget,
+        signals::stream,
+        control::health,
+        control::status,
+        control::metrics,
+        control::reload,
+        control::stop,
+        control::openapi,
+    ),
+    components(schemas(Problem, shapes::Decision, shapes::Hook, shapes::Job, shapes::Message)),
+    tags(
+        (name = "sessions", description = "Agents' runs, and the tree that they form"),
+        (name = "events", description = "Publishing, and what was decided"),
+        (name = "context", description = "Messages for an agent's context"),
+        (name = "jobs", description = "Background work"),
+        (name = "daemon", description = "The daemon itself"),
+    )
+)]
+struct Description;
+
+/// The OpenAPI 3.1 document of the API, as it is served and committed.
+#[must_use]
+pub fn openapi() -> String {
+    let mut text = Description::openapi().to_pretty_json().unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Everything behind one door.
+pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
+    let session = Router::new()
+        .route("/", get(sessions::look_up).delete(sessions::close))
+        .route("/tree", get(sessions::tree))
+        .route("/hooks", get(sessions::hooks))
+        .route("/context/collect", post(context::collect))
+        .route("/context/{delivery}/accept", post(context::accept));
+    Router::new()
+        .route("/v1/sessions", get(sessions::list).post(sessions::open))
+        .nest("/v1/sessions/{session}", session)
+        .route("/v1/events", post(events::publish))
+        .route("/v1/events/batch", post(events::publish_many))
+        .route("/v1/receipts", get(receipts::list))
+        .route("/v1/receipts/{event}", get(receipts::look_up))
+        .route("/v1/jobs", get(jobs::list))
+        .route("/v1/jobs/{job}", get(jobs::look_up).delete(jobs::forget))
+        .route("/v1/jobs/{job}/retry", post(jobs::retry))
+        .route("/v1/signals", get(signals::stream))
+        .route("/v1/health", get(control::health))
+        .route("/v1/status", get(control::status))
+        .route("/v1/metrics", get(control::metrics))
+        .route("/v1/reload", post(control::reload))
+        .route("/v1/stop", post(control::stop))
+        .route("/v1/openapi.json", get(control::openapi))
+        .fallback(no_such_path)
+        .method_not_allowed_fallback(no_such_method)
+        .layer(middleware::from_fn_with_state(door, door::guard))
+        .layer(middleware::from_fn_with_state(Arc::clone(daemon), count))
+        .with_state(Arc::clone(daemon))
+}
+
+async fn count(State(daemon): State<Arc<Daemon>>, request: Request, next: Next) -> Response {
+    let one = |count: &AtomicU64| Counts::one(count);
+    one(&daemon.counts.requests);
+    let response = next.run(request).await;
+    if response.status().is_client_error() || response.status().is_server_error() {
+        one(&daemon.counts.problems);
+    }
+    response
+}
+
+async fn no_such_path(request: Request) -> Response {
+    let path = request.uri().path();
+    Problem::not_found(format!("there is no path {path:?}; GET /v1/openapi.json lists all of them"))
+        .into_response()
+}
+
+async fn no_such_method(request: Request) -> Response {
+    let (method, path) = (request.method(), request.uri().path());
+    let detail = format!("{path:?} does not take {method}; GET /v1/openapi.json says what it takes");
+    let status = axum::http::StatusCode::METHOD_NOT_ALLOWED;
+    Problem::new(status, "no-such-method", "The path does not take this method", detail).into_response()
+}

@@ -1,0 +1,143 @@
+//! The daemon itself: whether it lives, how it stands, what it counts, its hooks loaded anew, its end.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use lineside::automation::jobs::{Which, WhichState};
+use lineside::core::Severity;
+
+use super::shapes::{Ending, Finding, Health, Reloaded, Status};
+use crate::body::Json;
+use crate::daemon::{Daemon, Loaded};
+use crate::problem::Problem;
+
+/// Whether the daemon lives.
+#[utoipa::path(get, path = "/v1/health", tag = "daemon", responses((status = 200, body = Health)))]
+pub(super) async fn health(State(daemon): State<Arc<Daemon>>) -> Json<Health> {
+    Json(healthy(&daemon))
+}
+
+/// How the daemon stands.
+#[utoipa::path(get, path = "/v1/status", tag = "daemon", responses((status = 200, body = Status)))]
+pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
+    let loaded = daemon.loaded();
+    Json(Status {
+        health: healthy(&daemon),
+        off: daemon.switch.is_off(),
+        generation: loaded.generation,
+        hooks: hooks(&loaded),
+        findings: findings(&loaded),
+        sessions: daemon.bus().sessions().len(),
+        failures: daemon.bus().failures(),
+        durability: daemon.settings.durability.as_str(),
+        live_jobs: jobs(&daemon, WhichState::Live),
+        dead_jobs: jobs(&daemon, WhichState::Dead),
+    })
+}
+
+/// What the daemon counts, in the text format of Prometheus.
+#[utoipa::path(
+    get, path = "/v1/metrics", tag = "daemon",
+    responses((status = 200, content_type = "text/plain", body = String))
+)]
+pub(super) async fn metrics(State(daemon): State<Arc<Daemon>>) -> Response {
+    let counts = &daemon.counts;
+    let (signals, lost) = daemon.feed.counts();
+    let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    let sessions = u64::try_from(daemon.bus().sessions().len()).unwrap_or(u64::MAX);
+    let rows = [
+        ("lineside_requests_total", "counter", "Requests that came in.", read(&counts.requests)),
+        ("lineside_problems_total", "counter", "Requests answered with a problem.", read(&counts.problems)),
+        ("lineside_events_total", "counter", "Events that were decided.", read(&counts.events)),
+        ("lineside_hook_failures_total", "counter", "Hooks that could not answer.", daemon.bus().failures()),
+        ("lineside_signals_total", "counter", "Signals that were sent.", signals),
+        ("lineside_signals_lost_total", "counter", "Signals that the feed did not take in time.", lost),
+        (
+            "lineside_deliveries_returned_total",
+            "counter",
+            "Deliveries that went back to their mailbox.",
+            read(&counts.deliveries_returned),
+        ),
+        ("lineside_connections", "gauge", "Connections that are open.", read(&counts.connections)),
+        ("lineside_sessions", "gauge", "Sessions that are open.", sessions),
+        ("lineside_generation", "gauge", "Which load of hook files is in force.", daemon.loaded().generation),
+    ];
+    let mut text = String::new();
+    for (name, kind, help, value) in rows {
+        // Writing to a string does not fail.
+        writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}").ok();
+    }
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4");
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
+}
+
+/// Load all hook files anew. Events under way end with the hooks that they began with.
+#[utoipa::path(
+    post, path = "/v1/reload", tag = "daemon",
+    responses((status = 200, body = Reloaded), (status = 500, body = Problem, description = "the hooks before stay in force"))
+)]
+pub(super) async fn reload(State(daemon): State<Arc<Daemon>>) -> Result<Json<Reloaded>, Problem> {
+    match daemon.load().await {
+        Ok(loaded) => {
+            let (generation, hooks, findings) = (loaded.generation, hooks(&loaded), findings(&loaded));
+            Ok(Json(Reloaded { generation, hooks, findings }))
+        }
+        Err(error) => {
+            let (word, title) = ("not-loaded", "The hooks could not be loaded");
+            let detail = format!("{error}; the hooks before stay in force");
+            Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, word, title, detail))
+        }
+    }
+}
+
+/// End the daemon: what is under way comes to its end first.
+#[utoipa::path(post, path = "/v1/stop", tag = "daemon", responses((status = 202, body = Ending)))]
+pub(super) async fn stop(State(daemon): State<Arc<Daemon>>) -> Response {
+    daemon.ending.cancel();
+    (StatusCode::ACCEPTED, Json(Ending { status: "ending", pid: std::process::id() })).into_response()
+}
+
+/// This description.
+#[utoipa::path(
+    get, path = "/v1/openapi.json", tag = "daemon",
+    responses((status = 200, content_type = "application/json", body = Object))
+)]
+pub(super) async fn openapi() -> Response {
+    let kind = HeaderValue::from_static("application/json");
+    ([(header::CONTENT_TYPE, kind)], super::openapi()).into_response()
+}
+
+fn healthy(daemon: &Daemon) -> Health {
+    let uptime = daemon.started.elapsed().as_millis();
+    Health {
+        status: if daemon.ending.is_cancelled() { "ending" } else { "ok" },
+        version: env!("CARGO_PKG_VERSION"),
+        pid: std::process::id(),
+        uptime_ms: u64::try_from(uptime).unwrap_or(u64::MAX),
+    }
+}
+
+fn hooks(loaded: &Loaded) -> usize {
+    let mut numbers: Vec<usize> = loaded.report.hooks.iter().map(|found| found.number).collect();
+    numbers.dedup();
+    numbers.len()
+}
+
+fn findings(loaded: &Loaded) -> Vec<Finding> {
+    let finding = |diagnostic: &lineside::core::Diagnostic| Finding {
+        severity: match diagnostic.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        },
+        text: diagnostic.to_string(),
+    };
+    loaded.report.diagnostics.iter().map(finding).collect()
+}
+
+fn jobs(daemon: &Daemon, state: WhichState) -> usize {
+    daemon.automations.jobs().list(&Which { state, ..Which::default() }).len()
+}

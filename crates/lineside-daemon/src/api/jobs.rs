@@ -1,0 +1,95 @@
+//! Jobs of automations: listed, shown, taken up again, dropped.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use lineside::automation::jobs::{Which, WhichState};
+use lineside::automation::machine::job::JobId;
+use lineside::wire;
+use serde_json::{Map, Value};
+
+use super::shapes::{self, Job, Jobs, JobsQuery};
+use crate::body::{Json, Query};
+use crate::daemon::Daemon;
+use crate::problem::Problem;
+
+/// How many are given when the request does not say.
+const USUAL: usize = 1_000;
+
+/// The jobs that are known.
+#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(JobsQuery), responses((status = 200, body = Jobs)))]
+pub(super) async fn list(State(daemon): State<Arc<Daemon>>, Query(query): Query<JobsQuery>) -> Json<Jobs> {
+    let state = match query.state {
+        None => WhichState::Any,
+        Some(shapes::WhichState::Live) => WhichState::Live,
+        Some(shapes::WhichState::Dead) => WhichState::Dead,
+    };
+    let most = Some(query.most.unwrap_or(USUAL));
+    let which = Which { automation: query.automation, session: query.session.map(Into::into), state, most };
+    Json(Jobs { jobs: daemon.automations.jobs().list(&which).iter().map(wire::job).collect() })
+}
+
+/// A job.
+#[utoipa::path(
+    get, path = "/v1/jobs/{job}", tag = "jobs", params(("job" = u64, Path)),
+    responses((status = 200, body = Job), (status = 404, body = Problem))
+)]
+pub(super) async fn look_up(
+    State(daemon): State<Arc<Daemon>>,
+    Path(job): Path<String>,
+) -> Result<Json<Map<String, Value>>, Problem> {
+    show(&daemon, number(&job)?)
+}
+
+/// Take a dead job up again, with all its attempts before it.
+#[utoipa::path(
+    post, path = "/v1/jobs/{job}/retry", tag = "jobs", params(("job" = u64, Path)),
+    responses((status = 200, body = Job), (status = 404, body = Problem), (status = 409, body = Problem))
+)]
+pub(super) async fn retry(
+    State(daemon): State<Arc<Daemon>>,
+    Path(job): Path<String>,
+) -> Result<Json<Map<String, Value>>, Problem> {
+    let job = number(&job)?;
+    let before = show(&daemon, job)?;
+    if daemon.automations.jobs().retry(job) {
+        return show(&daemon, job);
+    }
+    let detail = format!("job {} is {}; only a dead one is taken up again", job.0, state(&before));
+    Err(Problem::conflict("job-not-dead", "The job is not dead", detail))
+}
+
+/// Drop a job: it is cancelled, or forgotten if it is dead.
+#[utoipa::path(
+    delete, path = "/v1/jobs/{job}", tag = "jobs", params(("job" = u64, Path)),
+    responses((status = 200, body = Job, description = "the job as it was"), (status = 404, body = Problem), (status = 409, body = Problem))
+)]
+pub(super) async fn forget(
+    State(daemon): State<Arc<Daemon>>,
+    Path(job): Path<String>,
+) -> Result<Json<Map<String, Value>>, Problem> {
+    let job = number(&job)?;
+    let before = show(&daemon, job)?;
+    if daemon.automations.jobs().drop(job) {
+        return Ok(before);
+    }
+    let detail = format!("job {} is {} and cannot be dropped", job.0, state(&before));
+    Err(Problem::conflict("job-over", "The job is over", detail))
+}
+
+fn show(daemon: &Daemon, job: JobId) -> Result<Json<Map<String, Value>>, Problem> {
+    let shown = daemon.automations.jobs().show(job);
+    shown.map(|shown| Json(wire::job(&shown))).ok_or_else(|| no_job(job))
+}
+
+fn number(text: &str) -> Result<JobId, Problem> {
+    text.parse().map(JobId).map_err(|_| Problem::bad_request(format!("`{text}` is not the number of a job")))
+}
+
+fn no_job(job: JobId) -> Problem {
+    Problem::not_found(format!("there is no job {}, or it is not known any more", job.0))
+}
+
+fn state(shown: &Json<Map<String, Value>>) -> &str {
+    shown.0.get("state").and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,47 @@
+//! Receipts: the last ones, in memory.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use lineside::core::EventId;
+use lineside::wire;
+use serde_json::{Map, Value};
+
+use super::shapes::{Decision, Receipts, ReceiptsQuery};
+use crate::body::{Json, Query};
+use crate::daemon::Daemon;
+use crate::problem::Problem;
+
+/// How many are given when the request does not say.
+const USUAL: usize = 100;
+
+/// The latest receipts.
+#[utoipa::path(get, path = "/v1/receipts", tag = "events", params(ReceiptsQuery), responses((status = 200, body = Receipts)))]
+pub(super) async fn list(
+    State(daemon): State<Arc<Daemon>>,
+    Query(query): Query<ReceiptsQuery>,
+) -> Json<Receipts> {
+    let latest = daemon.feed.receipts(query.session.as_deref(), query.most.unwrap_or(USUAL));
+    Json(Receipts { receipts: latest.iter().map(|receipt| wire::decision(receipt, true)).collect() })
+}
+
+/// The receipt of an event.
+#[utoipa::path(
+    get, path = "/v1/receipts/{event}", tag = "events", params(("event" = String, Path, description = "its id")),
+    responses((status = 200, body = Decision), (status = 404, body = Problem))
+)]
+pub(super) async fn look_up(
+    State(daemon): State<Arc<Daemon>>,
+    Path(event): Path<String>,
+) -> Result<Json<Map<String, Value>>, Problem> {
+    let id: EventId = serde_json::from_value(Value::String(event.clone()))
+        .map_err(|_| Problem::bad_request(format!("`{event}` is not the id of an event, which is a UUID")))?;
+    match daemon.feed.receipt(id) {
+        Some(receipt) => Ok(Json(wire::decision(&receipt, true))),
+        None => {
+            let most = daemon.settings.limits.receipts;
+            let detail = format!("event {event} is not among the last {most} that this daemon has decided");
+            Err(Problem::not_found(detail))
+        }
+    }
+}

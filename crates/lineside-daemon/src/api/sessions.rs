@@ -1,0 +1,118 @@
+//! Sessions: opened, looked up, closed; the tree that they form; the hooks that each is under.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use lineside::wire;
+
+use super::shapes::{CloseQuery, Closed, Hooks, OpenSession, Session, Sessions};
+use crate::body::{Asked, Json, Query};
+use crate::daemon::{Daemon, Opening};
+use crate::problem::Problem;
+
+/// Open a session.
+#[utoipa::path(
+    post, path = "/v1/sessions", tag = "sessions", request_body = OpenSession,
+    responses(
+        (status = 201, body = Session),
+        (status = 404, body = Problem, description = "the parent is not open"),
+        (status = 409, body = Problem, description = "the id is taken"),
+    )
+)]
+pub(super) async fn open(
+    State(daemon): State<Arc<Daemon>>,
+    Asked(asked): Asked<OpenSession>,
+) -> Result<Response, Problem> {
+    let OpenSession { id, parent, agent, project_root, cwd, model, host, traceparent } = asked;
+    let (agent, model) = (agent.map(Into::into), model.map(Into::into));
+    let opening = Opening { id, parent, agent, project_root, cwd, model, host, traceparent };
+    let session = daemon.open(opening).await?;
+    let shape = Session::from(&session);
+    Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], Json(shape)).into_response())
+}
+
+/// The open sessions.
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", responses((status = 200, body = Sessions)))]
+pub(super) async fn list(State(daemon): State<Arc<Daemon>>) -> Json<Sessions> {
+    Json(Sessions { sessions: all(&daemon).into_values().collect() })
+}
+
+/// A session.
+#[utoipa::path(
+    get, path = "/v1/sessions/{session}", tag = "sessions", params(("session" = String, Path)),
+    responses((status = 200, body = Session), (status = 404, body = Problem))
+)]
+pub(super) async fn look_up(
+    State(daemon): State<Arc<Daemon>>,
+    Path(session): Path<String>,
+) -> Result<Json<Session>, Problem> {
+    Ok(Json((&daemon.session(&session)?).into()))
+}
+
+/// A session and everything open below it, each parent before its children.
+#[utoipa::path(
+    get, path = "/v1/sessions/{session}/tree", tag = "sessions", params(("session" = String, Path)),
+    responses((status = 200, body = Sessions), (status = 404, body = Problem))
+)]
+pub(super) async fn tree(
+    State(daemon): State<Arc<Daemon>>,
+    Path(session): Path<String>,
+) -> Result<Json<Sessions>, Problem> {
+    let top = daemon.session(&session)?;
+    let mut below: BTreeMap<String, Vec<Session>> = BTreeMap::new();
+    for session in all(&daemon).into_values() {
+        if let Some(parent) = &session.parent {
+            below.entry(parent.clone()).or_default().push(session);
+        }
+    }
+    let (mut sessions, mut waiting) = (Vec::new(), vec![Session::from(&top)]);
+    while let Some(session) = waiting.pop() {
+        waiting.extend(below.remove(&session.id).unwrap_or_default().into_iter().rev());
+        sessions.push(session);
+    }
+    Ok(Json(Sessions { sessions }))
+}
+
+/// End a session. Its background hooks are waited for.
+#[utoipa::path(
+    delete, path = "/v1/sessions/{session}", tag = "sessions", params(("session" = String, Path), CloseQuery),
+    responses((status = 200, body = Closed), (status = 404, body = Problem))
+)]
+pub(super) async fn close(
+    State(daemon): State<Arc<Daemon>>,
+    Path(session): Path<String>,
+    Query(query): Query<CloseQuery>,
+) -> Result<Json<Closed>, Problem> {
+    let session = daemon.session(&session)?;
+    daemon.note_closed(session.id());
+    match query.within_ms {
+        Some(within) => session.close_within(Duration::from_millis(within)).await,
+        None => session.close().await,
+    }
+    Ok(Json(Closed { id: session.id().to_string(), last_seq: session.last_seq() }))
+}
+
+/// The hooks that a session is under, with their origins.
+#[utoipa::path(
+    get, path = "/v1/sessions/{session}/hooks", tag = "sessions", params(("session" = String, Path)),
+    responses((status = 200, body = Hooks), (status = 404, body = Problem))
+)]
+pub(super) async fn hooks(
+    State(daemon): State<Arc<Daemon>>,
+    Path(session): Path<String>,
+) -> Result<Json<Hooks>, Problem> {
+    let session = daemon.session(&session)?;
+    let hooks = session.hooks().iter().map(|(point, hook)| wire::hook(point, hook)).collect();
+    Ok(Json(Hooks { coverage: session.coverage().to_string(), hooks }))
+}
+
+/// The open sessions by their ids.
+fn all(daemon: &Daemon) -> BTreeMap<String, Session> {
+    let bus = daemon.bus();
+    let open = bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str()));
+    open.map(|session| (session.id().to_string(), Session::from(&session))).collect()
+}

@@ -1,0 +1,521 @@
+//! The forms of requests and answers. What the library writes as JSON itself is described here and not made.
+
+use lineside::Session as BusSession;
+use lineside::core::{Agent as BusAgent, AgentKind, Model as BusModel};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+/// A session to be opened. Everything but the id may be left out.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpenSession {
+    /// Its id, as its host names it: any text but the empty one.
+    pub id: String,
+    /// The session that starts it, which must be open. It is under every hook of that one.
+    pub parent: Option<String>,
+    /// Its agent; `main` for a root, `subagent` below.
+    pub agent: Option<Agent>,
+    /// The root of its project.
+    pub project_root: Option<String>,
+    /// Its working directory.
+    pub cwd: Option<String>,
+    /// Its models.
+    pub model: Option<Model>,
+    /// The agent program that publishes.
+    pub host: Option<String>,
+    /// The W3C trace context.
+    pub traceparent: Option<String>,
+}
+
+/// An agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    /// Its id, unique in its session.
+    pub id: String,
+    /// `main` or `subagent`.
+    #[schema(value_type = String, example = "main")]
+    pub kind: AgentKind,
+    /// Its type, such as `reviewer`.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+}
+
+/// The model that was asked for and the one that answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// The one that was selected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected: Option<String>,
+    /// The one that is running.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<String>,
+}
+
+/// A session.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Session {
+    /// Its id.
+    pub id: String,
+    /// The session at the root of its tree.
+    pub root: String,
+    /// The session that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Its distance from the root, 0 for a root.
+    pub depth: u32,
+    /// Its agent.
+    pub agent: Agent,
+    /// The number of its last event, 0 before the first.
+    pub last_seq: u64,
+    /// The digest of the hooks that it is under, in hexadecimal.
+    pub coverage: String,
+    /// The root of its project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_root: Option<String>,
+    /// Its working directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The agent program that publishes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The W3C trace context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+}
+
+/// Open sessions.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Sessions {
+    /// All of them in the order of their ids; those of a tree with each parent before its children.
+    pub sessions: Vec<Session>,
+}
+
+/// How long the end of a session waits.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct CloseQuery {
+    /// How long background hooks may take at most, in milliseconds; each has its own time when this is left out.
+    pub within_ms: Option<u64>,
+}
+
+/// What was closed.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Closed {
+    /// The session.
+    pub id: String,
+    /// The number of its last event.
+    pub last_seq: u64,
+}
+
+/// How an event is published.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct PublishQuery {
+    /// Opens the session of the event, below its `parent_session`, when it is not open. A closed one stays closed.
+    pub open: bool,
+    /// Gives the whole receipt with the decision.
+    pub receipt: bool,
+    /// At most this much time for all hooks together, in milliseconds.
+    pub within_ms: Option<u64>,
+}
+
+/// An event: the fields of its envelope, and the payload of its point. Other fields are handed on to hooks as `extra`.
+#[derive(Debug, Clone, ToSchema)]
+pub struct Event {
+    /// The point, by its name in the catalogue or in one of the dialects.
+    #[schema(example = "before_tool")]
+    pub point: String,
+    /// The session.
+    pub session: String,
+    /// The session that started it.
+    pub parent_session: Option<String>,
+    /// The fields of the point.
+    #[schema(value_type = Object)]
+    pub payload: Option<Map<String, Value>>,
+    /// The agent, when it is not the session's.
+    pub agent: Option<Agent>,
+    /// The turn of the agent.
+    pub turn: Option<u64>,
+    /// The id that the event has already, a UUID; a new one without it.
+    pub id: Option<String>,
+    /// When it happened, RFC 3339; now without it.
+    pub time: Option<String>,
+    /// The event that led to it, a UUID.
+    pub cause: Option<String>,
+    /// The root of the project, when it is not the session's.
+    pub project_root: Option<String>,
+    /// The working directory, when it is not the session's.
+    pub cwd: Option<String>,
+    /// The models, when they are not the session's.
+    pub model: Option<Model>,
+    /// The agent program.
+    pub host: Option<String>,
+    /// The W3C trace context.
+    pub traceparent: Option<String>,
+}
+
+/// Events to be published: those of one session one after another, sessions beside one another.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Events {
+    /// At most 10,000.
+    #[schema(value_type = Vec<Event>)]
+    pub events: Vec<Map<String, Value>>,
+}
+
+/// What became of events, in their order.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Decisions {
+    /// A decision for each event, or the problem that kept it from being published.
+    #[schema(value_type = Vec<Decision>)]
+    pub decisions: Vec<Value>,
+}
+
+/// A decision. The publisher obeys it: the bus acts on nothing itself.
+#[derive(Debug, Clone, ToSchema)]
+pub struct Decision {
+    /// The id of the event.
+    pub id: Option<String>,
+    /// The session.
+    pub session: String,
+    /// The number of the event in its session.
+    pub seq: Option<u64>,
+    /// The point.
+    pub point: String,
+    /// `continue`, `allow`, `ask`, `block` or `stop`.
+    pub verdict: String,
+    /// Why.
+    pub reason: Option<String>,
+    /// The hook whose verdict it is.
+    pub by: Option<String>,
+    /// The payload that may run, with every amendment.
+    #[schema(value_type = Object)]
+    pub payload: Map<String, Value>,
+    /// The SHA-256 of the payload's compact JSON, in hexadecimal.
+    pub payload_sha256: String,
+    /// Messages that hooks append to the context: `role`, `text`, `hook`. They wait to be collected.
+    pub context: Vec<Value>,
+    /// Messages for the user: `level`, `text`, `hook`.
+    pub notices: Vec<Value>,
+    /// The fields that were amended.
+    pub changed: Option<Vec<String>>,
+    /// The hooks that could not answer: `hook`, `kind`, `detail`, and `taken_as`, the verdict that this counts as.
+    pub failed: Option<Vec<Value>>,
+    /// What hooks have for the publisher under names of their formats.
+    #[schema(value_type = Option<Object>)]
+    pub extra: Option<Map<String, Value>>,
+    /// Hooks are switched off: none has seen the event.
+    pub off: Option<bool>,
+    /// How long it took, with the receipt.
+    pub took_us: Option<u64>,
+    /// What became of each hook, with the receipt.
+    pub hooks: Option<Vec<Value>>,
+    /// Each amended field with its author, before and after, with the receipt.
+    pub changes: Option<Vec<Value>>,
+}
+
+/// What is collected.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Collect {
+    /// Waits for the hooks that the next model call must wait for, each within its own time.
+    pub before_next_model: bool,
+    /// At most so many messages; 128.
+    pub messages: Option<usize>,
+    /// At most so many bytes of text; 49,152.
+    pub bytes: Option<usize>,
+    /// At most so many tokens; 12,000.
+    pub tokens: Option<usize>,
+}
+
+/// Messages for the agent's context. They go back to its mailbox unless they are accepted in time.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Delivery {
+    /// The name to accept it by; absent when there is nothing to accept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<String>,
+    /// The messages, in order.
+    #[schema(value_type = Vec<Message>)]
+    pub messages: Vec<Map<String, Value>>,
+    /// The same as one text, each message in an envelope of its own.
+    pub text: String,
+    /// What the agent does not get: `hook`, `dialect`, `why`, `messages`.
+    pub missing: Vec<Value>,
+    /// How many messages wait for the next delivery.
+    pub remaining: usize,
+}
+
+/// A message for an agent's context.
+#[derive(Debug, Clone, ToSchema)]
+pub struct Message {
+    /// Which message it is.
+    pub id: String,
+    /// The hook that gave it.
+    pub hook: String,
+    /// The format of that hook.
+    pub dialect: String,
+    /// The point of the event that it answers.
+    pub point: String,
+    /// The event that it answers.
+    pub event: String,
+    /// The session of that event.
+    pub session: String,
+    /// `system`, `user`, `assistant` or `tool`.
+    pub role: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Messages that the agent has now; they are not handed over again.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Accepted {
+    /// How many.
+    pub messages: usize,
+    /// What that survives: `memory`, `process` or `disk`.
+    pub durability: &'static str,
+}
+
+/// A hook in force.
+#[derive(Debug, Clone, ToSchema)]
+pub struct Hook {
+    /// Its name.
+    pub name: String,
+    /// The point.
+    pub point: String,
+    /// The format that it is written for.
+    pub dialect: String,
+    /// `managed`, `user`, `project` or `session`.
+    pub layer: String,
+    /// The depth of the session that it was registered on.
+    pub depth: u32,
+    /// Greater runs first.
+    pub priority: i32,
+    /// `gate`, `amender`, `detached`, `told` or `observer`.
+    pub part: String,
+    /// `block` or `continue`.
+    pub on_failure: String,
+    /// Its time.
+    pub timeout_ms: u64,
+    /// `subtree`, `self` or `children`.
+    pub reach: String,
+    /// `ready`, or why it does not run.
+    pub state: String,
+    /// Who registered it.
+    pub source: Option<String>,
+    /// The file and line that declare it.
+    pub origin: Option<String>,
+    /// The events that it runs for.
+    #[schema(rename = "match")]
+    pub select: Option<String>,
+}
+
+/// The hooks that a session is under.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Hooks {
+    /// The digest of all of them.
+    pub coverage: String,
+    /// By point, in the order in which they run; interceptors first.
+    #[schema(value_type = Vec<Hook>)]
+    pub hooks: Vec<Map<String, Value>>,
+}
+
+/// Which receipts are wanted.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct ReceiptsQuery {
+    /// Of this session.
+    pub session: Option<String>,
+    /// At most so many, the latest; 100.
+    pub most: Option<usize>,
+}
+
+/// Receipts, the oldest first.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Receipts {
+    /// Whole decisions.
+    #[schema(value_type = Vec<Decision>)]
+    pub receipts: Vec<Map<String, Value>>,
+}
+
+/// Which jobs are wanted.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct JobsQuery {
+    /// Of this automation.
+    pub automation: Option<String>,
+    /// Of this session.
+    pub session: Option<String>,
+    /// `live` or `dead`; any without it.
+    pub state: Option<WhichState>,
+    /// At most so many, the latest; 1,000.
+    pub most: Option<usize>,
+}
+
+/// In which state.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WhichState {
+    /// Not at rest.
+    Live,
+    /// In the dead letters.
+    Dead,
+}
+
+/// Jobs, in the order in which their first events came.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Jobs {
+    /// The jobs.
+    #[schema(value_type = Vec<Job>)]
+    pub jobs: Vec<Map<String, Value>>,
+}
+
+/// A job of an automation.
+#[derive(Debug, Clone, ToSchema)]
+pub struct Job {
+    /// Its number.
+    pub job: u64,
+    /// `debouncing`, `waiting`, `running`, `retrying`, `delivering`, `done`, `dead` or `cancelled`.
+    pub state: String,
+    /// Where it stands and why, for people.
+    pub about: String,
+    /// Its automation.
+    pub automation: String,
+    /// Its session.
+    pub session: String,
+    /// The ids of its events.
+    pub events: Vec<String>,
+    /// Its concurrency key.
+    pub key: Option<String>,
+    /// When its first event came.
+    pub accepted: Option<String>,
+    /// When its next attempt is.
+    pub next: Option<String>,
+    /// Why it came to a bad end.
+    pub why: Option<String>,
+    /// Its attempts.
+    pub attempts: Vec<Value>,
+}
+
+/// Which signals are wanted.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct SignalsQuery {
+    /// Of this session.
+    pub session: Option<String>,
+    /// From this id on, exclusive: what the header `Last-Event-ID` says takes precedence. Only new ones without either.
+    pub after: Option<u64>,
+}
+
+/// That the daemon lives.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Health {
+    /// `ok`, or `ending` while it drains.
+    pub status: &'static str,
+    /// The version of the program.
+    pub version: &'static str,
+    /// Its process.
+    pub pid: u32,
+    /// How long it has run, in milliseconds.
+    pub uptime_ms: u64,
+}
+
+/// How the daemon stands.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Status {
+    /// That it lives.
+    #[serde(flatten)]
+    pub health: Health,
+    /// Whether hooks are switched off.
+    pub off: bool,
+    /// Which load of hook files is in force, from 1.
+    pub generation: u64,
+    /// How many hooks it found, each counted once.
+    pub hooks: usize,
+    /// What is wrong with hook files, each with file and line.
+    pub findings: Vec<Finding>,
+    /// How many sessions are open.
+    pub sessions: usize,
+    /// How many hooks have failed so far.
+    pub failures: u64,
+    /// What accepted work survives: `memory`, `process` or `disk`.
+    pub durability: &'static str,
+    /// Jobs that are not at rest.
+    pub live_jobs: usize,
+    /// Jobs in the dead letters.
+    pub dead_jobs: usize,
+}
+
+/// Something that is wrong with a hook file.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Finding {
+    /// `error` or `warning`.
+    pub severity: &'static str,
+    /// What, where, and what to do.
+    pub text: String,
+}
+
+/// What a load of hook files found.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Reloaded {
+    /// Which load it was.
+    pub generation: u64,
+    /// How many hooks it found, each counted once.
+    pub hooks: usize,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+}
+
+/// The end was asked for.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Ending {
+    /// `ending`.
+    pub status: &'static str,
+    /// The process that is going to end.
+    pub pid: u32,
+}
+
+impl From<&BusAgent> for Agent {
+    fn from(agent: &BusAgent) -> Self {
+        Self { id: agent.id.to_string(), kind: agent.kind, role: agent.role.as_deref().map(str::to_owned) }
+    }
+}
+
+impl From<Agent> for BusAgent {
+    fn from(agent: Agent) -> Self {
+        Self { id: agent.id.into(), kind: agent.kind, role: agent.role.map(Into::into) }
+    }
+}
+
+impl From<Model> for BusModel {
+    fn from(model: Model) -> Self {
+        Self { selected: model.selected.map(Into::into), running: model.running.map(Into::into) }
+    }
+}
+
+impl From<&BusSession> for Session {
+    fn from(session: &BusSession) -> Self {
+        let source = session.source();
+        let text = |text: &Option<std::sync::Arc<str>>| text.as_deref().map(str::to_owned);
+        Self {
+            id: source.session.to_string(),
+            root: source.root_session.to_string(),
+            parent: source.parent_session.as_ref().map(ToString::to_string),
+            depth: source.depth,
+            agent: (&source.agent).into(),
+            last_seq: session.last_seq(),
+            coverage: session.coverage().to_string(),
+            project_root: text(&source.project_root),
+            cwd: text(&source.cwd),
+            host: text(&source.host),
+            traceparent: text(&source.traceparent),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Signals as server-sent events. A reader resumes where it was, and learns what it has lost.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Sse;
+use axum::response::sse::{Event, KeepAlive};
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+use super::shapes::SignalsQuery;
+use crate::body::Query;
+use crate::daemon::Daemon;
+use crate::feed::{Entry, lost_fields};
+use crate::problem::Problem;
+
+/// How many entries a reader takes out of the feed at once.
+const AT_ONCE: usize = 64;
+
+/// How often a quiet connection shows that it lives.
+const QUIET: Duration = Duration::from_secs(15);
+
+/// What happens, as it happens (`text/event-stream`).
+///
+/// Each event has an `id`, a name such as `decided`, and a JSON object as data, with `signal_seq`, a gap-free number
+/// within its session. A reader that comes back sends `Last-Event-ID`. What is not there any more is counted in an event
+/// `lost`, whose data has the number of signals under `lost`.
+#[utoipa::path(
+    get, path = "/v1/signals", tag = "events", params(SignalsQuery),
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = 400, body = Problem))
+)]
+pub(super) async fn stream(
+    State(daemon): State<Arc<Daemon>>,
+    Query(query): Query<SignalsQuery>,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let watch = daemon.feed.watch();
+    let after = match headers.get("last-event-id") {
+        Some(id) => Some(number(id.as_bytes())?),
+        None => query.after,
+    };
+    let reader = Reader {
+        after: after.unwrap_or_else(|| *watch.borrow()),
+        session: query.session,
+        waiting: VecDeque::new(),
+        watch,
+        daemon,
+    };
+    let events = unfold(reader, async |mut reader| {
+        let event = reader.next().await?;
+        Some((Ok(event), reader))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(QUIET)))
+}
+
+fn number(text: &[u8]) -> Result<u64, Problem> {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+    number.ok_or_else(|| Problem::bad_request("`Last-Event-ID` must be the id of an event of this stream"))
+}
+
+/// One reader of the feed.
+struct Reader {
+    daemon: Arc<Daemon>,
+    watch: watch::Receiver<u64>,
+    after: u64,
+    session: Option<String>,
+    waiting: VecDeque<Entry>,
+}
+
+impl Reader {
+    /// The next event; `None` when the daemon ends.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            while let Some(entry) = self.waiting.pop_front() {
+                self.after = entry.id;
+                if self.wants(&entry) {
+                    let (kind, fields) = entry.to_json();
+                    return Some(event(entry.id, kind, fields));
+                }
+            }
+            self.watch.mark_unchanged();
+            let (lost, entries) = self.daemon.feed.after(self.after, AT_ONCE);
+            self.waiting.extend(entries);
+            if lost > 0 {
+                self.after += lost;
+                return Some(event(self.after, "lost", lost_fields(lost)));
+            }
+            if self.waiting.is_empty() {
+                tokio::select! {
+                    changed = self.watch.changed() => changed.ok()?,
+                    () = self.daemon.ending.cancelled() => return None,
+                }
+            }
+        }
+    }
+
+    fn wants(&self, entry: &Entry) -> bool {
+        match (&self.session, entry.session()) {
+            (Some(wanted), Some(session)) => session.as_str() == wanted,
+            // What is about the whole bus concerns every reader.
+            _ => true,
+        }
+    }
+}
+
+fn event(id: u64, kind: &str, fields: Map<String, Value>) -> Event {
+    Event::default().id(id.to_string()).event(kind).data(Value::Object(fields).to_string())
+}

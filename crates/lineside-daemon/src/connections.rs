@@ -1,0 +1,208 @@
+//! The task owner of the crate: connections, the feed, and what goes back in time run here, tracked and cancelled.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use lineside::bus::signal::Watched;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::daemon::Daemon;
+use crate::socket::Socket;
+
+/// How long accepting rests when the system refuses, for example for want of descriptors.
+const REST: Duration = Duration::from_millis(50);
+
+/// How often deliveries are looked through for those that nobody has accepted.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Everything that a daemon runs beside requests.
+pub(crate) struct Tasks {
+    tracker: TaskTracker,
+    /// Cancelled when connections are to end after the answers that they owe.
+    graceful: CancellationToken,
+    /// Cancelled when nothing is waited for any more.
+    now: CancellationToken,
+    room: Arc<Semaphore>,
+}
+
+/// Where connections come from.
+pub(crate) trait Source: Send + Sync + 'static {
+    type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    fn next(&self) -> impl Future<Output = io::Result<Self::Io>> + Send;
+}
+
+impl Source for Socket {
+    type Io = tokio::net::UnixStream;
+
+    async fn next(&self) -> io::Result<Self::Io> {
+        self.accept().await
+    }
+}
+
+impl Source for TcpListener {
+    type Io = tokio::net::TcpStream;
+
+    async fn next(&self) -> io::Result<Self::Io> {
+        let (stream, _) = self.accept().await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+}
+
+impl Tasks {
+    pub(crate) fn new(connections: usize) -> Self {
+        let connections = connections.min(Semaphore::MAX_PERMITS);
+        Self {
+            tracker: TaskTracker::new(),
+            graceful: CancellationToken::new(),
+            now: CancellationToken::new(),
+            room: Arc::new(Semaphore::new(connections)),
+        }
+    }
+
+    /// Serves what comes in by one door until the daemon ends.
+    pub(crate) fn accept(&self, daemon: &Arc<Daemon>, source: impl Source, router: Router) {
+        let (daemon, room, tracker) = (Arc::clone(daemon), Arc::clone(&self.room), self.tracker.clone());
+        let (graceful, now) = (self.graceful.clone(), self.now.clone());
+        self.tracker.spawn(async move {
+            loop {
+                let next = async {
+                    let room = Arc::clone(&room).acquire_owned().await.ok()?;
+                    Some((source.next().await, room))
+                };
+                let accepted = tokio::select! {
+                    () = graceful.cancelled() => return,
+                    accepted = next => accepted,
+                };
+                let Some((stream, room)) = accepted else { return };
+                let stream = match stream {
+                    Ok(stream) => stream,
+                    Err(error) => {
+                        tracing::warn!(%error, "failed to accept a connection");
+                        sleep(REST).await;
+                        continue;
+                    }
+                };
+                let (daemon, router) = (Arc::clone(&daemon), router.clone());
+                let (graceful, now) = (graceful.clone(), now.clone());
+                tracker.spawn(async move {
+                    let _room = room;
+                    let _count = Counted::new(&daemon);
+                    serve(stream, router, daemon.settings.limits.head, graceful, now).await;
+                });
+            }
+        });
+    }
+
+    /// Takes every signal of the bus into the feed.
+    pub(crate) fn feed(&self, daemon: &Arc<Daemon>) {
+        let mut signals = daemon.bus().signals();
+        let (daemon, now) = (Arc::clone(daemon), self.now.clone());
+        self.tracker.spawn(async move {
+            loop {
+                let watched = tokio::select! {
+                    () = now.cancelled() => return,
+                    watched = signals.next() => watched,
+                };
+                match watched {
+                    Some(Watched::Signal(signal)) => daemon.feed.push(signal),
+                    Some(Watched::Lost(lost)) => daemon.feed.push_lost(lost),
+                    None => return,
+                }
+            }
+        });
+    }
+
+    /// Puts context back that nobody has accepted in time.
+    pub(crate) fn put_back(&self, daemon: &Arc<Daemon>) {
+        let (daemon, now) = (Arc::clone(daemon), self.now.clone());
+        self.tracker.spawn(async move {
+            loop {
+                tokio::select! {
+                    () = now.cancelled() => return,
+                    () = sleep(LOOK) => {}
+                }
+                let returned = daemon.deliveries.put_back(Instant::now());
+                let returned = u64::try_from(returned).unwrap_or(u64::MAX);
+                daemon.counts.deliveries_returned.fetch_add(returned, Ordering::Relaxed);
+            }
+        });
+    }
+
+    /// Lets nobody in any more, and has connections end after the answers that they owe.
+    pub(crate) fn wind_up(&self) {
+        self.graceful.cancel();
+    }
+
+    /// Ends everything. What has not ended after `limit` is cut.
+    pub(crate) async fn end(&self, limit: Duration) {
+        self.graceful.cancel();
+        self.tracker.close();
+        // The feed and the put-back never end by themselves; connections have had their time with the bus.
+        sleep(Duration::ZERO).await;
+        self.now.cancel();
+        if tokio::time::timeout(limit, self.tracker.wait()).await.is_err() {
+            tracing::warn!(tasks = self.tracker.len(), "ended with tasks under way");
+        }
+    }
+}
+
+/// One connection to its end.
+async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    router: Router,
+    head: Duration,
+    graceful: CancellationToken,
+    now: CancellationToken,
+) {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(true);
+    let service = TowerToHyperService::new(router);
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let mut asked = false;
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection broke off");
+                }
+                return;
+            }
+            () = graceful.cancelled(), if !asked => {
+                asked = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            () = now.cancelled() => return,
+        }
+    }
+}
+
+/// A connection in the count.
+struct Counted<'a>(&'a Daemon);
+
+impl<'a> Counted<'a> {
+    fn new(daemon: &'a Daemon) -> Self {
+        daemon.counts.connections.fetch_add(1, Ordering::Relaxed);
+        Self(daemon)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.counts.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}

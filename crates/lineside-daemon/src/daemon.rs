@@ -1,0 +1,234 @@
+//! What all requests share: the bus with its hooks, what happened lately, deliveries that are out, and the switch.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use lineside::assembly::Report;
+use lineside::automation::Automations;
+use lineside::bus::OpenSessionError;
+use lineside::bus::register::RegisterHookError;
+use lineside::bus::session::OpenSession;
+use lineside::core::{Agent, Model, SessionId};
+use lineside::{Assembly, Bus, Durable, Session};
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::deliveries::Deliveries;
+use crate::feed::Feed;
+use crate::problem::Problem;
+use crate::settings::Settings;
+use crate::switch::Switch;
+
+/// A running daemon, apart from how it is reached.
+pub(crate) struct Daemon {
+    pub(crate) settings: Settings,
+    pub(crate) assembly: Assembly,
+    pub(crate) automations: Automations,
+    /// Held for as long as the journals are written.
+    _durable: Durable,
+    pub(crate) feed: Feed,
+    pub(crate) deliveries: Deliveries,
+    pub(crate) switch: Switch,
+    pub(crate) started: Instant,
+    /// Cancelled when the daemon is to end.
+    pub(crate) ending: CancellationToken,
+    pub(crate) counts: Counts,
+    loaded: RwLock<Loaded>,
+    /// One load at a time.
+    loading: AsyncMutex<()>,
+    /// Sessions that were closed; an event does not open them again by itself.
+    closed: Mutex<HashSet<SessionId>>,
+}
+
+/// What was loaded last.
+#[derive(Clone)]
+pub(crate) struct Loaded {
+    /// Which load it was, from 1.
+    pub(crate) generation: u64,
+    pub(crate) report: Arc<Report>,
+}
+
+/// What the daemon counts of itself.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) requests: AtomicU64,
+    pub(crate) problems: AtomicU64,
+    pub(crate) events: AtomicU64,
+    pub(crate) connections: AtomicU64,
+    pub(crate) deliveries_returned: AtomicU64,
+}
+
+impl Counts {
+    pub(crate) fn one(count: &AtomicU64) {
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A session that is to be opened.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Opening {
+    pub(crate) id: String,
+    pub(crate) parent: Option<String>,
+    pub(crate) agent: Option<Agent>,
+    pub(crate) project_root: Option<String>,
+    pub(crate) cwd: Option<String>,
+    pub(crate) model: Option<Model>,
+    pub(crate) host: Option<String>,
+    pub(crate) traceparent: Option<String>,
+}
+
+/// How many closed sessions are remembered by their ids.
+const CLOSED: usize = 65_536;
+
+impl Daemon {
+    pub(crate) fn new(
+        settings: Settings,
+        assembly: Assembly,
+        automations: Automations,
+        durable: Durable,
+    ) -> Self {
+        let (signals, receipts) = (settings.limits.signals, settings.limits.receipts);
+        Self {
+            switch: Switch::of(&settings.state),
+            feed: Feed::new(signals, receipts),
+            settings,
+            assembly,
+            automations,
+            _durable: durable,
+            deliveries: Deliveries::default(),
+            started: Instant::now(),
+            ending: CancellationToken::new(),
+            counts: Counts::default(),
+            loaded: RwLock::new(Loaded { generation: 0, report: Arc::default() }),
+            loading: AsyncMutex::default(),
+            closed: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn bus(&self) -> &Bus {
+        self.assembly.bus()
+    }
+
+    /// Finds and installs the hooks of all formats; the ones before stay in force until then. Gives what was found.
+    ///
+    /// # Errors
+    /// More hooks at one point than can be numbered; those before stay in force.
+    pub(crate) async fn load(&self) -> Result<Loaded, RegisterHookError> {
+        let _one = self.loading.lock().await;
+        let report = Arc::new(self.assembly.load(&self.settings.places).await?);
+        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        *loaded = Loaded { generation: loaded.generation + 1, report };
+        Ok(loaded.clone())
+    }
+
+    pub(crate) fn loaded(&self) -> Loaded {
+        self.loaded.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// An open session.
+    ///
+    /// # Errors
+    /// It is not open.
+    pub(crate) fn session(&self, id: &str) -> Result<Session, Problem> {
+        self.bus().find(id).ok_or_else(|| Problem::no_session(id))
+    }
+
+    /// Opens a session; its parent must be open.
+    ///
+    /// # Errors
+    /// The id is empty or taken, the parent is not open, or the daemon is ending.
+    pub(crate) async fn open(&self, asked: Opening) -> Result<Session, Problem> {
+        if asked.id.is_empty() {
+            return Err(Problem::bad_request("the `id` of a session must not be empty"));
+        }
+        let opening = match &asked.parent {
+            None => self.bus().session(asked.id.as_str()),
+            Some(parent) => self.session(parent)?.subagent(asked.id.as_str()),
+        };
+        let opening = match asked.agent {
+            Some(agent) => opening.agent(agent),
+            None => opening,
+        };
+        let texts = [asked.project_root, asked.cwd, asked.host, asked.traceparent];
+        let [project_root, cwd, host, traceparent] = texts;
+        let opening = project_root.into_iter().fold(opening, OpenSession::project_root);
+        let opening = cwd.into_iter().fold(opening, OpenSession::cwd);
+        let opening = host.into_iter().fold(opening, OpenSession::host);
+        let opening = traceparent.into_iter().fold(opening, OpenSession::traceparent);
+        let opening = asked.model.into_iter().fold(opening, OpenSession::model);
+        let session = opening.open().await.map_err(|error| cannot_open(&asked.id, &error))?;
+        self.closed().remove(session.id());
+        Ok(session)
+    }
+
+    /// The session of an event that may open it: with its parent, as a root without one. A session that was closed
+    /// stays closed.
+    ///
+    /// # Errors
+    /// It was closed before, it would be below itself, or it cannot be opened.
+    pub(crate) async fn session_of_event(&self, asked: Opening) -> Result<Session, Problem> {
+        if let Some(session) = self.bus().find(&asked.id) {
+            return Ok(session);
+        }
+        if self.closed().contains(asked.id.as_str()) {
+            return Err(closed(&asked.id));
+        }
+        if let Some(parent) = asked.parent.clone().filter(|parent| self.bus().find(parent).is_none()) {
+            if parent == asked.id {
+                return Err(Problem::bad_request(format!("session `{parent}` cannot be below itself")));
+            }
+            if self.closed().contains(parent.as_str()) {
+                return Err(closed(&parent));
+            }
+            let above = Opening {
+                id: parent,
+                project_root: asked.project_root.clone(),
+                cwd: asked.cwd.clone(),
+                host: asked.host.clone(),
+                ..Opening::default()
+            };
+            self.open_unless_open(above).await?;
+        }
+        self.open_unless_open(asked).await
+    }
+
+    /// Two events of a new session may come at once; the second finds what the first has opened.
+    async fn open_unless_open(&self, asked: Opening) -> Result<Session, Problem> {
+        let id = asked.id.clone();
+        match self.open(asked).await {
+            Ok(session) => Ok(session),
+            Err(problem) => self.bus().find(&id).ok_or(problem),
+        }
+    }
+
+    /// Remembers that a session was closed.
+    pub(crate) fn note_closed(&self, id: &SessionId) {
+        let mut closed = self.closed();
+        if closed.len() < CLOSED {
+            closed.insert(id.clone());
+        }
+    }
+
+    fn closed(&self) -> std::sync::MutexGuard<'_, HashSet<SessionId>> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn closed(id: &str) -> Problem {
+    let detail = format!("session `{id}` is closed; open it anew with POST /v1/sessions");
+    Problem::conflict("session-closed", "The session is closed", detail).blocks()
+}
+
+fn cannot_open(id: &str, error: &OpenSessionError) -> Problem {
+    match error {
+        OpenSessionError::Draining => Problem::ending(),
+        OpenSessionError::Taken(_) => Problem::conflict(
+            "session-open",
+            "The session is open already",
+            format!("session `{id}` is open already"),
+        ),
+        other => Problem::conflict("session-not-opened", "The session cannot be opened", other.to_string()),
+    }
+}

@@ -1,0 +1,211 @@
+//! What has happened lately: signals with ids, to be read from any of them on, and the receipts among them.
+//!
+//! A reader that is too slow, or comes back too late, learns how many signals it lost. Nothing waits for a reader.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lineside::core::{EventId, Receipt, SessionId};
+use lineside::{Signal, wire};
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+
+use crate::sizes;
+
+/// What a feed holds at most, in bytes of payloads.
+const MOST_BYTES: usize = 32 << 20;
+
+/// One thing that happened.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// Its number, from 1, without a gap.
+    pub(crate) id: u64,
+    /// Its number among those of its session, from 1, without a gap.
+    pub(crate) seq: Option<u64>,
+    pub(crate) what: What,
+    size: usize,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum What {
+    Signal(Signal),
+    /// The bus was faster than the feed.
+    Lost(u64),
+}
+
+/// The feed. All its parts are bounded.
+pub(crate) struct Feed {
+    kept: Mutex<Kept>,
+    /// The id of the last entry, for those who wait.
+    last: watch::Sender<u64>,
+    most: usize,
+    receipts: usize,
+}
+
+#[derive(Default)]
+struct Kept {
+    entries: VecDeque<Entry>,
+    bytes: usize,
+    last: u64,
+    lost: u64,
+    /// The number of the last signal of each session that is open.
+    seqs: HashMap<SessionId, u64>,
+    receipts: VecDeque<(EventId, Arc<Receipt>, usize)>,
+    receipt_bytes: usize,
+}
+
+impl Feed {
+    pub(crate) fn new(most: usize, receipts: usize) -> Self {
+        Self { kept: Mutex::default(), last: watch::Sender::new(0), most, receipts }
+    }
+
+    /// Adds a signal.
+    pub(crate) fn push(&self, signal: Signal) {
+        let session = session_of(&signal).cloned();
+        let (closed, size) = match &signal {
+            Signal::SessionClosed { .. } => (true, 0),
+            Signal::Decided(receipt) => (false, sizes::object(receipt.event.payload_json())),
+            _ => (false, 0),
+        };
+        let mut kept = self.kept();
+        let seq = session.map(|session| {
+            let seq = kept.seqs.get(&session).map_or(1, |last| last + 1);
+            if closed {
+                kept.seqs.remove(&session);
+            } else {
+                kept.seqs.insert(session, seq);
+            }
+            seq
+        });
+        if let Signal::Decided(receipt) = &signal {
+            kept.keep(Arc::clone(receipt), size, self.receipts);
+        }
+        self.add(kept, seq, What::Signal(signal), size);
+    }
+
+    /// Adds that the bus was faster.
+    pub(crate) fn push_lost(&self, lost: u64) {
+        let mut kept = self.kept();
+        kept.lost += lost;
+        self.add(kept, None, What::Lost(lost), 0);
+    }
+
+    fn add(&self, mut kept: MutexGuard<'_, Kept>, seq: Option<u64>, what: What, size: usize) {
+        kept.last += 1;
+        let id = kept.last;
+        kept.bytes += size;
+        kept.entries.push_back(Entry { id, seq, what, size });
+        while kept.entries.len() > self.most || (kept.bytes > MOST_BYTES && kept.entries.len() > 1) {
+            let Some(oldest) = kept.entries.pop_front() else { break };
+            kept.bytes -= oldest.size;
+        }
+        drop(kept);
+        self.last.send_replace(id);
+    }
+
+    /// The entries after an id that are still there, at most so many, and how many between are not.
+    pub(crate) fn after(&self, id: u64, most: usize) -> (u64, Vec<Entry>) {
+        let kept = self.kept();
+        let Some(first) = kept.entries.front().map(|entry| entry.id) else { return (0, Vec::new()) };
+        let lost = first.saturating_sub(id.saturating_add(1));
+        let from = usize::try_from((id + 1).saturating_sub(first)).unwrap_or(usize::MAX);
+        (lost, kept.entries.iter().skip(from).take(most).cloned().collect())
+    }
+
+    /// The id of the last entry, and what tells of later ones.
+    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
+        self.last.subscribe()
+    }
+
+    /// The receipt of an event.
+    pub(crate) fn receipt(&self, event: EventId) -> Option<Arc<Receipt>> {
+        let kept = self.kept();
+        kept.receipts.iter().rev().find(|(id, ..)| *id == event).map(|(_, receipt, _)| Arc::clone(receipt))
+    }
+
+    /// The latest receipts, of one session or of all, the oldest of them first.
+    pub(crate) fn receipts(&self, session: Option<&str>, most: usize) -> Vec<Arc<Receipt>> {
+        let kept = self.kept();
+        let of = |receipt: &Receipt| {
+            session.is_none_or(|session| receipt.event.envelope().source.session.as_str() == session)
+        };
+        let latest = kept.receipts.iter().rev().map(|(_, receipt, _)| receipt).filter(|receipt| of(receipt));
+        let mut latest: Vec<_> = latest.take(most).cloned().collect();
+        latest.reverse();
+        latest
+    }
+
+    /// How many signals there were, and how many the feed itself has lost.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let kept = self.kept();
+        (kept.last, kept.lost)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn keep(&mut self, receipt: Arc<Receipt>, size: usize, most: usize) {
+        self.receipt_bytes += size;
+        self.receipts.push_back((receipt.event.envelope().id, receipt, size));
+        while self.receipts.len() > most || (self.receipt_bytes > MOST_BYTES && self.receipts.len() > 1) {
+            let Some((.., size)) = self.receipts.pop_front() else { break };
+            self.receipt_bytes -= size;
+        }
+    }
+}
+
+impl Entry {
+    /// The session that it is about.
+    pub(crate) fn session(&self) -> Option<&SessionId> {
+        match &self.what {
+            What::Signal(signal) => session_of(signal),
+            What::Lost(_) => None,
+        }
+    }
+
+    /// Its kind and its fields.
+    pub(crate) fn to_json(&self) -> (&'static str, Map<String, Value>) {
+        let (kind, mut fields) = match &self.what {
+            What::Signal(signal) => {
+                let about = wire::signal(signal);
+                (about.kind, about.fields)
+            }
+            What::Lost(lost) => ("lost", lost_fields(*lost)),
+        };
+        if let Some(seq) = self.seq {
+            fields.insert("signal_seq".to_owned(), json!(seq));
+        }
+        (kind, fields)
+    }
+}
+
+/// What a reader learns of signals that it does not get.
+pub(crate) fn lost_fields(lost: u64) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("kind".to_owned(), json!("lost"));
+    map.insert("lost".to_owned(), json!(lost));
+    map
+}
+
+fn session_of(signal: &Signal) -> Option<&SessionId> {
+    match signal {
+        Signal::Decided(receipt) => Some(&receipt.event.envelope().source.session),
+        Signal::SessionOpened { session, .. }
+        | Signal::SessionClosed { session, .. }
+        | Signal::Abandoned { session, .. }
+        | Signal::DetachedFinished { session, .. }
+        | Signal::Released { session, .. }
+        | Signal::Notified { session, .. }
+        | Signal::ContextDelivered { session, .. }
+        | Signal::ContextDropped { session, .. }
+        | Signal::ContextExpired { session, .. }
+        | Signal::ContextReplaced { session, .. }
+        | Signal::ContextCut { session, .. }
+        | Signal::ContextRecovered { session, .. }
+        | Signal::Automation { session, .. } => Some(session),
+        _ => None,
+    }
+}

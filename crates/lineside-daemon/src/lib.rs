@@ -1,0 +1,30 @@
+//! One bus for every agent program of a user: sessions, events, decisions and context over HTTP, on a Unix socket and,
+//! when asked, on loopback.
+//!
+//! The daemon owns nothing of its own but the door and the form of the answers: what a session, a decision or a job is
+//! comes from `lineside`. Where its files lie is handed in; it does not read the environment. This crate is the only
+//! one that knows HTTP servers.
+//!
+//! The modules stand in reading order: settings, who may come in, what is kept for those who ask, the API, and the
+//! server that puts them together.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod settings;
+pub mod socket;
+pub mod token;
+pub mod switch;
+
+mod problem;
+mod door;
+mod body;
+mod sizes;
+mod feed;
+mod deliveries;
+mod daemon;
+pub mod api;
+mod connections;
+pub mod serve;
+
+pub use problem::Problem;
+pub use serve::{Report, ServeError, Server};
+pub use settings::Settings;

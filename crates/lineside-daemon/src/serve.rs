@@ -1,0 +1,188 @@
+//! The daemon from its start to its end: folders, journals, hooks, doors, and the drain.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lineside::automation::engine::OpenError;
+use lineside::automation::machine::Bounds;
+use lineside::bus::DrainReport;
+use lineside::bus::register::RegisterHookError;
+use lineside::durable::OpenDurableError;
+use lineside::{Assembly, Durable};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::api;
+use crate::connections::Tasks;
+use crate::daemon::Daemon;
+use crate::door::{Door, Lock};
+use crate::settings::Settings;
+use crate::socket::{BindSocketError, Socket, private_folder};
+use crate::token::Token;
+
+/// The journals, within the state folder.
+const JOURNAL: &str = "journal";
+
+/// A daemon that listens.
+pub struct Server {
+    daemon: Arc<Daemon>,
+    tasks: Tasks,
+    http: Option<SocketAddr>,
+    notes: Vec<String>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("socket", &self.daemon.settings.socket).finish_non_exhaustive()
+    }
+}
+
+/// What the end of a daemon found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// What the bus found.
+    pub drained: DrainReport,
+    /// Jobs that the next daemon goes on with.
+    pub left: usize,
+}
+
+/// Why a daemon does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// A folder or the socket cannot be used.
+    #[error(transparent)]
+    Socket(#[from] BindSocketError),
+    /// The journals cannot be opened; another daemon may have them.
+    #[error(transparent)]
+    Journal(#[from] OpenDurableError),
+    /// What an earlier daemon has left cannot be taken up.
+    #[error("failed to take up the work that was kept")]
+    Automations(#[source] OpenError),
+    /// The hooks cannot be installed.
+    #[error("failed to load hooks")]
+    Hooks(#[source] RegisterHookError),
+    /// The address is not a loopback address.
+    #[error("{0} is not a loopback address; HTTP is served on 127.0.0.1 or [::1] alone")]
+    NotLoopback(SocketAddr),
+    /// The address cannot be listened on.
+    #[error("failed to listen on {address}")]
+    Http {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The token cannot be read or made.
+    #[error("failed to prepare the token in {}", path.display())]
+    Token {
+        /// The state folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Server {
+    /// Starts a daemon: it answers when this returns.
+    ///
+    /// The state folder is made with mode 0700 or verified to be the user's own. Opening its journals is what keeps a
+    /// second daemon out: it is refused with the process that has them. Hooks are loaded before the first request.
+    ///
+    /// Must be called within a tokio runtime with I/O and time. Not cancel safe: a dropped call may leave hook processes
+    /// to be ended by the next start.
+    ///
+    /// # Errors
+    /// Those of [`ServeError`]. Nothing listens then.
+    pub async fn start(settings: Settings) -> Result<Self, ServeError> {
+        if let Some(address) = settings.http.filter(|address| !address.ip().is_loopback()) {
+            return Err(ServeError::NotLoopback(address));
+        }
+        private_folder(&settings.state)?;
+        let durable = Durable::open_with(settings.state.join(JOURNAL), settings.durability)?;
+        let bus = durable.context(lineside::Bus::builder()).build();
+        let (automations, recovered) =
+            durable.automations(&bus, Bounds::default()).map_err(ServeError::Automations)?;
+        let mut notes: Vec<String> = durable.findings().iter().map(ToString::to_string).collect();
+        notes.extend(recovered.findings.iter().map(ToString::to_string));
+        let assembly = Assembly::new(bus).only(settings.dialects.iter().copied());
+        let limits = settings.limits;
+        let (path, http, state) = (settings.socket.clone(), settings.http, settings.state.clone());
+        let daemon = Arc::new(Daemon::new(settings, assembly, automations, durable));
+        let tasks = Tasks::new(limits.connections);
+        tasks.feed(&daemon);
+        tasks.put_back(&daemon);
+        daemon.load().await.map_err(ServeError::Hooks)?;
+        daemon.automations.all_registered();
+        let http = match http {
+            None => None,
+            Some(address) => Some(listen(address, &state).await?),
+        };
+        let socket = Socket::bind(&path)?;
+        tasks.accept(&daemon, socket, api::router(&daemon, Door::Socket));
+        let http = http.map(|(listener, lock)| {
+            let address = lock.address;
+            tasks.accept(&daemon, listener, api::router(&daemon, Door::Http(Arc::new(lock))));
+            address
+        });
+        Ok(Self { daemon, tasks, http, notes })
+    }
+
+    /// Where HTTP is served, with the port that was taken.
+    #[must_use]
+    pub fn http(&self) -> Option<SocketAddr> {
+        self.http
+    }
+
+    /// What was found in the journals, for people.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// What is wrong with the hook files that were loaded last.
+    #[must_use]
+    pub fn findings(&self) -> Vec<String> {
+        self.daemon.loaded().report.diagnostics.iter().map(ToString::to_string).collect()
+    }
+
+    /// Cancelled when a request has asked for the end.
+    #[must_use]
+    pub fn ending(&self) -> CancellationToken {
+        self.daemon.ending.clone()
+    }
+
+    /// Ends the daemon: nobody is let in any more, what is under way comes to its end within the limit of the settings,
+    /// and jobs that are not done are left to the next daemon.
+    ///
+    /// Not cancel safe: dropping the future leaves processes of hooks to be ended by the next start.
+    pub async fn end(self) -> Report {
+        let limit = self.daemon.settings.limits.drain;
+        self.daemon.ending.cancel();
+        self.tasks.wind_up();
+        self.daemon.automations.leave();
+        let drained = self.daemon.assembly.drain(limit).await;
+        self.tasks.end(limit).await;
+        let which = lineside::automation::jobs::Which {
+            state: lineside::automation::jobs::WhichState::Live,
+            ..Default::default()
+        };
+        let left = self.daemon.automations.jobs().list(&which).len();
+        Report { drained, left }
+    }
+}
+
+async fn listen(address: SocketAddr, state: &std::path::Path) -> Result<(TcpListener, Lock), ServeError> {
+    let token = Token::of(state);
+    let token = token.map_err(|source| ServeError::Token { path: state.to_path_buf(), source })?;
+    let bound = async {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok((listener, Lock { address, token }))
+    };
+    bound.await.map_err(|source| ServeError::Http { address, source })
+}

@@ -1,0 +1,110 @@
+//! What a daemon is told when it starts: where its files lie, what it listens on, and its limits.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lineside::core::journal::Durability;
+use lineside::dialects::{Dialect, Places};
+
+/// The settings of a daemon.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The Unix socket. Its folder is made with mode 0700 when it is absent.
+    pub socket: PathBuf,
+    /// The folder of everything that outlives the daemon: journals, the token, the switch. One daemon has it at a time.
+    pub state: PathBuf,
+    /// A loopback address for HTTP; none unless asked for. Port 0 takes any free port.
+    pub http: Option<SocketAddr>,
+    /// What accepted work survives.
+    pub durability: Durability,
+    /// Where hooks are looked for.
+    pub places: Places,
+    /// The formats that hooks are looked for in.
+    pub dialects: Vec<&'static dyn Dialect>,
+    /// The bounds of what strangers can make it hold.
+    pub limits: Limits,
+}
+
+/// Bounds of requests, connections and memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The longest body, in bytes; 64 MiB. A longer one is refused with status 413.
+    pub body: usize,
+    /// How many connections are served at once; 4,096. Further ones wait in the system's queue.
+    pub connections: usize,
+    /// How long the head of a request may take, 10 s, and the whole of its body, counted from its head, 60 s.
+    pub head: Duration,
+    /// See [`head`](Self::head).
+    pub whole: Duration,
+    /// How many receipts are kept in memory for those who ask; 1,024, and at most 32 MiB of payload.
+    pub receipts: usize,
+    /// How many signals can be resumed after an interruption; 4,096.
+    pub signals: usize,
+    /// How long a delivery of context waits to be accepted before it goes back to the mailbox; 60 s.
+    pub delivery: Duration,
+    /// How long the end of the daemon waits for what is under way; 10 s.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 64 << 20,
+            connections: 4_096,
+            head: Duration::from_secs(10),
+            whole: Duration::from_secs(60),
+            receipts: 1_024,
+            signals: 4_096,
+            delivery: Duration::from_secs(60),
+            drain: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Settings {
+    /// The usual settings for a socket, a state folder, and the places of hooks: no HTTP, work kept on the disk, all
+    /// dialects.
+    #[must_use]
+    pub fn new(socket: PathBuf, state: PathBuf, places: Places) -> Self {
+        Self {
+            socket,
+            state,
+            http: None,
+            durability: Durability::Disk,
+            places,
+            dialects: lineside::dialects::DIALECTS.to_vec(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Listens on this address as well.
+    #[must_use]
+    pub fn http(mut self, address: SocketAddr) -> Self {
+        self.http = Some(address);
+        self
+    }
+
+    /// With these limits.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Only hooks of these formats.
+    #[must_use]
+    pub fn only(mut self, dialects: Vec<&'static dyn Dialect>) -> Self {
+        self.dialects = dialects;
+        self
+    }
+
+    /// Accepted work survives this.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+}

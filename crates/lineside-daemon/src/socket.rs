@@ -1,0 +1,204 @@
+//! The Unix socket: a folder that only its owner can enter, a path that is nobody else's, and peers of the same user.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::{Path, PathBuf};
+
+use tokio::net::{UnixListener, UnixStream};
+
+/// The longest path of a socket that every Unix takes, in bytes.
+///
+/// Linux has room for 108 bytes with the closing zero, macOS for 104; the smaller bound that both meet is not applied,
+/// since a path beyond it fails at once on the system concerned.
+pub const LONGEST: usize = 107;
+
+/// The mode of the folder: its owner and no other.
+const FOLDER: u32 = 0o700;
+/// The mode of the socket.
+const SOCKET: u32 = 0o600;
+
+/// Why a socket cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindSocketError {
+    /// The path does not fit into a socket address.
+    #[error(
+        "the path of the socket has {length} bytes, at most {LONGEST} fit: {}; choose a shorter one with --socket",
+        path.display()
+    )]
+    TooLong {
+        /// The path.
+        path: PathBuf,
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// The path has no folder.
+    #[error("the path of the socket names no folder: {}", .0.display())]
+    NoFolder(PathBuf),
+    /// The folder is a link, or no folder.
+    #[error("{} is not a folder of its own; remove it or choose another socket with --socket", .0.display())]
+    NotAFolder(PathBuf),
+    /// Somebody else has the folder.
+    #[error("{} belongs to user {owner}, not to {own}; choose another socket with --socket", path.display())]
+    ForeignFolder {
+        /// The folder.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+        /// Who asks.
+        own: u32,
+    },
+    /// Others may enter the folder.
+    #[error("{} can be entered by others (mode {mode:o}); run: chmod 700 {}", path.display(), path.display())]
+    OpenFolder {
+        /// The folder.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Something that is not a socket of ours is there.
+    #[error("{} exists and is not a socket of this user; remove it or choose another with --socket", .0.display())]
+    Occupied(PathBuf),
+    /// Another daemon answers there.
+    #[error("a daemon listens on {} already", .0.display())]
+    InUse(PathBuf),
+    /// The system refuses.
+    #[error("failed to prepare {}", path.display())]
+    Io {
+        /// What it was about.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// A socket that is listened on. Dropping it takes its file away.
+#[derive(Debug)]
+pub struct Socket {
+    listener: UnixListener,
+    path: PathBuf,
+    own: u32,
+    /// The file that was bound, so that only that one is taken away.
+    inode: (u64, u64),
+}
+
+impl Socket {
+    /// Listens on a path.
+    ///
+    /// The folder is made with mode 0700 when it is absent, and refused when it is a link, another user's, or open to
+    /// others. A stale socket of this user is replaced; a socket on which something answers, another user's, a link or
+    /// any other file is refused. The mode of the socket is 0600 whatever the umask.
+    ///
+    /// # Errors
+    /// Those of [`BindSocketError`], each with its remedy.
+    pub fn bind(path: &Path) -> Result<Self, BindSocketError> {
+        let length = path.as_os_str().len();
+        if length > LONGEST {
+            return Err(BindSocketError::TooLong { path: path.to_path_buf(), length });
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.ok_or_else(|| BindSocketError::NoFolder(path.to_path_buf()))?;
+        let own = private_folder(folder)?;
+        clear(path, own)?;
+        let listener = UnixListener::bind(path).map_err(io_at(path))?;
+        // The folder lets nobody else in, so that the moment between the two calls is not seen.
+        fs::set_permissions(path, Permissions::from_mode(SOCKET)).map_err(io_at(path))?;
+        let bound = fs::symlink_metadata(path).map_err(io_at(path))?;
+        Ok(Self { listener, path: path.to_path_buf(), own, inode: (bound.dev(), bound.ino()) })
+    }
+
+    /// The next peer of the same user; others are closed without an answer.
+    ///
+    /// Cancel safe.
+    ///
+    /// # Errors
+    /// The system cannot accept, for example because the process has too many descriptors.
+    pub async fn accept(&self) -> io::Result<UnixStream> {
+        loop {
+            let (stream, _) = self.listener.accept().await?;
+            match stream.peer_cred() {
+                Ok(peer) if peer.uid() == self.own => return Ok(stream),
+                Ok(peer) => tracing::warn!(uid = peer.uid(), "refused a connection of another user"),
+                Err(error) => tracing::warn!(%error, "refused a connection whose user is unknown"),
+            }
+        }
+    }
+
+    /// The path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        let ours =
+            fs::symlink_metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == self.inode);
+        if ours && let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!(%error, path = %self.path.display(), "failed to remove the socket");
+        }
+    }
+}
+
+/// Makes a folder that only its owner can enter, or verifies one. Gives the owner's user id, which is this process's.
+///
+/// # Errors
+/// It cannot be made, is a link or another kind of file, is another user's, or is open to others.
+pub fn private_folder(folder: &Path) -> Result<u32, BindSocketError> {
+    if let Some(above) = folder.parent().filter(|above| !above.as_os_str().is_empty()) {
+        // What is above is the user's own affair: `/run/user/1000`, `~/.local/state`.
+        fs::create_dir_all(above).map_err(io_at(above))?;
+    }
+    match DirBuilder::new().mode(FOLDER).create(folder) {
+        Ok(()) => fs::set_permissions(folder, Permissions::from_mode(FOLDER)).map_err(io_at(folder))?,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(source) => return Err(BindSocketError::Io { path: folder.to_path_buf(), source }),
+    }
+    let found = fs::symlink_metadata(folder).map_err(io_at(folder))?;
+    if !found.is_dir() {
+        return Err(BindSocketError::NotAFolder(folder.to_path_buf()));
+    }
+    let own = own_user(folder)?;
+    if found.uid() != own {
+        let (path, owner) = (folder.to_path_buf(), found.uid());
+        return Err(BindSocketError::ForeignFolder { path, owner, own });
+    }
+    let mode = found.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(BindSocketError::OpenFolder { path: folder.to_path_buf(), mode });
+    }
+    Ok(own)
+}
+
+/// The user of this process: the peer at either end of a pair of sockets that it makes itself.
+fn own_user(about: &Path) -> Result<u32, BindSocketError> {
+    let pair = UnixStream::pair().and_then(|(one, _other)| one.peer_cred());
+    Ok(pair.map_err(io_at(about))?.uid())
+}
+
+/// Takes a stale socket of this user away.
+fn clear(path: &Path, own: u32) -> Result<(), BindSocketError> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(BindSocketError::Io { path: path.to_path_buf(), source }),
+    };
+    if !found.file_type().is_socket() || found.uid() != own {
+        return Err(BindSocketError::Occupied(path.to_path_buf()));
+    }
+    match StdUnixStream::connect(path) {
+        Ok(_) => Err(BindSocketError::InUse(path.to_path_buf())),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).map_err(io_at(path))
+        }
+        Err(source) => Err(BindSocketError::Io { path: path.to_path_buf(), source }),
+    }
+}
+
+fn io_at(path: &Path) -> impl FnOnce(io::Error) -> BindSocketError {
+    let path = path.to_path_buf();
+    move |source| BindSocketError::Io { path, source }
+}

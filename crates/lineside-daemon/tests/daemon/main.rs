@@ -1,0 +1,11 @@
+//! The daemon as its clients see it: real sockets, real files, one server a test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod house;
+
+mod api;
+mod clients;
+mod files;
+mod http;
+mod signals;
+mod openapi;

@@ -1,0 +1,84 @@
+//! The description of the API: committed, current, and true.
+
+use std::path::Path;
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use crate::house::House;
+
+fn committed() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+#[test]
+fn the_committed_description_is_current() {
+    assert!(
+        committed() == lineside_daemon::api::openapi(),
+        "run: cargo run -p lineside-daemon --example openapi > docs/reference/openapi.json"
+    );
+}
+
+/// What validates an answer of a path, by the description.
+fn validator(document: &Value, path: &str, method: &str, status: &str) -> Validator {
+    let answer =
+        &document["paths"][path][method]["responses"][status]["content"]["application/json"]["schema"];
+    assert!(answer.is_object(), "{method} {path} {status} is not described");
+    let schema = json!({"components": document["components"], "allOf": [answer]});
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+#[tokio::test]
+async fn answers_are_as_they_are_described() {
+    let house = House::new().await;
+    let document: Value = serde_json::from_str(&lineside_daemon::api::openapi()).unwrap();
+    assert_eq!(document["openapi"].as_str().unwrap().split_once(".").unwrap().0, "3");
+    let check = |path: &str, method: &str, status: &str, answer: (u16, Value)| {
+        assert_eq!(answer.0.to_string(), status, "{}", answer.1);
+        let valid =
+            validator(&document, path, method, status).validate(&answer.1).map_err(|error| error.to_string());
+        assert_eq!(valid, Ok(()), "{method} {path}: {}", answer.1);
+    };
+    let opened = house.post("/v1/sessions", &json!({"id": "s", "cwd": "/p", "host": "h"})).await;
+    check("/v1/sessions", "post", "201", opened);
+    check("/v1/sessions", "get", "200", house.get("/v1/sessions").await);
+    check("/v1/sessions/{session}", "get", "200", house.get("/v1/sessions/s").await);
+    check("/v1/sessions/{session}", "get", "404", house.get("/v1/sessions/t").await);
+    check("/v1/sessions/{session}/tree", "get", "200", house.get("/v1/sessions/s/tree").await);
+    check("/v1/sessions/{session}/hooks", "get", "200", house.get("/v1/sessions/s/hooks").await);
+    let event = json!({"point": "on_idle", "session": "s"});
+    check("/v1/events", "post", "200", house.post("/v1/events?receipt=true", &event).await);
+    check("/v1/events", "post", "400", house.post("/v1/events", &json!({})).await);
+    let events = json!({"events": [event]});
+    check("/v1/events/batch", "post", "200", house.post("/v1/events/batch", &events).await);
+    check("/v1/receipts", "get", "200", house.get("/v1/receipts").await);
+    check("/v1/jobs", "get", "200", house.get("/v1/jobs?state=live").await);
+    check("/v1/health", "get", "200", house.get("/v1/health").await);
+    check("/v1/status", "get", "200", house.get("/v1/status").await);
+    check("/v1/reload", "post", "200", house.post("/v1/reload", &json!({})).await);
+    let collect = house.post("/v1/sessions/s/context/collect", &json!({})).await;
+    check("/v1/sessions/{session}/context/collect", "post", "200", collect);
+    check("/v1/stop", "post", "202", house.post("/v1/stop", &json!({})).await);
+}
+
+#[tokio::test]
+async fn every_path_that_is_described_is_served() {
+    let house = House::new().await;
+    let document: Value = serde_json::from_str(&lineside_daemon::api::openapi()).unwrap();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            let concrete = path.replace("{session}", "s").replace("{job}", "1").replace("{event}", "e");
+            let concrete = concrete.replace("{delivery}", "d");
+            if concrete == "/v1/signals" || concrete == "/v1/stop" {
+                continue;
+            }
+            let method = method.to_uppercase().parse().unwrap();
+            let (status, problem) = house.send(method, &concrete, &json!({})).await;
+            assert!(
+                status != 405 && problem["detail"].as_str().is_none_or(|text| !text.contains("no path")),
+                "{path}"
+            );
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The stream of signals: live, resumed, and what a reader has lost.
+
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::{Method, Response};
+use serde_json::{Value, json};
+
+use crate::house::{House, json_request, small};
+
+/// A reader of server-sent events.
+struct Reader {
+    response: Response<Incoming>,
+    text: String,
+}
+
+impl Reader {
+    async fn open(house: &House, path: &str, last: Option<&str>) -> Self {
+        let mut request = json_request(Method::GET, path, Vec::new());
+        if let Some(last) = last {
+            request.headers_mut().insert("last-event-id", last.parse().unwrap());
+        }
+        let response = house.request(request).await;
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self { response, text: String::new() }
+    }
+
+    /// The next event: its id, its name, its data.
+    async fn next(&mut self) -> Option<(u64, String, Value)> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let field = |name: &str| {
+                    let prefix = format!("{name}: ");
+                    event.lines().find_map(|line| line.strip_prefix(&prefix)).map(str::to_owned)
+                };
+                let found = (field("id"), field("event"), field("data"));
+                self.text = rest.to_owned();
+                let (Some(id), Some(kind), Some(data)) = found else { continue };
+                return Some((id.parse().unwrap(), kind, serde_json::from_str(&data).unwrap()));
+            }
+            let frame = self.response.frame().await?.unwrap();
+            self.text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
+        }
+    }
+
+    async fn kinds(&mut self, count: usize) -> Vec<String> {
+        let mut kinds = Vec::new();
+        for _ in 0..count {
+            kinds.push(self.next().await.unwrap().1);
+        }
+        kinds
+    }
+}
+
+async fn idle(house: &House, session: &str) {
+    let event = json!({"point": "on_idle", "session": session});
+    assert_eq!(house.post("/v1/events?open=true", &event).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_reader_resumes_where_it_was() {
+    let house = House::new().await;
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+    idle(&house, "a").await;
+    idle(&house, "b").await;
+    assert_eq!(reader.kinds(2).await, ["session_opened", "decided"]);
+    let (id, kind, data) = reader.next().await.unwrap();
+    assert_eq!(
+        (id, kind.as_str(), &data["session"], &data["signal_seq"]),
+        (3, "session_opened", &json!("b"), &json!(1))
+    );
+    drop(reader);
+    idle(&house, "a").await;
+    let mut reader = Reader::open(&house, "/v1/signals", Some("3")).await;
+    let (id, kind, data) = reader.next().await.unwrap();
+    assert_eq!((id, kind.as_str(), &data["signal_seq"]), (4, "decided", &json!(2)));
+    let (id, _, data) = reader.next().await.unwrap();
+    assert_eq!(
+        (id, &data["session"], &data["seq"], &data["signal_seq"]),
+        (5, &json!("a"), &json!(2), &json!(3))
+    );
+}
+
+#[tokio::test]
+async fn a_reader_hears_one_session_when_it_says_so() {
+    let house = House::new().await;
+    idle(&house, "a").await;
+    idle(&house, "b").await;
+    let mut reader = Reader::open(&house, "/v1/signals?session=b&after=0", None).await;
+    let (_, kind, data) = reader.next().await.unwrap();
+    assert_eq!((kind.as_str(), &data["session"]), ("session_opened", &json!("b")));
+}
+
+#[tokio::test]
+async fn w08_a_reader_learns_how_many_signals_it_has_lost() {
+    let house = House::with(|settings| settings.limits(small(|limits| limits.signals = 4))).await;
+    for _ in 0..9 {
+        idle(&house, "a").await;
+    }
+    let mut feed = Reader::open(&house, "/v1/signals?after=9", None).await;
+    assert_eq!(feed.next().await.unwrap().0, 10);
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+    let (id, kind, data) = reader.next().await.unwrap();
+    assert_eq!((id, kind.as_str(), &data["lost"]), (6, "lost", &json!(6)));
+    assert_eq!(reader.next().await.unwrap().0, 7);
+}
+
+#[tokio::test]
+async fn the_stream_ends_with_the_daemon() {
+    let house = House::new().await;
+    let mut reader = Reader::open(&house, "/v1/signals", None).await;
+    let ended = tokio::join!(house.server.end(), reader.next());
+    assert_eq!(ended.1, None);
+}

@@ -1,0 +1,19 @@
+//! Events, decisions and jobs as JSON: one form for files, pipes, sockets and HTTP.
+//!
+//! What reads or writes such text has it from here; how the text travels is left to others.
+
+mod event;
+mod publication;
+mod decision;
+mod context;
+mod job;
+mod hook;
+mod signal;
+
+pub use context::message;
+pub use decision::decision;
+pub use event::{EventDraft, FIELDS, ReadEventError};
+pub use hook::hook;
+pub use job::{JobState, job, job_state};
+pub use publication::publication;
+pub use signal::{SignalAbout, signal};

@@ -1,0 +1,70 @@
+//! A decision as JSON: what was decided about which payload, and what goes to whom.
+
+use lineside_core::{Outcome, Receipt};
+use serde_json::{Map, Value, json};
+
+/// The decision of a receipt, with everything else that the receipt holds when the `whole` of it is wanted.
+///
+/// Fields: `id`, `session`, `seq`, `point`, `verdict`, `reason?`, `by?`, `payload`, `payload_sha256`, `context`,
+/// `notices`, and where there is any: `changed` (names of amended fields), `failed` (hooks that could not answer, and
+/// what that counted as), `extra`. With `whole` also `took_us`, `hooks` and `changes`.
+#[must_use]
+pub fn decision(receipt: &Receipt, whole: bool) -> Map<String, Value> {
+    let mut receipt_json = receipt.to_json();
+    let mut map = Map::new();
+    for field in ["id", "session", "seq", "point", "verdict", "reason", "by"] {
+        if let Some(value) = receipt_json.remove(field) {
+            map.insert(field.to_owned(), value);
+        }
+    }
+    map.insert("payload".to_owned(), Value::Object(receipt.event.payload_json().clone()));
+    map.insert("payload_sha256".to_owned(), receipt_json.remove("payload_sha256").unwrap_or_default());
+    let context = receipt
+        .context
+        .iter()
+        .map(|by| json!({"role": by.what.role, "text": by.what.text, "hook": receipt.name(by.hook)}));
+    map.insert("context".to_owned(), context.collect());
+    let notices = receipt
+        .notices
+        .iter()
+        .map(|by| json!({"level": by.what.level, "text": by.what.text, "hook": receipt.name(by.hook)}));
+    map.insert("notices".to_owned(), notices.collect());
+    for (name, list) in [("changed", changed(receipt)), ("failed", failed(receipt))] {
+        if !list.is_empty() {
+            map.insert(name.to_owned(), Value::Array(list));
+        }
+    }
+    if let Some(extra) = receipt_json.remove("extra") {
+        map.insert("extra".to_owned(), extra);
+    }
+    if whole {
+        map.extend(receipt_json);
+    }
+    map
+}
+
+/// The fields that amendments have changed, each once.
+fn changed(receipt: &Receipt) -> Vec<Value> {
+    let mut fields = Vec::new();
+    for change in &receipt.changes {
+        let field = json!(change.what.field);
+        if !fields.contains(&field) {
+            fields.push(field);
+        }
+    }
+    fields
+}
+
+/// The hooks that could not answer, and what that counted as.
+fn failed(receipt: &Receipt) -> Vec<Value> {
+    let failed = receipt.runs.iter().filter_map(|run| match &run.outcome {
+        Outcome::Failed { failure, verdict } => Some(json!({
+            "hook": receipt.name(run.hook),
+            "kind": failure.kind,
+            "detail": failure.detail,
+            "taken_as": verdict.strength(),
+        })),
+        _ => None,
+    });
+    failed.collect()
+}

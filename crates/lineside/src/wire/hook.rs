@@ -1,0 +1,40 @@
+//! A hook in force as JSON: who it is, where it comes from, and what it declares.
+
+use lineside_core::Hook;
+use lineside_core::hook::Standby;
+use serde_json::{Map, Value, json};
+
+/// A hook at one of its points.
+///
+/// Fields: `name`, `point`, `dialect`, `layer`, `depth`, `priority`, `part`, `on_failure`, `timeout_ms`, `reach`,
+/// `state` (`ready` or why it does not run), and where there is one: `source`, `origin` (file and line), `match`.
+#[must_use]
+pub fn hook(point: &str, hook: &Hook) -> Map<String, Value> {
+    let mut map = Map::new();
+    let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
+    put("name", json!(hook.name));
+    put("point", json!(point));
+    put("dialect", json!(hook.dialect));
+    put("layer", json!(hook.layer));
+    put("depth", json!(hook.depth));
+    put("priority", json!(hook.priority));
+    put("part", json!(hook.part.as_str()));
+    put("on_failure", json!(hook.on_failure));
+    put("timeout_ms", json!(u64::try_from(hook.timeout.as_millis()).unwrap_or(u64::MAX)));
+    put("reach", json!(hook.reach));
+    let state = match &hook.standby {
+        Standby::Ready => "ready",
+        Standby::Off(why) => why.as_str(),
+    };
+    put("state", json!(state));
+    if !hook.source.is_empty() {
+        put("source", json!(hook.source));
+    }
+    if let Some(origin) = &hook.origin {
+        put("origin", json!(origin.to_string()));
+    }
+    if let Some(select) = &hook.select {
+        put("match", json!(select.describe()));
+    }
+    map
+}

@@ -1,0 +1,124 @@
+//! A job of an automation as JSON.
+
+use jiff::Timestamp;
+use lineside_automation::machine::job::{Attempt, AttemptEnd, Settled};
+use lineside_automation::machine::{Shown, Standing};
+use lineside_automation::moment::Moment;
+use serde_json::{Map, Value, json};
+
+/// Where a job stands, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JobState {
+    /// Its events are held until no further one comes, or there are enough.
+    Debouncing,
+    /// It waits for its automation, its rate, its key or its turn.
+    Waiting,
+    /// It runs.
+    Running,
+    /// It has failed and waits for its next attempt.
+    Retrying,
+    /// It has run, and what it found is being handed over.
+    Delivering,
+    /// It came to a good end.
+    Done,
+    /// It failed as often as it may.
+    Dead,
+    /// It did not run, or not to its end.
+    Cancelled,
+}
+
+impl JobState {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Debouncing => "debouncing",
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Retrying => "retrying",
+            Self::Delivering => "delivering",
+            Self::Done => "done",
+            Self::Dead => "dead",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Where a job stands.
+#[must_use]
+pub fn job_state(standing: &Standing) -> JobState {
+    match standing {
+        Standing::Held { .. } => JobState::Debouncing,
+        Standing::Parked | Standing::Rate { .. } | Standing::Key { .. } | Standing::Turn { .. } => {
+            JobState::Waiting
+        }
+        Standing::Running { .. } => JobState::Running,
+        Standing::Delayed { .. } => JobState::Retrying,
+        Standing::Delivering => JobState::Delivering,
+        Standing::Settled { settled: Settled::Done, .. } => JobState::Done,
+        Standing::Settled { settled: Settled::Dead(_), .. } => JobState::Dead,
+        Standing::Settled { settled: Settled::Cancelled(_), .. } => JobState::Cancelled,
+    }
+}
+
+/// A job.
+///
+/// Fields: `job` (its number), `state`, `about` (where it stands and why, for people), `automation`, `session`,
+/// `events` (ids), `key`, `accepted`, `next` (the time of its next attempt), `why` (a bad end), `attempts`. Times are
+/// RFC 3339 in UTC with milliseconds.
+#[must_use]
+pub fn job(shown: &Shown) -> Map<String, Value> {
+    let attempts: Vec<Value> = (1..).zip(&shown.attempts).map(|(number, one)| attempt(number, one)).collect();
+    let why = match &shown.standing {
+        Standing::Settled { settled: Settled::Dead(why) | Settled::Cancelled(why), .. } => {
+            Some(why.to_string())
+        }
+        _ => None,
+    };
+    let next = match &shown.standing {
+        Standing::Held { until, .. } | Standing::Delayed { until, .. } => Some(*until),
+        Standing::Rate { until, .. } => *until,
+        _ => None,
+    };
+    let mut map = Map::new();
+    let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
+    put("job", json!(shown.job.0));
+    put("state", json!(job_state(&shown.standing).as_str()));
+    put("about", json!(shown.standing.to_string()));
+    put("automation", json!(shown.automation));
+    put("session", json!(shown.session));
+    put("events", shown.events.iter().map(ToString::to_string).collect());
+    put("key", json!(shown.key));
+    put("accepted", json!(stamp(shown.accepted)));
+    put("next", json!(next.map(stamp)));
+    put("why", json!(why));
+    put("attempts", Value::Array(attempts));
+    map
+}
+
+fn attempt(number: usize, attempt: &Attempt) -> Value {
+    let (ended, end) = match &attempt.ended {
+        Some((ended, end)) => (Some(*ended), Some(end)),
+        None => (None, None),
+    };
+    let (word, kind, text) = match end {
+        Some(AttemptEnd::Succeeded(summary)) => (Some("succeeded"), None, Some(summary)),
+        Some(AttemptEnd::Failed(kind, detail)) => (Some("failed"), Some(kind.to_string()), Some(detail)),
+        Some(AttemptEnd::Cancelled) => (Some("cancelled"), None, None),
+        None => (None, None, None),
+    };
+    json!({
+        "attempt": number,
+        "started": stamp(attempt.started),
+        "ended": ended.map(stamp),
+        "end": word,
+        "failure": kind,
+        "text": text,
+    })
+}
+
+fn stamp(moment: Moment) -> Option<String> {
+    let micros = i64::try_from(moment.0).ok()?;
+    Some(format!("{:.3}", Timestamp::from_microsecond(micros).ok()?))
+}

@@ -1,0 +1,122 @@
+//! A signal as JSON: its kind, whose it is, and what it says.
+
+use lineside_bus::{JobNews, Signal};
+use lineside_core::{EventId, Outcome, SessionId};
+use serde_json::{Map, Value, json};
+
+use super::decision;
+
+/// A signal with what a filter asks for.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SignalAbout {
+    /// Its kind, such as `session_opened`.
+    pub kind: &'static str,
+    /// The session that it is about; `None` for one about the whole bus.
+    pub session: Option<SessionId>,
+    /// Everything that it says, as a JSON object.
+    pub fields: Map<String, Value>,
+}
+
+/// A signal as JSON. A kind that this program does not know yet is `unknown`, with its text under `debug`.
+#[must_use]
+pub fn signal(signal: &Signal) -> SignalAbout {
+    let about = |kind, session: Option<&SessionId>, fields: Value| {
+        let mut map = Map::new();
+        map.insert("kind".to_owned(), json!(kind));
+        if let Some(session) = session {
+            map.insert("session".to_owned(), json!(session));
+        }
+        if let Value::Object(fields) = fields {
+            map.extend(fields);
+        }
+        SignalAbout { kind, session: session.cloned(), fields: map }
+    };
+    match signal {
+        Signal::SessionOpened { session, parent, coverage } => {
+            about("session_opened", Some(session), json!({"parent": parent, "coverage": coverage}))
+        }
+        Signal::SessionClosed { session, last_seq } => {
+            about("session_closed", Some(session), json!({"last_seq": last_seq}))
+        }
+        Signal::Decided(receipt) => {
+            let session = &receipt.event.envelope().source.session;
+            about("decided", Some(session), Value::Object(decision(receipt, true)))
+        }
+        Signal::Abandoned { session, seq, event } => {
+            about("abandoned", Some(session), json!({"seq": seq, "event": event}))
+        }
+        Signal::DetachedFinished { event, session, hook, outcome, took, earlier } => {
+            let mut fields = json!({
+                "event": event, "hook": hook.name, "took_us": micros(*took), "earlier_attempts": earlier.len(),
+            });
+            if let (Value::Object(fields), Some((failed, detail))) = (&mut fields, failure(outcome)) {
+                fields.insert("failed".to_owned(), json!(failed));
+                fields.insert("detail".to_owned(), json!(detail));
+            }
+            about("detached_finished", Some(session), fields)
+        }
+        Signal::Released { event, session, hook, skipped } => {
+            about("released", Some(session), json!({"event": event, "hook": hook.name, "skipped": skipped}))
+        }
+        Signal::Notified { event, session, hook, notice } => {
+            about("notified", Some(session), json!({"event": event, "hook": hook, "notice": notice}))
+        }
+        Signal::Announced { notice } => about("announced", None, json!({"notice": notice})),
+        Signal::ContextDelivered { session, messages } => {
+            about("context_delivered", Some(session), json!({"messages": messages}))
+        }
+        Signal::ContextDropped { session, hook } => {
+            about("context_dropped", Some(session), json!({"hook": hook}))
+        }
+        Signal::ContextExpired { session, hook } => {
+            about("context_expired", Some(session), json!({"hook": hook}))
+        }
+        Signal::ContextReplaced { session, hook } => {
+            about("context_replaced", Some(session), json!({"hook": hook}))
+        }
+        Signal::ContextCut { session, hook, message } => {
+            about("context_cut", Some(session), json!({"hook": hook, "message": message}))
+        }
+        Signal::ContextRecovered { session, messages } => {
+            about("context_recovered", Some(session), json!({"messages": messages}))
+        }
+        Signal::Automation { hook, job, event, session, news } => {
+            about("automation", Some(session), automation(hook, *job, *event, news))
+        }
+        Signal::ObserverLagged { hook, lost } => {
+            about("observer_lagged", None, json!({"hook": hook, "lost": lost}))
+        }
+        other => about("unknown", None, json!({"debug": format!("{other:?}")})),
+    }
+}
+
+fn automation(hook: &str, job: Option<u64>, event: EventId, news: &JobNews) -> Value {
+    let (word, detail) = match news {
+        JobNews::Held => ("held", Value::Null),
+        JobNews::Queued => ("queued", Value::Null),
+        JobNews::Refused(why) => ("refused", json!(why)),
+        JobNews::Started { attempt } => ("started", json!(attempt)),
+        JobNews::Retried { failed, .. } => ("retried", json!(failed)),
+        JobNews::Finished => ("finished", Value::Null),
+        JobNews::Dead(why) => ("dead", json!(why)),
+        JobNews::Cancelled(why) => ("cancelled", json!(why)),
+        JobNews::Parked => ("parked", Value::Null),
+        JobNews::Revived => ("revived", Value::Null),
+        JobNews::Forgotten => ("forgotten", Value::Null),
+        other => ("unknown", json!(format!("{other:?}"))),
+    };
+    json!({"hook": hook, "job": job, "event": event, "news": word, "detail": detail})
+}
+
+/// The kind and the detail of a failure.
+fn failure(outcome: &Outcome) -> Option<(String, String)> {
+    match outcome {
+        Outcome::Failed { failure, .. } => Some((failure.kind.to_string(), failure.detail.to_string())),
+        _ => None,
+    }
+}
+
+fn micros(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
