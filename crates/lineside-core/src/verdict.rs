@@ -237,9 +237,12 @@ mod tests {
 
     #[test]
     fn what_objects_has_a_reason_and_what_does_not_has_none() {
-        let reasons = STRENGTHS.map(|strength| of(strength).reason().map(Reason::to_string));
-        let why = || Some("why".to_owned());
-        assert_eq!(reasons, [None, None, why(), why(), why()]);
+        for strength in STRENGTHS {
+            let expected = (strength >= Strength::Ask).then(|| Reason::from("why"));
+            assert_eq!(of(strength).reason(), expected.as_ref());
+        }
+        assert_eq!(Reason::from("why").as_str(), "why");
+        assert_eq!(Reason::from("why").to_string(), "why");
     }
 
     #[test]

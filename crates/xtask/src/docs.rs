@@ -27,7 +27,7 @@ pub(crate) fn reference(workspace: &Workspace) -> Result<()> {
 
 /// The book of `docs/`.
 pub(crate) fn book(workspace: &Workspace) -> Result<()> {
-    let mdbook = tools::mdbook(workspace)?;
+    let mdbook = tools::published(workspace, &tools::MDBOOK)?;
     let mut build = Command::new(mdbook);
     build.args(["build", "docs", "--dest-dir"]).arg(workspace.target.join("book"));
     must(build.current_dir(&workspace.root), FOR_A_RUN)?;

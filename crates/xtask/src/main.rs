@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 mod workspace;
 
+mod copy;
 mod paint;
 mod programme;
 mod tools;
@@ -17,6 +18,7 @@ mod bench;
 mod crash;
 mod docs;
 mod faults;
+mod mutants;
 mod seeded;
 mod test;
 mod tidy;
@@ -29,6 +31,7 @@ cargo xtask CHORE
   test [--only STEP[,STEP]] [--list]   everything that must hold, installing what it lacks
   tidy                                 the rules of the repository that no compiler checks
   bench [--quick] [--only NAME[,NAME]] every bench, one table of their figures, and which fall short
+  mutants [PATH]                       the tests of a file or folder against small changes of it, for a nightly run
   seeded                               the laws' tests against faults seeded for them
   crash [--cycles N] [--seed N]        a journal's programme killed again and again, and judged
   crash --command [--cycles N] …       the same for `lineside run --journal`, judged by its own lines
@@ -64,6 +67,8 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["test", "--only", names] => test::run(&Workspace::find()?, &test::steps_named(names)?),
         ["tidy"] => tidy::run(&Workspace::find()?),
         ["bench", rest @ ..] => bench::run(&Workspace::find()?, &bench::Order::read(rest)?),
+        ["mutants"] => mutants::run(&Workspace::find()?, None),
+        ["mutants", path] => mutants::run(&Workspace::find()?, Some(path)),
         ["seeded"] => seeded::run(&Workspace::find()?),
         ["crash", rest @ ..] => crash::run(&Workspace::find()?, crash::Order::read(rest)?),
         ["docs"] => docs::run(&Workspace::find()?),
@@ -72,7 +77,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
             let times = times.parse().with_context(|| format!("`{times}` is no number"))?;
             faults::run(&Workspace::find()?, times)
         }
-        [chore @ ("test" | "tidy" | "seeded" | "docs" | "faults"), rest @ ..] => {
+        [chore @ ("test" | "tidy" | "mutants" | "seeded" | "docs" | "faults"), rest @ ..] => {
             bail!("`{chore}` does not take `{}`; `cargo xtask` shows what it takes", rest.join(" "))
         }
         [chore, ..] => bail!("there is no chore `{chore}`; `cargo xtask` lists them"),

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
+use crate::copy;
 use crate::paint::Ink;
 use crate::programme::{self, FOR_A_BUILD, FOR_A_RUN};
 use crate::workspace::Workspace;
@@ -25,7 +26,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     let copy = workspace.target.join("seeded");
     let mut missed = Vec::new();
     for fault in &faults {
-        copy_tracked(&workspace.root, &copy)?;
+        copy::of_tracked(&workspace.root, &copy)?;
         let mut apply = Command::new("git");
         apply.args(["apply", "--whitespace=nowarn"]).arg(&fault.patch).current_dir(&copy);
         programme::must(&mut apply, FOR_A_RUN)
@@ -66,31 +67,6 @@ fn faults(folder: &Path) -> Result<Vec<Fault>> {
 fn test_of(stem: &str) -> Option<&str> {
     let (number, test) = stem.strip_prefix("law_")?.split_once('_')?;
     (number.len() == 2 && number.bytes().all(|digit| digit.is_ascii_digit())).then_some(test)
-}
-
-/// Brings a copy of the tracked files up to date. What has not changed keeps its time, so that little is built anew.
-fn copy_tracked(root: &Path, copy: &Path) -> Result<()> {
-    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output()?;
-    if !listed.status.success() {
-        bail!("`git ls-files` failed; the faults are seeded in a copy of what git tracks");
-    }
-    fs::create_dir_all(copy)?;
-    // A repository of its own, so that git takes the paths of a patch from here.
-    programme::must(Command::new("git").args(["init", "--quiet"]).current_dir(copy), FOR_A_RUN)?;
-    for name in listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let name = String::from_utf8_lossy(name);
-        let (from, to) = (root.join(&*name), copy.join(&*name));
-        let Ok(text) = fs::read(&from) else { continue };
-        if fs::read(&to).is_ok_and(|there| there == text) {
-            continue;
-        }
-        if let Some(folder) = to.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::copy(&from, &to).with_context(|| format!("cannot copy {name}"))?;
-        fs::write(&to, text)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

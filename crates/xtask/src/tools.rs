@@ -2,10 +2,10 @@
 //!
 //! Nothing is installed that is there already, and everything comes from a public registry.
 
+mod crates_io;
 mod debian;
-mod mdbook;
 mod rustup;
 
+pub(crate) use crates_io::{MDBOOK, MUTANTS, published};
 pub(crate) use debian::{Program, need_programs};
-pub(crate) use mdbook::mdbook;
 pub(crate) use rustup::{CLIPPY, RUSTFMT, need_component};
