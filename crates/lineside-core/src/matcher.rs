@@ -1,4 +1,4 @@
-//! When a native hook runs: filters over tool, paths, agent, kind of agent, model and payload text.
+//! When a native hook runs: filters over tool, arguments, paths, agent, kind of agent, model, project and payload text.
 //!
 //! Every populated filter must match; of the patterns of one filter, one. A populated filter without a candidate does
 //! not match. Foreign formats have rules of their own and bring their own [`Select`].
@@ -13,6 +13,10 @@ use crate::hook::{Select, Selected};
 use crate::json::any_string;
 use crate::receipt::SkipReason;
 
+mod filter;
+
+pub use filter::{Filter, Patterns, UnknownAgentKindError};
+
 /// Filters as they were written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MatcherDraft {
@@ -21,6 +25,8 @@ pub struct MatcherDraft {
     agents: Vec<String>,
     kinds: Vec<AgentKind>,
     models: Vec<String>,
+    projects: Vec<String>,
+    arguments: Vec<(String, String)>,
     text: Option<String>,
 }
 
@@ -37,6 +43,16 @@ pub fn path(pattern: impl Into<String>) -> MatcherDraft {
 /// Runs for agents whose id or type matches this glob.
 pub fn agent(pattern: impl Into<String>) -> MatcherDraft {
     MatcherDraft::default().agent(pattern)
+}
+
+/// Runs when the tool is called with a value of this key that contains a match of this regular expression.
+pub fn argument(key: impl Into<String>, pattern: impl Into<String>) -> MatcherDraft {
+    MatcherDraft::default().argument(key, pattern)
+}
+
+/// Runs in projects whose root matches this glob; `*` stops at `/`.
+pub fn project(pattern: impl Into<String>) -> MatcherDraft {
+    MatcherDraft::default().project(pattern)
 }
 
 /// Runs when some string in the payload, or the payload's compact JSON, contains a match of this regular expression.
@@ -80,6 +96,22 @@ impl MatcherDraft {
         self
     }
 
+    /// One more project, by the path of its root.
+    #[must_use]
+    pub fn project(mut self, pattern: impl Into<String>) -> Self {
+        self.projects.push(pattern.into());
+        self
+    }
+
+    /// One more argument, all of which have to match: a key of the tool's input, with dots between the keys of nested
+    /// objects, and a regular expression. Of a value that is not a string its compact JSON is searched. Of a batch of
+    /// calls one has to match together with the tool.
+    #[must_use]
+    pub fn argument(mut self, key: impl Into<String>, pattern: impl Into<String>) -> Self {
+        self.arguments.push((key.into(), pattern.into()));
+        self
+    }
+
     /// The payload text; a second call replaces the first.
     #[must_use]
     pub fn text(mut self, pattern: impl Into<String>) -> Self {
@@ -93,14 +125,21 @@ impl MatcherDraft {
     /// A glob or regular expression that cannot be compiled, or one whose program would exceed 1 MiB.
     pub fn compile(&self) -> Result<Matcher, CompileMatcherError> {
         let text = match &self.text {
-            Some(pattern) => Some(compile_text(pattern)?),
+            Some(pattern) => Some(compile_text(Filter::Text, pattern)?),
             None => None,
         };
+        let mut arguments = Vec::with_capacity(self.arguments.len());
+        for (key, pattern) in &self.arguments {
+            let path = key.split('.').map(Box::from).collect();
+            arguments.push((path, compile_text(Filter::Argument, pattern)?));
+        }
         Ok(Matcher {
-            tools: compile_globs("tool", &self.tools)?,
-            paths: compile_globs("path", &self.paths)?,
-            agents: compile_globs("agent", &self.agents)?,
-            models: compile_globs("model", &self.models)?,
+            tools: compile_globs(Filter::Tool, &self.tools)?,
+            paths: compile_globs(Filter::Path, &self.paths)?,
+            agents: compile_globs(Filter::Agent, &self.agents)?,
+            models: compile_globs(Filter::Model, &self.models)?,
+            projects: compile_globs(Filter::Project, &self.projects)?,
+            arguments,
             text,
             draft: self.clone(),
         })
@@ -114,6 +153,9 @@ pub struct Matcher {
     paths: Names,
     agents: Names,
     models: Names,
+    projects: Names,
+    /// The keys from the outermost in, and what is searched for in the value.
+    arguments: Vec<(Vec<Box<str>>, Regex)>,
     text: Option<Regex>,
     draft: MatcherDraft,
 }
@@ -140,23 +182,62 @@ impl Names {
     }
 }
 
+impl CompileMatcherError {
+    /// The filter, and the pattern as it was written.
+    #[must_use]
+    pub fn place(&self) -> (&'static str, &str) {
+        match self {
+            Self::Glob { filter, pattern, .. } | Self::Text { filter, pattern, .. } => (filter, pattern),
+        }
+    }
+}
+
 impl Matcher {
     /// Whether all filters let the event through.
     #[must_use]
     pub fn matches(&self, event: &AnyEvent) -> bool {
-        self.matches_tool(event)
+        self.matches_call(event)
             && self.matches_agent(event)
+            && self.matches_project(event)
             && self.matches_paths(event)
             && self.matches_text(event)
     }
 
-    fn matches_tool(&self, event: &AnyEvent) -> bool {
-        if self.tools.is_any() {
+    /// The filters as they were written.
+    #[must_use]
+    pub fn draft(&self) -> &MatcherDraft {
+        &self.draft
+    }
+
+    /// Tool and arguments, which of a batch have to be those of one call.
+    fn matches_call(&self, event: &AnyEvent) -> bool {
+        if self.tools.is_any() && self.arguments.is_empty() {
             return true;
         }
         let mut found = false;
-        each_tool(event, &mut |name| found = found || self.tools.matches(name));
+        each_call(event, &mut |name, input| {
+            found = found || self.tools.matches(name) && self.matches_arguments(input);
+        });
         found
+    }
+
+    fn matches_arguments(&self, input: Option<&Value>) -> bool {
+        self.arguments.iter().all(|(path, regex)| {
+            let mut value = input;
+            for key in path {
+                value = value.and_then(|value| value.get(&**key));
+            }
+            match value {
+                None | Some(Value::Null) => false,
+                Some(Value::String(text)) => regex.is_match(text),
+                Some(other) => regex.is_match(&other.to_string()),
+            }
+        })
+    }
+
+    fn matches_project(&self, event: &AnyEvent) -> bool {
+        self.projects.is_any()
+            || event.envelope().source.project_root.as_ref().is_some_and(|root| self.projects.matches(root))
     }
 
     fn matches_agent(&self, event: &AnyEvent) -> bool {
@@ -200,10 +281,20 @@ impl Matcher {
 
 /// Calls `visit` for the tool of an event, or for that of each of its tool calls.
 pub fn each_tool<'a>(event: &'a AnyEvent, visit: &mut dyn FnMut(&'a str)) {
-    if let Some(name) = event.payload().text("tool_name") {
-        visit(name);
+    each_call(event, &mut |name, _| visit(name));
+}
+
+/// The same with what the tool is called with, where the event has that.
+fn each_call<'a>(event: &'a AnyEvent, visit: &mut dyn FnMut(&'a str, Option<&'a Value>)) {
+    let payload = event.payload();
+    if let Some(name) = payload.text("tool_name") {
+        visit(name, payload.value("tool_input"));
     } else if let Some(Value::Array(calls)) = event.payload_json().get("tool_calls") {
-        calls.iter().filter_map(|call| call.get("tool_name")?.as_str()).for_each(visit);
+        for call in calls {
+            if let Some(name) = call.get("tool_name").and_then(Value::as_str) {
+                visit(name, call.get("tool_input"));
+            }
+        }
     }
 }
 
@@ -227,6 +318,7 @@ impl Select for Matcher {
             ("path", &draft.paths),
             ("agent", &draft.agents),
             ("model", &draft.models),
+            ("project", &draft.projects),
         ] {
             if !patterns.is_empty() {
                 parts.push(format!("{name}={}", patterns.join("|")));
@@ -236,6 +328,7 @@ impl Select for Matcher {
             let kinds: Vec<_> = draft.kinds.iter().map(|kind| kind.as_str()).collect();
             parts.push(format!("agent_kind={}", kinds.join("|")));
         }
+        parts.extend(draft.arguments.iter().map(|(key, pattern)| format!("argument.{key}=/{pattern}/")));
         parts.extend(draft.text.iter().map(|text| format!("text=/{text}/")));
         parts.join(" ")
     }
@@ -255,8 +348,10 @@ pub enum CompileMatcherError {
         detail: String,
     },
     /// A regular expression that is none, or is too large.
-    #[error("the text pattern `{pattern}` is not a regular expression: {detail}")]
+    #[error("the {filter} pattern `{pattern}` is not a regular expression: {detail}")]
     Text {
+        /// The filter.
+        filter: &'static str,
         /// The pattern.
         pattern: String,
         /// What is wrong with it.
@@ -264,7 +359,7 @@ pub enum CompileMatcherError {
     },
 }
 
-fn compile_globs(filter: &'static str, patterns: &[String]) -> Result<Names, CompileMatcherError> {
+fn compile_globs(filter: Filter, patterns: &[String]) -> Result<Names, CompileMatcherError> {
     if patterns.is_empty() {
         return Ok(Names::Any);
     }
@@ -272,7 +367,7 @@ fn compile_globs(filter: &'static str, patterns: &[String]) -> Result<Names, Com
         return Ok(Names::Plain(patterns.to_vec()));
     }
     let error = |pattern: &str, detail: &globset::Error| CompileMatcherError::Glob {
-        filter,
+        filter: filter.as_str(),
         pattern: pattern.to_owned(),
         detail: detail.kind().to_string(),
     };
@@ -284,8 +379,19 @@ fn compile_globs(filter: &'static str, patterns: &[String]) -> Result<Names, Com
     set.build().map(Names::Globs).map_err(|detail| error(&patterns.join(", "), &detail))
 }
 
-fn compile_text(pattern: &str) -> Result<Regex, CompileMatcherError> {
+fn compile_text(filter: Filter, pattern: &str) -> Result<Regex, CompileMatcherError> {
     regex::RegexBuilder::new(pattern).size_limit(1 << 20).build().map_err(|detail| {
-        CompileMatcherError::Text { pattern: pattern.to_owned(), detail: detail.to_string() }
+        CompileMatcherError::Text {
+            filter: filter.as_str(),
+            pattern: pattern.to_owned(),
+            // What stands before it shows the pattern over several lines.
+            detail: detail
+                .to_string()
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim_start_matches("error: ")
+                .to_owned(),
+        }
     })
 }

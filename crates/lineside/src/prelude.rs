@@ -4,7 +4,7 @@ pub use lineside_automation::{AtEnd, Automate, Batch, OnBusy, Rate, Report, Resu
 pub use lineside_bus::{Bus, Cx, Decision, Delivery, Heard, Intercept, Overflow, Session, Signal};
 pub use lineside_core::flow::Debounce;
 pub use lineside_core::hook::Join;
-pub use lineside_core::matcher::{agent, path, text, tool};
+pub use lineside_core::matcher::{agent, argument, path, project, text, tool};
 pub use lineside_core::{
     Agent, AgentKind, Event, Judgement, Layer, Notice, OnFailure, Reach, Reply, Strength, Verdict,
 };
