@@ -217,7 +217,7 @@ impl<P: Point> Automating<P> {
         F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Report, Failure>> + Send + 'static,
     {
-        let run: Run = Arc::new(move |event, cx| match event.into_typed::<P>() {
+        let run: Run = Arc::new(move |event, _, cx| match event.into_typed::<P>() {
             Ok(event) => Box::pin(run(event, cx)),
             Err(event) => wrong_point(&event),
         });
@@ -235,7 +235,7 @@ impl<P: Point> Automating<P> {
         Fut: Future<Output = Result<Report, E>> + Send + 'static,
         E: std::fmt::Display,
     {
-        let run: Run = Arc::new(move |event, cx| match event.into_typed::<P>() {
+        let run: Run = Arc::new(move |event, _, cx| match event.into_typed::<P>() {
             Ok(event) => {
                 let report = run(event, cx);
                 Box::pin(async move {

@@ -18,7 +18,8 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::adopted::{Register, Starting};
-use crate::control::Rules;
+use crate::control::{Assignment, Rules};
+use crate::declared::Declared;
 use crate::machine::job::{AutomationId, Fence, JobId, Why};
 use crate::machine::{Bounds, Effect, Input, Machine, News};
 use crate::moment::Moment;
@@ -44,8 +45,8 @@ use keeper::{KeptBy, Waiting};
 use recovered::Earlier;
 use waiting::Waits;
 
-/// What an automation runs.
-pub(crate) type Run = Arc<dyn Fn(AnyEvent, Cx) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
+/// What an automation runs, for the event that all events of a job come to.
+pub type Run = Arc<dyn Fn(AnyEvent, Assignment, Cx) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
 
 /// An automation that is there.
 #[derive(Clone)]
@@ -97,6 +98,8 @@ pub(crate) struct Engine {
     tasks: Tasks,
     /// The hooks whose runs are jobs.
     pub(crate) adopted: Register,
+    /// The automations that files declare.
+    pub(crate) declared: Declared,
 }
 
 struct Core {
@@ -233,6 +236,7 @@ impl Automations {
             registrations: AtomicU64::new(0),
             tasks: Tasks::default(),
             adopted: Register::default(),
+            declared: Declared::default(),
         });
         // There is none yet: these are the first automations of the bus.
         let _is_first = bus.keep_with(Arc::new(KeptBy(Arc::clone(&engine))));
@@ -432,6 +436,22 @@ impl Engine {
         self.step_in(core, Input::Registered(Arc::clone(id), rules), |_| ());
         drop(replaced);
         Some(registration)
+    }
+
+    /// Registers an automation in the place of the one of this name; gives the number of its registration. With the
+    /// rules that it has already, nothing of its work is touched.
+    pub(crate) fn replace(&self, id: &AutomationId, mut handler: Handler, rules: Arc<Rules>) -> u64 {
+        let registration = self.registrations.fetch_add(1, Ordering::Relaxed) + 1;
+        handler.registration = registration;
+        let mut core = self.core();
+        let replaced = core.handlers.insert(Arc::clone(id), handler);
+        if core.machine.is_paced(id, &rules) {
+            drop(core);
+        } else {
+            self.step_in(core, Input::Registered(Arc::clone(id), rules), |_| ());
+        }
+        drop(replaced);
+        registration
     }
 
     /// Takes an automation away; its runs come to their end.

@@ -18,6 +18,7 @@ pub mod bursts;
 pub mod debouncer;
 pub mod keys;
 pub mod adopted;
+pub mod declared;
 
 mod tasks;
 
@@ -26,6 +27,7 @@ pub use automate::{Automate, AutomateError, Automating, Automation, WhyNotAutoma
 pub use bursts::Bursts;
 pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Rate, Retry};
 pub use debouncer::Debouncer;
+pub use declared::Declaration;
 pub use engine::{Automations, OpenError, Recovered};
 pub use jobs::Jobs;
 pub use keys::{Held, Keys};

@@ -261,8 +261,19 @@ impl Default for Control {
     }
 }
 
+/// What a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Assignment {
+    /// The number of the job, the same for all its attempts and after a restart.
+    pub job: u64,
+    /// Which attempt it is, from 1.
+    pub attempt: u32,
+    /// How many events there are, of which the run has what they come to; 1 at least.
+    pub events: usize,
+}
+
 /// The settings of an automation, checked.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     /// At most so many starts in a period, for each key of the template.
     pub rate: Option<(Rate, KeyTemplate)>,
@@ -420,6 +431,7 @@ impl Control {
             ("batch.count", self.batch.map(|batch| batch.count), MOST_HELD),
             ("result.lines", Some(self.result.lines), usize::MAX),
             ("result.bytes", Some(self.result.bytes), usize::MAX),
+            ("result.tokens", Some(self.result.tokens), usize::MAX),
         ];
         for (setting, count, most) in counts {
             match count {
@@ -503,4 +515,20 @@ pub enum ControlError {
         /// The point.
         point: &'static str,
     },
+}
+
+impl ControlError {
+    /// The setting, with dots between it and what it is part of.
+    #[must_use]
+    pub fn setting(&self) -> &'static str {
+        match self {
+            Self::Zero { setting }
+            | Self::TooLong { setting }
+            | Self::TooMany { setting, .. }
+            | Self::Shorter { setting, .. }
+            | Self::NeedsKey { setting }
+            | Self::Key { setting, .. } => setting,
+            Self::NoModelAfter { .. } => "join",
+        }
+    }
 }

@@ -5,12 +5,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lineside_core::control::Rules;
 use lineside_core::flow::{Debounce, Retry};
+use lineside_core::hook::Select;
 use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerScript, WorkerSpec};
 use lineside_core::{Diagnostic, Hook, Layer, Origin, PointInfo};
 use serde_json::{Map, Value};
 
-use crate::handler::Handler;
+use crate::handler::{Handler, Work};
 
 /// A foreign hook format.
 pub trait Dialect: Send + Sync {
@@ -168,10 +170,24 @@ pub struct ForeignHook {
     pub debounce: Option<Debounce>,
     /// Whether there is an event for which its own condition holds.
     pub can_fire: bool,
+    /// What it is as an automation: the bus is told of its events by this and not by `handler`, and retries, key and
+    /// debounce are those of its rules.
+    pub automation: Option<Automation>,
+}
+
+/// What a hook is as an automation at one point.
+#[derive(Clone)]
+pub struct Automation {
+    /// How it is paced.
+    pub rules: Arc<Rules>,
+    /// The events that cancel its held and waiting work; all of a point, where there is no condition.
+    pub cancelled_by: Vec<(&'static PointInfo, Option<Arc<dyn Select>>)>,
+    /// What it runs and how its output is read.
+    pub work: Arc<dyn Work>,
 }
 
 impl ForeignHook {
-    /// A hook without retries, key and debounce.
+    /// A hook without retries, key and debounce, which is no automation.
     #[must_use]
     pub fn new(
         hook: Hook,
@@ -188,6 +204,7 @@ impl ForeignHook {
             key: None,
             debounce: None,
             can_fire: true,
+            automation: None,
         }
     }
 }

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
+use lineside_core::control::Assignment;
 use lineside_core::exchange::{Post, Posted};
 use lineside_core::invocation::{Ended, Invocation};
+use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, WorkerCall, WorkerEnded};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, SkipReason};
 
@@ -53,6 +55,22 @@ pub trait Handler: Send + Sync {
         let _ = moment;
         Vec::new()
     }
+}
+
+/// The pure half of an automation: event to call, result to report.
+pub trait Work: Send + Sync {
+    /// What is to be run for this event, which is what all events of the job come to.
+    ///
+    /// # Errors
+    /// It cannot be started, which is found out without starting anything.
+    fn call(&self, event: &AnyEvent, assignment: Assignment) -> Result<Call, Failure>;
+
+    /// Reads how the call ended.
+    ///
+    /// # Errors
+    /// It came to no result: it failed to start, ran out of time, ended with a status that is none, or printed what
+    /// the format does not allow. This is tried again, if the rules say so.
+    fn report(&self, returned: &Returned) -> Result<Report, Failure>;
 }
 
 /// What is to be run.

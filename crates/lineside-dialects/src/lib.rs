@@ -30,8 +30,10 @@ pub mod jcli;
 pub mod native;
 pub mod openclaw;
 
-pub use dialect::{Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Plugins, Registered, Trust, Why};
-pub use handler::{Call, Handler, Moment, Returned};
+pub use dialect::{
+    Automation, Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Plugins, Registered, Trust, Why,
+};
+pub use handler::{Call, Handler, Moment, Returned, Work};
 
 /// All dialects, in the order in which their hooks are registered.
 pub static DIALECTS: &[&dyn Dialect] = &[

@@ -4,13 +4,16 @@
 //! what is started) read it into a `definition`, `output` reads what it answers. `handler` joins definition and
 //! output behind the trait. There is no foreign page to follow: the format is documented in `docs/dialects/native.md`.
 
+mod automate;
 mod definition;
 mod entry;
 mod file;
 mod findings;
 mod handler;
+mod matching;
 mod output;
 mod places;
+mod report;
 mod run;
 mod values;
 
@@ -21,7 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lineside_core::hook::{AfterBlock, Join, Lane, NATIVE, Select, Standby};
-use lineside_core::{Hook, Layer, OnFailure, PointInfo, Reach, SkipReason};
+use lineside_core::{Hook, Layer, Matcher, OnFailure, PointInfo, Reach, SkipReason};
 use lineside_points::CATALOGUE;
 use serde_json::{Map, Value};
 
@@ -29,7 +32,7 @@ use self::definition::{Definition, MARGIN};
 use self::entry::Entry;
 use self::findings::Findings;
 use self::handler::NativeHook;
-use crate::dialect::{Dialect, ForeignHook, Inert, Loaded, Places, Trust, Why};
+use crate::dialect::{Automation, Dialect, ForeignHook, Inert, Loaded, Places, Trust, Why};
 
 /// The dialect `native`.
 #[derive(Debug, Clone, Copy)]
@@ -118,13 +121,31 @@ fn take(
             select: definition.matcher.clone().map(|matcher| Arc::new(matcher) as Arc<dyn Select>),
             ensemble: None,
         };
-        let handler =
-            NativeHook { name: Arc::clone(&name), definition: Arc::clone(&definition), cwd: Arc::clone(cwd) };
+        let handler = Arc::new(NativeHook {
+            name: Arc::clone(&name),
+            definition: Arc::clone(&definition),
+            cwd: Arc::clone(cwd),
+        });
         loaded.hooks.push(ForeignHook {
-            can_fire: definition.matcher.is_none() || definition::has_tool(point),
-            ..ForeignHook::new(hook, point.name, vec![point], Arc::new(handler))
+            can_fire: definition.can_match(point),
+            automation: automation(&definition, point, &handler),
+            ..ForeignHook::new(hook, point.name, vec![point], handler)
         });
     }
+}
+
+/// What the hook is as an automation at this point, if it is one.
+fn automation(definition: &Definition, point: &PointInfo, handler: &Arc<NativeHook>) -> Option<Automation> {
+    let automated = definition.automate.as_ref()?;
+    let (_, rules) = automated.rules.iter().find(|(own, _)| *own == point)?;
+    let select = |matcher: &Matcher| Arc::new(matcher.clone()) as Arc<dyn Select>;
+    let cancelled_by =
+        automated.cancelled_by.iter().map(|(point, matcher)| (*point, matcher.as_ref().map(select)));
+    Some(Automation {
+        rules: Arc::clone(rules),
+        cancelled_by: cancelled_by.collect(),
+        work: Arc::clone(handler) as _,
+    })
 }
 
 /// A failure refuses what the hook could refuse, unless it says otherwise.

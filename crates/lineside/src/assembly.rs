@@ -7,12 +7,14 @@ use std::time::Duration;
 use lineside_automation::{Automations, Keys};
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Installed};
+use lineside_core::control::Rules;
 use lineside_core::hook::{Hook, Standby};
 use lineside_core::worker::WorkerStart;
-use lineside_core::{Diagnostic, SkipReason};
+use lineside_core::{Diagnostic, Severity, SkipReason};
 use lineside_dialects::{DIALECTS, Dialect, Inert, Places};
 use lineside_exec::{Containment, HttpClient, Proxy, Runner};
 
+use crate::automated::{Automated, DeclaredHook};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
 use crate::foreign::Foreign;
@@ -43,6 +45,8 @@ pub struct Found {
     pub state: State,
     /// Whether its unawaited runs are jobs of the bus's automations, accepted on record.
     pub kept: bool,
+    /// How it is paced, if it is an automation.
+    pub rules: Option<Arc<Rules>>,
 }
 
 /// Whether a hook that was found can run.
@@ -162,7 +166,8 @@ impl Assembly {
             let mut installed = Vec::new();
             let mut last = None;
             let (mut contents, mut kept) = (Contents::default(), Vec::new());
-            for found in loaded.hooks {
+            let mut automated = Automated::default();
+            for mut found in loaded.hooks {
                 // A format may bind one hook to several events, each binding by itself.
                 let declared = (Arc::clone(&found.hook.name), found.hook.origin.clone());
                 if last.as_ref() != Some(&declared) {
@@ -174,6 +179,29 @@ impl Assembly {
                 {
                     outside.rebase_worker(&mut worker);
                     warm.push(worker);
+                }
+                let state = match &found.hook.standby {
+                    Standby::Ready if !found.can_fire => State::NeverFires,
+                    Standby::Ready => State::Ready,
+                    Standby::Off(why) => State::Off(*why),
+                };
+                if let Some(automation) = found.automation.take() {
+                    match automated.declare(&self.bus, &found, &automation, &outside) {
+                        Ok(hooks) => {
+                            for DeclaredHook { installed: one, trigger, rules } in hooks {
+                                let (hook, point) = (one.hook.clone(), one.point.name);
+                                let kept = adoptions.is_some();
+                                report.hooks.push(Found { number, hook, point, trigger, state, kept, rules });
+                                installed.push(one);
+                            }
+                        }
+                        Err(error) => report.diagnostics.push(Diagnostic {
+                            severity: Severity::Error,
+                            origin: found.hook.origin.clone(),
+                            text: format!("hook \"{}\": {error}", found.hook.name),
+                        }),
+                    }
+                    continue;
                 }
                 let mut run = Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone());
                 // What a plugin remembers ends with its process, and its functions are called in the order of their
@@ -187,11 +215,6 @@ impl Assembly {
                 let is_kept = run.adopted().is_some();
                 let run = Arc::new(run);
                 for point in found.points {
-                    let state = match &found.hook.standby {
-                        Standby::Ready if !found.can_fire => State::NeverFires,
-                        Standby::Ready => State::Ready,
-                        Standby::Off(why) => State::Off(*why),
-                    };
                     let (hook, trigger) = (found.hook.clone(), found.trigger.clone());
                     let found = Found {
                         number,
@@ -200,12 +223,14 @@ impl Assembly {
                         trigger,
                         state,
                         kept: is_kept,
+                        rules: None,
                     };
                     report.hooks.push(found);
                     installed.push(Installed { point, hook, run: Arc::clone(&run) as _ });
                 }
             }
             self.bus.install(dialect.name(), installed)?;
+            automated.declared(&self.bus, dialect.name());
             if let Some(adoptions) = &adoptions {
                 adoptions.replaced(&self.bus, dialect.name(), &kept);
             }

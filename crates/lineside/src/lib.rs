@@ -41,6 +41,7 @@ pub mod text_files;
 pub mod wire;
 
 mod foreign;
+mod automated;
 mod content;
 mod outside;
 mod workers;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::compaction::compact;
 use super::{Does, Engine, Handler};
 use crate::adopted::HookId;
+use crate::control::Assignment;
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Effect, Ended, Input, News, Occurrence, Run, Told};
 use crate::offered::Offered;
@@ -154,7 +155,9 @@ impl Engine {
         {
             return crate::adopted::start(self, &bus, starting, run);
         }
-        let Run { job, fence, event, .. } = run;
+        let Run { job, fence, event, attempt, .. } = run;
+        let events = self.ask(|machine| machine.events_of(job));
+        let assignment = Assignment { job: job.0, attempt, events };
         let handler = handler.map(|handler| (handler.timeout, handler.does));
         let call = match (handler, event.event(), self.bus.upgrade()) {
             (Some((timeout, Does::Run(run))), Ok(event), Some(bus)) => (timeout, run, event, bus),
@@ -173,7 +176,7 @@ impl Engine {
         self.tasks.spawn(async move {
             let (timeout, run, event, bus) = call;
             let session = session_of(&bus, &event);
-            let call = session.call(&event, timeout, |cx| run(event.clone(), cx));
+            let call = session.call(&event, timeout, |cx| run(event.clone(), assignment, cx));
             let ended = match cancel.run_until_cancelled(call).await {
                 Some(result) => Ended::With(result.map_err(|failure| flat(&failure))),
                 None => Ended::Cancelled,

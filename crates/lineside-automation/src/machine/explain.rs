@@ -111,6 +111,11 @@ pub struct Shown {
 }
 
 impl<E: Occurrence> Machine<E> {
+    /// How many events a job is for; 1 for one that there is not.
+    pub(crate) fn events_of(&self, id: JobId) -> usize {
+        self.jobs.get(&id).map_or(1, |job| job.ids.len().max(1))
+    }
+
     /// Where a job stands, and why it does not run; `None` when there is no such job, or not any more.
     #[must_use]
     pub fn why(&self, id: JobId) -> Option<Standing> {

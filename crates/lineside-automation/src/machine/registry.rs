@@ -47,6 +47,12 @@ impl<E: Occurrence> Machine<E> {
         own.is_some_and(|own| own.active && !own.leaves)
     }
 
+    /// Whether an automation is there, is to stay, and has just these rules.
+    pub(crate) fn is_paced(&self, id: &AutomationId, rules: &Rules) -> bool {
+        let own = self.names.get(id).and_then(|place| self.automations.get(*place));
+        self.is_there(id) && own.is_some_and(|own| own.rules.as_deref() == Some(rules))
+    }
+
     /// A job is not known any more.
     pub(super) fn remove(&mut self, id: JobId) {
         let Some(job) = self.jobs.remove(&id) else { return };

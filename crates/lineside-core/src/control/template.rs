@@ -69,6 +69,14 @@ pub enum TemplateError {
         /// Where, in bytes from the beginning.
         at: usize,
     },
+    /// Events of one point have this field, and those of another do not, whose key is to be the same.
+    #[error("events of {point} have no field `{field}`, and are to have the same keys")]
+    Lacks {
+        /// The field.
+        field: String,
+        /// The point that lacks it.
+        point: &'static str,
+    },
     /// No event of the point has this field.
     #[error("there is no field `{field}`; the nearest is `{nearest}`")]
     UnknownField {
@@ -162,6 +170,10 @@ fn field(name: &str, points: &[&PointInfo]) -> Result<Part, TemplateError> {
         |point: &&&PointInfo, first: &str| point.slot != Slot::Declared && point.field(first).is_none();
     match path {
         Some(path) if !points.iter().any(|point| lacks(&point, &path[0])) => Ok(Part::Payload(path)),
+        Some(path) if !points.iter().all(|point| lacks(&point, &path[0])) => {
+            let point = points.iter().find(|point| lacks(point, &path[0])).map_or("", |point| point.name);
+            Err(TemplateError::Lacks { field: name.to_owned(), point })
+        }
         _ => {
             let own =
                 points.iter().flat_map(|point| point.fields).map(|field| format!("payload.{}", field.name));

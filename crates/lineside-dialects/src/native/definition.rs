@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_core::control::Rules;
 use lineside_core::exchange::Addresses;
 use lineside_core::invocation::{Inherit, Program};
 use lineside_core::secret::Secret;
@@ -34,6 +36,17 @@ pub(super) struct Definition {
     pub(super) is_async: bool,
     /// Whether it may change the payload.
     pub(super) amends: bool,
+    /// What it is as an automation, if it is one.
+    pub(super) automate: Option<Automated>,
+}
+
+/// What a hook declares as an automation.
+#[derive(Debug, Clone)]
+pub(super) struct Automated {
+    /// Its rules at each of its points.
+    pub(super) rules: Vec<(&'static PointInfo, Arc<Rules>)>,
+    /// The events that cancel its waiting work.
+    pub(super) cancelled_by: Vec<(&'static PointInfo, Option<Matcher>)>,
 }
 
 /// What a hook runs.
@@ -95,21 +108,23 @@ pub(super) struct Target {
 impl Definition {
     /// Whether it has a say at this point.
     pub(super) fn judges(&self, point: &PointInfo) -> bool {
-        !self.is_async && point.phase.may_intercept()
+        !self.is_async && self.automate.is_none() && point.phase.may_intercept()
+    }
+
+    /// Whether there are events of this point that it runs for.
+    pub(super) fn can_match(&self, point: &PointInfo) -> bool {
+        let filters = self.matcher.iter().flat_map(|matcher| matcher.draft().filters());
+        filters.into_iter().all(|filter| filter.has_candidates(point))
     }
 
     /// What it takes part in at this point.
     pub(super) fn part(&self, point: &PointInfo) -> Part {
         match () {
+            () if self.automate.is_some() => Part::Told,
             () if self.is_async => Part::Detached,
             () if !self.judges(point) => Part::Told,
             () if self.amends => Part::Amender,
             () => Part::Gate,
         }
     }
-}
-
-/// Whether events of the point are about tools.
-pub(super) fn has_tool(point: &PointInfo) -> bool {
-    point.field("tool_name").is_some() || point.field("tool_calls").is_some()
 }

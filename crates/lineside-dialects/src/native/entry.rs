@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
-use lineside_core::{Matcher, MatcherDraft, OnFailure, PointInfo};
+use lineside_core::{OnFailure, PointInfo};
 
-use super::definition::{DEFAULT_TIMEOUT, Definition, has_tool};
+use super::automate::{self, AUTOMATE};
+use super::definition::{DEFAULT_TIMEOUT, Definition};
 use super::findings::{About, Findings, LoadError, LoadWarning};
+use super::matching;
 use super::places::Place;
 use super::run::{self, ENVIRONMENT};
 use super::values::{Values, shown};
 use crate::dialect::Places;
 use crate::yaml::{Content, Node};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "name",
     "on",
     "match",
@@ -27,6 +29,7 @@ const KEYS: [&str; 14] = [
     "dir",
     "env",
     ENVIRONMENT,
+    AUTOMATE,
 ];
 
 /// An entry.
@@ -81,6 +84,11 @@ fn points(values: &mut Values<'_, '_>, line: u32) -> Vec<&'static PointInfo> {
     if values.get("on").is_none() {
         values.error(line, &LoadError::Missing("on"));
     }
+    points_of(values)
+}
+
+/// The points that `on` names.
+pub(super) fn points_of(values: &mut Values<'_, '_>) -> Vec<&'static PointInfo> {
     let mut points: Vec<&'static PointInfo> = Vec::new();
     for (line, name) in values.one_or_more("on", "a point or a list of points").unwrap_or_default() {
         match lineside_points::find(name) {
@@ -102,23 +110,22 @@ fn definition(
     place: &Place,
     places: &Places,
 ) -> Option<Definition> {
-    let matcher = matcher(values, points);
-    let priority = values.integer("priority", i32::MIN..=i32::MAX);
-    let timeout = values.integer("timeout", 1_u64..=600_000).map(Duration::from_millis);
+    let matcher = matching::read(values, "match.", points);
+    let priority = values.integer("priority", i32::MIN..=i32::MAX).unwrap_or_default();
+    let (timeout, automate) = if values.get(AUTOMATE).is_some() {
+        let (timeout, automated) = automate::read(values, priority, points);
+        (timeout, Some(automated))
+    } else {
+        let timeout = values.integer("timeout", 1_u64..=600_000).map(Duration::from_millis);
+        (timeout.unwrap_or(DEFAULT_TIMEOUT), None)
+    };
     let on_failure =
         values.word("on_failure", &[("block", OnFailure::Block), ("continue", OnFailure::Continue)]);
     let is_async = values.boolean("async");
     let amends = values.boolean("amends");
     let run = run::read(values, line, place, places);
-    let definition = Definition {
-        run: run?,
-        matcher,
-        priority: priority.unwrap_or_default(),
-        timeout: timeout.unwrap_or(DEFAULT_TIMEOUT),
-        on_failure,
-        is_async,
-        amends,
-    };
+    let definition =
+        Definition { run: run?, matcher, priority, timeout, on_failure, is_async, amends, automate };
     if !points.is_empty() {
         without_effect(values, &definition, points);
     }
@@ -128,48 +135,28 @@ fn definition(
 /// What is declared and cannot be, where the hook listens.
 fn without_effect(values: &mut Values<'_, '_>, definition: &Definition, points: &[&'static PointInfo]) {
     let judges = points.iter().any(|point| definition.judges(point));
-    let why = if definition.is_async { "nobody waits for the hook" } else { "nothing can be refused there" };
+    let nobody_waits = definition.is_async || definition.automate.is_some();
+    let why = if nobody_waits { "nobody waits for the hook" } else { "nothing can be refused there" };
     if !judges && definition.on_failure == Some(OnFailure::Block) {
         let line = values.line("on_failure").unwrap_or(1);
         values.warning(line, &LoadWarning::NoEffect { key: "on_failure", why });
+    }
+    if let (true, true, Some(line)) =
+        (definition.is_async, definition.automate.is_some(), values.line("async"))
+    {
+        let why = "nobody waits for an automation";
+        values.warning(line, &LoadWarning::NoEffect { key: "async", why });
     }
     if !definition.amends {
         return;
     }
     let line = values.line("amends").unwrap_or(1);
-    if definition.is_async {
+    if nobody_waits {
         values.warning(line, &LoadWarning::NoEffect { key: "amends", why });
     } else if points.iter().all(|point| point.amendable().next().is_none()) {
         let names: Vec<_> = points.iter().map(|point| point.name).collect();
         values.error(line, &LoadError::NothingToAmend(names.join(", ")));
     }
-}
-
-fn matcher(values: &mut Values<'_, '_>, points: &[&'static PointInfo]) -> Option<Matcher> {
-    let keys = values.mapping("match", "a mapping with the key `tool`")?;
-    let line = values.line("match").unwrap_or(1);
-    let mut within =
-        Values { keys, within: "match.", hook: values.hook, findings: &mut *values.findings, sound: true };
-    within.only(&["tool"]);
-    let tools = within.one_or_more("tool", "the name of a tool, a glob, or a list of them");
-    let mut draft = MatcherDraft::default();
-    let mut lines = Vec::new();
-    for (line, pattern) in tools.iter().flatten() {
-        draft = draft.tool(*pattern);
-        lines.push((*line, *pattern));
-    }
-    let compiled = draft.compile().map_err(|error| {
-        let line = lines.first().map_or(line, |(line, _)| *line);
-        within.error(line, &LoadError::Glob(error));
-    });
-    let sound = within.sound;
-    values.sound &= sound;
-    // A mapping without patterns leaves nothing out.
-    tools?;
-    for point in points.iter().filter(|point| !has_tool(point)) {
-        values.warning(line, &LoadWarning::NeverRuns(point.name));
-    }
-    compiled.ok()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use lineside_core::invocation::Inherit;
 use lineside_core::nearest::suggestion;
 
 use super::entry::{self, Entry};
-use super::findings::{About, Findings, LoadError, LoadWarning};
+use super::findings::{About, Findings, LoadError, LoadWarning, UnknownKey};
 use super::places::Place;
 use super::run::{self, ENVIRONMENT};
 use super::values::shown;
@@ -106,7 +106,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
             findings.warning(key.line, &LoadWarning::NoEffect { key: ENVIRONMENT, why });
         } else {
             let nearest = suggestion(&name, ["hooks"]).map(|_| "hooks");
-            findings.warning(key.line, &LoadWarning::UnknownKey { key: name, nearest });
+            findings.warning(key.line, LoadWarning::UnknownKey(UnknownKey { key: name, nearest }));
         }
     }
     let items = match hooks {

@@ -1,7 +1,9 @@
 //! What can be wrong with a file or an entry, and where.
 
+use std::error::Error as _;
 use std::fmt;
 
+use lineside_core::control::ControlError;
 use lineside_core::matcher::CompileMatcherError;
 use lineside_core::secret::{FillTemplateError, ReadTemplateError};
 
@@ -45,8 +47,10 @@ pub(super) enum LoadError {
          about: an absolute path is needed, or a name that is found in PATH"
     )]
     ProgramOfProject { key: &'static str, program: String },
-    #[error("`match.tool`: {0}")]
-    Glob(CompileMatcherError),
+    #[error(transparent)]
+    UnknownKey(#[from] UnknownKey),
+    #[error("`{key}`: {error}")]
+    Pattern { key: String, error: CompileMatcherError },
     #[error("`post.headers.{name}`: {error}; names of variables stand in `post.secrets`")]
     Template { name: String, error: ReadTemplateError },
     #[error("`post.headers.{name}`: {error}")]
@@ -55,6 +59,12 @@ pub(super) enum LoadError {
     Unset(String),
     #[error("`post.url` has a name or password in it, which belongs into `post.headers` as a secret")]
     UrlUser,
+    #[error("there is no `{key}`, which `{of}` needs")]
+    MissingIn { key: String, of: String },
+    #[error("there are both `{0}` and `{1}`, of which one counts")]
+    Both(&'static str, &'static str),
+    #[error("{error}{}", .error.source().map(|source| format!(": {source}")).unwrap_or_default())]
+    Control { error: ControlError },
     #[error("`amends` is true, but nothing can be amended at {0}")]
     NothingToAmend(String),
 }
@@ -62,14 +72,22 @@ pub(super) enum LoadError {
 /// What does not keep a hook from loading.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum LoadWarning {
-    #[error("unknown key `{key}`{hint}", hint = .nearest.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default())]
-    UnknownKey { key: String, nearest: Option<&'static str> },
+    #[error(transparent)]
+    UnknownKey(#[from] UnknownKey),
     #[error("`{key}` has no effect: {why}")]
     NoEffect { key: &'static str, why: &'static str },
-    #[error("`match` is for tools, and there is none at {0}: the hook never runs there")]
-    NeverRuns(&'static str),
+    #[error("`{key}` looks at what no event of {point} has: nothing ever matches there")]
+    NeverMatches { key: String, point: &'static str },
     #[error("`post.secrets` lists `{0}`, which no header uses")]
     UnusedSecret(String),
+}
+
+/// A key that there is not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown key `{key}`{hint}", hint = .nearest.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default())]
+pub(super) struct UnknownKey {
+    pub(super) key: String,
+    pub(super) nearest: Option<&'static str>,
 }
 
 /// The hook that a finding is about.

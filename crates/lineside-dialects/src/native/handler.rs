@@ -4,14 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use lineside_core::control::Assignment;
 use lineside_core::exchange::Post;
 use lineside_core::invocation::{Environment, Invocation, Limits, Program};
+use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind};
 
+use serde_json::{Map, Value, json};
+
 use super::definition::{Definition, Room, Run, Target, Warm};
 use super::output::{self, Asker};
-use crate::handler::{Call, Handler, Returned};
+use super::report;
+use crate::handler::{Call, Handler, Returned, Work};
 
 /// The longest answer, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -37,13 +42,34 @@ impl NativeHook {
         }
     }
 
-    fn invocation(&self, program: &Program, room: &Room, event: &AnyEvent) -> Result<Invocation, Failure> {
+    fn call_with(&self, event: &AnyEvent, text: String) -> Result<Call, Failure> {
+        match &self.definition.run {
+            Run::Command(program, room) => {
+                Ok(Call::Command(self.invocation(program, room, &self.project(event), text)?))
+            }
+            Run::Worker(warm, room) => {
+                let directory = room.existing_directory(&self.project(event))?;
+                let (hook, timeout) = (self.name.to_string(), self.definition.timeout);
+                let call = HookCall { hook, event: text, timeout };
+                Ok(Call::Warm(Box::new(kept(warm, room, directory)), call))
+            }
+            Run::Post(target) => Ok(Call::Post(self.post(target, event, text))),
+        }
+    }
+
+    fn invocation(
+        &self,
+        program: &Program,
+        room: &Room,
+        project: &Path,
+        text: String,
+    ) -> Result<Invocation, Failure> {
         Ok(Invocation {
             program: program.clone(),
-            stdin: text(event)?.into_bytes(),
+            stdin: text.into_bytes(),
             environment: room.environment(),
             files: Vec::new(),
-            working_directory: Some(room.existing_directory(&self.project(event))?),
+            working_directory: Some(room.existing_directory(project)?),
             limits: Limits {
                 timeout: self.definition.timeout,
                 stdout_bytes: LONGEST,
@@ -54,32 +80,36 @@ impl NativeHook {
         })
     }
 
-    fn post(&self, target: &Target, event: &AnyEvent) -> Result<Post, Failure> {
+    fn post(&self, target: &Target, event: &AnyEvent, text: String) -> Post {
         let own = [("X-Lineside-Event".to_owned(), event.envelope().id.to_string())];
         let headers = target.headers.iter().map(|(name, value)| (name.clone(), value.reveal().to_owned()));
-        Ok(Post {
+        Post {
             url: target.url.clone(),
             addresses: target.addresses,
             headers: own.into_iter().chain(headers).collect(),
-            body: text(event)?.into_bytes(),
+            body: text.into_bytes(),
             timeout: self.definition.timeout,
             body_bytes: LONGEST,
-        })
+        }
+    }
+}
+
+impl Work for NativeHook {
+    fn call(&self, event: &AnyEvent, assignment: Assignment) -> Result<Call, Failure> {
+        let Assignment { job, attempt, events } = assignment;
+        let mut fields = event.to_json();
+        fields.insert("job".to_owned(), json!({"id": job, "attempt": attempt, "events": events}));
+        self.call_with(event, text(&fields)?)
+    }
+
+    fn report(&self, returned: &Returned) -> Result<Report, Failure> {
+        report::read(returned)
     }
 }
 
 impl Handler for NativeHook {
     fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
-        match &self.definition.run {
-            Run::Command(program, room) => Ok(Call::Command(self.invocation(program, room, event)?)),
-            Run::Worker(warm, room) => {
-                let directory = room.existing_directory(&self.project(event))?;
-                let (hook, timeout) = (self.name.to_string(), self.definition.timeout);
-                let call = HookCall { hook, event: text(event)?, timeout };
-                Ok(Call::Warm(Box::new(kept(warm, room, directory)), call))
-            }
-            Run::Post(target) => Ok(Call::Post(self.post(target, event)?)),
-        }
+        self.call_with(event, text(&event.to_json())?)
     }
 
     fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
@@ -146,9 +176,9 @@ fn content(program: &[String], directory: &Path) -> String {
     format!("{states:?}")
 }
 
-/// The event, in one line.
-fn text(event: &AnyEvent) -> Result<String, Failure> {
-    serde_json::to_string(&event.to_json())
+/// An event, in one line.
+fn text(event: &Map<String, Value>) -> Result<String, Failure> {
+    serde_json::to_string(event)
         .map_err(|error| Failure::not_started(FailureKind::Spawn, format!("cannot start: {error}")))
 }
 

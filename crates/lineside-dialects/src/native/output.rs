@@ -39,7 +39,7 @@ pub(super) struct Asker {
 
 /// Why an answer cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum ReadAnswerError {
+pub(super) enum ReadAnswerError {
     #[error("longer than the limit of {0} bytes")]
     Cut(usize),
     #[error("not one JSON object: {0}")]
@@ -64,7 +64,7 @@ enum ReadAnswerError {
 
 impl ReadAnswerError {
     /// The same without a word of what was answered.
-    fn unquoted(self) -> String {
+    pub(super) fn unquoted(self) -> String {
         match self {
             Self::Broken(_) => "not one JSON object".to_owned(),
             Self::UnknownKey { .. } => "an unknown key".to_owned(),
@@ -91,18 +91,23 @@ pub(super) fn read(asker: Asker, event: &AnyEvent, returned: &Returned) -> Resul
 }
 
 fn of_command(asker: Asker, event: &AnyEvent, ended: &Ended) -> Result<Answer, Failure> {
-    let failed = |kind, detail: &str| Err(Failure::new(kind, with_stderr(detail, &ended.stderr)));
-    match &ended.exit {
-        Exit::Code(0) => captured(asker, event, &ended.stdout).map_err(|error| {
-            Failure::new(
-                FailureKind::Output,
-                with_stderr(&format!("unreadable output: {error}"), &ended.stderr),
-            )
-        }),
-        Exit::Code(2) if asker.judges && is_blank(&ended.stdout) => {
+    match status(ended)? {
+        0 => captured(asker, event, &ended.stdout).map_err(|error| printed(&error, ended)),
+        2 if asker.judges && is_blank(&ended.stdout) => {
             Ok(Verdict::block(truncated(&ended.stderr.trimmed_text(), LONGEST)).into())
         }
-        Exit::Code(code) => failed(FailureKind::Exit, &format!("exit status {code}")),
+        code => Err(bad_status(code, ended)),
+    }
+}
+
+/// The status with which a command ended by itself.
+///
+/// # Errors
+/// It did not.
+pub(super) fn status(ended: &Ended) -> Result<i32, Failure> {
+    let failed = |kind, detail: &str| Err(Failure::new(kind, with_stderr(detail, &ended.stderr)));
+    match &ended.exit {
+        Exit::Code(code) => Ok(*code),
         Exit::Signal(signal) => failed(FailureKind::Signal, &format!("signal {signal}")),
         Exit::TimedOut { after } => {
             failed(FailureKind::Timeout, &format!("timed out after {} s", seconds(*after)))
@@ -114,8 +119,27 @@ fn of_command(asker: Asker, event: &AnyEvent, ended: &Ended) -> Result<Answer, F
     }
 }
 
+/// A status that is a failure.
+pub(super) fn bad_status(code: i32, ended: &Ended) -> Failure {
+    Failure::new(FailureKind::Exit, with_stderr(&format!("exit status {code}"), &ended.stderr))
+}
+
+/// What a command has printed cannot be taken.
+pub(super) fn printed(error: &ReadAnswerError, ended: &Ended) -> Failure {
+    let detail = with_stderr(&format!("unreadable output: {error}"), &ended.stderr);
+    Failure::new(FailureKind::Output, detail)
+}
+
 /// What a server answers is told of by no word: it may have been shown a secret.
 fn of_post(asker: Asker, event: &AnyEvent, posted: &Posted) -> Result<Answer, Failure> {
+    captured(asker, event, body(posted)?).map_err(|error| unreadable(&error.unquoted()))
+}
+
+/// The body of an answer with a status that is none of a failure.
+///
+/// # Errors
+/// There is none.
+pub(super) fn body(posted: &Posted) -> Result<&Captured, Failure> {
     let (status, body) = match posted {
         Posted::Answered { status, body, .. } => (*status, body),
         Posted::Redirected { status, to } => {
@@ -133,10 +157,10 @@ fn of_post(asker: Asker, event: &AnyEvent, posted: &Posted) -> Result<Answer, Fa
     if !(200..300).contains(&status) {
         return Err(Failure::new(FailureKind::Exit, format!("HTTP status {status}")));
     }
-    captured(asker, event, body).map_err(|error| unreadable(&error.unquoted()))
+    Ok(body)
 }
 
-fn unreadable(why: &str) -> Failure {
+pub(super) fn unreadable(why: &str) -> Failure {
     Failure::new(FailureKind::Output, format!("unreadable output: {why}"))
 }
 
@@ -160,12 +184,7 @@ fn answer(asker: Asker, event: &AnyEvent, text: &[u8]) -> Result<Answer, ReadAns
     if asker.is_async || text.is_empty() {
         return Ok(Answer::default());
     }
-    let fields = match read_strict(text) {
-        Ok(Value::Object(fields)) => fields,
-        Ok(_) => return Err(ReadAnswerError::NoObject),
-        Err(error) => return Err(ReadAnswerError::Broken(error.to_string())),
-    };
-    only(&fields, &KEYS)?;
+    let fields = object(text, &KEYS)?;
     let reason = string(&fields, "reason")?.unwrap_or_default();
     Ok(Answer {
         verdict: verdict(asker, &fields, reason)?,
@@ -180,12 +199,27 @@ fn answer(asker: Asker, event: &AnyEvent, text: &[u8]) -> Result<Answer, ReadAns
     })
 }
 
+/// One object with no other keys than these.
+pub(super) fn object(text: &[u8], known: &[&'static str]) -> Result<Map<String, Value>, ReadAnswerError> {
+    match read_strict(text) {
+        Ok(Value::Object(fields)) => {
+            only(&fields, known)?;
+            Ok(fields)
+        }
+        Ok(_) => Err(ReadAnswerError::NoObject),
+        Err(error) => Err(ReadAnswerError::Broken(error.to_string())),
+    }
+}
+
 /// A field that is not null.
 fn field<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
     fields.get(key).filter(|value| !value.is_null())
 }
 
-fn string<'a>(fields: &'a Map<String, Value>, key: &'static str) -> Result<Option<&'a str>, ReadAnswerError> {
+pub(super) fn string<'a>(
+    fields: &'a Map<String, Value>,
+    key: &'static str,
+) -> Result<Option<&'a str>, ReadAnswerError> {
     match field(fields, key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),

@@ -134,7 +134,7 @@ fn program(
 fn worker(values: &mut Values<'_, '_>, place: &Place) -> Option<Warm> {
     let line = values.line("worker").unwrap_or(1);
     let keys = values.mapping("worker", "a mapping with the key `program`")?;
-    let mut within = inside(values, keys, "worker.");
+    let mut within = values.inside(keys, "worker.");
     within.only(&["program", "start", "idle"]);
     if within.get("program").is_none() {
         within.error(line, &LoadError::Missing("worker.program"));
@@ -151,7 +151,7 @@ fn worker(values: &mut Values<'_, '_>, place: &Place) -> Option<Warm> {
 fn post(values: &mut Values<'_, '_>, place: &Place, places: &Places) -> Option<Target> {
     let line = values.line("post").unwrap_or(1);
     let keys = values.mapping("post", "a mapping with the key `url`")?;
-    let mut within = inside(values, keys, "post.");
+    let mut within = values.inside(keys, "post.");
     within.only(&["url", "headers", "secrets"]);
     if within.get("url").is_none() {
         within.error(line, &LoadError::Missing("post.url"));
@@ -210,14 +210,6 @@ fn headers(values: &mut Values<'_, '_>, secrets: &[(u32, &str)], places: &Places
         }
     }
     headers
-}
-
-fn inside<'a, 'v>(
-    values: &'v mut Values<'_, '_>,
-    keys: &'a [(Node, Node)],
-    within: &'static str,
-) -> Values<'a, 'v> {
-    Values { keys, within, hook: values.hook, findings: &mut *values.findings, sound: true }
 }
 
 /// A token of HTTP.

@@ -122,7 +122,7 @@ fn what_is_declared_reaches_the_hook() {
     let texts: Vec<_> = loaded.diagnostics.iter().map(|one| &*one.text).collect();
     assert_eq!(
         texts,
-        ["hook \"h\": `match` is for tools, and there is none at before_stop: the hook never runs there"]
+        ["hook \"h\": `match.tool` looks at what no event of before_stop has: nothing ever matches there"]
     );
     let [tool, stop] = &loaded.hooks[..] else { panic!() };
     assert_eq!((tool.hook.priority, tool.hook.timeout.as_millis(), tool.hook.dialect), (-7, 1700, "native"));
@@ -185,12 +185,16 @@ fn the_dialect_knows_the_catalogue() {
 #[test]
 fn the_page_shows_a_file_that_loads() {
     let page = include_str!("../../../../docs/dialects/native.md");
-    let (_, example) = page.split_once("```yaml\n").unwrap();
-    let (example, _) = example.split_once("```").unwrap();
-    let room = Room::with(&[("project/.lineside/hooks.yaml", example)]);
-    let loaded = room.load(Trust::Granted, &[("AUDIT_TOKEN", "x")]);
-    assert_eq!(loaded.diagnostics, []);
-    assert_eq!(names(&loaded), ["no-deletions", "policy", "policy", "audit"]);
+    let examples = page.split("```yaml\n").skip(1).filter_map(|rest| Some(rest.split_once("```")?.0));
+    let examples: Vec<&str> = examples.filter(|example| example.contains("hooks:")).collect();
+    let expected = [&["no-deletions", "policy", "policy", "audit"][..], &["lint"]];
+    assert_eq!(examples.len(), expected.len());
+    for (example, expected) in examples.into_iter().zip(expected) {
+        let room = Room::with(&[("project/.lineside/hooks.yaml", example)]);
+        let loaded = room.load(Trust::Granted, &[("AUDIT_TOKEN", "x")]);
+        assert_eq!(loaded.diagnostics, []);
+        assert_eq!(names(&loaded), expected);
+    }
 }
 
 /// What each hook inherits, and what was found.

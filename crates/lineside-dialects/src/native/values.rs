@@ -1,10 +1,11 @@
 //! The values of one mapping by their types, each with its finding when it is none.
 
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use lineside_core::nearest::suggestion;
 
-use super::findings::{About, Findings, LoadError, LoadWarning};
+use super::findings::{About, Findings, LoadError, LoadWarning, UnknownKey};
 use crate::text::truncated;
 use crate::yaml::{Content, Node};
 
@@ -53,8 +54,23 @@ impl<'a> Values<'a, '_> {
         self.error(line, &LoadError::Value { key, found: shown(found), expected: expected.into() });
     }
 
-    /// Tells of the keys that are none of these.
+    /// Warns of the keys that are none of these.
     pub(super) fn only(&mut self, known: &[&'static str]) {
+        for (line, key, nearest) in self.unknown(known) {
+            self.warning(line, &LoadWarning::UnknownKey(UnknownKey { key, nearest }));
+        }
+    }
+
+    /// Refuses the keys that are none of these: without them the hook would run when its author did not mean it to.
+    pub(super) fn strictly(&mut self, known: &[&'static str]) {
+        for (line, key, nearest) in self.unknown(known) {
+            self.error(line, &LoadError::UnknownKey(UnknownKey { key, nearest }));
+        }
+    }
+
+    /// The keys that are none of these, with the nearest one that is.
+    fn unknown(&self, known: &[&'static str]) -> Vec<(u32, String, Option<&'static str>)> {
+        let mut unknown = Vec::new();
         for (name, _) in self.keys {
             let label = name.label();
             if known.contains(&label.as_str()) {
@@ -62,9 +78,14 @@ impl<'a> Values<'a, '_> {
             }
             let nearest = suggestion(&label, known.iter().copied());
             let nearest = nearest.and_then(|near| known.iter().copied().find(|key| *key == near));
-            let key = format!("{}{label}", self.within);
-            self.warning(name.line, &LoadWarning::UnknownKey { key, nearest });
+            unknown.push((name.line, format!("{}{label}", self.within), nearest));
         }
+        unknown
+    }
+
+    /// What is within one of the values.
+    pub(super) fn inside<'b>(&mut self, keys: &'b [(Node, Node)], within: &'static str) -> Values<'b, '_> {
+        Values { keys, within, hook: self.hook, findings: &mut *self.findings, sound: true }
     }
 
     /// An integer in a range.
@@ -79,6 +100,28 @@ impl<'a> Values<'a, '_> {
         };
         if number.is_none() {
             let expected = format!("an integer from {} to {}", range.start(), range.end());
+            self.wrong(name.line, key, value, expected);
+        }
+        number
+    }
+
+    /// A whole number; which of them can be meant is checked elsewhere.
+    pub(super) fn count<T: TryFrom<i128>>(&mut self, key: &str) -> Option<T> {
+        self.whole(key, "a whole number")
+    }
+
+    /// A number of milliseconds; how long it may be is checked elsewhere.
+    pub(super) fn millis(&mut self, key: &str) -> Option<Duration> {
+        self.whole(key, "a whole number of milliseconds").map(Duration::from_millis)
+    }
+
+    fn whole<T: TryFrom<i128>>(&mut self, key: &str, expected: &str) -> Option<T> {
+        let (name, value) = self.get(key)?;
+        let number = match value.content {
+            Content::Integer(number) => T::try_from(number).ok(),
+            _ => None,
+        };
+        if number.is_none() {
             self.wrong(name.line, key, value, expected);
         }
         number

@@ -1,0 +1,71 @@
+//! Automations that files declare: each load puts its own in the place of those of the one before.
+//!
+//! They are the same automations as those of a program. Only how they are registered differs: their hooks are installed
+//! together with the others of the load, and one that stands in the file as it did goes on without a break.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lineside_bus::Installed;
+use lineside_core::PointInfo;
+use lineside_core::hook::{Hook, Select, Standby};
+
+use crate::control::Rules;
+use crate::engine::{Automations, Canceller, Does, Handler, Run, Trigger};
+use crate::machine::job::AutomationId;
+
+/// An automation that a file declares.
+pub struct Declaration {
+    /// Its name among all automations, the same after a restart.
+    pub id: Arc<str>,
+    /// The hook by which it hears of events. Its timeout is that of an attempt.
+    pub hook: Hook,
+    /// Its point.
+    pub point: &'static PointInfo,
+    /// How it is paced.
+    pub rules: Arc<Rules>,
+    /// The events that cancel its held and waiting work; all of a point, where there is no condition.
+    pub cancelled_by: Vec<(&'static PointInfo, Option<Arc<dyn Select>>)>,
+    /// What it runs.
+    pub run: Run,
+}
+
+/// The automations that files declare, by what has declared them.
+#[derive(Default)]
+pub(crate) struct Declared(Mutex<HashMap<String, HashSet<AutomationId>>>);
+
+impl Automations {
+    /// Registers an automation, in the place of one with its id, and gives the hooks that are to be installed for it:
+    /// the one that starts it, then those that cancel its work. One whose hook is switched off is not registered.
+    #[must_use = "without its hooks it hears of no event"]
+    pub fn declare(&self, declaration: Declaration) -> Vec<Installed> {
+        let Declaration { id, hook, point, rules, cancelled_by, run } = declaration;
+        let mut registration = 0;
+        if hook.standby == Standby::Ready {
+            let (name, timeout) = (Arc::clone(&hook.name), hook.timeout);
+            let handler = Handler { registration, name, timeout, does: Does::Run(run) };
+            registration = self.engine.replace(&id, handler, rules);
+        }
+        let mut hooks = Vec::with_capacity(1 + cancelled_by.len());
+        let trigger = Trigger { engine: Arc::clone(&self.engine), automation: Arc::clone(&id), registration };
+        hooks.push(Installed { point, hook: hook.clone(), run: Arc::new(trigger) });
+        for (point, select) in cancelled_by {
+            let canceller = Canceller { engine: Arc::clone(&self.engine), automation: Arc::clone(&id) };
+            let hook = Hook { select, ..hook.clone() };
+            hooks.push(Installed { point, hook, run: Arc::new(canceller) });
+        }
+        hooks
+    }
+
+    /// Says that `source` declares these automations and no others: those that it declared before are taken away. Their
+    /// runs come to their end; what is held and what waits rests until they are declared again.
+    pub fn declared(&self, source: &str, ids: &HashSet<AutomationId>) {
+        let before = {
+            let mut declared = self.engine.declared.0.lock().unwrap_or_else(PoisonError::into_inner);
+            declared.insert(source.to_owned(), ids.clone()).unwrap_or_default()
+        };
+        for gone in before.difference(ids) {
+            self.engine.unregister(gone);
+        }
+    }
+}

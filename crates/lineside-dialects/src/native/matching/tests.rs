@@ -1,0 +1,127 @@
+//! Each filter against events, and each wrong one.
+
+use lineside_core::AnyEvent;
+use serde_json::json;
+
+use super::super::samples::{event, hook, shell, sound};
+
+/// Whether a hook with this `match` runs for the event.
+fn runs(text: &str, event: &AnyEvent) -> bool {
+    let on = event.point().name;
+    let hook = sound(&format!("on: {on}\ncommand: x\nmatch: {text}"));
+    hook.definition.matcher.as_ref().is_none_or(|matcher| matcher.matches(event))
+}
+
+#[test]
+fn each_filter_looks_at_what_it_is_for() {
+    let edit = event(
+        "before_tool",
+        json!({"tool_name": "Edit", "tool_input": {"file_path": "/repo/src/a.rs", "at": {"line": 12}, "none": null}}),
+    );
+    for (text, expected) in [
+        ("{}", true),
+        ("{tool: Edit}", true),
+        ("{tool: edit}", false),
+        ("{tool: [Shell, 'E*']}", true),
+        ("{path: 'src/**'}", true),
+        ("{path: ['docs/**', '/repo/src/*.rs']}", true),
+        ("{path: 'src/*.py'}", false),
+        ("{argument: {file_path: 'a\\.rs$'}}", true),
+        ("{argument: {file_path: '^a'}}", false),
+        ("{argument: {at.line: '^12$'}}", true),
+        ("{argument: {at: line.:12}}", true),
+        ("{argument: {file_path: rs, at.line: '3'}}", false),
+        ("{argument: {none: '.*'}}", false),
+        ("{argument: {missing: '.*'}}", false),
+        ("{argument: {file_path: rs}, tool: Shell}", false),
+        ("{agent: main}", true),
+        ("{agent: ['review*', 'm*n']}", true),
+        ("{agent: reviewer}", false),
+        ("{agent_kind: main}", true),
+        ("{agent_kind: [subagent]}", false),
+        ("{model: '*'}", false),
+        ("{project: /repo}", true),
+        ("{project: ['/home/*', '/re*']}", true),
+        ("{project: repo}", false),
+        ("{text: 'src/[a-z]\\.rs'}", true),
+        ("{text: nothing of it}", false),
+        ("{text: rs, tool: Edit, path: '**/*.rs', agent: main, project: /repo}", true),
+    ] {
+        assert_eq!(runs(text, &edit), expected, "{text}");
+    }
+}
+
+#[test]
+fn of_a_batch_one_call_has_the_tool_and_the_arguments() {
+    let call = |tool: &str, command: &str| json!({"tool_name": tool, "tool_input": {"command": command}});
+    let calls = [call("Shell", "ls"), call("Note", "git push"), json!({"tool_name": "Wait"})];
+    let batch = event("after_tool_batch", json!({"tool_calls": calls, "changed_files": []}));
+    assert!(runs("{tool: Shell, argument: {command: ls}}", &batch));
+    assert!(!runs("{tool: Shell, argument: {command: push}}", &batch));
+    assert!(runs("{argument: {command: push}}", &batch));
+    assert!(!runs("{tool: Wait, argument: {command: ls}}", &batch));
+}
+
+#[test]
+fn every_wrong_filter_is_told_with_its_line() {
+    for (text, expected) in [
+        ("match: {tols: a}", "5: hook \"h\": unknown key `match.tols`, did you mean `tool`?"),
+        ("match: {xyzzy: a}", "5: hook \"h\": unknown key `match.xyzzy`"),
+        (
+            "match:\n  path: []",
+            "6: hook \"h\": `match.path` is an empty list, not a glob of paths, or a list of them",
+        ),
+        (
+            "match:\n  tool: a\n  path: 'a['",
+            "7: hook \"h\": `match.path`: the path pattern `a[` is not a glob: unclosed character class; missing ']'",
+        ),
+        (
+            "match:\n  agent_kind:\n  - main\n  - robot",
+            "8: hook \"h\": `match.agent_kind` is \"robot\", not main or subagent",
+        ),
+        ("match: {text: [a]}", "5: hook \"h\": `match.text` is a list, not a regular expression"),
+        (
+            "match:\n  text: '('",
+            "6: hook \"h\": `match.text`: the text pattern `(` is not a regular expression: unclosed group",
+        ),
+        (
+            "match:\n  argument:\n    a: x\n    command: '*'",
+            "8: hook \"h\": `match.argument.command`: the argument pattern `*` is not a regular expression: repetition \
+             operator missing expression",
+        ),
+        (
+            "match: {argument: {}}",
+            "5: hook \"h\": `match.argument` is a mapping, not a mapping from keys of the tool's input to regular \
+             expressions",
+        ),
+        (
+            "match: {argument: {a..b: x}}",
+            "5: hook \"h\": `match.argument` is \"a..b\", not a mapping from keys of the tool's input to regular \
+             expressions",
+        ),
+        ("match: {argument: {a: [x]}}", "5: hook \"h\": `match.argument.a` is a list, not a text"),
+        (
+            "match: {text: '(a{1000}){1000}'}",
+            "5: hook \"h\": `match.text`: the text pattern `(a{1000}){1000}` is not a regular expression: Compiled regex \
+             exceeds size limit of 1048576 bytes.",
+        ),
+    ] {
+        let (definition, told) = hook(&format!("on: before_tool\ncommand: x\n{text}"));
+        assert_eq!(told, [expected], "{text}");
+        assert!(definition.is_none(), "{text}");
+    }
+}
+
+#[test]
+fn a_filter_that_can_match_nothing_at_a_point_is_told() {
+    let (definition, told) =
+        hook("on: [before_tool, before_stop]\ncommand: x\nmatch: {tool: a, path: b, text: c}");
+    let nothing = "looks at what no event of before_stop has: nothing ever matches there";
+    assert_eq!(
+        told,
+        [format!("5: hook \"h\": `match.tool` {nothing}"), format!("5: hook \"h\": `match.path` {nothing}")]
+    );
+    let definition = definition.unwrap();
+    assert!(definition.can_match(shell().point()));
+    assert!(!definition.can_match(lineside_points::find("before_stop").unwrap()));
+}

@@ -1,0 +1,104 @@
+//! Automations that files declare: their dialect says what to run and reads what came of it; the engine says when, and
+//! this runs it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use lineside_automation::engine::{OpenError, Run};
+use lineside_automation::{Automations, Declaration};
+use lineside_bus::{Bus, Installed};
+use lineside_core::control::Rules;
+use lineside_core::hook::Standby;
+use lineside_core::{Hook, PointInfo};
+use lineside_dialects::{Automation, ForeignHook, Work};
+
+use crate::outside::Outside;
+
+/// The automations of one load of a dialect.
+#[derive(Default)]
+pub(crate) struct Automated {
+    automations: Option<Automations>,
+    /// Those that can run.
+    ids: HashSet<Arc<str>>,
+}
+
+/// One hook of an automation.
+pub(crate) struct DeclaredHook {
+    pub(crate) installed: Installed,
+    /// What its format calls what it waits for.
+    pub(crate) trigger: String,
+    /// How the automation is paced, for the hook that starts it.
+    pub(crate) rules: Option<Arc<Rules>>,
+}
+
+/// What the hooks wait for that cancel the work of an automation.
+const CANCELS: &str = "cancelled_by";
+
+impl Automated {
+    /// Declares the automations that a hook is at its points, and gives the hooks of each: the one that starts it, then
+    /// those that cancel its work.
+    ///
+    /// # Errors
+    /// There is no tokio runtime.
+    pub(crate) fn declare(
+        &mut self,
+        bus: &Bus,
+        found: &ForeignHook,
+        automation: &Automation,
+        outside: &Outside,
+    ) -> Result<Vec<DeclaredHook>, OpenError> {
+        let automations = match &self.automations {
+            Some(automations) => automations,
+            None => self.automations.insert(Automations::of(bus)?),
+        };
+        let hook = &found.hook;
+        let mut hooks = Vec::new();
+        for point in &found.points {
+            let id = id(hook, point);
+            if hook.standby == Standby::Ready {
+                self.ids.insert(Arc::clone(&id));
+            }
+            let Automation { rules, cancelled_by, work } = automation.clone();
+            let (run, shown) = (run(work, outside.clone()), Arc::clone(&rules));
+            let declaration = Declaration { id, hook: hook.clone(), point, rules, cancelled_by, run };
+            let mut installed = automations.declare(declaration).into_iter();
+            hooks.extend(installed.next().map(|installed| DeclaredHook {
+                installed,
+                trigger: found.trigger.clone(),
+                rules: Some(shown),
+            }));
+            hooks.extend(installed.map(|installed| DeclaredHook {
+                installed,
+                trigger: CANCELS.to_owned(),
+                rules: None,
+            }));
+        }
+        Ok(hooks)
+    }
+
+    /// All of them are declared, and their hooks are installed: those that the dialect declared before are over.
+    pub(crate) fn declared(&self, bus: &Bus, dialect: &str) {
+        let automations =
+            self.automations.clone().or_else(|| Some((*bus.kept_extension::<Automations>()?).clone()));
+        if let Some(automations) = automations {
+            automations.declared(dialect, &self.ids);
+        }
+    }
+}
+
+/// The same in another life of the process, as long as the file stays where it is and the hook keeps its name.
+fn id(hook: &Hook, point: &PointInfo) -> Arc<str> {
+    let file = hook.origin.as_ref().map(|origin| origin.file.to_string_lossy());
+    format!("{}:{}/{}/{}", hook.dialect, file.unwrap_or_default(), point.name, hook.name).into()
+}
+
+fn run(work: Arc<dyn Work>, outside: Outside) -> Run {
+    Arc::new(move |event, assignment, cx| {
+        let (work, outside) = (Arc::clone(&work), outside.clone());
+        Box::pin(async move {
+            let call = work.call(&event, assignment)?;
+            let returned = outside.run(call, cx.deadline()).await;
+            work.report(&returned)
+        })
+    })
+}
