@@ -80,7 +80,8 @@ fn start(cli: &Cli) -> anyhow::Result<ExitCode> {
     result
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
+/// Whether something was written for which there is no reader.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())

@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use crate::interrupt::{Interrupt, Interrupted};
+use crate::is_broken_pipe;
 use crate::loading::{errors, load_on, tell_findings};
 use crate::page::Page;
 use crate::painter::one_line;
@@ -232,6 +233,7 @@ async fn end(
     tally.drained(&drained);
     let note = match &ended {
         Ended::Input(Ok(())) => None,
+        Ended::Input(Err(error)) if is_broken_pipe(error) => Some("the reader of standard output has gone"),
         Ended::Input(Err(_)) => Some("ended early"),
         Ended::Interrupted(_) => Some("interrupted"),
     };

@@ -32,6 +32,13 @@ pub enum Finding {
         /// Its name now.
         kept_in: String,
     },
+    /// A file ends within its own beginning, which is written at once before anything else. What it held is gone.
+    Cut {
+        /// The file.
+        file: String,
+        /// How long it is.
+        bytes: u64,
+    },
     /// The last group was not written to its end when the process or the machine stopped. Its records had not been
     /// acknowledged as on the disk.
     TornTail {
@@ -64,6 +71,9 @@ impl Finding {
             }
             Self::Missing { first, last } => format!("records {first} to {last} are in no file"),
             Self::Unreadable { file, .. } => format!("{file}: its beginning is damaged"),
+            Self::Cut { file, bytes } => {
+                format!("{file}: cut off after {bytes} bytes, and the records that it held are gone")
+            }
             Self::TornTail { file, bytes, .. } => {
                 format!("{file}: ended in the middle of a group of which {bytes} bytes are there")
             }
@@ -78,7 +88,7 @@ impl Finding {
             Self::Damaged { kept_in, .. }
             | Self::Unreadable { kept_in, .. }
             | Self::TornTail { kept_in, .. } => Some(kept_in),
-            Self::Missing { .. } | Self::Migrated { .. } => None,
+            Self::Missing { .. } | Self::Cut { .. } | Self::Migrated { .. } => None,
         }
     }
 }

@@ -99,6 +99,9 @@ impl Recovery {
             self.put_aside(storage, &name)?;
             return Ok(());
         };
+        if file.len() < header::LENGTH {
+            self.findings.push(Finding::Cut { file: name.clone(), bytes: file.len() as u64 });
+        }
         self.miss(self.next, first.saturating_sub(1));
         let mut scan = scan(&file, salt, first, last);
         scan.records.retain(|found| found.sequence > self.up_to);

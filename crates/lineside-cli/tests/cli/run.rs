@@ -59,6 +59,7 @@ fn nothing_of_a_project_runs_before_it_is_named() {
     for arguments in [&["run"][..], &["run", "--project", ".", "--untrusted"]] {
         let said = stage.run(arguments, shell("forbidden"));
         assert_eq!((said.code, said.field("verdict")), (Some(0), vec![json!("continue")]));
+        assert_eq!(said.field("untrusted"), [json!(["guard"])], "the decision itself says so");
         assert!(said.err.starts_with(note), "{}", said.err);
     }
 }
@@ -109,8 +110,35 @@ fn a_reader_that_leaves_ends_it() {
     assert_eq!(said.code, Some(128 + 13));
     assert_eq!(
         timeless(&said.err),
-        "1 event: 1 continue; 1 hook in force; lost: 1 decision; ended early; [time]\n"
+        "1 event: 1 continue; 1 hook in force; lost: 1 decision; the reader of standard output has gone; [time]\n"
     );
+}
+
+#[test]
+fn people_get_rows_and_pipes_get_json() {
+    let stage = guarded();
+    let said = stage.run(&["run", "--project", ".", "--pretty"], shell("ls") + &shell("forbidden"));
+    let rows: Vec<&str> = said.out.lines().map(|row| row.split_at(6).1).collect();
+    assert!(rows[0].starts_with("✓ s1         before_tool      Shell ls "), "{said:?}");
+    assert!(rows[1].starts_with("✗ s1         before_tool      Shell forbidden "), "{said:?}");
+    assert_eq!(rows[2].trim(), "block      not that");
+    assert!(rows[3].trim().starts_with("by         .agents/hooks/guard/HOOK.md:2, "), "{said:?}");
+    assert!(!said.out.contains('\u{1b}'));
+    let mut command = stage.command(&["run", "--project", ".", "--pretty"]);
+    let mut child = command.env("LC_ALL", "C").spawn().unwrap();
+    child.stdin.take().unwrap().write_all(shell("é").as_bytes()).unwrap();
+    let said = stage.said(child);
+    assert!(said.out.is_ascii() && said.out.contains("+ s1 ") && said.out.contains("\\u{e9}"), "{said:?}");
+}
+
+#[test]
+fn a_key_that_is_not_known_is_a_warning_once() {
+    let stage = Stage::new();
+    let event = "{\"point\": \"on_idle\", \"sesion\": \"s2\", \"payload\": {}}\n";
+    let said = stage.run(&["run"], event.repeat(3));
+    assert_eq!((said.code, said.json().len()), (Some(0), 3));
+    let warning = "warning: stdin:1: unknown key `sesion` at on_idle; the nearest is `session`\n";
+    assert_eq!(timeless(&said.err), format!("{warning}3 events: 3 continue; 0 hooks in force; [time]\n"));
 }
 
 #[test]

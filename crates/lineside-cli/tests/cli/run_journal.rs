@@ -55,11 +55,7 @@ fn a_damaged_record_is_put_aside_and_told_of_and_the_run_goes_on() {
     let stage = Stage::new();
     let path = stage.path("kept");
     earlier_life(&path);
-    let log = std::fs::read_dir(path.join("jobs"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .find(|path| path.extension().is_some_and(|extension| extension == "log"))
-        .unwrap();
+    let log = log(&path);
     let mut bytes = std::fs::read(&log).unwrap();
     let at = bytes.windows(8).position(|bytes| bytes == b"accepted").unwrap();
     bytes[at] ^= 1;
@@ -68,6 +64,33 @@ fn a_damaged_record_is_put_aside_and_told_of_and_the_run_goes_on() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.err.contains("are damaged; the bytes are kept in"), "{}", said.err);
     assert!(said.out.contains("\"verdict\":\"continue\""), "{}", said.out);
+}
+
+/// The log of the jobs.
+fn log(path: &Path) -> std::path::PathBuf {
+    std::fs::read_dir(path.join("jobs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "log"))
+        .unwrap()
+}
+
+#[test]
+fn a_log_that_was_cut_within_its_beginning_is_told_of() {
+    for length in [66, 100, 127] {
+        let stage = Stage::new();
+        let path = stage.path("kept");
+        earlier_life(&path);
+        std::fs::File::options().write(true).open(log(&path)).unwrap().set_len(length).unwrap();
+        let expected = format!("cut off after {length} bytes, and the records that it held are gone");
+        let said = stage.run(&["jobs", "--journal", path.to_str().unwrap()], "");
+        assert!(said.err.contains(&expected), "{said:?}");
+        let said = stage.run(&["run", "--journal", path.to_str().unwrap()], shell("ls"));
+        assert_eq!(said.code, Some(0));
+        assert!(said.err.contains(&expected), "{said:?}");
+        let said = stage.run(&["run", "--journal", path.to_str().unwrap()], shell("ls"));
+        assert!(!said.err.contains("cut off"), "it is told once: {said:?}");
+    }
 }
 
 #[test]
