@@ -5,11 +5,6 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 
-use kameo::actor::ActorRef;
-use kameo::error::SendError;
-use kameo::message::Message;
-use kameo::reply::ReplyError;
-use kameo::{Actor, Reply};
 use lineside_core::payload::Point;
 use lineside_core::{AnyEvent, Event, Failure, FailureKind, Outcome, Said, SessionId, SkipReason};
 
@@ -146,55 +141,8 @@ where
     }
 }
 
-/// An actor that answers events of one point.
-pub(crate) struct Asked<P, T, A: Actor> {
-    actor: ActorRef<A>,
-    types: PhantomData<fn(P) -> T>,
-}
-
-impl<P, T, A: Actor> Asked<P, T, A> {
-    pub(crate) fn new(actor: ActorRef<A>) -> Self {
-        Self { actor, types: PhantomData }
-    }
-}
-
-impl<P, T, A> Interceptor for Asked<P, T, A>
-where
-    P: Point,
-    T: Into<Said> + 'static,
-    A: Message<Intercept<P>>,
-    <A::Reply as Reply>::Ok: Into<T>,
-{
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        let event = match event.into_typed() {
-            Ok(event) => event,
-            Err(event) => return wrong_point(&event),
-        };
-        let actor = self.actor.clone();
-        Box::pin(async move {
-            match actor.ask(Intercept { event, cx }).await {
-                Ok(answer) => Ok(answer.into().into()),
-                Err(error) => Err(unanswered(&error)),
-            }
-        })
-    }
-}
-
-fn unanswered<M, E: ReplyError>(error: &SendError<M, E>) -> Failure {
-    match error {
-        SendError::ActorNotRunning(_) => {
-            Failure::not_started(FailureKind::Closed, "the actor is not running")
-        }
-        SendError::ActorRestarting(_) => Failure::not_started(FailureKind::Closed, "the actor is restarting"),
-        SendError::MailboxFull(_) => Failure::not_started(FailureKind::Closed, "the actor's mailbox is full"),
-        SendError::ActorStopped => Failure::new(FailureKind::Closed, "the actor stopped before it answered"),
-        SendError::Timeout(_) => Failure::new(FailureKind::Timeout, "the actor did not answer in time"),
-        SendError::HandlerError(error) => Failure::new(FailureKind::Error, format!("{error:?}")),
-    }
-}
-
 /// Plans only hold interceptors of their own point; this is what would be seen if one did not.
-fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Said, Failure>> {
+pub(crate) fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Said, Failure>> {
     let detail = format!("registered for another point than {}", event.point().name);
     Box::pin(std::future::ready(Err(Failure::not_started(FailureKind::Error, detail))))
 }

@@ -13,6 +13,7 @@ pub mod channel;
 pub mod register;
 pub mod of_dialect;
 pub mod interceptor;
+mod asked;
 pub mod observer;
 pub mod publish;
 pub mod decision;

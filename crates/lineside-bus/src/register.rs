@@ -15,9 +15,10 @@ use lineside_core::payload::{Amend, Intercept as Interceptable, Point};
 use lineside_core::{Event, Judgement, Layer, OnFailure, Part, PointInfo, Reach, Reply, SessionId};
 use lineside_points::CATALOGUE;
 
+use crate::asked::Asked;
 use crate::bus::Shared;
 use crate::cx::Cx;
-use crate::interceptor::{Asked, Closure, Fallible, Intercept, Interceptor};
+use crate::interceptor::{Closure, Fallible, Intercept, Interceptor};
 use crate::observer::{Hear, Heard, Overflow, Queue, hear_by, hear_with};
 use crate::tree::{Added, Leaves, Place, Runs, SessionIsClosed};
 
