@@ -11,6 +11,7 @@ use lineside_core::hook::Join;
 use tokio::task::coop::unconstrained;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::interceptor::Interceptor;
 
@@ -39,6 +40,8 @@ pub(crate) struct Terms {
 pub(crate) enum Cut {
     /// The session has ended, and has no more time.
     Deadline,
+    /// The session had ended before it began.
+    Unbegun,
     /// The session has ended, and the hook itself has no more time.
     Patience,
     /// It was cancelled.
@@ -133,9 +136,11 @@ impl Background {
         }
     }
 
-    /// Whether the session has ended and has no more time.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.cancel.is_cancelled()
+    /// Lets something begin; `None` when the session has ended and has no more time. The end waits for the token, so
+    /// that nothing begins beside it.
+    pub(crate) fn admit(&self) -> Option<TaskTrackerToken> {
+        let token = self.tracker.token();
+        (!self.cancel.is_cancelled()).then_some(token)
     }
 
     /// One run has come to its own end.
@@ -162,8 +167,10 @@ impl Background {
             self.cut(session);
         }
         self.ended(session).await;
-        lock(&self.holders).clear();
+        let held = std::mem::take(&mut *lock(&self.holders));
         self.tracker.reopen();
+        // Outside the lock: hooks are values of others, who may call the bus when they are dropped.
+        drop(held);
     }
 
     /// The session ends: what is held runs at once, and what has a time for its end has it from now on.
@@ -189,6 +196,25 @@ impl Background {
         for holder in holders {
             holder.settled(session, Release::All).await;
         }
+    }
+}
+
+/// The ends of sessions that nobody waits for.
+#[derive(Default)]
+pub(crate) struct Endings(Writers);
+
+impl Endings {
+    /// Starts one; `false` where there is no runtime.
+    pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(&self, end: impl FnOnce() -> F) -> bool {
+        self.0.start(end)
+    }
+
+    /// Waits until all have come that have been started by now.
+    pub(crate) async fn come(&self) {
+        let Writers(tracker) = &self.0;
+        tracker.close();
+        tracker.wait().await;
+        tracker.reopen();
     }
 }
 

@@ -12,7 +12,8 @@ use lineside_core::payload::{Intercept, Point};
 use lineside_core::{Notice, PointInfo, SessionId};
 
 use crate::afterwards::Extensions;
-use crate::drain::Gauge;
+use crate::background::Endings;
+use crate::gauge::Gauge;
 use crate::interceptor::Interceptor;
 use crate::keeper::Keeper;
 use crate::mailbox::{ContextRecovered, FullTexts, Log, TextsInMemory, WAITING};
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) signals: Beacon,
     pub(crate) budget: Budget,
     pub(crate) in_flight: Gauge,
+    /// Sessions that come to their end behind a hook of theirs.
+    pub(crate) endings: Endings,
     draining: AtomicBool,
     failures: AtomicU64,
     pub(crate) extensions: Extensions,
@@ -115,6 +118,7 @@ impl BusBuilder {
                 signals: Beacon::new(),
                 budget: self.budget,
                 in_flight: Gauge::default(),
+                endings: Endings::default(),
                 draining: AtomicBool::new(false),
                 failures: AtomicU64::new(0),
                 extensions: Extensions::default(),

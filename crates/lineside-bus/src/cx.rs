@@ -10,10 +10,26 @@ use tokio::time::Instant;
 use crate::ledger::{Ledger, Luggage, unpack};
 use crate::publish::Publication;
 use crate::session::Session;
+use crate::tree::Node;
 
 thread_local! {
-    /// The event whose hook is being polled on this thread.
-    static HANDLING: Cell<Option<Cause>> = const { Cell::new(None) };
+    /// What is being polled on this thread.
+    static HANDLING: Cell<Option<Handling>> = const { Cell::new(None) };
+}
+
+/// The event that is handled, and the session of it, by its address.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Handled {
+    pub(crate) cause: Cause,
+    session: usize,
+}
+
+/// What handles it.
+#[derive(Clone, Copy)]
+struct Handling {
+    of: Handled,
+    /// It is polled by what handles an event of another session.
+    nested: bool,
 }
 
 /// The surroundings of one call of a hook.
@@ -86,14 +102,16 @@ impl Cx {
         self.session.event(payload).cause(self.cause)
     }
 
-    pub(crate) fn cause(&self) -> Cause {
-        self.cause
+    pub(crate) fn handled(&self) -> Handled {
+        Handled { cause: self.cause, session: address(self.session.node()) }
     }
 }
 
-/// Runs `work` as part of handling `cause`, so that what it publishes carries that cause.
-pub(crate) fn handling<T>(cause: Cause, work: impl FnOnce() -> T) -> T {
-    let outer = HANDLING.replace(Some(cause));
+/// Runs `work` as part of handling an event, so that what it publishes carries that as its cause.
+pub(crate) fn handling<T>(of: Handled, work: impl FnOnce() -> T) -> T {
+    let outer = HANDLING.get();
+    let nested = outer.is_some_and(|outer| outer.nested || outer.of.session != of.session);
+    HANDLING.set(Some(Handling { of, nested }));
     let result = work();
     HANDLING.set(outer);
     result
@@ -101,5 +119,15 @@ pub(crate) fn handling<T>(cause: Cause, work: impl FnOnce() -> T) -> T {
 
 /// The event whose hook is being polled on this thread.
 pub(crate) fn handled() -> Option<Cause> {
-    HANDLING.get()
+    HANDLING.get().map(|handling| handling.of.cause)
+}
+
+/// Whether what is being polled on this thread may be part of an event of this session, so that it must not wait for
+/// the end of that.
+pub(crate) fn is_part_of(session: &Node) -> bool {
+    HANDLING.get().is_some_and(|handling| handling.nested || handling.of.session == address(session))
+}
+
+fn address(session: &Node) -> usize {
+    std::ptr::from_ref(session).addr()
 }

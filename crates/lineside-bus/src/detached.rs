@@ -60,13 +60,12 @@ impl Errand {
         let Beginning { after, behind } = turn;
         let (done, begun) = (CancellationToken::new(), CancellationToken::new());
         let background = Arc::clone(self.session.node().background());
-        if self.on_record.is_some() && background.is_cut() {
-            // The session came to its end while this was put on record.
-            Report { errand: self, event }.cut(Cut::Deadline);
+        let Some(_admitted) = background.admit() else {
+            Report { errand: self, event }.cut(Cut::Unbegun);
             done.cancel();
             begun.cancel();
             return Started { done, begun };
-        }
+        };
         let join = if self.hook.part == Part::Told { self.hook.join } else { Join::Background };
         let drain = self.hook.drain;
         let cancel = self.on_record.as_ref().map(|(_, cancel)| cancel.clone());
@@ -291,10 +290,14 @@ impl Report {
         let ending = match (why, ledger.is_some()) {
             (Cut::Cancelled, _) => Ending::Cancelled,
             // It is not over: it runs again when the session does.
-            (Cut::Deadline, true) => Ending::Left,
-            (Cut::Deadline, false) | (Cut::Patience, _) => {
+            (Cut::Deadline | Cut::Unbegun, true) => Ending::Left,
+            (Cut::Deadline | Cut::Unbegun, false) | (Cut::Patience, _) => {
                 background.count_cut_short();
-                let failure = Failure::new(FailureKind::Closed, "still running when the session closed");
+                let failure = if why == Cut::Unbegun {
+                    Failure::not_started(FailureKind::Closed, "the session had closed before it began")
+                } else {
+                    Failure::new(FailureKind::Closed, "still running when the session closed")
+                };
                 self.signal(failed(failure.clone()), Vec::new(), Duration::ZERO);
                 Ending::Failed(failure)
             }

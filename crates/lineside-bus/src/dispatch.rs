@@ -6,7 +6,7 @@ use lineside_core::envelope::Cause;
 use lineside_core::{AnyEvent, EventId, Payload, PointInfo, Receipt, Source};
 use tokio::time::Instant;
 
-use crate::drain::InFlight;
+use crate::gauge::InFlight;
 use crate::publish::Details;
 use crate::session::Session;
 use crate::signal::Signal;
@@ -21,8 +21,8 @@ pub(crate) struct Dispatch<'a> {
     pub(crate) seq: u64,
     pub(crate) cause: Option<Cause>,
     pub(crate) details: &'a Details,
-    /// Held until the decision, so that a drain waits for it.
-    pub(crate) in_flight: InFlight<'a>,
+    /// Held until the decision, so that the ends of the session and of the bus wait for it.
+    pub(crate) in_flight: [InFlight<'a>; 2],
 }
 
 impl Dispatch<'_> {

@@ -1,70 +1,14 @@
 //! Shutting down: what is under way comes to its end, up to a deadline, and a report says what did not.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lineside_core::budget::after;
-use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use crate::bus::Bus;
 use crate::keeper::JobCounts;
 use crate::session::Session;
-
-/// Counts events between their admission and their decision.
-#[derive(Default)]
-pub(crate) struct Gauge {
-    count: AtomicUsize,
-    empty: Notify,
-}
-
-/// The highest bit says that nobody may enter any more.
-const CLOSED: usize = 1 << (usize::BITS - 1);
-
-/// One event under way.
-pub(crate) struct InFlight<'a> {
-    gauge: &'a Gauge,
-}
-
-impl Gauge {
-    /// Lets one more in; `None` once the gauge is closed.
-    pub(crate) fn enter(&self) -> Option<InFlight<'_>> {
-        let before = self.count.fetch_add(1, Ordering::AcqRel);
-        let in_flight = InFlight { gauge: self };
-        (before & CLOSED == 0).then_some(in_flight)
-    }
-
-    /// Lets nobody in from now on.
-    pub(crate) fn close(&self) {
-        self.count.fetch_or(CLOSED, Ordering::AcqRel);
-    }
-
-    /// How many are under way.
-    pub(crate) fn inside(&self) -> usize {
-        self.count.load(Ordering::Acquire) & !CLOSED
-    }
-
-    /// Waits until nobody is inside.
-    pub(crate) async fn emptied(&self) {
-        loop {
-            let emptied = self.empty.notified();
-            if self.inside() == 0 {
-                return;
-            }
-            emptied.await;
-        }
-    }
-}
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        let before = self.gauge.count.fetch_sub(1, Ordering::AcqRel);
-        if before == CLOSED + 1 {
-            self.gauge.empty.notify_waiters();
-        }
-    }
-}
 
 /// What a drain found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -154,6 +98,7 @@ impl Bus {
             session.end(Some(deadline)).await;
             session.count(&mut report);
         }
+        timeout_at(deadline, shared.endings.come()).await.ok();
         // They hear by themselves, all at the same time; here is only asked whether they have.
         for listener in listeners {
             report.observers_behind += usize::from(timeout_at(deadline, listener.flush()).await.is_err());

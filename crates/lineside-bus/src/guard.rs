@@ -7,14 +7,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use lineside_core::budget::Bound;
-use lineside_core::envelope::Cause;
 use lineside_core::failure::seconds;
 use lineside_core::redact::redact_head;
 use lineside_core::{AnyEvent, Failure, FailureKind, Said};
 use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::cx::{Cx, handling};
+use crate::cx::{Cx, Handled, handling};
 use crate::interceptor::{BoxFuture, Interceptor};
 
 /// How much of a panic's message is told, in characters.
@@ -31,7 +30,7 @@ pub(crate) struct Time {
 /// A call under way. Dropping it cancels it.
 pub(crate) struct Guarded<T = Said> {
     call: Call<T>,
-    cause: Cause,
+    handled: Handled,
     time: Time,
     timer: Timer,
 }
@@ -60,19 +59,19 @@ impl Guarded {
 impl<T> Guarded<T> {
     /// A call of something else than an interceptor.
     pub(crate) fn of(cx: Cx, time: Time, call: impl FnOnce(Cx) -> BoxFuture<Result<T, Failure>>) -> Self {
-        let cause = cx.cause();
-        let started = handling(cause, || catch_unwind(AssertUnwindSafe(|| call(cx))));
+        let handled = cx.handled();
+        let started = handling(handled, || catch_unwind(AssertUnwindSafe(|| call(cx))));
         let call = match started {
             Ok(call) => Call::Running(call),
             Err(panic) => Call::Failed(Box::new(panicked(&*panic))),
         };
-        Self { call, cause, time, timer: Timer::Unused }
+        Self { call, handled, time, timer: Timer::Unused }
     }
 
     /// Cancels the call, if it runs still. Gives how that went wrong: what it holds may panic when it is dropped.
     pub(crate) fn cancel(&mut self) -> Option<Failure> {
         let Call::Running(call) = std::mem::replace(&mut self.call, Call::Ended) else { return None };
-        let dropped = handling(self.cause, || catch_unwind(AssertUnwindSafe(|| drop(call))));
+        let dropped = handling(self.handled, || catch_unwind(AssertUnwindSafe(|| drop(call))));
         let Failure { kind, detail, .. } = panicked(&*dropped.err()?);
         Some(Failure::new(kind, format!("when it was cancelled it {detail}")))
     }
@@ -98,7 +97,7 @@ impl<T> Future for Guarded<T> {
     type Output = Result<T, Failure>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let cause = self.cause;
+        let handled = self.handled;
         let call = match &mut self.call {
             Call::Running(call) => call,
             Call::Failed(_) | Call::Ended => {
@@ -111,7 +110,7 @@ impl<T> Future for Guarded<T> {
                 return Poll::Ready(Err(failure));
             }
         };
-        match handling(cause, || catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)))) {
+        match handling(handled, || catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)))) {
             Ok(Poll::Ready(answer)) => Poll::Ready(answer),
             Ok(Poll::Pending) => {
                 ready!(self.poll_timer(cx));
@@ -134,7 +133,7 @@ impl<T> Future for Guarded<T> {
 impl<T> Drop for Guarded<T> {
     fn drop(&mut self) {
         if let Some(failure) = self.cancel() {
-            tracing::warn!(event = %self.cause.event, detail = %failure.detail, "a hook that was cancelled failed");
+            tracing::warn!(event = %self.handled.cause.event, detail = %failure.detail, "a hook that was cancelled failed");
         }
     }
 }

@@ -26,6 +26,7 @@ pub mod keeper;
 pub mod ledger;
 
 mod clock;
+mod gauge;
 mod tree;
 mod registry;
 mod dispatch;

@@ -186,9 +186,8 @@ impl Details {
         let node = session.node();
         // Before it is known to be open: one that was open then was under these hooks, which closing releases.
         let in_force = session.shared().tree.in_force(node, point);
-        if !node.is_open() {
-            return Err(PublishError::Closed(node.source.session.clone()));
-        }
+        let of_session =
+            node.in_flight.enter().ok_or_else(|| PublishError::Closed(node.source.session.clone()))?;
         let cause = self
             .cause
             .or_else(|| handled().map(|cause| Cause { depth: cause.depth.saturating_add(1), ..cause }));
@@ -198,7 +197,7 @@ impl Details {
             return Err(PublishError::TooDeep { point: point.name, depth });
         }
         let shared = session.shared();
-        let in_flight = shared.in_flight.enter().ok_or(PublishError::Draining)?;
+        let in_flight = [of_session, shared.in_flight.enter().ok_or(PublishError::Draining)?];
         dispatch::forget_stops(node, point, self.source.as_deref());
         Ok(Dispatch { session, in_force, seq: node.next_seq(), cause, details: self, in_flight })
     }

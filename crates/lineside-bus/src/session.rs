@@ -10,6 +10,7 @@ use lineside_core::{MessageId, Payload, PointInfo, SessionId, Source};
 
 use crate::bus::Shared;
 use crate::channel::Channel;
+use crate::cx::is_part_of;
 use crate::decision::Decision;
 use crate::drain::DrainReport;
 use crate::mailbox::Collect;
@@ -190,15 +191,21 @@ impl Session {
         Collect::new(self)
     }
 
-    /// Ends the session: its events are refused from now on, and its detached hooks are waited for, each within its
-    /// own timeout.
+    /// Ends the session: its events are refused from now on. Waits until the events under way are decided, and then
+    /// until the hooks that nobody waits for and the automations have come to their end, those of these last events
+    /// among them, each within its own time. Nothing of the session starts after that.
+    ///
+    /// A hook of this session would wait for itself: called by one, this returns at once, and the session comes to its
+    /// end behind the hook. An actor, a task or a thread that a hook waits for is not known to be one; there it waits
+    /// until the hook's time is over.
     ///
     /// Cancel safe: the session is closed at the first poll; waiting can be taken up by calling it again.
     pub async fn close(&self) {
         self.end(None).await;
     }
 
-    /// As [`close`](Self::close), but what still runs after `limit` is cut short.
+    /// As [`close`](Self::close), but what still runs after `limit` is cut short. An event that is undecided then is left
+    /// to its publisher; the hooks that are told of events, and the automations, are not started for it.
     pub async fn close_within(&self, limit: Duration) {
         self.end(Some(after(tokio::time::Instant::now(), limit))).await;
     }
@@ -239,9 +246,30 @@ impl Session {
 
     pub(crate) async fn end(&self, deadline: Option<tokio::time::Instant>) {
         self.inner.shared.tree.close(&self.inner.node);
+        if is_part_of(&self.inner.node) {
+            let session = self.clone();
+            // Without a runtime there is nothing that would have to be waited for.
+            self.inner.shared.endings.start(|| async move { session.come_to_its_end(deadline).await });
+        } else {
+            self.come_to_its_end(deadline).await;
+        }
+    }
+
+    async fn come_to_its_end(&self, deadline: Option<tokio::time::Instant>) {
+        let node = &self.inner.node;
         // Told at its end, which comes too when this is dropped.
         let _closing = Closing(self);
-        if let Some(background) = self.inner.node.background_so_far() {
+        let decided = match deadline {
+            Some(deadline) => tokio::time::timeout_at(deadline, node.in_flight.emptied()).await.is_ok(),
+            None => {
+                node.in_flight.emptied().await;
+                true
+            }
+        };
+        if !decided {
+            node.background().cut(self.id());
+        }
+        if let Some(background) = node.background_so_far() {
             background.drain(self.id(), deadline).await;
         }
     }

@@ -11,6 +11,7 @@ use lineside_core::{PointInfo, SessionId, Source};
 use smallvec::SmallVec;
 
 use crate::background::Background;
+use crate::gauge::Gauge;
 use crate::interceptor::Interceptor;
 use crate::mailbox::{Log, Mailbox, WAITING};
 use crate::observer::Listener;
@@ -40,6 +41,8 @@ pub(crate) struct Node {
     state: AtomicU8,
     /// How many children are open or have something open below them. Changed under the lock of the tree.
     alive: AtomicUsize,
+    /// Its events under way; closed when it is.
+    pub(crate) in_flight: Gauge,
     mailbox: OnceLock<Arc<Mailbox>>,
     stops: OnceLock<Box<StopLimit>>,
     background: OnceLock<Arc<Background>>,
@@ -59,6 +62,7 @@ impl Node {
             seq: AtomicU64::new(0),
             state: AtomicU8::new(OPEN),
             alive: AtomicUsize::new(0),
+            in_flight: Gauge::default(),
             mailbox: OnceLock::new(),
             stops: OnceLock::new(),
             background: OnceLock::new(),
@@ -69,6 +73,7 @@ impl Node {
     pub(crate) fn over(source: Source) -> Self {
         let node = Self::new(source, None);
         node.state.store(OVER, Ordering::Release);
+        node.in_flight.close();
         node
     }
 
@@ -200,6 +205,7 @@ impl Tree {
         let mut sessions = self.lock();
         // One that was closed before is not in the tree: under its id stands a later session, or none.
         let closed = node.state.compare_exchange(OPEN, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        node.in_flight.close();
         let gone = closed.then(|| sessions.remove(&node.source.session));
         drop(sessions);
         // Dropped without the lock, as everything that may hold what users have made.

@@ -146,9 +146,8 @@ impl<'a> Turn<'a> {
             let outcome = match self.lanes.entrust(errand, &self.event) {
                 Ok(Accepted::Holds) => Outcome::Skipped(SkipReason::Debounced),
                 Ok(Accepted::Runs) => Outcome::Detached,
-                Err(errand) => match run.hold(&self.event, Ticket::new(errand.clone())) {
+                Err(errand) => match self.offer(run, errand.clone()) {
                     Ok(outcome) => {
-                        self.session.node().background().holds(run);
                         if let Outcome::Taken(Taken::Unavailable(_)) = &outcome {
                             self.session.shared().count_failure();
                         }
@@ -162,6 +161,16 @@ impl<'a> Turn<'a> {
             };
             self.chain.record(index, false, Duration::ZERO, outcome);
         }
+    }
+
+    /// Has a hook take the event, to run for it by itself, unless the session has no more time.
+    fn offer(&self, run: &Arc<dyn Interceptor>, errand: Errand) -> Result<Outcome, Ticket> {
+        let ticket = Ticket::new(errand);
+        let background = self.session.node().background();
+        let Some(_admitted) = background.admit() else { return Err(ticket) };
+        let outcome = run.hold(&self.event, ticket)?;
+        background.holds(run);
+        Ok(outcome)
     }
 
     fn errand(&self, place: u32, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) -> Errand {

@@ -1,15 +1,14 @@
-//! The ends of sessions and of hooks: what closing closes, what goes with it, and what is dropped where.
+//! The ends of sessions and of hooks: what a session takes with it, and what is dropped where.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lineside_bus::signal::Watched;
-use lineside_bus::{Bus, Installed, OpenSessionError, RegisterHookError, Session, Signal};
-use lineside_core::hook::{Hook, Lane};
+use lineside_bus::{Bus, Installed, OpenSessionError, RegisterHookError, Session};
+use lineside_core::hook::Hook;
 use lineside_core::{Part, Reach, Verdict};
-use lineside_points::{AfterSubagent, BeforeTool, OnIdle};
+use lineside_points::{AfterSubagent, BeforeTool};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -23,15 +22,6 @@ fn call() -> BeforeTool {
     BeforeTool::new("Shell", json!({}))
 }
 
-/// How many sessions of that id were signalled as closed.
-fn closed(signals: &mut lineside_bus::Signals, id: &str) -> usize {
-    std::iter::from_fn(|| signals.try_next())
-        .filter(|watched| {
-            matches!(watched, Watched::Signal(Signal::SessionClosed { session, .. }) if session.as_str() == id)
-        })
-        .count()
-}
-
 #[tokio::test]
 async fn a_second_close_does_not_touch_a_later_session_of_the_same_id() {
     let (bus, old) = session().await;
@@ -43,35 +33,6 @@ async fn a_second_close_does_not_touch_a_later_session_of_the_same_id() {
     assert_eq!(bus.session("s").open().await.err(), Some(OpenSessionError::Taken("s".into())));
     bus.intercept::<BeforeTool>("guard").gate(async |_, _| Verdict::block("no")).unwrap();
     assert!(new.publish(call()).await.unwrap().is_refused());
-}
-
-#[tokio::test]
-async fn a_close_that_is_dropped_is_signalled_once() {
-    let (bus, session) = session().await;
-    let held = Arc::new(Semaphore::new(0));
-    let gate = Arc::clone(&held);
-    let hook = Hook { lane: Lane::Own, ..Hook::native("held", Part::Detached) };
-    let run = scripted(move || {
-        let gate = Arc::clone(&gate);
-        async move { gate.acquire().await.unwrap().forget() }
-    });
-    bus.install("test", vec![Installed { point: lineside_points::find("on_idle").unwrap(), hook, run }])
-        .unwrap();
-    drop(session.publish(OnIdle::new()).await.unwrap());
-    let mut signals = bus.signals();
-    {
-        let mut close = std::pin::pin!(session.close());
-        tokio::select! {
-            biased;
-            () = &mut close => panic!("the hook runs still"),
-            () = std::future::ready(()) => {}
-        }
-    }
-    assert!(!session.is_open());
-    held.add_permits(1);
-    session.close().await;
-    session.close().await;
-    assert_eq!(closed(&mut signals, "s"), 1);
 }
 
 /// A hook that runs this and has nothing to say.

@@ -4,6 +4,7 @@
 mod compaction;
 mod drain;
 mod adopted;
+mod closing;
 mod lives;
 mod recovery;
 
