@@ -6,6 +6,6 @@ mod crates_io;
 mod debian;
 mod rustup;
 
-pub(crate) use crates_io::{MDBOOK, MUTANTS, published};
+pub(crate) use crates_io::{DENY, MDBOOK, MUTANTS, published};
 pub(crate) use debian::{Program, need_programs};
 pub(crate) use rustup::{CLIPPY, RUSTFMT, need_component};

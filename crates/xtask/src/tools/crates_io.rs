@@ -35,6 +35,10 @@ pub(crate) const MUTANTS: Published = Published {
     features: &[],
 };
 
+/// Judges licences, bans and sources by the registry alone. A minute and a half of processor time.
+pub(crate) const DENY: Published =
+    Published { name: "cargo-deny", version: "0.20.2", answers_to: &["--version"], features: &[] };
+
 /// The programme of the machine, or ours, which is built when it is missing.
 pub(crate) fn published(workspace: &Workspace, programme: &Published) -> Result<PathBuf> {
     let Published { name, version, answers_to, features } = programme;
