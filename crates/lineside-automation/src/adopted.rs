@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
-use lineside_bus::{Accepted, Begun, Bus, Ending, Ledger, OnRecord, Release, Session, Ticket};
+use lineside_bus::{Accepted, Begun, Bus, Ending, Ledger, OnRecord, Release, Session, Ticket, UntilBegun};
 use lineside_core::flow::{Debounce, Retry};
 use lineside_core::hook::{Join, Lane};
 use lineside_core::{AnyEvent, Failure, FailureKind, SessionId};
@@ -67,6 +67,8 @@ pub(crate) struct Register {
     known: Mutex<Known>,
     /// The run that was started last, behind which the next one begins.
     turn: Mutex<Option<Begun>>,
+    /// Cancelled when the last attempt that had its turn has begun; `None` before the first.
+    begins: Mutex<Option<CancellationToken>>,
 }
 
 #[derive(Default)]
@@ -135,6 +137,11 @@ impl Adoptions {
 impl Register {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An attempt has its turn; gives what tells when the one before it has begun.
+    fn begins(&self, begun: CancellationToken) -> Option<CancellationToken> {
+        self.begins.lock().unwrap_or_else(PoisonError::into_inner).replace(begun)
     }
 
     /// What becomes of a job that rests, now that its session is there.
@@ -295,12 +302,18 @@ impl Ledger for OfJob {
         self.engine.step(Input::Failed(self.job, self.fence, *kind, detail.to_string(), pause));
     }
 
-    fn again(&self) -> BoxFuture<()> {
-        self.engine.step(Input::Again(self.job, self.fence));
-        let engine = Arc::clone(&self.engine);
+    fn begins(&self) -> BoxFuture<UntilBegun> {
+        self.engine.step(Input::Begins(self.job, self.fence));
+        let begun = CancellationToken::new();
+        let before = self.engine.adopted.begins(begun.clone());
+        let (engine, until_begun) = (Arc::clone(&self.engine), begun.drop_guard());
         Box::pin(async move {
             // Where nothing is kept any more, an attempt that is not on record is better than none.
             engine.kept().await.ok();
+            if let Some(before) = before {
+                before.cancelled().await;
+            }
+            Box::new(until_begun) as _
         })
     }
 

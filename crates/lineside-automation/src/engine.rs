@@ -124,6 +124,8 @@ struct Core {
     waits: Waits,
     /// How many jobs have come to rest in this life.
     finished: u64,
+    /// It was said that dead letters are thrown away.
+    warned_of_forgetting: bool,
     /// How many were cancelled because the bus ended and nothing keeps them.
     lost: usize,
     /// What has not come to rest is left to the next life.
@@ -212,13 +214,14 @@ impl Automations {
             runs: HashMap::new(),
             wanted: 0,
             done: 0,
-            kept: Durability::Memory,
+            kept: durability,
             last: earlier.last,
             compaction: Compaction::new(earlier.entries, bounds.records),
             failed: None,
             absent,
             waits: Waits::default(),
             finished: 0,
+            warned_of_forgetting: false,
             lost: 0,
             is_left: false,
             unkept: HashSet::new(),

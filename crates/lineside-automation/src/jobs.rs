@@ -100,6 +100,12 @@ impl Jobs {
         may
     }
 
+    /// How many dead letters were thrown away so far, the oldest first, because there were more than there may be.
+    #[must_use]
+    pub fn forgotten_so_far(&self) -> u64 {
+        self.automations.engine.ask(Machine::forgotten)
+    }
+
     /// The last events that never became jobs, each with the reason, oldest first.
     #[must_use]
     pub fn refused(&self) -> Vec<Told> {

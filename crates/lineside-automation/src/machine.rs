@@ -82,8 +82,8 @@ pub enum Input<E> {
     Ended(JobId, Fence, Ended),
     /// An attempt of a run that paces them itself has failed, and there is another one after so long.
     Failed(JobId, Fence, FailureKind, String, Duration),
-    /// A run that paces its attempts itself begins another one.
-    Again(JobId, Fence),
+    /// A run that paces its attempts itself begins one.
+    Begins(JobId, Fence),
     /// The session of a job is there, and has the hook that does its work.
     TakeUp(JobId),
     /// The session of a job is there, and the hook that was to do its work is gone.
@@ -261,6 +261,8 @@ pub struct Machine<E> {
     has_ended: bool,
     finished: VecDeque<JobId>,
     dead: VecDeque<JobId>,
+    /// How many dead letters were thrown away because there were too many.
+    forgotten: u64,
     /// The last events that never became jobs.
     refused: VecDeque<Told>,
     refused_so_far: u64,
@@ -351,6 +353,7 @@ impl<E: Occurrence> Machine<E> {
             has_ended: false,
             finished: VecDeque::new(),
             dead: VecDeque::new(),
+            forgotten: 0,
             refused: VecDeque::new(),
             refused_so_far: 0,
             timers: Timers::default(),
@@ -379,7 +382,7 @@ impl<E: Occurrence> Machine<E> {
             Input::Failed(job, fence, kind, detail, pause) => {
                 self.attempt_failed(job, fence, kind, detail, pause);
             }
-            Input::Again(job, fence) => self.again(job, fence),
+            Input::Begins(job, fence) => self.begins(job, fence),
             Input::TakeUp(job) => self.take_up_again(job),
             Input::Gone(job) => self.hook_is_gone(job),
             Input::Delivered(job) => self.delivered(job),

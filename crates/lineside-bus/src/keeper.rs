@@ -37,6 +37,8 @@ pub struct JobCounts {
     pub kept: usize,
     /// Jobs that have not come to rest and that nothing keeps.
     pub lost: usize,
+    /// Dead letters that were thrown away, the oldest first, because there were more than there may be.
+    pub forgotten: u64,
 }
 
 impl Bus {

@@ -48,12 +48,16 @@ pub trait Ledger: Send + Sync {
     /// An attempt has failed, and there is another one after so long.
     fn failed(&self, failure: &Failure, pause: Duration);
 
-    /// Another attempt is about to begin; resolves when that is on record.
-    fn again(&self) -> BoxFuture<()>;
+    /// An attempt has its turn and is about to begin; resolves when that is on record and those that were about to begin
+    /// before it have begun. One that never had its turn does not count.
+    fn begins(&self) -> BoxFuture<UntilBegun>;
 
     /// It is over.
     fn ended(&self, ending: Ending);
 }
+
+/// Is held until an attempt has begun: what it runs was started, or could not be. The next one begins after that.
+pub type UntilBegun = Box<dyn Any + Send>;
 
 /// What a run that is on record is started with.
 pub struct OnRecord {

@@ -50,7 +50,7 @@ pub use detached::Ticket;
 pub use drain::DrainReport;
 pub use interceptor::{Intercept, Interceptor};
 pub use keeper::{JobCounts, Keeper};
-pub use ledger::{Accepted, Begun, Ending, Ledger, OnRecord};
+pub use ledger::{Accepted, Begun, Ending, Ledger, OnRecord, UntilBegun};
 pub use mailbox::{
     ContextMessage, ContextRecovered, Delivery, FullTexts, Keeping, Missing, Posted, WhyMissing,
 };

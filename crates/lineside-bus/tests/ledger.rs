@@ -7,7 +7,7 @@ use std::time::Duration;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::signal::Watched;
 use lineside_bus::{
-    Accepted, Bus, Cx, Ending, Installed, Interceptor, Ledger, OnRecord, Session, Signal, Ticket,
+    Accepted, Bus, Cx, Ending, Installed, Interceptor, Ledger, OnRecord, Session, Signal, Ticket, UntilBegun,
 };
 use lineside_core::hook::{Hook, Lane, Standby};
 use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Part, Said, SkipReason, Verdict};
@@ -65,8 +65,8 @@ impl Ledger for Page {
 
     fn failed(&self, _failure: &Failure, _pause: Duration) {}
 
-    fn again(&self) -> BoxFuture<()> {
-        Box::pin(std::future::ready(()))
+    fn begins(&self) -> BoxFuture<UntilBegun> {
+        Box::pin(std::future::ready(Box::new(()) as _))
     }
 
     fn ended(&self, ending: Ending) {

@@ -21,8 +21,9 @@ use crate::tree::{Status, Tree};
 /// Runs a hook; see [`crate::Runner::run`].
 ///
 /// Cancel safe: see [`Guard`].
-pub(crate) async fn run(
+pub(crate) async fn run<T>(
     invocation: &Invocation,
+    on_turn: impl Future<Output = T>,
     admission: &Admission,
     containment: &Containment,
     reapers: &Reapers,
@@ -35,11 +36,15 @@ pub(crate) async fn run(
         let tried = began.elapsed();
         return not_started(&StartHookError::Overloaded { starting: admission.most(), tried }, began);
     };
+    // What it needs before it starts is within its time, like everything.
+    let until_started = tokio::time::timeout_at(deadline, on_turn).await;
     let mut guard = Guard::new(limits.ending, reapers);
     let running = match start(invocation, containment, deadline).await {
         Ok(running) => guard.over(running),
         Err(error) => return not_started(&error, began),
     };
+
+    drop(until_started);
 
     let first = running.exited(deadline.min(after(Instant::now(), TURN))).await;
     drop(turn);

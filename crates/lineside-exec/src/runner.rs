@@ -105,9 +105,20 @@ impl Runner {
     ///
     /// Outside a tokio runtime with I/O and time enabled.
     pub async fn run(&self, invocation: &Invocation) -> Ended {
+        self.run_with(invocation, std::future::ready(())).await
+    }
+
+    /// As [`run`](Self::run), and awaits `on_turn` when the run has its turn and before it starts; not at all when it has
+    /// none. What that takes is within the run's time; at the deadline it is given up. What it gives is dropped when the
+    /// program was started, or could not be.
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run).
+    pub async fn run_with<T>(&self, invocation: &Invocation, on_turn: impl Future<Output = T>) -> Ended {
         // The run bounds its own reads; a budget spent by a neighbour in the same task must not stop its clock.
-        tokio::task::unconstrained(run::run(invocation, &self.admission, &self.containment, &self.reapers))
-            .await
+        let run = run::run(invocation, on_turn, &self.admission, &self.containment, &self.reapers);
+        tokio::task::unconstrained(run).await
     }
 
     /// Waits until everything that belongs to dropped runs has ended.

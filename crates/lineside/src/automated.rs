@@ -97,7 +97,7 @@ fn run(work: Arc<dyn Work>, outside: Outside) -> Run {
         let (work, outside) = (Arc::clone(&work), outside.clone());
         Box::pin(async move {
             let call = work.call(&event, assignment)?;
-            let returned = outside.run(call, cx.deadline()).await;
+            let returned = outside.run(call, cx.deadline(), std::future::ready(())).await;
             work.report(&returned)
         })
     })

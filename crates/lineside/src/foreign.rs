@@ -164,9 +164,6 @@ impl Attempts {
                         }
                         earlier.push(failure);
                         sleep(self.retry.delay).await;
-                        if let Some(ledger) = ledger {
-                            ledger.again().await;
-                        }
                         continue;
                     }
                     let taken_as = self.handler.refuse(event, &failure).map(Box::new);
@@ -185,7 +182,14 @@ impl Attempts {
                 self.tell(&Moment::Starting { call: &call });
                 // Only a log has a use for it afterwards.
                 started = self.log.is_some().then(|| call.clone());
-                let returned = self.outside.run(call, cx.deadline()).await;
+                // It counts when it has its turn, and not while it waits for one.
+                let begins = async {
+                    match cx.ledger() {
+                        Some(ledger) => Some(ledger.begins().await),
+                        None => None,
+                    }
+                };
+                let returned = self.outside.run(call, cx.deadline(), begins).await;
                 let result = self.handler.read(event, &returned);
                 (Some(returned), result)
             }

@@ -27,20 +27,29 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// Runs a call to its end, at the latest until the deadline.
-    pub(crate) async fn run(&self, call: Call, deadline: Instant) -> Returned {
+    /// Runs a call to its end, at the latest until the deadline. What it runs begins when `begins` has ended, which is
+    /// awaited when it has its turn.
+    pub(crate) async fn run<T>(
+        &self,
+        call: Call,
+        deadline: Instant,
+        begins: impl Future<Output = T>,
+    ) -> Returned {
         let rest = deadline.saturating_duration_since(Instant::now());
         let shorten = |timeout: &mut Duration| *timeout = rest.min(*timeout);
         match call {
             Call::Command(mut invocation) => {
                 self.rebase(&mut invocation.environment);
                 shorten(&mut invocation.limits.timeout);
-                Returned::Command(self.runner.run(&invocation).await)
+                Returned::Command(self.runner.run_with(&invocation, begins).await)
             }
             Call::Worker(mut call) => {
                 shorten(&mut call.timeout);
                 match &self.worker {
-                    Some(worker) => Returned::Worker(worker.call(*call).await),
+                    Some(worker) => {
+                        drop(begins.await);
+                        Returned::Worker(worker.call(*call).await)
+                    }
                     None => Returned::Nothing,
                 }
             }
@@ -48,13 +57,18 @@ impl Outside {
                 shorten(&mut call.timeout);
                 self.rebase_worker(&mut worker);
                 let worker = self.warm.of(*worker, self.runner.containment());
+                drop(begins.await);
                 Returned::Worker(worker.call(call).await)
             }
             Call::Post(mut post) => {
                 shorten(&mut post.timeout);
+                drop(begins.await);
                 Returned::Post(self.http.post(&post).await)
             }
-            Call::Nothing => Returned::Nothing,
+            Call::Nothing => {
+                drop(begins.await);
+                Returned::Nothing
+            }
         }
     }
 

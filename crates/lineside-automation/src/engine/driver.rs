@@ -271,6 +271,19 @@ impl Engine {
         });
     }
 
+    /// Says once that dead letters are thrown away. A person may have done so too, which needs no warning.
+    fn warn_of_forgetting(&self, bus: &Bus) {
+        let most = {
+            let mut core = self.core();
+            if core.machine.forgotten() == 0 || std::mem::replace(&mut core.warned_of_forgetting, true) {
+                return;
+            }
+            core.machine.dead_letters().count()
+        };
+        let why = format!("there are {most} dead letters, and no more are kept: the oldest are thrown away");
+        bus.signal(|| Signal::Announced { notice: Notice::warning(why) });
+    }
+
     fn announce(&self, told: Told) {
         let Some(bus) = self.bus.upgrade() else { return };
         let Told { automation, job, event, session, news } = told;
@@ -287,7 +300,10 @@ impl Engine {
             News::Cancelled(why) => JobNews::Cancelled(why.to_string()),
             News::Parked => JobNews::Parked,
             News::Revived => JobNews::Revived,
-            News::Forgotten => JobNews::Forgotten,
+            News::Forgotten => {
+                self.warn_of_forgetting(&bus);
+                JobNews::Forgotten
+            }
             News::Stale => return,
         };
         let (hook, job) = (self.name(&automation), job.map(|job| job.0));

@@ -110,7 +110,8 @@ impl Engine {
         let live = core.machine.live();
         let keeps = self.journal.is_some() && core.is_left && is_told;
         let (kept, lost) = if keeps { (live, 0) } else { (0, live) };
-        JobCounts { finished: core.finished, running, kept, lost: core.lost + lost }
+        let forgotten = core.machine.forgotten();
+        JobCounts { finished: core.finished, running, kept, lost: core.lost + lost, forgotten }
     }
 
     /// Waits until no run is under way and everything is done that was wanted.

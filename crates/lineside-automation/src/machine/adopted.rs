@@ -5,7 +5,7 @@
 
 use lineside_core::{FailureKind, SessionId};
 
-use super::job::{Attempt, AttemptEnd, AutomationId, Fence, JobId, Parked, Stage, State, Why};
+use super::job::{Attempt, AttemptEnd, AutomationId, Fence, Job, JobId, Parked, Stage, State, Why};
 use super::{Effect, Machine, News, Occurrence, Remains};
 use crate::adopted::HookId;
 use crate::control::{Rules, Work};
@@ -31,14 +31,12 @@ impl<E: Occurrence> Machine<E> {
         self.tell(id, News::Retried { failed: detail, again });
     }
 
-    /// The run begins another attempt; it counts from here on.
-    pub(super) fn again(&mut self, id: JobId, run: Fence) {
+    /// The run begins an attempt; it counts from here on.
+    pub(super) fn begins(&mut self, id: JobId, run: Fence) {
         let (at, fence) = (self.now, Fence(self.last_fence + 1));
-        if self.attempt_of(id, run).is_none() {
-            return self.stale(id);
-        }
+        let runs = |job: &&mut Box<Job<E>>| matches!(job.state, State::Running(own, _) if own == run);
+        let Some(job) = self.jobs.get_mut(&id).filter(runs) else { return self.stale(id) };
         self.last_fence = fence.0;
-        let Some(job) = self.jobs.get_mut(&id) else { return };
         job.attempts.push(Attempt::begun(fence, at));
         let attempt = job.made();
         self.persist(Record::Started { job: id, fence, at });

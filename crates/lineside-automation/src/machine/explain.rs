@@ -144,6 +144,8 @@ impl<E: Occurrence> Machine<E> {
                 }
             }
             State::Waiting(Stage::Turn) => Standing::Turn { ahead: self.ready.range(..entry).count() },
+            // It has its turn elsewhere, and waits for that.
+            State::Running(..) if job.made() == 0 => Standing::Turn { ahead: 0 },
             State::Running(_, cancelling) => Standing::Running {
                 attempt: job.made(),
                 since: job.attempts.last()?.started,
@@ -182,6 +184,12 @@ impl<E: Occurrence> Machine<E> {
     /// The dead letters, oldest first.
     pub fn dead_letters(&self) -> impl Iterator<Item = JobId> + use<'_, E> {
         self.dead.iter().copied()
+    }
+
+    /// How many dead letters were thrown away in this life, because there were more than there may be.
+    #[must_use]
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
     }
 
     /// The last events that were not accepted, oldest first; there is no job to ask about.

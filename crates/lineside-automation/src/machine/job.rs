@@ -88,6 +88,9 @@ impl fmt::Display for Why {
             Self::SessionEnded => f.write_str("its session ended"),
             Self::BusEnded => f.write_str("the bus ended, and there is no journal that keeps it"),
             Self::Person => f.write_str("a person dropped it"),
+            Self::Failed { attempts: 0, kind, detail } => {
+                write!(f, "it never started ({kind}): {detail}")
+            }
             Self::Failed { attempts: 1, kind, detail } => write!(f, "it failed ({kind}): {detail}"),
             Self::Failed { attempts, kind, detail } => {
                 write!(f, "it failed {attempts} times, at last ({kind}): {detail}")

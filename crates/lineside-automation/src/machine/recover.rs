@@ -44,7 +44,9 @@ impl<E: Occurrence> Machine<E> {
     /// The machine that these records are of. A run that was started and has no end counts as an attempt.
     #[must_use]
     pub fn recover(bounds: Bounds, records: impl IntoIterator<Item = Record<E>>) -> (Self, Vec<Trouble>) {
-        let mut machine = Self::new(bounds);
+        // What is to be forgotten is on record: until all is read, nothing is forgotten that a later record is about.
+        let all = Bounds { finished: usize::MAX, dead: usize::MAX, ..bounds };
+        let mut machine = Self::new(all);
         let mut troubles = Vec::new();
         for (place, record) in records.into_iter().enumerate() {
             if let Err(trouble) = machine.replay(place, record) {
@@ -52,6 +54,8 @@ impl<E: Occurrence> Machine<E> {
             }
             machine.effects.clear();
         }
+        machine.bounds = bounds;
+        machine.forget_finished();
         (machine, troubles)
     }
 

@@ -85,14 +85,19 @@ impl<E: Occurrence> Machine<E> {
         self.let_go(place);
     }
 
-    pub(super) fn forget_oldest(&mut self) {
+    pub(super) fn forget_finished(&mut self) {
         while self.finished.len() > self.bounds.finished {
             if let Some(oldest) = self.finished.pop_front() {
                 self.remove(oldest);
             }
         }
+    }
+
+    fn forget_oldest(&mut self) {
+        self.forget_finished();
         while self.dead.len() > self.bounds.dead {
             if let Some(oldest) = self.dead.pop_front() {
+                self.forgotten += 1;
                 self.tell(oldest, News::Forgotten);
                 self.persist(Record::Forgotten { job: oldest });
                 self.remove(oldest);

@@ -47,15 +47,19 @@ impl<E: Occurrence> Machine<E> {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         self.last_fence = fence.0;
         job.fold();
-        job.attempts.push(Attempt::begun(fence, now));
         job.state = State::Running(fence, None);
-        let attempt = job.made();
         let (place, event) = (job.automation, job.event.clone());
-        self.running += usize::from(self.takes_turn(place));
+        // One that paces its attempts itself has its turn elsewhere, and counts when it has.
+        let counts = self.takes_turn(place);
+        self.running += usize::from(counts);
         let Some(job) = self.jobs.get_mut(&id) else { return };
+        let attempt = job.made() + 1;
         let rate = job.rate.clone().filter(|_| std::mem::take(&mut job.admitted));
-        self.persist(Record::Started { job: id, fence, at: now });
-        self.tell(id, News::Started(attempt));
+        if counts {
+            job.attempts.push(Attempt::begun(fence, now));
+            self.persist(Record::Started { job: id, fence, at: now });
+            self.tell(id, News::Started(attempt));
+        }
         let automation = self.automation_id(place);
         self.effects.push(Effect::Start(Run { job: id, automation, attempt, fence, event }));
         if let Some(rate) = rate {
@@ -87,45 +91,59 @@ impl<E: Occurrence> Machine<E> {
             Ended::With(Err((kind, detail))) => AttemptEnd::Failed(*kind, detail.clone()),
             Ended::Cancelled | Ended::Left => AttemptEnd::Cancelled,
         };
-        // A run that paces its attempts itself may be cancelled between two of them.
-        if let Some(attempt) = job.attempts.last_mut().filter(|attempt| attempt.ended.is_none()) {
+        // A run that paces its attempts itself may end before the first, or between two of them.
+        let counted = job.attempts.iter_mut().skip(job.spent as usize).last();
+        let open = counted.filter(|attempt| attempt.ended.is_none()).map(|attempt| {
             attempt.ended = Some((now, end.clone()));
-        }
-        let fence = job.attempts.last().map_or(fence, |attempt| attempt.fence);
+            (attempt.fence, end)
+        });
+        let record =
+            open.clone().map(|(fence, end)| Record::Ended { job: id, fence, at: now, end, again: None });
         let made = job.made();
         let rules = self.automations.get(place).and_then(|automation| automation.rules.clone());
         match (ended, cancelling) {
             (Ended::With(Ok(report)), _) => {
-                self.persist(Record::Ended { job: id, fence, at: now, end, again: None });
+                record.into_iter().for_each(|record| self.persist(record));
                 let hand_over = rules.and_then(|rules| rules.result.hand_over(&report));
                 self.give_back_key(id);
                 self.settle(id, Settled::Done, hand_over);
             }
             (_, Some(why)) => {
-                self.persist(Record::Ended { job: id, fence, at: now, end, again: None });
+                record.into_iter().for_each(|record| self.persist(record));
                 self.give_back_key(id);
                 self.settle(id, Settled::Cancelled(why), None);
             }
-            (Ended::With(Err((kind, detail))), None) => self.failed(id, rules.as_deref(), kind, detail, made),
+            (Ended::With(Err((kind, detail))), None) => {
+                self.failed(id, open, rules.as_deref(), kind, detail, made);
+            }
             // Nobody wanted that; it is tried again like anything that was cut short.
             (Ended::Cancelled | Ended::Left, None) => {
-                self.failed(id, rules.as_deref(), FailureKind::Closed, "it was cut short".to_owned(), made);
+                let detail = "it was cut short".to_owned();
+                self.failed(id, open, rules.as_deref(), FailureKind::Closed, detail, made);
             }
         }
     }
 
-    fn failed(&mut self, id: JobId, rules: Option<&Rules>, kind: FailureKind, detail: String, made: u32) {
-        let Some(attempt) = self.jobs.get(&id).and_then(|job| job.attempts.last()) else { return };
-        let (now, fence, end) = (self.now, attempt.fence, attempt.ended.clone());
-        let Some((_, end)) = end else { return };
-        let rules = rules.filter(|rules| !rules.is_adopted());
-        let pause =
-            rules.as_ref().and_then(|rules| rules.retry.pause(made, kind, id.0 << 10 | u64::from(made)));
-        let again = pause.map(|pause| now + pause);
-        if let Some(attempt) = self.jobs.get_mut(&id).and_then(|job| job.attempts.last_mut()) {
-            attempt.again = again;
+    /// An attempt has failed, unless the run ended without one.
+    fn failed(
+        &mut self,
+        id: JobId,
+        attempt: Option<(Fence, AttemptEnd)>,
+        rules: Option<&Rules>,
+        kind: FailureKind,
+        detail: String,
+        made: u32,
+    ) {
+        let at = self.now;
+        let own = rules.filter(|rules| !rules.is_adopted());
+        let pause = own.and_then(|rules| rules.retry.pause(made, kind, id.0 << 10 | u64::from(made)));
+        let again = pause.map(|pause| at + pause);
+        if let Some((fence, end)) = attempt {
+            if let Some(attempt) = self.jobs.get_mut(&id).and_then(|job| job.attempts.last_mut()) {
+                attempt.again = again;
+            }
+            self.persist(Record::Ended { job: id, fence, at, end, again });
         }
-        self.persist(Record::Ended { job: id, fence, at: now, end, again });
         match again {
             Some(again) => {
                 self.tell(id, News::Retried { failed: detail, again });
@@ -137,7 +155,7 @@ impl<E: Occurrence> Machine<E> {
             None => {
                 self.give_back_key(id);
                 let why = Why::Failed { attempts: made, kind, detail };
-                self.die(id, why, rules);
+                self.die(id, why, own);
             }
         }
     }

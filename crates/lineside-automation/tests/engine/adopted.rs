@@ -16,6 +16,7 @@ use lineside_core::{
     Answer, AnyEvent, Append, Failure, FailureKind, Outcome, Part, Said, SessionId, SkipReason,
 };
 use lineside_points::OnIdle;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
 use crate::lives::Disk;
@@ -45,6 +46,8 @@ struct Slow {
     name: &'static str,
     takes: Duration,
     fails: u32,
+    /// What it waits for before it begins.
+    turns: Option<Arc<Semaphore>>,
     log: Log,
     adopted: Option<Adopted>,
 }
@@ -52,10 +55,16 @@ struct Slow {
 impl Interceptor for Slow {
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
         let (name, takes, fails, log) = (self.name, self.takes, self.fails, self.log.clone());
+        let turns = self.turns.clone();
         Box::pin(async move {
             let mut earlier = cx.ledger().unwrap().earlier();
             loop {
+                if let Some(turns) = &turns {
+                    turns.acquire().await.unwrap().forget();
+                }
+                let begun = cx.ledger().unwrap().begins().await;
                 log.push(format!("{name} {}", event.envelope().seq));
+                drop(begun);
                 sleep(takes).await;
                 log.push(format!("{name} {} ends", event.envelope().seq));
                 if earlier.len() >= fails as usize {
@@ -69,7 +78,6 @@ impl Interceptor for Slow {
                 cx.ledger().unwrap().failed(&failure, millis(50));
                 earlier.push(failure);
                 sleep(millis(50)).await;
-                cx.ledger().unwrap().again().await;
             }
         })
     }
@@ -105,7 +113,7 @@ struct Declared {
 }
 
 fn declared(name: &'static str, takes: u64, log: &Log) -> Declared {
-    let hook = Slow { name, takes: millis(takes), fails: 0, log: log.clone(), adopted: None };
+    let hook = Slow { name, takes: millis(takes), fails: 0, turns: None, log: log.clone(), adopted: None };
     Declared { hook, lane: Lane::Own, debounce: None }
 }
 
@@ -263,4 +271,54 @@ async fn a_pause_that_the_kill_has_cut_goes_on() {
         standings(&automations)[0].to_string(),
         "dead: it failed 2 times, at last (exit): exit status 1"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_never_had_its_turn_does_not_count() {
+    let mut disk = Disk::default();
+    // Each of these lives is killed while the hook waits for its turn.
+    for life in 0..5 {
+        let log = Log::new();
+        let (bus, automations) = open(&disk);
+        let mut waits = declared("a", 1, &log);
+        waits.hook.turns = Some(Arc::new(Semaphore::new(0)));
+        install(&bus, Part::Told, vec![waits]);
+        let session = bus.session("s1").open().await.unwrap();
+        if life == 0 {
+            drop(session.publish(OnIdle::new()).await.unwrap());
+        }
+        sleep(millis(100)).await;
+        automations.kept().await.unwrap();
+        assert_eq!(standings(&automations), [Standing::Turn { ahead: 0 }], "life {life}");
+        assert!(automations.jobs().list(&Which::default())[0].attempts.is_empty());
+        disk = Disk::of(disk.entries());
+    }
+    let log = Log::new();
+    let (bus, automations) = open(&disk);
+    install(&bus, Part::Told, vec![declared("a", 1, &log)]);
+    let session = bus.session("s1").open().await.unwrap();
+    session.close().await;
+    assert_eq!(log.take(), ["a 1", "a 1 ends"]);
+    assert_eq!(standings(&automations)[0].to_string(), "done");
+    assert_eq!(automations.jobs().list(&Which::default())[0].attempts.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_ends_without_having_begun_comes_to_rest() {
+    let (disk, log) = (Disk::default(), Log::new());
+    let (bus, automations) = open(&disk);
+    let mut waits = declared("a", 1, &log);
+    // Whoever hands out turns is gone, so that it panics.
+    let turns = Arc::new(Semaphore::new(0));
+    turns.close();
+    waits.hook.turns = Some(turns);
+    install(&bus, Part::Told, vec![waits]);
+    let session = bus.session("s1").open().await.unwrap();
+    drop(session.publish(OnIdle::new()).await.unwrap());
+    session.close().await;
+    let standing = standings(&automations)[0].to_string();
+    assert!(standing.starts_with("dead: it never started (panic)"), "{standing}");
+    let (_, recovered) =
+        Automations::open(&Bus::new(), Bounds::default(), Arc::new(disk.clone()), disk.entries()).unwrap();
+    assert!(recovered.findings.is_empty() && recovered.dead == 1, "{recovered:?}");
 }

@@ -242,7 +242,7 @@ async fn w04_on_a_full_disk_the_publisher_is_told_and_gates_go_on_deciding() {
     assert!(automations.at_rest().await.is_err());
     assert!(session.collect().before_next_model().await.messages().is_empty(), "nothing is waited for");
     let report = bus.drain(Duration::from_secs(5)).await;
-    assert_eq!(report.jobs, JobCounts { finished: 0, running: 0, kept: 0, lost: 1 });
+    assert_eq!(report.jobs, JobCounts { lost: 1, ..JobCounts::default() });
     assert!(!report.is_clean());
 }
 
@@ -266,6 +266,38 @@ async fn the_report_of_a_drain_counts_jobs() {
     }
     automations.kept().await.unwrap();
     let report = bus.drain(Duration::from_secs(5)).await;
-    assert_eq!(report.jobs, JobCounts { finished: 2, running: 1, kept: 2, lost: 0 });
+    assert_eq!(report.jobs, JobCounts { finished: 2, running: 1, kept: 2, ..JobCounts::default() });
     assert!(report.is_clean(), "the next life goes on with them");
+}
+
+#[tokio::test(start_paused = true)]
+async fn dead_letters_that_are_too_many_are_told_counted_and_no_trouble_for_the_next_life() {
+    let disk = Disk::default();
+    let bounds = Bounds { dead: 3, finished: 2, ..Bounds::default() };
+    {
+        let bus = Bus::new();
+        let (automations, _) = Automations::open(&bus, bounds, Arc::new(disk.clone()), []).unwrap();
+        bus.automate::<AfterToolBatch>("fails")
+            .run(async |_, _| Err(lineside_core::Failure::new(lineside_core::FailureKind::Error, "no")))
+            .unwrap();
+        let session = bus.session("s1").open().await.unwrap();
+        let mut signals = bus.signals();
+        for _ in 0..8 {
+            drop(session.publish(changed("a")).await.unwrap());
+        }
+        automations.at_rest().await.unwrap();
+        assert_eq!(automations.jobs().forgotten_so_far(), 5);
+        let mut warned = Vec::new();
+        while let Some(watched) = signals.try_next() {
+            if let Watched::Signal(Signal::Announced { notice }) = watched {
+                warned.push(notice.text);
+            }
+        }
+        assert_eq!(warned, ["there are 3 dead letters, and no more are kept: the oldest are thrown away"]);
+        assert_eq!(bus.drain(Duration::from_secs(1)).await.jobs.forgotten, 5);
+    }
+    let (_, recovered) =
+        Automations::open(&Bus::new(), bounds, Arc::new(disk.clone()), disk.entries()).unwrap();
+    assert!(recovered.findings.is_empty(), "{:?}", recovered.findings);
+    assert_eq!((recovered.live, recovered.dead), (0, 3));
 }

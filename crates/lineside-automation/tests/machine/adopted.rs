@@ -36,6 +36,8 @@ fn adopted(again: u32) -> (Arc<str>, Arc<Rules>) {
 enum Fate {
     Fails,
     Succeeds,
+    /// The process is killed before the attempt has its turn.
+    KillInTurn,
     /// The process is killed.
     Kill,
     /// The process is killed in the pause after it has failed.
@@ -48,6 +50,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     prop_oneof![
         3 => Just(Fate::Fails),
         1 => Just(Fate::Succeeds),
+        1 => Just(Fate::KillInTurn),
         3 => Just(Fate::Kill),
         1 => Just(Fate::KillInPause),
         1 => Just(Fate::Left),
@@ -104,14 +107,27 @@ proptest! {
         let mut play = Play { machine, records: Vec::new(), run: None, now: 0, starts: 0 };
         play.step(Input::Registered(Arc::clone(&hook.0), Arc::clone(&hook.1)));
         play.step(Input::Offered(Arc::clone(&hook.0), Ev::new(1, 1, 0)));
-        let mut failed = 0;
+        let (mut failed, mut begun) = (0, false);
         for (fate, compacted) in fates {
             if play.run.is_none() {
                 play.wait();
             }
             let Some(Run { job, fence, .. }) = play.run.clone() else { break };
+            if fate == Fate::KillInTurn {
+                // Its turn had not come, so that nothing has run.
+                let before = play.starts;
+                if !begun {
+                    play.killed(&hook, compacted);
+                    prop_assert_eq!(play.starts, before);
+                }
+                continue;
+            }
+            if !std::mem::replace(&mut begun, true) {
+                play.step(Input::Begins(job, fence));
+            }
             let failure = || (FailureKind::Exit, "exit status 1".to_owned());
             match fate {
+                Fate::KillInTurn => {}
                 Fate::Succeeds => play.step(Input::Ended(job, fence, Ended::With(Ok(Report::success("ok"))))),
                 Fate::Kill => play.killed(&hook, compacted),
                 Fate::Left => {
@@ -130,12 +146,11 @@ proptest! {
                         play.step(Input::Failed(job, fence, kind, detail, millis(5)));
                         if fate == Fate::KillInPause {
                             play.killed(&hook, compacted);
-                        } else {
-                            play.step(Input::Again(job, fence));
                         }
                     }
                 }
             }
+            begun = false;
             if play.machine.is_settled(job) {
                 break;
             }

@@ -1,6 +1,9 @@
 //! Many starts at once: in turn, and nobody waits for those who only wait themselves.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 use lineside_core::invocation::Exit;
 use lineside_exec::Runner;
@@ -34,5 +37,29 @@ fn d10_those_who_only_wait_hold_nobody_up() {
     let (first, second) = runtime.block_on(async { tokio::join!(runner.run(&first), runner.run(&second)) });
     assert_eq!((first.exit, second.exit), (Exit::Code(0), Exit::Code(0)));
     drop(runtime);
+    room.leave();
+}
+
+#[test]
+fn what_a_run_needs_before_it_starts_is_asked_for_in_its_turn_and_the_program_starts_after_it() {
+    let room = Room::enter();
+    let started = room.path("started");
+    let hook = room.command(&["touch", &room.text("started")]);
+    room.block_on(async {
+        let runner = Runner::new();
+        let (ready, waits) = tokio::sync::oneshot::channel::<()>();
+        let asked = Arc::new(AtomicBool::new(false));
+        let is_asked = Arc::clone(&asked);
+        let on_turn = async move {
+            is_asked.store(true, Ordering::SeqCst);
+            waits.await.unwrap();
+        };
+        let mut run = std::pin::pin!(runner.run_with(&hook, on_turn));
+        assert!(std::future::poll_fn(|cx| Poll::Ready(run.as_mut().poll(cx))).await.is_pending());
+        assert!(asked.load(Ordering::SeqCst) && !started.exists());
+        ready.send(()).unwrap();
+        assert_eq!(run.await.exit, Exit::Code(0));
+        assert!(started.exists());
+    });
     room.leave();
 }
