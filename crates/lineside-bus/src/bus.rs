@@ -112,10 +112,14 @@ impl BusBuilder {
     /// Makes the bus.
     #[must_use]
     pub fn build(self) -> Bus {
+        let signals = Beacon::new();
+        if let Some(log) = &self.context {
+            log.tell_by(&signals);
+        }
         Bus {
             shared: Arc::new(Shared {
                 tree: Tree::new(),
-                signals: Beacon::new(),
+                signals,
                 budget: self.budget,
                 in_flight: Gauge::default(),
                 endings: Endings::default(),

@@ -26,7 +26,7 @@ pub struct DrainReport {
     pub observers_behind: usize,
     /// Context messages that nobody has collected.
     pub context_waiting: usize,
-    /// Context messages that did not fit into a mailbox.
+    /// Context messages that did not fit into a mailbox, or waited too long for a session that was not opened.
     pub context_dropped: u64,
     /// What has become of the jobs of automations.
     pub jobs: JobCounts,
@@ -108,6 +108,7 @@ impl Bus {
             // Failed and late records are both counted below.
             timeout_at(deadline, log.kept(log.mark())).await.ok();
             report.context_unkept = log.behind();
+            report.context_dropped += log.given_up();
         }
         report
     }

@@ -182,7 +182,8 @@ pub enum JobNews {
     Forgotten,
 }
 
-/// Where signals are sent.
+/// Where signals are sent. Clones are the same.
+#[derive(Clone)]
 pub(crate) struct Beacon {
     sender: broadcast::Sender<Signal>,
     watchers: Arc<AtomicUsize>,

@@ -5,8 +5,8 @@
 //! is on record is put in the place of how it came to be.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use lineside_core::context::{Bounds, Size};
 use lineside_core::journal::{Durability, Journal, Record, Sequence, Unavailable};
@@ -14,10 +14,11 @@ use lineside_core::{MessageId, SessionId};
 use tokio::sync::watch;
 
 use super::record;
-use super::shelf::Shelf;
+use super::shelf::{GivenUp, Said, Shelf};
 use super::{Expiry, Item, Lost, Mailbox, Offer, Order, WhyMissing, tell};
 use crate::background::Writers;
 use crate::bus::Shared;
+use crate::signal::{Beacon, Signal};
 
 /// How many bytes of records may wait for the journal; with more it has failed.
 const MOST_BEHIND: usize = 64 << 20;
@@ -48,6 +49,10 @@ pub(crate) struct Log {
     writers: Writers,
     /// The runtime of the writer has ended before it.
     is_abandoned: AtomicBool,
+    /// How many messages waited for sessions that nobody has opened for long, and were given up in this life.
+    given_up: AtomicU64,
+    /// Where that is told; known when the bus is made.
+    signals: OnceLock<Beacon>,
     pub(crate) recovered: ContextRecovered,
 }
 
@@ -55,6 +60,8 @@ pub(crate) struct Log {
 struct Inner {
     shelf: Shelf,
     pending: VecDeque<Arc<Record>>,
+    /// What the journal was given and has not acknowledged.
+    in_hand: Vec<Arc<Record>>,
     /// Of what is pending.
     bytes: usize,
     /// How many records there ever were, and how many of them are kept.
@@ -80,7 +87,7 @@ impl Log {
             inner.loose += 1;
             recovered.unreadable += usize::from(!inner.shelf.replay(record));
         }
-        recovered.given_up = inner.shelf.trim(|_| false);
+        recovered.given_up = inner.shelf.trim(|_| false).iter().map(GivenUp::messages).sum();
         (recovered.sessions, recovered.messages) = inner.shelf.waiting();
         Self {
             journal,
@@ -90,6 +97,8 @@ impl Log {
             progress: watch::Sender::new(()),
             writers: Writers::default(),
             is_abandoned: AtomicBool::new(false),
+            given_up: AtomicU64::new(0),
+            signals: OnceLock::new(),
             recovered,
         }
     }
@@ -176,29 +185,38 @@ impl Log {
 
     fn push(self: &Arc<Self>, inner: &mut Inner, record: Arc<Record>) {
         inner.wanted += 1;
-        if self.failure(inner).is_some() {
+        if inner.failed.is_some() {
             return;
         }
         inner.bytes += record.bytes.len();
         inner.pending.push_back(record);
         if inner.bytes > MOST_BEHIND {
-            self.fail(inner, Unavailable::because("the context journal is too far behind"));
-        } else if !inner.is_writing {
+            return self.fail(inner, Unavailable::because("the context journal is too far behind"));
+        }
+        self.start_writing(inner);
+    }
+
+    /// Has a task write what there is, unless one does; `false` where there is no runtime for one.
+    fn start_writing(self: &Arc<Self>, inner: &mut Inner) -> bool {
+        if self.is_abandoned.swap(false, Ordering::AcqRel) {
+            // Its runtime has ended. What it had in hand may be in the journal or not; there, twice is as good as once.
+            inner.is_writing = false;
+            for record in std::mem::take(&mut inner.in_hand).into_iter().rev() {
+                inner.bytes += record.bytes.len();
+                inner.pending.push_front(record);
+            }
+        }
+        if !inner.is_writing && !inner.pending.is_empty() {
             let log = Arc::clone(self);
             inner.is_writing = self.writers.start(|| Writing { log, has_ended: false }.run());
         }
-    }
-
-    /// Why nothing is kept any more.
-    fn failure(&self, inner: &Inner) -> Option<Unavailable> {
-        let is_abandoned = self.is_abandoned.load(Ordering::Acquire);
-        let abandoned = || Unavailable::because("the runtime that wrote to it has ended");
-        inner.failed.clone().or_else(|| is_abandoned.then(abandoned))
+        inner.is_writing || inner.pending.is_empty()
     }
 
     fn fail(&self, inner: &mut Inner, why: Unavailable) {
         tracing::warn!(%why, "context is not kept any more");
         inner.pending.clear();
+        inner.in_hand.clear();
         inner.bytes = 0;
         inner.failed = Some(why);
         self.progress.send_replace(());
@@ -206,45 +224,78 @@ impl Log {
 
     /// Hands the journal what there is, until there is no more.
     async fn write(&self) {
-        while let Some((batch, mark, snapshot)) = self.batch() {
-            let receipt = match self.journal.append(batch).await {
+        while let Some(Batch { records, mark, snapshot }) = self.batch() {
+            // Copied here, where nobody who has a message waits for it.
+            let records = records.iter().map(|record| Record::clone(record)).collect();
+            let receipt = match self.journal.append(records).await {
                 Ok(receipt) => receipt,
                 Err(why) => return self.fail(&mut lock(&self.inner), why),
             };
             {
                 let mut inner = lock(&self.inner);
+                inner.in_hand.clear();
                 (inner.kept, inner.durability) = (mark, receipt.durability);
             }
             self.progress.send_replace(());
-            if let Some(snapshot) = snapshot
-                && let Err(why) = self.journal.checkpoint(snapshot, receipt.last).await
-            {
+            let Some((snapshot, given_up)) = snapshot else { continue };
+            self.tell_of(&given_up);
+            let snapshot = snapshot.into_iter().filter_map(Said::record).collect();
+            if let Err(why) = self.journal.checkpoint(snapshot, receipt.last).await {
                 // The records are still there, and the next append says whether they can be added to.
                 tracing::warn!(%why, "the context journal cannot be made shorter");
             }
         }
     }
 
-    /// What is to be kept next, the mark after it, and what stands for all of it where it is time for that.
-    fn batch(&self) -> Option<(Vec<Record>, u64, Option<Vec<Record>>)> {
-        let mailboxes = lock(&self.mailboxes);
+    /// What is to be kept next, and what stands for all of it where it is time for that.
+    fn batch(&self) -> Option<Batch> {
+        let is_due = {
+            let inner = lock(&self.inner);
+            let loose = inner.loose + inner.pending.len();
+            loose >= OFTEN_ENOUGH && loose >= 2 * inner.shelf.len()
+        };
+        // Both only then: whoever has a message waits meanwhile.
+        let mailboxes = is_due.then(|| lock(&self.mailboxes));
         let mut inner = lock(&self.inner);
         if inner.pending.is_empty() {
             inner.is_writing = false;
             return None;
         }
-        let batch: Vec<Record> = inner.pending.drain(..).map(Arc::unwrap_or_clone).collect();
+        let records: Vec<Arc<Record>> = inner.pending.drain(..).collect();
+        inner.in_hand.clone_from(&records);
         inner.bytes = 0;
-        inner.loose += batch.len();
-        let is_due = inner.loose >= OFTEN_ENOUGH && inner.loose >= 2 * inner.shelf.len();
-        let snapshot = is_due.then(|| {
+        inner.loose += records.len();
+        let snapshot = mailboxes.map(|mailboxes| {
             inner.loose = 0;
-            inner
-                .shelf
-                .trim(|session| mailboxes.get(session).is_some_and(|mailbox| mailbox.strong_count() > 0));
-            inner.shelf.snapshot()
+            let is_open = |session: &SessionId| {
+                mailboxes.get(session).is_some_and(|mailbox| mailbox.strong_count() > 0)
+            };
+            let given_up = inner.shelf.trim(is_open);
+            (inner.shelf.snapshot(), given_up)
         });
-        Some((batch, inner.wanted, snapshot))
+        Some(Batch { records, mark: inner.wanted, snapshot })
+    }
+
+    /// Where it is told what becomes of messages.
+    pub(crate) fn tell_by(&self, signals: &Beacon) {
+        // A log is one bus's alone, so nothing was said before.
+        self.signals.set(signals.clone()).ok();
+    }
+
+    /// How many messages were given up in this life.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.given_up.load(Ordering::Relaxed)
+    }
+
+    /// Counts messages that were given up, and tells of them.
+    fn tell_of(&self, given_up: &[GivenUp]) {
+        for gone in given_up {
+            self.given_up.fetch_add(gone.messages() as u64, Ordering::Relaxed);
+            let Some(signals) = self.signals.get().filter(|signals| signals.is_watched()) else { continue };
+            for hook in gone.hooks() {
+                signals.emit(|| Signal::ContextDropped { session: gone.session.clone(), hook });
+            }
+        }
     }
 
     /// The mark after everything that has happened by now.
@@ -264,16 +315,20 @@ impl Log {
     ///
     /// # Errors
     /// Nothing is kept any more.
-    pub(crate) async fn kept(&self, mark: u64) -> Result<Durability, Unavailable> {
+    pub(crate) async fn kept(self: &Arc<Self>, mark: u64) -> Result<Durability, Unavailable> {
         let mut progress = self.progress.subscribe();
         loop {
             {
-                let inner = lock(&self.inner);
+                let mut inner = lock(&self.inner);
                 if inner.kept >= mark {
                     return Ok(inner.durability);
                 }
-                if let Some(failure) = self.failure(&inner) {
-                    return Err(failure);
+                if let Some(failure) = &inner.failed {
+                    return Err(failure.clone());
+                }
+                // Whoever wrote may be gone with the runtime that had it.
+                if !self.start_writing(&mut inner) {
+                    return Err(Unavailable::because("there is no runtime that could write it"));
                 }
             }
             if progress.changed().await.is_err() {
@@ -283,7 +338,15 @@ impl Log {
     }
 }
 
-/// A writer at work. One that is given up with its runtime leaves nobody waiting.
+/// Records for the journal, the mark after them, and where it is time for that, what stands for all that it has and who
+/// is not among that any more.
+struct Batch {
+    records: Vec<Arc<Record>>,
+    mark: u64,
+    snapshot: Option<(Vec<Said>, Vec<GivenUp>)>,
+}
+
+/// A writer at work. One that is given up with its runtime wakes those who wait, and one of them begins another.
 struct Writing {
     log: Arc<Log>,
     has_ended: bool,

@@ -37,6 +37,43 @@ struct Waits {
     size: Size,
 }
 
+/// A session that nobody has opened for long, and the messages that waited for it.
+pub(super) struct GivenUp {
+    pub(super) session: SessionId,
+    waiting: Vec<Arc<Record>>,
+}
+
+impl GivenUp {
+    /// How many messages they are.
+    pub(super) fn messages(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whose messages they are.
+    pub(super) fn hooks(&self) -> impl Iterator<Item = Arc<str>> {
+        self.waiting.iter().filter_map(|record| match Entry::read(record)? {
+            Entry::Appended(entry) => Some(Arc::clone(&entry.message.hook)),
+            Entry::Settled(_) => None,
+        })
+    }
+}
+
+/// What one record of a snapshot is to say.
+pub(super) enum Said {
+    Waits(Arc<Record>),
+    Over(SessionId, Vec<MessageId>),
+}
+
+impl Said {
+    /// The record.
+    pub(super) fn record(self) -> Option<Record> {
+        match self {
+            Self::Waits(record) => Some(Arc::unwrap_or_clone(record)),
+            Self::Over(session, ids) => record::settled(&session, &ids).map(Arc::unwrap_or_clone),
+        }
+    }
+}
+
 impl Shelf {
     /// What one record says. `false` when it cannot be read.
     pub(super) fn replay(&mut self, record: Record) -> bool {
@@ -121,36 +158,36 @@ impl Shelf {
         Some((kept.waiting.values().filter_map(read).collect(), kept.over.iter().copied().collect()))
     }
 
-    /// Forgets sessions that nobody has opened for long; gives how many messages waited there.
-    pub(super) fn trim(&mut self, is_open: impl Fn(&SessionId) -> bool) -> usize {
+    /// Forgets sessions that nobody has opened for long; gives those for which messages waited.
+    pub(super) fn trim(&mut self, is_open: impl Fn(&SessionId) -> bool) -> Vec<GivenUp> {
         let mut absent: Vec<(bool, u64, SessionId)> = self
             .sessions
             .iter()
             .filter(|(session, _)| !is_open(session))
             .map(|(session, kept)| (!kept.waiting.is_empty(), kept.touched, session.clone()))
             .collect();
-        let Some(too_many) = absent.len().checked_sub(SESSIONS) else { return 0 };
+        let Some(too_many) = absent.len().checked_sub(SESSIONS) else { return Vec::new() };
         absent.sort_unstable();
-        let forgotten = absent.iter().take(too_many);
-        forgotten
-            .filter_map(|(.., session)| self.sessions.remove(session))
-            .map(|kept| kept.waiting.len())
-            .sum()
+        let forgotten = absent.into_iter().take(too_many).filter_map(|(.., session)| {
+            let kept = self.sessions.remove(&session)?;
+            let waiting: Vec<_> = kept.waiting.into_values().map(|waits| waits.record).collect();
+            (!waiting.is_empty()).then_some(GivenUp { session, waiting })
+        });
+        forgotten.collect()
     }
 
-    /// The records that say all this.
-    pub(super) fn snapshot(&self) -> Vec<Record> {
+    /// What all this is as records. Nothing is copied for it but what is small.
+    pub(super) fn snapshot(&self) -> Vec<Said> {
         let mut sessions: Vec<_> = self.sessions.iter().collect();
         sessions.sort_unstable_by_key(|(_, kept)| kept.touched);
-        let mut records = Vec::new();
+        let mut all = Vec::new();
         for (session, kept) in sessions {
-            let over: Vec<MessageId> = kept.over.iter().copied().collect();
-            if !over.is_empty() {
-                records.extend(record::settled(session, &over).map(|record| (*record).clone()));
+            if !kept.over.is_empty() {
+                all.push(Said::Over(session.clone(), kept.over.iter().copied().collect()));
             }
-            records.extend(kept.waiting.values().map(|waits| (*waits.record).clone()));
+            all.extend(kept.waiting.values().map(|waits| Said::Waits(Arc::clone(&waits.record))));
         }
-        records
+        all
     }
 
     /// How many records that would be.

@@ -1,0 +1,123 @@
+//! What keeps the context: it goes on in another runtime when the one that wrote has ended, and what it gives up is told.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lineside_bus::afterwards::Late;
+use lineside_bus::signal::Watched;
+use lineside_bus::{Bus, Signal};
+use lineside_core::journal::{BoxFuture, Durability, Journal, Receipt, Record, Sequence, Unavailable};
+use lineside_core::{Append, EventId, SessionId};
+use tokio::sync::Semaphore;
+
+/// Keeps records, each append when it is let.
+#[derive(Clone)]
+struct Gated {
+    records: Arc<Mutex<Vec<(Sequence, Record)>>>,
+    gate: Arc<Semaphore>,
+}
+
+impl Gated {
+    fn new(appends: usize) -> Self {
+        Self { records: Arc::default(), gate: Arc::new(Semaphore::new(appends)) }
+    }
+
+    fn records(&self) -> Vec<(Sequence, Record)> {
+        self.records.lock().unwrap().clone()
+    }
+}
+
+impl Journal for Gated {
+    fn append(&self, records: Vec<Record>) -> BoxFuture<Result<Receipt, Unavailable>> {
+        let own = self.clone();
+        Box::pin(async move {
+            own.gate.acquire().await.unwrap().forget();
+            let mut all = own.records.lock().unwrap();
+            for record in records {
+                let next = Sequence(all.len() as u64 + 1);
+                all.push((next, record));
+            }
+            Ok(Receipt { last: Sequence(all.len() as u64), durability: Durability::Disk })
+        })
+    }
+
+    fn checkpoint(&self, snapshot: Vec<Record>, up_to: Sequence) -> BoxFuture<Result<(), Unavailable>> {
+        let mut all = self.records.lock().unwrap();
+        *all = snapshot.into_iter().map(|record| (up_to, record)).collect();
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+fn late(number: u64) -> Late {
+    let event = EventId(uuid::Uuid::from_u128(u128::from(number)));
+    let append = Append::system(format!("message {number}"));
+    Late {
+        hook: "lint".into(),
+        dialect: "native",
+        point: "on_idle".into(),
+        event,
+        seq: number,
+        id: None,
+        append,
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+#[test]
+fn what_a_runtime_had_in_hand_when_it_ended_is_written_by_the_next() {
+    let journal = Gated::new(0);
+    let bus = Bus::builder().context_journal(Arc::new(journal.clone()), []).build();
+    let session = SessionId::from("s");
+    let first = runtime();
+    let posted = first.block_on(async {
+        let posted = bus.deliver(&session, late(1));
+        tokio::task::yield_now().await;
+        posted
+    });
+    drop(first);
+    journal.gate.add_permits(10);
+    runtime().block_on(async {
+        assert_eq!(posted.kept().await, Ok(Durability::Disk), "whoever waits has it written");
+        assert_eq!(bus.deliver(&session, late(2)).kept().await, Ok(Durability::Disk));
+    });
+    let again = Bus::builder().context_journal(Arc::new(Gated::new(10)), journal.records()).build();
+    runtime().block_on(async {
+        let session = again.session("s").open().await.unwrap();
+        let texts: Vec<_> = session.collect().ready().accept().into_iter().map(|one| one.text).collect();
+        assert_eq!(texts, ["message 1", "message 2"], "each once");
+    });
+}
+
+#[tokio::test]
+async fn messages_for_sessions_that_nobody_opens_are_told_of_when_they_are_given_up() {
+    const TOO_MANY: u64 = 40;
+    let journal = Gated::new(1_000_000);
+    let bus = Bus::builder().context_journal(Arc::new(journal.clone()), []).build();
+    let mut signals = bus.signals();
+    for number in 0..1024 + TOO_MANY {
+        bus.deliver(&SessionId::from(format!("absent {number}")), late(number)).kept().await.unwrap();
+    }
+    // Enough happens for the journal to be put together.
+    let busy = bus.session("busy").open().await.unwrap();
+    for number in 0..1_200 {
+        bus.deliver(busy.id(), late(10_000 + number)).kept().await.unwrap();
+        busy.collect().ready().accept_durably().await.unwrap();
+    }
+    let mut dropped = BTreeSet::new();
+    while let Some(watched) = signals.try_next() {
+        if let Watched::Signal(Signal::ContextDropped { session, hook }) = watched {
+            assert_eq!(&*hook, "lint");
+            dropped.insert(session.to_string());
+        }
+    }
+    let expected: BTreeSet<_> = (0..TOO_MANY).map(|number| format!("absent {number}")).collect();
+    assert_eq!(dropped, expected, "those that were spoken of longest ago");
+    let report = bus.drain(Duration::from_secs(5)).await;
+    assert_eq!(report.context_dropped, TOO_MANY);
+    assert!(!report.is_clean());
+}
