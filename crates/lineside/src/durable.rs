@@ -90,7 +90,7 @@ impl Durable {
         let (context, of_context) = journal(path, CONTEXT, durability)?;
         findings.extend(of_context);
         let texts = path.join(TEXTS);
-        let texts = match TextFiles::open(&texts) {
+        let texts = match TextFiles::open(&texts, durability) {
             Ok(texts) => Arc::new(texts),
             Err(error) => return Err(OpenDurableError { path: texts, source: error.into() }),
         };

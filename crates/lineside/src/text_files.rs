@@ -1,7 +1,7 @@
 //! Whole texts of messages that were cut, in files that only their owner can read.
 
 use std::collections::VecDeque;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use lineside_bus::{FullTexts, Keeping};
 use lineside_core::MessageId;
+use lineside_core::journal::Durability;
 
 /// How many bytes of texts are kept: with [`MOST_FILES`], little enough to be nobody's worry.
 const MOST_BYTES: u64 = 64 << 20;
@@ -18,11 +19,17 @@ const MOST_BYTES: u64 = 64 << 20;
 const MOST_FILES: usize = 1024;
 
 /// Texts in a folder, one file each, named by the message: 64 MiB of them and 1024 at most, the oldest give way.
+///
+/// A text is as durable as was declared before the message that names its file is handed over.
 #[derive(Debug)]
 pub struct TextFiles {
     folder: PathBuf,
+    /// Brings a file or a folder to the disk, where texts are to survive a loss of power.
+    sync: Option<Sync>,
     kept: Mutex<Kept>,
 }
+
+type Sync = fn(&File) -> io::Result<()>;
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -37,8 +44,12 @@ impl TextFiles {
     ///
     /// # Errors
     /// The folder cannot be created or read.
-    pub fn open(folder: impl AsRef<Path>) -> io::Result<Self> {
-        let folder = folder.as_ref().to_path_buf();
+    pub fn open(folder: impl AsRef<Path>, durability: Durability) -> io::Result<Self> {
+        Self::open_with(folder.as_ref(), (durability == Durability::Disk).then_some(File::sync_all))
+    }
+
+    fn open_with(folder: &Path, sync: Option<Sync>) -> io::Result<Self> {
+        let folder = folder.to_path_buf();
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let mut found: Vec<(SystemTime, MessageId, u64)> = Vec::new();
         for entry in fs::read_dir(&folder)? {
@@ -60,7 +71,7 @@ impl TextFiles {
             kept.files.push_back((id, bytes));
             kept.bytes += bytes;
         }
-        let texts = Self { folder, kept: Mutex::new(kept) };
+        let texts = Self { folder, sync, kept: Mutex::new(kept) };
         texts.trim(&mut texts.lock());
         Ok(texts)
     }
@@ -73,15 +84,25 @@ impl TextFiles {
         let (begun, path) = (self.path(message, BEGUN), self.path(message, FINISHED));
         let mut open = OpenOptions::new();
         let written = open.write(true).create_new(true).mode(0o600).open(&begun);
-        let written = written.and_then(|mut file| file.write_all(text.as_bytes()));
-        match written.and_then(|()| fs::rename(&begun, &path)) {
+        let written = written.and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            self.sync(&file)
+        });
+        let renamed = written.and_then(|()| fs::rename(&begun, &path));
+        // Its name is on the disk when the folder is.
+        match renamed.and_then(|()| self.sync(&File::open(&self.folder)?)) {
             Ok(()) => Ok(path),
             Err(error) => {
                 // What is left of it is removed at the next start otherwise.
                 fs::remove_file(&begun).ok();
+                fs::remove_file(&path).ok();
                 Err(error)
             }
         }
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.sync.map_or(Ok(()), |sync| sync(file))
     }
 
     fn trim(&self, kept: &mut Kept) {
@@ -146,14 +167,14 @@ mod tests {
     fn a_text_is_kept_for_its_owner_alone_and_found_by_the_next_process() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("texts");
-        let texts = TextFiles::open(&folder).unwrap();
+        let texts = TextFiles::open(&folder, Durability::Disk).unwrap();
         let Keeping::File(path) = texts.keep(id(1), "secret") else { panic!("it is in a file") };
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(Path::new(&*path)), mode(&folder)), (0o600, 0o700));
         assert_eq!(texts.keep(id(1), "secret"), Keeping::File(path), "a second time it is the same file");
         fs::write(folder.join(format!("{}.part", id(2))), "hal").unwrap();
         drop(texts);
-        let texts = TextFiles::open(&folder).unwrap();
+        let texts = TextFiles::open(&folder, Durability::Disk).unwrap();
         assert_eq!(texts.text(id(1)).as_deref(), Some("secret"));
         assert_eq!(texts.text(id(2)), None);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "what was half written is gone");
@@ -162,7 +183,7 @@ mod tests {
     #[test]
     fn the_oldest_files_give_way() {
         let folder = tempfile::tempdir().unwrap();
-        let texts = TextFiles::open(folder.path()).unwrap();
+        let texts = TextFiles::open(folder.path(), Durability::Process).unwrap();
         let third = "x".repeat(usize::try_from(MOST_BYTES / 3).unwrap() + 1);
         for number in 1..=3 {
             texts.keep(id(number), &third);
@@ -172,5 +193,22 @@ mod tests {
         // What cannot be kept says so.
         drop(fs::remove_dir_all(folder.path()));
         assert_eq!(texts.keep(id(4), "text"), Keeping::Nowhere);
+    }
+
+    #[test]
+    fn a_text_that_does_not_reach_the_disk_is_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let fails: Sync = |_| Err(io::Error::other("no"));
+        let texts = TextFiles::open_with(folder.path(), Some(fails)).unwrap();
+        assert_eq!(texts.keep(id(1), "text"), Keeping::Nowhere);
+        // The file is on the disk, and its name is not.
+        let fails_at_last: Sync =
+            |file| if file.metadata()?.is_dir() { Err(io::Error::other("no")) } else { Ok(()) };
+        let texts = TextFiles::open_with(folder.path(), Some(fails_at_last)).unwrap();
+        assert_eq!(texts.keep(id(1), "text"), Keeping::Nowhere);
+        assert_eq!(texts.text(id(1)), None);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        let texts = TextFiles::open_with(folder.path(), Some(File::sync_all)).unwrap();
+        assert!(matches!(texts.keep(id(1), "text"), Keeping::File(_)));
     }
 }
