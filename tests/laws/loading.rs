@@ -1,10 +1,12 @@
 //! Law 16.
 
+use std::path::Path;
+
 use lineside::bus::Installed;
 use lineside::bus::interceptor::Interceptor;
 use lineside::bus::register::RegisterHookError;
 use lineside::core::hook::Hook;
-use lineside::core::{AnyEvent, Failure, Part, Said, Severity};
+use lineside::core::{AnyEvent, Failure, Outcome, Part, Said, Severity, SkipReason};
 use lineside::dialects::{Places, Trust};
 use lineside::prelude::*;
 use lineside::{Assembly, State};
@@ -47,13 +49,7 @@ async fn a_hook_file_that_can_never_run_is_reported_with_file_and_line() {
     write("typo", "name: typo\ndescription: d\ntrigger: before_tools");
     write("regex", "name: regex\ndescription: d\ntrigger: before_tool\nmatcher:\n  tool: '('");
     write("missing", "name: missing\ndescription: d\ntrigger: before_tool");
-    let places = Places {
-        environment: std::collections::BTreeMap::new(),
-        project_root: Some(project.path().to_owned()),
-        cwd: project.path().to_owned(),
-        trust: Trust::Granted,
-    };
-    let report = Assembly::new(Bus::new()).load(&places).await.unwrap();
+    let report = Assembly::new(Bus::new()).load(&places(project.path(), Trust::Granted)).await.unwrap();
     let names: Vec<_> = report.hooks.iter().map(|found| (&*found.hook.name, found.state)).collect();
     assert_eq!(names, [("missing", State::Ready)]);
     let found = |severity, line: u32, part: &str| {
@@ -70,4 +66,167 @@ async fn a_hook_file_that_can_never_run_is_reported_with_file_and_line() {
         "{:?}",
         report.diagnostics
     );
+}
+
+fn places(project: &Path, trust: Trust) -> Places {
+    let path = std::env::var("PATH").unwrap_or_default();
+    Places {
+        environment: [("PATH".to_owned(), path), ("HOME".to_owned(), "/nonexistent".to_owned())].into(),
+        project_root: Some(project.to_owned()),
+        cwd: project.to_owned(),
+        trust,
+    }
+}
+
+/// A project with these files.
+fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let project = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let file = project.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    project
+}
+
+/// What a call of a tool comes to under the hooks of a project, and what was found there.
+async fn judged(
+    project: &Path,
+    trust: Trust,
+) -> (lineside::Decision<BeforeTool>, lineside::assembly::Report) {
+    let assembly = Assembly::new(Bus::new());
+    let report = assembly.load(&places(project, trust)).await.unwrap();
+    let session = assembly.bus().session("s1").open().await.unwrap();
+    let call = BeforeTool::new("Shell", json!({"command": "rm -rf /"}));
+    let decision = session.publish(call).await.unwrap();
+    drop(assembly.drain(std::time::Duration::from_secs(5)).await);
+    (decision, report)
+}
+
+const NATIVE: &str = ".lineside/hooks.yaml";
+const CHORD: &str = ".chord/config.yaml";
+const FLYTO: &str = ".flyto/settings.json";
+const JCLI: &str = ".jcli/hooks/g/HOOK.yaml";
+const AGENT: &str = ".agents/hooks/g/HOOK.md";
+
+/// Files that hold a guard, or may have held one, and that do not load; with a line that the reason has to name.
+const BROKEN_GUARDS: &[(&str, &str, u32)] = &[
+    (NATIVE, "hooks:\n- {name: g, on: befor_tool, command: exit 2}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, on: PreToolUse, command: exit 2}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, on: xyzzy, command: exit 2}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, onn: before_tool, command: exit 2}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, on: before_tool, comand: exit 2}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, on: before_tool, command: exit 2, timeout: 5s}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, on: before_tool, command: exit 2, match: {tool: \"{a\"}}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, on: before_tool, command: exit 2, on_failure: blok}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, on: before_tool, command: exit 2, name: g}\n", 2),
+    (
+        NATIVE,
+        "hooks:\n- name: g\n  on: before_tool\n  post:\n    url: https://h.example\n    headers: {a: \"${UNSET_X}\"}\n    secrets: [UNSET_X]\n",
+        7,
+    ),
+    (NATIVE, "hook:\n- {name: g, on: before_tool, command: exit 2}\n", 1),
+    (NATIVE, "hooks: {name: g, on: before_tool, command: exit 2}\n", 1),
+    (NATIVE, "- {name: g, on: before_tool, command: exit 2}\n", 1),
+    (NATIVE, "hooks:\n- name: g\n   on: before_tool\n", 3),
+    (CHORD, "hooks:\n  on_tool_cal:\n  - {name: g, shell: exit 2, on_failure: block}\n", 2),
+    (CHORD, "hooks:\n  PreToolUse:\n  - {name: g, shell: exit 2, on_failure: block}\n", 2),
+    (CHORD, "hooks:\n  xyzzy:\n  - {name: g, shell: exit 2, on_failure: block}\n", 2),
+    (CHORD, "hooks:\n  on_tool_call: {name: g, shell: exit 2, on_failure: block}\n", 2),
+    (CHORD, "hooks:\n  on_tool_call:\n  - {name: g, comand: exit 2, on_failure: block}\n", 3),
+    (CHORD, "hooks:\n  on_tool_call:\n  - {name: g, shell: exit 2, timeout: 5s, on_failure: block}\n", 3),
+    (CHORD, "hooks:\n  on_tool_call:\n  - {name: g, shell: exit 2, on_failure: blok}\n", 3),
+    (CHORD, "hooks:\n  on_tool_call:\n  - name: g\n   on_failure: block\n", 4),
+    (FLYTO, "{\"hooks\": {\"pre_tool_us\": [{\"command\": \"exit 2\", \"on_failure\": \"block\"}]}}", 1),
+    (FLYTO, "{\"hooks\": {\"PreToolUse\": [{\"command\": \"exit 2\", \"on_failure\": \"block\"}]}}", 1),
+    (FLYTO, "{\"hooks\": {\"pre_tool_use\": [{\"comand\": \"exit 2\", \"on_failure\": \"block\"}]}}", 1),
+    (
+        FLYTO,
+        "{\"hooks\": {\"pre_tool_use\": [{\"command\": \"c\", \"timeout\": \"5s\", \"on_failure\": \"block\"}]}}",
+        1,
+    ),
+    (FLYTO, "{\"hooks\": {\"pre_tool_use\": {\"command\": \"exit 2\", \"on_failure\": \"block\"}}}", 1),
+    (
+        FLYTO,
+        "{\"hooks\": {\"pre_tool_use\": [\n{\"command\": \"exit 2\", \"on_failure\": \"block\"},\n]}}",
+        3,
+    ),
+    (JCLI, "events: [pre_tool_executon]\ncommand: exit 2\non_error: stop\n", 1),
+    (JCLI, "events: [stop, pre_tool_executon]\ncommand: exit 2\non_error: stop\n", 1),
+    (JCLI, "events: [PreToolUse]\ncommand: exit 2\non_error: stop\n", 1),
+    (JCLI, "events: [pre_tool_execution]\ncomand: exit 2\non_error: stop\n", 1),
+    (JCLI, "events: [pre_tool_execution]\ncommand: exit 2\ntimeout: 5s\non_error: stop\n", 3),
+    (JCLI, "events: [pre_tool_execution]\ncommand: exit 2\non_error: stopp\n", 3),
+    (JCLI, "events: [pre_tool_execution]\n command: exit 2\non_error: stop\n", 2),
+    (AGENT, "---\nname: g\ndescription: d\ntrigger: befor_tool\non_failure: block\n---\n", 4),
+    (AGENT, "---\nname: g\ndescription: d\ntrigger: PreToolUse\non_failure: block\n---\n", 4),
+    (AGENT, "---\nname: g\ndescription: d\ntrigger: before_tool\ntimeout: 5s\non_failure: block\n---\n", 5),
+    (AGENT, "---\nname: g\ndescription: d\ntrigger: before_tool\non_failure: blok\n---\n", 5),
+    (AGENT, "---\nname: g\ndescription: d: e\ntrigger: before_tool\non_failure: block\n---\n", 3),
+    (AGENT, "---\nname: g\ntrigger: before_tool\non_failure: block\n", 1),
+];
+
+#[tokio::test]
+async fn a_guard_that_does_not_load_stands_closed() {
+    for (file, text, line) in BROKEN_GUARDS {
+        let project = project(&[(file, text)]);
+        let (decision, report) = judged(project.path(), Trust::Granted).await;
+        let Verdict::Block(reason) = decision.verdict() else { panic!("{file} {text}: {decision:?}") };
+        let reason = reason.to_string();
+        let at = format!("repair {}:{line}", project.path().join(file).display());
+        assert!(reason.contains("cannot run: ") && reason.ends_with(&at), "{text}: {reason}");
+        assert!(report.diagnostics.iter().any(|finding| finding.severity == Severity::Error), "{text}");
+        assert!(report.hooks.iter().any(|found| found.state == State::Closed), "{text}");
+        // What an untrusted project says closes nothing.
+        let (decision, _) = judged(project.path(), Trust::Withheld).await;
+        assert_eq!(decision.verdict(), &Verdict::Continue, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_that_does_not_load_stands_closed_where_failures_block() {
+    let plugin = (".openclaw/plugins/p/openclaw.plugin.json", "{\"id\": \"p\"}");
+    let closing = "{\"failClosed\": [\"before_tool_call\"]}";
+    for (config, about) in [
+        (closing, "openclaw.plugin.json"),
+        ("{\"failClosed\": [\"before_tool_cal\"]}", "openclaw.plugin.json"),
+        ("{\"failClosed\": \"before_tool_call\"}", "openclaw.plugin.json"),
+        ("{\"failClosed\": [\"before_tool_call\"]", "lineside.json"),
+    ] {
+        let project = project(&[plugin, (".openclaw/lineside.json", config)]);
+        let (decision, _) = judged(project.path(), Trust::Granted).await;
+        let Verdict::Block(reason) = decision.verdict() else { panic!("{config}: {decision:?}") };
+        assert!(reason.to_string().contains(about), "{config}: {reason}");
+        let (decision, _) = judged(project.path(), Trust::Withheld).await;
+        assert_eq!(decision.verdict(), &Verdict::Continue, "{config}");
+    }
+    for config in ["{}", "{", "{\"failClosed\": [\"message_sending\"]}"] {
+        let project = project(&[plugin, (".openclaw/lineside.json", config)]);
+        let (decision, _) = judged(project.path(), Trust::Granted).await;
+        assert_eq!(decision.verdict(), &Verdict::Continue, "{config}");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_does_not_load_and_guards_nothing_is_remarked_in_the_receipts() {
+    for (file, text) in [
+        (NATIVE, "hooks:\n- {name: g, on: before_tool, comand: x, on_failure: continue}\n"),
+        (CHORD, "hooks:\n  on_tool_call:\n  - {name: g, comand: x}\n"),
+        (CHORD, "hooks: [\n"),
+        (FLYTO, "{\"hooks\": {\"PreToolUse\": [{\"command\": \"x\"}]}}"),
+        (FLYTO, "{\"hooks\": {"),
+        (JCLI, "events: [pre_tool_execution]\n"),
+        (AGENT, "---\nname: g\ndescription: d\ntrigger: before_tool\ntimeout: 5s\n---\n"),
+    ] {
+        let project = project(&[(file, text)]);
+        let (decision, report) = judged(project.path(), Trust::Granted).await;
+        assert_eq!(decision.verdict(), &Verdict::Continue, "{text}");
+        let receipt = decision.receipt().unwrap();
+        let [run] = &receipt.runs[..] else { panic!("{text}: {receipt:?}") };
+        assert_eq!(run.outcome, Outcome::Skipped(SkipReason::NotLoaded), "{text}");
+        let remark = &receipt.remarks[0].what;
+        assert!(remark.starts_with("was not loaded: "), "{text}: {remark}");
+        assert!(remark.contains(project.path().join(file).to_str().unwrap()), "{text}: {remark}");
+        assert!(report.hooks.is_empty() && !report.inert.is_empty(), "{text}");
+    }
 }

@@ -139,6 +139,7 @@ impl<'a> Turn<'a> {
                 }
             };
             if let Some(why) = why {
+                self.remark_not_loaded(index, hook, false);
                 self.leave_out(index, &**run, false, why);
                 continue;
             }
@@ -195,6 +196,7 @@ impl<'a> Turn<'a> {
             Selected::Runs => {}
             Selected::InDoubt(why) => self.gathered.remark(index, why),
             Selected::Skipped(why) => {
+                self.remark_not_loaded(index, hook, again);
                 self.leave_out(index, run, again, why);
                 return None;
             }
@@ -208,6 +210,13 @@ impl<'a> Turn<'a> {
                 self.fold(index, again, Duration::ZERO, Err(failure));
                 None
             }
+        }
+    }
+
+    /// Says of a broken hook why it is none, once for each event.
+    fn remark_not_loaded(&mut self, index: u32, hook: &Hook, again: bool) {
+        if let Some(why) = hook.not_loaded().filter(|_| !again) {
+            self.gathered.remark(index, why.to_owned());
         }
     }
 

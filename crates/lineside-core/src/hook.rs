@@ -152,6 +152,8 @@ pub enum Standby {
     Ready,
     /// It is switched off, or was never trusted; it is reported with this reason wherever it would have run.
     Off(SkipReason),
+    /// It could not be loaded, for this reason; the receipts of all events for which it may have run tell it.
+    NotLoaded(Arc<str>),
 }
 
 /// Whether a hook runs for an event.
@@ -281,8 +283,18 @@ impl Hook {
     pub fn select(&self, event: &AnyEvent) -> Selected {
         match (&self.standby, &self.select) {
             (Standby::Off(why), _) => Selected::Skipped(*why),
+            (Standby::NotLoaded(_), _) => Selected::Skipped(SkipReason::NotLoaded),
             (Standby::Ready, Some(select)) => select.select(event),
             (Standby::Ready, None) => Selected::Runs,
+        }
+    }
+
+    /// What the receipt tells of a hook that could not be loaded.
+    #[must_use]
+    pub fn not_loaded(&self) -> Option<&str> {
+        match &self.standby {
+            Standby::NotLoaded(why) => Some(why),
+            Standby::Ready | Standby::Off(_) => None,
         }
     }
 

@@ -163,6 +163,7 @@ fn describe(point: &str, hook: &Hook, together: Option<usize>) -> Value {
     let off = match standby {
         Standby::Ready => None,
         Standby::Off(why) => Some(why.as_str()),
+        Standby::NotLoaded(_) => Some(crate::receipt::SkipReason::NotLoaded.as_str()),
     };
     let select = select.as_ref().map(|select| select.describe());
     let origin = origin.as_ref().map(ToString::to_string);

@@ -29,6 +29,8 @@ pub enum SkipReason {
     Disabled,
     /// Its project is not trusted.
     Untrusted,
+    /// It is broken and was never loaded; a remark says how.
+    NotLoaded,
     /// The event was held to be merged with later ones.
     Debounced,
     /// A later event took its place.
@@ -44,6 +46,7 @@ impl SkipReason {
             Self::Blocked => "blocked",
             Self::Disabled => "disabled",
             Self::Untrusted => "untrusted",
+            Self::NotLoaded => "not_loaded",
             Self::Debounced => "debounced",
             Self::Superseded => "superseded",
         }

@@ -10,6 +10,7 @@ mod entry;
 mod fields;
 mod findings;
 mod frontmatter;
+mod guard;
 mod handler;
 mod input;
 mod log;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::hook::{AfterBlock, Join, Lane, Select, Standby};
-use lineside_core::{Hook, Layer, Origin, Part, PointInfo, Reach, SkipReason};
+use lineside_core::{Hook, Layer, Part, PointInfo, Reach, SkipReason};
 use serde_json::{Map, Value};
 
 use self::entry::Search;
@@ -34,7 +35,11 @@ use self::fields::{Declared, Mode};
 use self::findings::{Findings, HookWarning};
 use self::handler::{Identity, Runtime};
 use self::places::Folder;
-use crate::dialect::{Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Trust, Why};
+use crate::broken::Owner;
+use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust};
+
+/// The name of the dialect.
+const DIALECT: &str = "agenthooks";
 
 /// Switches the debug log on (AH-68).
 const DEBUG: &str = "LINESIDE_AGENTHOOKS_DEBUG";
@@ -49,7 +54,7 @@ pub struct AgentHooks;
 
 impl Dialect for AgentHooks {
     fn name(&self) -> &'static str {
-        "agenthooks"
+        DIALECT
     }
 
     fn load(&self, places: &Places) -> Loaded {
@@ -59,23 +64,29 @@ impl Dialect for AgentHooks {
             path: places.variable("PATH").map(str::to_owned),
         });
         let mut loaded: Vec<Found> = Vec::new();
-        let mut inert = Vec::new();
+        let mut lost = Loaded::default();
         for folder in folders {
             let mut findings = Findings::about(&folder.file());
-            match read(&folder, places, &mut findings) {
-                Some(declared) => take(&mut loaded, Found { folder, declared }, places.trust, &mut findings),
-                None => inert.push(broken(&folder, findings.first_line())),
+            let trust = if folder.layer == Layer::User { Trust::Granted } else { places.trust };
+            let owner = Owner { dialect: DIALECT, layer: folder.layer, trust };
+            if let Some(declared) = read(&folder, places, &mut findings) {
+                take(&mut loaded, Found { folder, declared }, places.trust, &mut findings);
             }
+            findings.stand_in(&owner, &mut lost);
             diagnostics.extend(findings.into_diagnostics());
         }
         // AH-28: the sort keeps the load order of equal priorities.
         loaded.sort_by_key(|found| Reverse(found.declared.priority));
         Loaded {
-            hooks: loaded.into_iter().map(|found| found.hook(places.trust, Arc::clone(&runtime))).collect(),
+            hooks: loaded
+                .into_iter()
+                .map(|found| found.hook(places.trust, Arc::clone(&runtime)))
+                .chain(lost.hooks)
+                .collect(),
             diagnostics,
             log: log_target(places),
             plugins: None,
-            inert,
+            inert: lost.inert,
         }
     }
 
@@ -96,8 +107,15 @@ struct Found {
 }
 
 fn read(folder: &Folder, places: &Places, findings: &mut Findings) -> Option<Declared> {
-    let draft = frontmatter::read(&folder.file(), findings)?;
-    let declared = fields::check(&draft, &folder.name(), findings)?;
+    let draft = frontmatter::read(&folder.file(), findings);
+    let declared = draft.as_ref().ok().and_then(|draft| fields::check(draft, &folder.name(), findings));
+    let Some(mut declared) = declared else {
+        guard::lose(&folder.name(), &draft, findings);
+        return None;
+    };
+    if declared.closed.is_some() {
+        declared.closed = Some(findings.repair().sentence());
+    }
     // How things stand now; what counts is the start of the hook (AH-15).
     match entry::find(&folder.path) {
         None => findings.warning(1, HookWarning::NoEntryPoint),
@@ -112,17 +130,6 @@ fn read(folder: &Folder, places: &Places, findings: &mut Findings) -> Option<Dec
         }
     }
     Some(declared)
-}
-
-fn broken(folder: &Folder, line: u32) -> Inert {
-    Inert {
-        name: folder.name(),
-        trigger: String::new(),
-        point: None,
-        layer: folder.layer,
-        origin: Some(Origin::new(folder.file(), line)),
-        why: Why::Error,
-    }
 }
 
 /// Puts a hook behind those that are loaded, in place of an earlier one of its name (AH-4).
@@ -152,8 +159,8 @@ impl Found {
         let origin = Findings::about(&folder.file()).origin(declared.name_line);
         let hook = Hook {
             name: Arc::clone(&name),
-            source: Arc::from("agenthooks"),
-            dialect: "agenthooks",
+            source: Arc::from(DIALECT),
+            dialect: DIALECT,
             origin: Some(origin),
             layer: folder.layer,
             depth: 0,
@@ -180,6 +187,7 @@ impl Found {
             },
             select: declared.filter.map(|filter| Arc::new(filter) as Arc<dyn Select>),
         };
+        let closed = declared.closed.is_some();
         let (trigger, points) = (declared.written.clone(), vec![declared.trigger.point]);
         let handler = Arc::new(handler::Hook {
             identity: Identity {
@@ -195,7 +203,7 @@ impl Found {
             closed: declared.closed,
             runtime,
         });
-        ForeignHook::new(hook, trigger, points, handler)
+        ForeignHook { closed, ..ForeignHook::new(hook, trigger, points, handler) }
     }
 }
 

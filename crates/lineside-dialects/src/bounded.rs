@@ -6,6 +6,9 @@ use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+/// The longest configuration in JSON, in bytes: programs write into theirs as well.
+pub(crate) const CONFIGURATION: usize = 16 << 20;
+
 /// The first bytes of a file: one more than the bound where it is longer, which tells that there is more.
 ///
 /// # Errors

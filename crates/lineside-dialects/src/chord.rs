@@ -42,7 +42,8 @@ use self::handler::Runtime;
 use self::places::Place;
 use self::points::Class;
 use self::shell::Search;
-use crate::dialect::{Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Trust, Why};
+use crate::broken::Owner;
+use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust};
 
 /// The name of the dialect.
 const DIALECT: &str = "chord";
@@ -79,6 +80,8 @@ impl Dialect for Chord {
             for entry in file::read(&place, &search, &mut counts, &mut findings) {
                 take(entry, &place, places.trust, &runtime, &findings, &mut loaded);
             }
+            let trust = if place.layer == Layer::User { Trust::Granted } else { places.trust };
+            findings.stand_in(&Owner { dialect: DIALECT, layer: place.layer, trust }, &mut loaded);
             loaded.diagnostics.append(&mut findings.diagnostics);
         }
         loaded
@@ -104,17 +107,7 @@ fn take(
 ) {
     let Entry { point, name, line, declared } = entry;
     let origin = Some(findings.origin(line));
-    let Some(declared) = declared else {
-        loaded.inert.push(Inert {
-            name,
-            trigger: point.name.to_owned(),
-            point: point.points.first().copied(),
-            layer: place.layer,
-            origin,
-            why: Why::Error,
-        });
-        return;
-    };
+    let Some(declared) = declared else { return };
     let name: Arc<str> = name.into();
     let filter = Arc::new(declared.filter.clone());
     let hook = Hook {

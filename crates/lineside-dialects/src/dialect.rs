@@ -108,7 +108,7 @@ pub struct Inert {
     pub name: String,
     /// What it waits for, as its file says; empty when it does not.
     pub trigger: String,
-    /// The point, where there is one.
+    /// The point, where there is one and no other.
     pub point: Option<&'static PointInfo>,
     /// Where it comes from.
     pub layer: Layer,
@@ -116,6 +116,17 @@ pub struct Inert {
     pub origin: Option<Origin>,
     /// Why it is none.
     pub why: Why,
+    /// Where it is missed; nowhere, when nothing of it might have run.
+    pub missed: Option<Missed>,
+}
+
+/// Where something broken is missed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missed {
+    /// The points at which it may have run.
+    pub points: Vec<&'static PointInfo>,
+    /// What the receipts there tell of it.
+    pub remark: Arc<str>,
 }
 
 /// Why something is no hook.
@@ -170,6 +181,8 @@ pub struct ForeignHook {
     pub debounce: Option<Debounce>,
     /// Whether there is an event for which its own condition holds.
     pub can_fire: bool,
+    /// Whether it is a guard that cannot load and therefore refuses every event that it may have judged.
+    pub closed: bool,
     /// What it is as an automation: the bus is told of its events by this and not by `handler`, and retries, key and
     /// debounce are those of its rules.
     pub automation: Option<Automation>,
@@ -205,6 +218,7 @@ impl ForeignHook {
             debounce: None,
             can_fire: true,
             automation: None,
+            closed: false,
         }
     }
 }

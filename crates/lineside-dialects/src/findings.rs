@@ -5,7 +5,10 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lineside_core::{Diagnostic, Origin};
+use lineside_core::{Diagnostic, Origin, PointInfo};
+
+use crate::broken::{Broken, Owner, Repair};
+use crate::dialect::Loaded;
 
 /// What was found about one file.
 #[derive(Debug)]
@@ -13,12 +16,14 @@ pub(crate) struct Findings {
     file: Arc<PathBuf>,
     /// In the order in which it was found.
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// What they cost.
+    broken: Vec<Broken>,
 }
 
 impl Findings {
     /// Nothing yet.
     pub(crate) fn about(file: &Path) -> Self {
-        Self { file: Arc::new(file.to_path_buf()), diagnostics: Vec::new() }
+        Self { file: Arc::new(file.to_path_buf()), diagnostics: Vec::new(), broken: Vec::new() }
     }
 
     /// The file.
@@ -49,6 +54,31 @@ impl Findings {
     /// The same about one hook of several.
     pub(crate) fn hook_warning(&mut self, line: u32, hook: impl Display, warning: impl Display) {
         self.warning(line, format_args!("{hook}: {warning}"));
+    }
+
+    /// What was found about a hook since there were so many findings, as its repair.
+    pub(crate) fn repair(&self, since: usize, hook: impl Display) -> Repair {
+        Repair::first(self.diagnostics.get(since..).unwrap_or_default(), &hook.to_string())
+    }
+
+    /// A hook is lost.
+    pub(crate) fn lose(&mut self, broken: Broken) {
+        self.broken.push(broken);
+    }
+
+    /// All hooks of the file are lost, of which these points are known.
+    pub(crate) fn lose_file(&mut self, points: Vec<(&'static PointInfo, String)>, is_guard: bool) {
+        let error = self.repair(0, "");
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.lose(Broken { name, line: error.line(), error, points, is_guard, select: None });
+    }
+
+    /// Puts what stands in for lost hooks behind those that are loaded.
+    pub(crate) fn stand_in(&mut self, owner: &Owner, loaded: &mut Loaded) {
+        for broken in std::mem::take(&mut self.broken) {
+            let origin = self.origin(broken.line);
+            broken.stand_in(owner, &origin, loaded);
+        }
     }
 
     /// All of it, by line.

@@ -38,7 +38,8 @@ use self::entry::Entry;
 use self::file::Counts;
 use self::findings::Findings;
 use self::places::Place;
-use crate::dialect::{Dialect, ForeignHook, Inert, Loaded, Places, Trust, Why};
+use crate::broken::Owner;
+use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Trust};
 
 /// The name of the dialect.
 pub const DIALECT: &str = "flyto";
@@ -64,6 +65,8 @@ impl Dialect for Flyto {
             for entry in file::read(&place, &mut counts, &mut findings) {
                 take(entry, &place, places, &findings, &mut loaded);
             }
+            let trust = if place.level.is_trusted() { Trust::Granted } else { places.trust };
+            findings.stand_in(&Owner { dialect: DIALECT, layer: place.level.layer(), trust }, &mut loaded);
             loaded.diagnostics.append(&mut findings.diagnostics);
         }
         loaded
@@ -78,11 +81,7 @@ impl Dialect for Flyto {
 fn take(entry: Entry, place: &Place, places: &Places, findings: &Findings, loaded: &mut Loaded) {
     let Entry { hook_type, name, line, definition } = entry;
     let (layer, origin) = (place.level.layer(), Some(findings.origin(line)));
-    let Some(definition) = definition else {
-        let (trigger, point) = (hook_type.name().to_owned(), Some(hook_type.point()));
-        loaded.inert.push(Inert { name, trigger, point, layer, origin, why: Why::Error });
-        return;
-    };
+    let Some(definition) = definition else { return };
     let hook = FlytoHook::new(hook_type, name, definition, places::absolute(&places.cwd));
     loaded.hooks.push(installed(hook, |hook| Hook {
         layer,

@@ -14,6 +14,7 @@ mod fields;
 mod file;
 mod filter;
 mod findings;
+mod guard;
 mod handler;
 mod input;
 mod judge;
@@ -43,7 +44,8 @@ use self::filter::Filter;
 use self::findings::{Findings, HookWarning};
 use self::handler::Runtime;
 use self::places::Folder;
-use crate::dialect::{Dialect, ForeignHook, Inert, Loaded, Places, Trust, Why};
+use crate::broken::Owner;
+use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Trust};
 
 /// The name of the dialect.
 pub const DIALECT: &str = "jcli";
@@ -90,16 +92,15 @@ fn take(folder: &Folder, trust: Trust, runtime: &Arc<Runtime>, chain: &Arc<Chain
     let name = folder.name();
     let mut findings = Findings::about(&folder.file);
     let draft = file::read(&folder.file, &mut findings);
-    let declared = draft.and_then(|draft| fields::check(&draft, &name, &mut findings));
-    match declared.filter(|declared| !declared.events.is_empty()) {
-        None => loaded.inert.push(Inert {
-            name,
-            trigger: String::new(),
-            point: None,
-            layer: folder.layer,
-            origin: Some(findings.origin(1)),
-            why: Why::Error,
-        }),
+    let declared = draft.as_ref().ok().and_then(|draft| fields::check(draft, &name, &mut findings));
+    let declared = declared.filter(|declared| !declared.events.is_empty());
+    match (&draft, &declared) {
+        (Ok(draft), Some(_)) => guard::lose_unknown(&name, draft, &mut findings),
+        _ => guard::lose(&name, &draft, &mut findings),
+    }
+    findings.stand_in(&Owner { dialect: DIALECT, layer: folder.layer, trust }, loaded);
+    match declared {
+        None => {}
         Some(declared) => {
             if let Run::Prompt { model, .. } = &declared.definition.run
                 && runtime.judge(model.as_deref()).is_none()

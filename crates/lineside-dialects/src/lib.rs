@@ -10,7 +10,9 @@ pub mod dialect;
 pub mod handler;
 
 mod bounded;
+mod broken;
 mod findings;
+mod names;
 pub mod lined_json;
 pub mod python_regex;
 pub mod raw_object;
@@ -31,7 +33,8 @@ pub mod native;
 pub mod openclaw;
 
 pub use dialect::{
-    Automation, Dialect, ForeignHook, Inert, Loaded, LogTarget, Places, Plugins, Registered, Trust, Why,
+    Automation, Dialect, ForeignHook, Inert, Loaded, LogTarget, Missed, Places, Plugins, Registered, Trust,
+    Why,
 };
 pub use handler::{Call, Handler, Moment, Returned, Work};
 

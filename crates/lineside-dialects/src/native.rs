@@ -9,6 +9,7 @@ mod definition;
 mod entry;
 mod file;
 mod findings;
+mod guard;
 mod handler;
 mod matching;
 mod output;
@@ -32,7 +33,8 @@ use self::definition::{Definition, MARGIN};
 use self::entry::Entry;
 use self::findings::Findings;
 use self::handler::NativeHook;
-use crate::dialect::{Automation, Dialect, ForeignHook, Inert, Loaded, Places, Trust, Why};
+use crate::broken::Owner;
+use crate::dialect::{Automation, Dialect, ForeignHook, Loaded, Places, Trust};
 
 /// The dialect `native`.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +61,8 @@ impl Dialect for Native {
             }
             let contents = file::read(&place, places, &mut findings);
             inherit = contents.inherit;
+            let trust = if trusted { Trust::Granted } else { Trust::Withheld };
+            findings.stand_in(&Owner { dialect: NATIVE, layer: place.layer, trust }, &mut loaded);
             for entry in contents.entries {
                 take(entry, place.layer, trusted, &cwd, &findings, &mut loaded);
             }
@@ -81,22 +85,10 @@ fn take(
     findings: &Findings,
     loaded: &mut Loaded,
 ) {
-    let Entry { name, line, points, definition } = entry;
+    let Entry { name, line, points, definition, .. } = entry;
     let origin = Some(findings.origin(line));
     let name: Arc<str> = name.into();
-    let Some(definition) = definition else {
-        let points: Vec<_> =
-            if points.is_empty() { vec![None] } else { points.into_iter().map(Some).collect() };
-        loaded.inert.extend(points.into_iter().map(|point| Inert {
-            name: name.to_string(),
-            trigger: point.map(|point| point.name.to_owned()).unwrap_or_default(),
-            point,
-            layer,
-            origin: origin.clone(),
-            why: Why::Error,
-        }));
-        return;
-    };
+    let Some(definition) = definition else { return };
     let definition = Arc::new(definition);
     for point in points {
         let part = definition.part(point);

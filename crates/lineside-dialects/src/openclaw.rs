@@ -21,6 +21,7 @@ mod event;
 mod failure;
 mod fields;
 mod findings;
+mod guard;
 mod handler;
 mod json5;
 mod matcher;
@@ -73,7 +74,12 @@ impl Dialect for OpenClaw {
     fn load(&self, places: &Places) -> Loaded {
         let mut findings = Findings::default();
         let mut set = set::find(places, &Native::default(), &mut findings);
+        let mut loaded = Loaded::default();
+        for (file, layer) in &set.config.unreadable {
+            guard::stand_in_for_file(file, *layer, places.trust, &findings.diagnostics, &mut loaded);
+        }
         let inert = std::mem::take(&mut set.inert);
+        guard::stand_in(inert, &set.config, places.trust, &findings.diagnostics, &mut loaded);
         // OC-2
         let plugins = (!set.plugins.is_empty()).then(|| Plugins {
             worker: set.worker(places),
@@ -81,7 +87,7 @@ impl Dialect for OpenClaw {
             registered: Box::new(move |became| registered::read(&set.plugins, &set.config, became)),
         });
         let log = plugins.is_some().then_some(LOG);
-        Loaded { hooks: Vec::new(), diagnostics: findings.diagnostics, log, plugins, inert }
+        Loaded { diagnostics: findings.diagnostics, log, plugins, ..loaded }
     }
 
     /// OC-35

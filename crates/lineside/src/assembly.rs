@@ -18,6 +18,7 @@ use crate::automated::{Automated, DeclaredHook};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
 use crate::foreign::Foreign;
+use crate::missing::missing;
 use crate::outside::Outside;
 use crate::workers::{WarmWorkers, Workers};
 
@@ -58,6 +59,8 @@ pub enum State {
     Off(SkipReason),
     /// There is no event for which its own condition holds.
     NeverFires,
+    /// It is a guard that cannot load, and refuses every event that it may have judged until it is repaired.
+    Closed,
 }
 
 impl State {
@@ -68,6 +71,7 @@ impl State {
             Self::Ready => "ready",
             Self::Off(why) => why.as_str(),
             Self::NeverFires => "never fires here",
+            Self::Closed => "closed",
         }
     }
 }
@@ -181,9 +185,11 @@ impl Assembly {
                     warm.push(worker);
                 }
                 let state = match &found.hook.standby {
+                    Standby::Ready if found.closed => State::Closed,
                     Standby::Ready if !found.can_fire => State::NeverFires,
                     Standby::Ready => State::Ready,
                     Standby::Off(why) => State::Off(*why),
+                    Standby::NotLoaded(_) => State::Off(SkipReason::NotLoaded),
                 };
                 if let Some(automation) = found.automation.take() {
                     match automated.declare(&self.bus, &found, &automation, &outside) {
@@ -229,6 +235,7 @@ impl Assembly {
                     installed.push(Installed { point, hook, run: Arc::clone(&run) as _ });
                 }
             }
+            installed.extend(loaded.inert.iter().flat_map(|inert| missing(dialect.name(), inert)));
             self.bus.install(dialect.name(), installed)?;
             automated.declared(&self.bus, dialect.name());
             if let Some(adoptions) = &adoptions {

@@ -42,6 +42,7 @@ pub mod wire;
 
 mod foreign;
 mod automated;
+mod missing;
 mod content;
 mod outside;
 mod workers;

@@ -133,7 +133,7 @@ fn mixed() -> Stage {
     let jcli = "events: [pre_tool_execution]\ncommand: cat >/dev/null; echo jcli >> order\n";
     stage.file("project/.jcli/hooks/jcli/HOOK.yaml", jcli);
     let native = "hooks:\n- {name: native, on: [before_tool, on_idle], command: echo native >> order}\n\
-        - {name: broken, on: before_tool, comand: x}\n";
+        - {name: broken, on: before_tool, on_failure: continue, comand: x}\n";
     stage.file("project/.lineside/hooks.yaml", native);
     let manifest = "{id: \"claw\", configSchema: {type: \"object\"}}";
     let plugin = "import { appendFileSync } from \"node:fs\";\n\

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use lineside_core::OnFailure;
-use lineside_core::nearest::nearest;
 use lineside_core::nearest::suggestion;
 
 use super::findings::{Findings, HookWarning, LoadHookError};
 use super::frontmatter::Draft;
+use super::guard;
 use super::matcher::Filter;
 use super::triggers::{self, Trigger};
 use crate::python_regex::Pattern;
@@ -189,7 +189,7 @@ fn trigger(draft: &Draft, findings: &mut Findings) -> Option<(&'static Trigger, 
             line,
             LoadHookError::Trigger {
                 trigger: written.to_owned(),
-                nearest: nearest(written, triggers::names()).unwrap_or_default(),
+                nearest: guard::nearest(written),
                 all: triggers::names().collect::<Vec<_>>().join(", "),
             },
         );

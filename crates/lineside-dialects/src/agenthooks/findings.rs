@@ -4,6 +4,8 @@ use std::path::Path;
 
 use lineside_core::{Diagnostic, Origin};
 
+use crate::broken::{Broken, Owner, Repair};
+use crate::dialect::Loaded;
 use crate::findings;
 use crate::python_regex::CompilePatternError;
 use crate::yaml::ReadYamlError;
@@ -144,6 +146,21 @@ impl Findings {
     /// The first error of the file, by line.
     pub(super) fn first_error(&self) -> Option<&LoadHookError> {
         self.errors.iter().min_by_key(|(line, _)| *line).map(|(_, error)| error)
+    }
+
+    /// What is to be repaired first.
+    pub(super) fn repair(&self) -> Repair {
+        self.all.repair(0, "")
+    }
+
+    /// The hook is lost.
+    pub(super) fn lose(&mut self, broken: Broken) {
+        self.all.lose(broken);
+    }
+
+    /// Puts what stands in for it behind what is loaded.
+    pub(super) fn stand_in(&mut self, owner: &Owner, loaded: &mut Loaded) {
+        self.all.stand_in(owner, loaded);
     }
 
     /// All of it, by line.

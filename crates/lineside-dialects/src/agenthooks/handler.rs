@@ -15,6 +15,7 @@ use super::fields::warm::Warm;
 use super::findings::HookWarning;
 use super::triggers::Trigger;
 use super::{effects, input, log};
+use crate::broken::refusal;
 use crate::handler::{Call, Handler, Moment, Returned};
 
 /// Who the hook is.
@@ -139,7 +140,7 @@ impl Handler for Hook {
     fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
         if let Some(error) = &self.closed {
             // AH-16
-            let refusal = format!("hook \"{}\" cannot run: {error}", self.identity.name);
+            let refusal = refusal(&self.identity.name, error);
             return Err(Failure { refusal: Some(refusal.into()), ..Self::cannot_start(error) });
         }
         let work_dir = self.work_dir(event);

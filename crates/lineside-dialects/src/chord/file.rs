@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 
-use lineside_core::nearest::nearest;
+use lineside_core::PointInfo;
 
 use super::entry::{self, Declared};
 use super::findings::{About, Findings, LoadError};
 use super::places::Place;
-use super::points::{self, ChordPoint};
+use super::points::{self, ChordPoint, Class};
 use super::shell::Search;
-use crate::bounded;
+use crate::broken::{Broken, ON_FAILURE};
 use crate::yaml::{self, Content, Node, UnknownEscapes};
+use crate::{bounded, names};
 
 /// How many entries each point has had so far, over both files.
 pub(super) type Counts = HashMap<&'static str, usize>;
@@ -39,6 +40,7 @@ pub(super) fn read(
         None => return Vec::new(),
         Some(Err(error)) => {
             findings.error(1, LoadError::Unreadable(error.to_string()));
+            findings.lose_file(all(), true);
             return Vec::new();
         }
         Some(Ok(bytes)) => bytes,
@@ -54,18 +56,25 @@ pub(super) fn entries(
     findings: &mut Findings,
 ) -> Vec<Entry> {
     let mut found = Vec::new();
-    for (key, value) in hooks(bytes, findings) {
+    let since = findings.diagnostics.len();
+    let hooks = hooks(bytes, findings);
+    if findings.diagnostics.len() > since {
+        findings.lose_file(all(), ON_FAILURE.are_in(bytes));
+    }
+    for (key, value) in hooks {
         if value.is_null() {
             continue;
         }
         let name = key.label();
         let Some(point) = points::find(&name) else {
-            let near = nearest(&name, points::names()).unwrap_or_default();
-            findings.error(key.line, LoadError::Point(name, near));
+            let near = names::proposed(&name, points::names(), only_point);
+            let point = near_point(&name, near);
+            lose(&key, &value, point, LoadError::Point(name.clone(), near), findings);
             continue;
         };
         let Content::List(items) = &value.content else {
-            findings.error(key.line, LoadError::PointType(point.name, entry::shown(&value)));
+            let error = LoadError::PointType(point.name, entry::shown(&value));
+            lose(&key, &value, Some(point), error, findings);
             continue;
         };
         for node in items {
@@ -78,6 +87,62 @@ pub(super) fn entries(
     found
 }
 
+/// All points at which anything can be refused.
+fn all() -> Vec<(&'static PointInfo, String)> {
+    points::POINTS.iter().filter(|point| point.class == Class::Sync).flat_map(named).collect()
+}
+
+fn named(point: &'static ChordPoint) -> Vec<(&'static PointInfo, String)> {
+    point.points.iter().map(|canonical| (*canonical, point.name.to_owned())).collect()
+}
+
+fn only_point(name: &str) -> Option<&'static PointInfo> {
+    points::find(name)?.points.first().copied()
+}
+
+/// The point that a wrong name may stand for, if the one that is proposed is near.
+fn near_point(name: &str, proposed: &str) -> Option<&'static ChordPoint> {
+    points::find(proposed).filter(|_| names::is_near(name, proposed))
+}
+
+/// The hooks below a key are lost; of this point, where it is known.
+fn lose(
+    key: &Node,
+    value: &Node,
+    point: Option<&'static ChordPoint>,
+    error: LoadError,
+    findings: &mut Findings,
+) {
+    let since = findings.diagnostics.len();
+    findings.error(key.line, error);
+    let error = findings.repair(since, "");
+    let items = match &value.content {
+        Content::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(value),
+    };
+    for item in items {
+        let keys = match &item.content {
+            Content::Mapping(keys) => keys.as_slice(),
+            _ => &[],
+        };
+        let name = keys.iter().find(|(key, _)| key.written() == Some("name"));
+        let name = name.and_then(|(_, name)| name.written()).filter(|name| !name.is_empty());
+        findings.lose(Broken {
+            name: name.map_or_else(|| key.label(), str::to_owned),
+            line: item.line,
+            error: error.clone(),
+            points: point.map_or_else(all, named),
+            is_guard: is_guard(keys) && point.is_none_or(|point| point.class == Class::Sync),
+            select: None,
+        });
+    }
+}
+
+/// Whether an entry may have been meant to block when it fails.
+fn is_guard(keys: &[(Node, Node)]) -> bool {
+    keys.iter().any(|(key, value)| ON_FAILURE.are_meant_by(&key.label(), value.written()))
+}
+
 fn entry(
     point: &'static ChordPoint,
     unnamed: String,
@@ -85,13 +150,22 @@ fn entry(
     search: &Search,
     findings: &mut Findings,
 ) -> Entry {
-    let Content::Mapping(keys) = &node.content else {
+    let since = findings.diagnostics.len();
+    let (line, keys) =
+        (node.line, if let Content::Mapping(keys) = &node.content { keys.as_slice() } else { &[] });
+    let (name, declared) = if matches!(node.content, Content::Mapping(_)) {
+        entry::read(point, unnamed, line, keys, search, findings)
+    } else {
         let about = About { point, name: &unnamed };
-        findings.hook_error(node.line, about, LoadError::EntryType(entry::shown(node)));
-        return Entry { point, name: unnamed, line: node.line, declared: None };
+        findings.hook_error(line, about, LoadError::EntryType(entry::shown(node)));
+        (unnamed, None)
     };
-    let (name, declared) = entry::read(point, unnamed, node.line, keys, search, findings);
-    Entry { point, name, line: node.line, declared }
+    if declared.is_none() {
+        let error = findings.repair(since, About { point, name: &name });
+        let (points, is_guard) = (named(point), is_guard(keys) && point.class == Class::Sync);
+        findings.lose(Broken { name: name.clone(), line, error, points, is_guard, select: None });
+    }
+    Entry { point, name, line, declared }
 }
 
 /// What stands below `hooks`; nothing, when an error costs the whole file.

@@ -89,7 +89,9 @@ fn a_file_that_cannot_be_read_is_an_error() {
     fs::create_dir_all(&file).unwrap();
     write(&room.path().join("home/.config/chord/config.yaml"), &one("on_idle", "kept"));
     let loaded = Chord.load(&places(room.path(), &[]));
-    assert_eq!(names(&loaded), ["kept"]);
+    // What may have been guarded by it is closed.
+    assert_eq!(names(&loaded), ["kept", "config.yaml", "config.yaml", "config.yaml"]);
+    assert!(loaded.hooks[1..].iter().all(|hook| hook.closed));
     let told = loaded.diagnostics[0].to_string();
     assert!(told.starts_with(&format!("{}:1: the file cannot be read: ", file.display())), "{told}");
     fs::remove_dir_all(&file).unwrap();

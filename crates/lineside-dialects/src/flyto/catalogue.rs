@@ -1,6 +1,5 @@
 //! The table of hook types: point, authority and variables of each (FL-9, FL-10).
 
-use lineside_core::nearest::nearest;
 use lineside_core::{Point, PointInfo};
 use lineside_points::{
     AfterCompact, AfterModel, AfterSession, AfterTool, AfterToolError, BeforeCompact, BeforeModel,
@@ -9,6 +8,7 @@ use lineside_points::{
 };
 
 use super::variables::Of;
+use crate::names;
 
 /// A hook type.
 #[derive(Debug)]
@@ -213,14 +213,9 @@ impl HookType {
     /// The wire name that is nearest to a wrong one.
     #[must_use]
     pub fn nearest(wrong: &str) -> &'static str {
-        let mut snake = String::with_capacity(wrong.len());
-        for character in wrong.chars() {
-            if character.is_ascii_uppercase() && !snake.is_empty() {
-                snake.push('_');
-            }
-            snake.push(character.to_ascii_lowercase());
-        }
-        nearest(&snake, TYPES.iter().map(|hook_type| hook_type.name)).unwrap_or_default()
+        names::proposed(wrong, TYPES.iter().map(|hook_type| hook_type.name), |name| {
+            Self::find(name).map(Self::point)
+        })
     }
 
     /// Its wire name.

@@ -1,47 +1,39 @@
 //! One file to its entries (FL-3, FL-5).
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
 
-use crate::lined_json::{self, Content, Node};
+use lineside_core::PointInfo;
 
 use super::catalogue::HookType;
 use super::entry::{self, Entry};
 use super::findings::{Findings, LoadError, LoadWarning};
 use super::places::Place;
+use crate::bounded::{self, CONFIGURATION as LONGEST};
+use crate::broken::{Broken, ON_FAILURE};
+use crate::lined_json::{self, Content, Node};
+use crate::names;
 
 /// How many entries of each type the files so far have (FL-4).
 pub(super) type Counts = BTreeMap<&'static str, usize>;
 
 /// The entries of a file, in its order; none if there is no such file.
 pub(super) fn read(place: &Place, counts: &mut Counts, findings: &mut Findings) -> Vec<Entry> {
-    let text = match text(place) {
-        Ok(Some(text)) => text,
-        Ok(None) => return Vec::new(),
-        Err(error) => {
-            findings.error(1, &error);
+    let bytes = match bounded::bytes_if_there(&place.file, LONGEST) {
+        None => return Vec::new(),
+        Some(Ok(bytes)) if bytes.len() <= LONGEST => bytes,
+        Some(read) => {
+            let too_long = |_| format!("it is longer than {LONGEST} bytes");
+            let why = read.map_or_else(|error| error.to_string(), too_long);
+            findings.error(1, LoadError::Unreadable(why));
+            findings.lose_file(all(), true);
             return Vec::new();
         }
     };
-    let document = match lined_json::read(&text) {
-        Ok(document) => document,
-        Err(error) => {
-            findings.error(error.line, LoadError::NotJson(error.detail));
-            return Vec::new();
-        }
-    };
-    if document.root.entries().is_none() {
-        findings.error(document.root.line, LoadError::NotAnObject(document.root.label()));
-        return Vec::new();
+    let types = types(&bytes, findings);
+    // Nothing else has been looked at yet.
+    if !findings.diagnostics.is_empty() {
+        findings.lose_file(all(), ON_FAILURE.are_in(&bytes));
     }
-    let Some(hooks) = document.root.entry("hooks").filter(|hooks| !hooks.value.is_null()) else {
-        return Vec::new();
-    };
-    let Some(types) = hooks.value.entries() else {
-        findings.error(hooks.line, LoadError::Hooks(hooks.value.label()));
-        return Vec::new();
-    };
     let mut found = Vec::new();
     for (number, list) in types.iter().enumerate() {
         if types.iter().skip(number + 1).any(|later| later.key == list.key) {
@@ -53,20 +45,29 @@ pub(super) fn read(place: &Place, counts: &mut Counts, findings: &mut Findings) 
     found
 }
 
-/// The text of the file; `None` if there is none.
-fn text(place: &Place) -> Result<Option<String>, LoadError> {
-    let unreadable = |why: String| LoadError::Unreadable(why);
-    match fs::metadata(&place.file) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
+/// What stands below `hooks`; nothing, when an error costs the whole file.
+fn types(bytes: &[u8], findings: &mut Findings) -> Vec<lined_json::Entry> {
+    let text = str::from_utf8(bytes).map_err(|_| (1, "it is not UTF-8"));
+    let read = text.and_then(|text| lined_json::read(text).map_err(|error| (error.line, error.detail)));
+    let root = match read {
+        Ok(document) => document.root,
+        Err((line, detail)) => {
+            findings.error(line, LoadError::NotJson(detail));
+            return Vec::new();
         }
-        Err(error) => return Err(unreadable(error.to_string())),
-        // Reading a pipe would wait for ever.
-        Ok(metadata) if !metadata.is_file() => return Err(unreadable("it is no regular file".to_owned())),
-        Ok(_) => {}
+    };
+    if root.entries().is_none() {
+        findings.error(root.line, LoadError::NotAnObject(root.label()));
+        return Vec::new();
     }
-    let bytes = fs::read(&place.file).map_err(|error| unreadable(error.to_string()))?;
-    String::from_utf8(bytes).map(Some).map_err(|_| LoadError::NotJson("it is not UTF-8"))
+    let Some(hooks) = root.entry("hooks").filter(|hooks| !hooks.value.is_null()) else {
+        return Vec::new();
+    };
+    let Some(types) = hooks.value.entries() else {
+        findings.error(hooks.line, LoadError::Hooks(hooks.value.label()));
+        return Vec::new();
+    };
+    types.to_vec()
 }
 
 fn read_type(
@@ -78,21 +79,75 @@ fn read_type(
     findings: &mut Findings,
 ) -> Vec<Entry> {
     let Some(hook_type) = HookType::find(name) else {
-        let error = LoadError::UnknownType { wrong: name.to_owned(), nearest: HookType::nearest(name) };
-        findings.error(line, &error);
+        let nearest = HookType::nearest(name);
+        let near = HookType::find(nearest).filter(|_| names::is_near(name, nearest));
+        let error = LoadError::UnknownType { wrong: name.to_owned(), nearest };
+        lose(name, line, list, near, error, findings);
         return Vec::new();
     };
     let Content::List(items) = &list.content else {
-        findings.error(line, &LoadError::List { hook_type: hook_type.name(), value: list.label() });
+        let error = LoadError::List { hook_type: hook_type.name(), value: list.label() };
+        lose(name, line, list, Some(hook_type), error, findings);
         return Vec::new();
     };
     let count = counts.entry(hook_type.name()).or_default();
-    items
-        .iter()
-        .map(|item| {
-            let default_name = format!("{}-{count}", hook_type.name());
-            *count += 1;
-            entry::read(hook_type, default_name, item, place, findings)
-        })
-        .collect()
+    let entries = items.iter().map(|item| {
+        let default_name = format!("{}-{count}", hook_type.name());
+        *count += 1;
+        let since = findings.diagnostics.len();
+        let entry = entry::read(hook_type, default_name, item, place, findings);
+        if entry.definition.is_none() {
+            let (name, line, points) = (entry.name.clone(), entry.line, named(hook_type));
+            let error = findings.repair(since, format_args!("hook \"{name}\""));
+            let is_guard = is_guard(item, Some(hook_type));
+            findings.lose(Broken { name, line, error, points, is_guard, select: None });
+        }
+        entry
+    });
+    entries.collect()
+}
+
+/// The entries below a key are lost; of this type, where it is known.
+fn lose(
+    key: &str,
+    line: u32,
+    list: &Node,
+    hook_type: Option<&'static HookType>,
+    error: LoadError,
+    findings: &mut Findings,
+) {
+    let since = findings.diagnostics.len();
+    findings.error(line, error);
+    let error = findings.repair(since, "");
+    let items = match &list.content {
+        Content::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(list),
+    };
+    for item in items {
+        let name = item.entry("name").and_then(|entry| entry.value.text()).filter(|name| !name.is_empty());
+        findings.lose(Broken {
+            name: name.unwrap_or(key).to_owned(),
+            line: item.line,
+            error: error.clone(),
+            points: hook_type.map_or_else(all, named),
+            is_guard: is_guard(item, hook_type),
+            select: None,
+        });
+    }
+}
+
+/// Whether an entry may have been meant to block when it fails.
+fn is_guard(item: &Node, hook_type: Option<&'static HookType>) -> bool {
+    let entries = item.entries().unwrap_or_default();
+    let says = entries.iter().any(|entry| ON_FAILURE.are_meant_by(&entry.key, entry.value.text()));
+    says && hook_type.is_none_or(|hook_type| hook_type.authority().blocks())
+}
+
+/// All points at which a hook may block.
+fn all() -> Vec<(&'static PointInfo, String)> {
+    HookType::all().filter(|hook_type| hook_type.authority().blocks()).flat_map(named).collect()
+}
+
+fn named(hook_type: &'static HookType) -> Vec<(&'static PointInfo, String)> {
+    vec![(hook_type.point(), hook_type.name().to_owned())]
 }

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use lineside_core::nearest::nearest;
-
 use super::definition::{Definition, OnError, Run};
 use super::events::{self, Event};
 use super::file::Draft;
 use super::filter::Conditions;
 use super::findings::{Findings, HookWarning, LoadHookError};
+use super::guard;
 use super::template::Template;
 use crate::yaml::{Content, Node};
 
@@ -123,7 +122,7 @@ impl<'a> Check<'a, '_> {
         for item in items {
             let Some(event) = item.text().and_then(events::find) else {
                 let event = item.label();
-                let nearest = nearest(&event, events::names()).unwrap_or_default();
+                let nearest = guard::nearest(&event);
                 self.findings.error(line, LoadHookError::Event { event, nearest });
                 continue;
             };

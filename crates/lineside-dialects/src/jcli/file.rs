@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::findings::{Findings, LoadHookError};
+use super::guard::{self, IsGuard};
 use crate::bounded;
 use crate::yaml::{self, Content, DuplicateKey, Node, UnknownEscapes};
 
@@ -19,22 +20,25 @@ pub(super) struct Draft {
 }
 
 /// Reads a file; what keeps it from being read goes to the findings.
-pub(super) fn read(file: &Path, findings: &mut Findings) -> Option<Draft> {
-    match bytes_of(file).and_then(|bytes| draft(&bytes)) {
-        Ok(draft) => Some(draft),
+///
+/// # Errors
+/// Whether the file may have been a guard, although it cannot be read.
+pub(super) fn read(file: &Path, findings: &mut Findings) -> Result<Draft, IsGuard> {
+    let bytes = match bounded::bytes(file, LARGEST) {
+        Ok(bytes) => bytes,
         Err(error) => {
-            let line = match &error {
-                LoadHookError::Yaml(error) => error.line,
-                _ => 1,
-            };
-            findings.error(line, error);
-            None
+            findings.error(1, LoadHookError::Unreadable(error.to_string()));
+            return Err(IsGuard(true));
         }
-    }
-}
-
-fn bytes_of(file: &Path) -> Result<Vec<u8>, LoadHookError> {
-    bounded::bytes(file, LARGEST).map_err(|error| LoadHookError::Unreadable(error.to_string()))
+    };
+    draft(&bytes).map_err(|error| {
+        let line = match &error {
+            LoadHookError::Yaml(error) => error.line,
+            _ => 1,
+        };
+        findings.error(line, error);
+        IsGuard(guard::WORDS.are_in(&bytes))
+    })
 }
 
 /// A mapping from the bytes of a file.

@@ -125,14 +125,17 @@ fn a_hook_is_a_folder_with_a_file() {
     fs::create_dir(stage.path(&format!("{hooks}/gone"))).unwrap();
     symlink("nowhere", stage.path(&format!("{hooks}/gone/HOOK.yaml"))).unwrap();
     let loaded = stage.load();
-    let names: Vec<_> = loaded.hooks.iter().map(|hook| &*hook.hook.name).collect();
+    let (closed, open): (Vec<_>, Vec<_>) = loaded.hooks.iter().partition(|hook| hook.closed);
+    let names: Vec<_> = open.iter().map(|hook| &*hook.hook.name).collect();
     assert_eq!(names, ["both", "linked", "short"]);
+    // What may have been a guard is closed wherever a hook may stop something.
+    assert!(closed.len() == 6 && closed.iter().all(|hook| &*hook.hook.name == "gone"));
     let told = told(&loaded, &stage.path(hooks));
     assert_eq!(told[0], "both/HOOK.yml:1: HOOK.yml is not read beside HOOK.yaml");
     assert!(told[1].starts_with("gone/HOOK.yaml:1: cannot be read: "), "{told:?}");
     assert_eq!(told.len(), 2);
     // The link is not resolved.
-    let origin = loaded.hooks[1].hook.origin.as_ref().unwrap();
+    let origin = open[1].hook.origin.as_ref().unwrap();
     assert_eq!(*origin.file, stage.path(&format!("{hooks}/linked/HOOK.yaml")));
 }
 

@@ -7,11 +7,13 @@ use lineside_core::{OnFailure, PointInfo};
 use super::automate::{self, AUTOMATE};
 use super::definition::{DEFAULT_TIMEOUT, Definition};
 use super::findings::{About, Findings, LoadError, LoadWarning};
+use super::guard::Guard;
 use super::matching;
 use super::places::Place;
 use super::run::{self, ENVIRONMENT};
 use super::values::{Values, shown};
 use crate::dialect::Places;
+use crate::names;
 use crate::yaml::{Content, Node};
 
 const KEYS: [&str; 15] = [
@@ -43,6 +45,8 @@ pub(super) struct Entry {
     pub(super) points: Vec<&'static PointInfo>,
     /// What it declares; absent when something is wrong with it.
     pub(super) definition: Option<Definition>,
+    /// What it is meant to guard, whatever is wrong with it.
+    pub(super) guard: Guard,
 }
 
 /// Reads an entry.
@@ -56,7 +60,8 @@ pub(super) fn read(
     let line = item.line;
     let Content::Mapping(keys) = &item.content else {
         findings.hook_error(line, About(&unnamed), LoadError::EntryType(shown(item)));
-        return Entry { name: unnamed, line, points: Vec::new(), definition: None };
+        let guard = Guard::everywhere();
+        return Entry { name: unnamed, line, points: Vec::new(), definition: None, guard };
     };
     let name = {
         let mut values = Values { keys, within: "", hook: &unnamed, findings, sound: true };
@@ -72,7 +77,7 @@ pub(super) fn read(
     let points = points(&mut values, line);
     let definition = definition(&mut values, &points, line, place, places);
     let definition = definition.filter(|_| values.sound && !points.is_empty());
-    Entry { name, line, points, definition }
+    Entry { name, line, points, definition, guard: Guard::of(keys) }
 }
 
 fn is_name(text: &str) -> bool {
@@ -95,7 +100,8 @@ pub(super) fn points_of(values: &mut Values<'_, '_>) -> Vec<&'static PointInfo> 
             Ok(point) if points.contains(&point) => values.error(line, &LoadError::SamePoint(point.name)),
             Ok(point) => points.push(point),
             Err(error) => {
-                let (wrong, nearest) = (name.to_owned(), error.nearest);
+                let nearest = names::meant(name).map_or(error.nearest, |point| point.name);
+                let wrong = name.to_owned();
                 values.error(line, &LoadError::Point { wrong, nearest });
             }
         }

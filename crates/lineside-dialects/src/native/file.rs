@@ -6,6 +6,7 @@ use lineside_core::nearest::suggestion;
 
 use super::entry::{self, Entry};
 use super::findings::{About, Findings, LoadError, LoadWarning, UnknownKey};
+use super::guard::Guard;
 use super::places::Place;
 use super::run::{self, ENVIRONMENT};
 use super::values::shown;
@@ -28,6 +29,7 @@ pub(super) fn read(place: &Place, places: &Places, findings: &mut Findings) -> C
         None => return Contents::default(),
         Some(Err(error)) => {
             findings.error(1, LoadError::Unreadable(error.to_string()));
+            lose(findings);
             return Contents::default();
         }
         Some(Ok(bytes)) => bytes,
@@ -35,17 +37,30 @@ pub(super) fn read(place: &Place, places: &Places, findings: &mut Findings) -> C
     contents(&bytes, place, places, findings)
 }
 
+/// Nothing is known of the hooks of the file, and what guards something has to be closed.
+fn lose(findings: &mut Findings) {
+    findings.lose_file(Guard::everywhere().named(), true);
+}
+
 /// The contents of a text.
 pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &mut Findings) -> Contents {
-    let Some(Items { items, duplicates, inherit }) = items(bytes, place.layer, findings) else {
+    let Some(Items { items, duplicates, inherit, lost }) = items(bytes, place.layer, findings) else {
+        // Of a file in which nothing stands nothing is wrong.
+        if !findings.diagnostics.is_empty() {
+            lose(findings);
+        }
         return Contents::default();
     };
+    if lost {
+        lose(findings);
+    }
     let place = &Place { inherit: inherit.clone().unwrap_or_else(|| place.inherit.clone()), ..place.clone() };
     let mut found: Vec<Entry> = Vec::with_capacity(items.len());
     for (number, item) in items.iter().enumerate() {
         let unnamed = format!("hooks[{number}]");
         let twice: Vec<&DuplicateKey> =
             duplicates.iter().filter(|twice| owns(&items, item, twice.line)).collect();
+        let since = findings.diagnostics.len();
         let mut entry = entry::read(unnamed, item, place, places, findings);
         for twice in twice {
             findings.hook_error(twice.line, About(&entry.name), LoadError::Duplicate(twice.key.clone()));
@@ -54,6 +69,10 @@ pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &
         if let Some(before) = found.iter().find(|before| before.name == entry.name) {
             findings.hook_error(entry.line, About(&entry.name), LoadError::SameName(before.line));
             entry.definition = None;
+        }
+        if entry.definition.is_none() {
+            let error = findings.repair(since, About(&entry.name));
+            findings.lose(entry.guard.broken(&entry.name, entry.line, error));
         }
         found.push(entry);
     }
@@ -71,6 +90,8 @@ struct Items {
     /// The keys that occur twice in the items.
     duplicates: Vec<DuplicateKey>,
     inherit: Option<Inherit>,
+    /// Whether there are others that cannot be read.
+    lost: bool,
 }
 
 /// Nothing, when an error costs the whole file.
@@ -95,6 +116,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
     let doubled = twice(ENVIRONMENT).filter(|_| layer == Layer::User);
     let mut hooks = None;
     let mut inherit = None;
+    let mut lost = false;
     for (key, value) in keys {
         let name = key.label();
         if name == "hooks" {
@@ -106,7 +128,13 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
             findings.warning(key.line, &LoadWarning::NoEffect { key: ENVIRONMENT, why });
         } else {
             let nearest = suggestion(&name, ["hooks"]).map(|_| "hooks");
-            findings.warning(key.line, LoadWarning::UnknownKey(UnknownKey { key: name, nearest }));
+            if nearest.is_some() && matches!(value.content, Content::List(_) | Content::Mapping(_)) {
+                // Whoever wrote it takes its hooks for loaded.
+                findings.error(key.line, LoadError::HooksKey(name));
+                lost = true;
+            } else {
+                findings.warning(key.line, LoadWarning::UnknownKey(UnknownKey { key: name, nearest }));
+            }
         }
     }
     let items = match hooks {
@@ -114,6 +142,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         None | Some((_, Node { content: Content::Null, .. })) => Vec::new(),
         Some((key, value)) => {
             findings.error(key.line, LoadError::HooksType(shown(&value)));
+            lost = true;
             Vec::new()
         }
     };
@@ -121,7 +150,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         findings.error(*line, LoadError::Duplicate(key.clone()));
         inherit = Some(Inherit::minimal_and([]));
     }
-    Some(Items { items, duplicates: of_hooks, inherit })
+    Some(Items { items, duplicates: of_hooks, inherit, lost })
 }
 
 /// What all hooks inherit that do not say it themselves; the least, when what is written means nothing.

@@ -24,6 +24,8 @@ pub(super) enum LoadError {
     Duplicate(String),
     #[error("the file is not a mapping with the key `hooks`")]
     RootType,
+    #[error("unknown key `{0}`, did you mean `hooks`?")]
+    HooksKey(String),
     #[error("`hooks` is {0}, not a list of hooks")]
     HooksType(String),
     #[error("the entry is {0}, not a mapping")]

@@ -10,6 +10,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
+use crate::dialect::Why;
 use crate::handler::Call;
 
 struct Room {
@@ -139,13 +140,17 @@ fn a_file_that_cannot_be_used_costs_no_other() {
     let file = "project/.lineside/hooks.yaml";
     for (text, expected) in [
         ("hooks: {a: b}\n", "1: `hooks` is a mapping, not a list of hooks"),
+        ("hook: [{name: b}]\n", "1: unknown key `hook`, did you mean `hooks`?"),
         ("- a\n", "1: the file is not a mapping with the key `hooks`"),
         ("hooks:\n  - a: [\n", "malformed YAML: "),
         ("hooks: []\nhooks: []\n", "2: key `hooks` occurs twice in a mapping"),
     ] {
         let room = Room::with(&[(file, text), ("home/.config/lineside/hooks.yaml", &one("kept"))]);
         let loaded = room.load(Trust::Granted, &[]);
-        assert_eq!(names(&loaded), ["kept"], "{text}");
+        let closed: Vec<_> = loaded.hooks.iter().filter(|hook| hook.closed).collect();
+        assert!(closed.iter().all(|hook| &*hook.hook.name == "hooks.yaml"), "{text}");
+        let gates = CATALOGUE.iter().filter(|point| point.phase.may_intercept()).count();
+        assert_eq!((closed.len(), loaded.hooks.len()), (gates, gates + 1), "{text}");
         let told = loaded.diagnostics[0].to_string();
         assert!(told.starts_with(room.root.path().join(file).to_str().unwrap()), "{told}");
         assert!(told.contains(expected), "{told}");
@@ -164,14 +169,34 @@ fn a_file_that_cannot_be_used_costs_no_other() {
 }
 
 #[test]
-fn a_broken_hook_is_listed_and_costs_no_other() {
+fn a_broken_hook_costs_no_other_and_stands_closed_where_it_may_have_judged() {
     let loaded = project(
         "hooks:\n- {name: a, on: before_tool, command: x}\n- {name: b, on: before_tool, comand: x}\n- {name: c, on: on_idle, command: x}\n",
     );
-    assert_eq!(names(&loaded), ["a", "c"]);
-    let [broken] = &loaded.inert[..] else { panic!() };
-    assert_eq!((broken.name.as_str(), broken.trigger.as_str(), broken.why), ("b", "before_tool", Why::Error));
-    assert_eq!(broken.origin.as_ref().unwrap().line, 3);
+    assert_eq!(names(&loaded), ["b", "a", "c"]);
+    let closed = &loaded.hooks[0];
+    assert!(closed.closed && loaded.inert.is_empty());
+    assert_eq!((closed.trigger.as_str(), closed.hook.on_failure), ("before_tool", OnFailure::Block));
+    assert_eq!(closed.hook.origin.as_ref().unwrap().line, 3);
+}
+
+#[test]
+fn a_broken_hook_that_guards_nothing_is_missing_where_it_is_known_to_listen() {
+    for (text, points) in [
+        ("- {name: b, on: before_tool, on_failure: continue, comand: x}", &["before_tool"][..]),
+        ("- {name: b, on: [before_tol, on_idl], async: true}", &["before_tool", "on_idle"]),
+        ("- {name: b, on: on_idl, command: x}", &["on_idle"]),
+        ("- {name: b, on: PreToolUse, async: true, command: x}", &["before_tool"]),
+    ] {
+        let loaded = project(&format!("hooks:\n{text}\n"));
+        assert_eq!(names(&loaded), [""; 0], "{text}");
+        let [broken] = &loaded.inert[..] else { panic!("{text}") };
+        let missed = broken.missed.as_ref().unwrap();
+        assert_eq!(missed.points.iter().map(|point| point.name).collect::<Vec<_>>(), points, "{text}");
+        assert_eq!((broken.why, broken.point.is_some()), (Why::Error, points.len() == 1));
+    }
+    let untrusted = Room::with(&[("project/.lineside/hooks.yaml", "hooks: x")]).load(Trust::Withheld, &[]);
+    assert!(untrusted.hooks.iter().all(|hook| hook.hook.standby == Standby::Off(SkipReason::Untrusted)));
 }
 
 #[test]

@@ -108,6 +108,11 @@ pub(super) fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
+/// All of them.
+pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter()
+}
+
 /// All names.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|row| row.name)

@@ -17,10 +17,9 @@ use super::catalogue::Row;
 use super::findings::{About, Findings};
 use super::json5;
 use super::places::absolute;
+use crate::bounded;
 use crate::dialect::Places;
 
-/// The largest configuration file that is read.
-const LARGEST: usize = 16 << 20;
 /// No call may take longer (OC-57).
 const LONGEST: Duration = Duration::from_millis(600_000);
 /// Calls without an answer that may be under way (OC-43).
@@ -47,6 +46,8 @@ pub(super) struct Config {
     managed_paths: Vec<PathBuf>,
     user: Section,
     project: Section,
+    /// Files that are there and cannot be read.
+    pub(super) unreadable: Vec<(PathBuf, Layer)>,
     /// Ids that are named, and where.
     named: Vec<(PathBuf, Named, String)>,
 }
@@ -68,6 +69,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
         managed_paths: Vec::new(),
         user: Section::default(),
         project: Section::default(),
+        unreadable: Vec::new(),
         named: Vec::new(),
     };
     let start = home.unwrap_or(Path::new("/"));
@@ -88,7 +90,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
     user = user.over(own);
     if let Some(home) = home {
         let file = home.join(".openclaw/lineside.json");
-        let map = object(&file, findings);
+        let map = config.object(&file, Layer::User, findings);
         let section = Section::read(
             &map,
             &Carrier { file: &file, base: home, home: Some(home), rights: Rights::User },
@@ -97,7 +99,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
         config.name(&file, &section);
         user = user.over(section);
         let file = home.join(".openclaw/openclaw.json");
-        let whole = object(&file, findings);
+        let whole = config.object(&file, Layer::User, findings);
         if let Some(Value::Object(plugins)) = whole.get("plugins") {
             let section = Section::read(
                 plugins,
@@ -112,7 +114,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
     config.user = user;
     let file = root.join(".openclaw/lineside.json");
     if home.is_none_or(|home| home != root) {
-        let map = object(&file, findings);
+        let map = config.object(&file, Layer::Project, findings);
         let carrier = Carrier { file: &file, base: &root, home, rights: Rights::Project };
         let section = Section::read(&map, &carrier, findings);
         config.name(&file, &section);
@@ -121,19 +123,20 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
     config
 }
 
-/// The object that a file is; empty when it is absent or broken.
-fn object(file: &Path, findings: &mut Findings) -> Map<String, Value> {
-    let about = About::File(file.to_owned());
-    match json5::read(file, LARGEST) {
-        Ok(Some(Value::Object(map))) => return map,
-        Ok(Some(_)) => findings.error(&about, "the configuration must be an object"),
-        Ok(None) => {}
-        Err(error) => findings.error(&about, format!("failed to read the configuration: {error}")),
-    }
-    Map::new()
-}
-
 impl Config {
+    /// The object that a file is; empty when it is absent or broken.
+    fn object(&mut self, file: &Path, layer: Layer, findings: &mut Findings) -> Map<String, Value> {
+        let about = About::File(file.to_owned());
+        match json5::read(file, bounded::CONFIGURATION) {
+            Ok(Some(Value::Object(map))) => return map,
+            Ok(Some(_)) => findings.error(&about, "the configuration must be an object"),
+            Ok(None) => return Map::new(),
+            Err(error) => findings.error(&about, format!("failed to read the configuration: {error}")),
+        }
+        self.unreadable.push((file.to_owned(), layer));
+        Map::new()
+    }
+
     fn name(&mut self, file: &Path, section: &Section) {
         let lists = [
             (Named::Entries, section.entries.keys().collect::<Vec<_>>()),

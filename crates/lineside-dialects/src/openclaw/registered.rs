@@ -16,8 +16,8 @@ use super::findings::{About, Findings};
 use super::handler::PluginHandler;
 use super::matcher::Tools;
 use super::set::Plugin;
-use super::{DIALECT, LOG, MARGIN};
-use crate::dialect::{ForeignHook, Inert, Loaded, Why};
+use super::{DIALECT, LOG, MARGIN, guard};
+use crate::dialect::{ForeignHook, Inert, Loaded, Trust, Why};
 
 /// The oldest Node that will do.
 const OLDEST_NODE: u64 = 20;
@@ -100,6 +100,7 @@ impl Reading<'_> {
             layer: plugin.layer,
             origin: Some(Origin::new(plugin.file.clone(), 1)),
             why: Why::Error,
+            missed: None,
         });
     }
 
@@ -167,6 +168,7 @@ impl Reading<'_> {
                     layer: plugin.layer,
                     origin: Some(Origin::new(plugin.file.clone(), 1)),
                     why: Why::NeverFires,
+                    missed: None,
                 }),
             }
         }
@@ -226,13 +228,12 @@ impl Reading<'_> {
             let exactly = a.hook.layer.cmp(&b.hook.layer).then(other.total_cmp(one));
             row.place().cmp(&of.place()).then(greater).then(exactly)
         });
-        Loaded {
-            hooks: self.hooks.into_iter().map(|(_, hook, _)| hook).collect(),
-            diagnostics: self.findings.diagnostics,
-            log: Some(LOG),
-            plugins: None,
-            inert: self.inert,
-        }
+        let diagnostics = self.findings.diagnostics;
+        let hooks = self.hooks.into_iter().map(|(_, hook, _)| hook).collect();
+        let mut loaded = Loaded { hooks, log: Some(LOG), ..Loaded::default() };
+        // A plugin that is not trusted is not loaded.
+        guard::stand_in(self.inert, self.config, Trust::Granted, &diagnostics, &mut loaded);
+        Loaded { diagnostics, ..loaded }
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use lineside_core::Layer;
 use lineside_core::invocation::{Environment, Inherit, Program};
 use lineside_core::worker::{PluginLoad, WorkerPlugin, WorkerSpec};
+use lineside_core::{Layer, Origin};
 use serde_json::{Map, Value, json};
 
 use super::config::{self, Config, Native};
@@ -159,7 +159,8 @@ enum Accepted {
 impl Draft {
     fn inert(&self, why: Why) -> Inert {
         let (name, trigger) = (self.id.clone(), String::new());
-        Inert { name, trigger, point: None, layer: self.layer, origin: None, why }
+        let origin = (why == Why::Error).then(|| Origin::new(self.path.clone(), 1));
+        Inert { name, trigger, point: None, layer: self.layer, origin, why, missed: None }
     }
 
     fn accept(

@@ -25,6 +25,7 @@ pub fn hook(point: &str, hook: &Hook) -> Map<String, Value> {
     let state = match &hook.standby {
         Standby::Ready => "ready",
         Standby::Off(why) => why.as_str(),
+        Standby::NotLoaded(_) => lineside_core::SkipReason::NotLoaded.as_str(),
     };
     put("state", json!(state));
     if !hook.source.is_empty() {

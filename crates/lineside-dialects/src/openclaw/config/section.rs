@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use lineside_core::nearest::suggestion;
 use serde_json::{Map, Value};
 
 use super::super::catalogue;
@@ -140,13 +141,7 @@ impl Section {
                 }
             }
         }
-        for hook in fields.texts("failClosed", findings) {
-            // OC-56
-            match catalogue::find(&hook) {
-                Some(row) if row.can_close() => section.fail_closed.push(row.name),
-                _ => findings.warning(&fields.about(), format!("failClosed has no effect on {hook}")),
-            }
-        }
+        section.fail_closed = fail_closed(fields, findings);
         if let Some(reserved) = fields.object("reserved", findings) {
             reserved.only(&["commands", "gatewayMethods"], findings);
             section.reserved_commands = reserved.texts("commands", findings);
@@ -225,6 +220,29 @@ impl Entry {
             allow_conversation_access: self.allow_conversation_access.or(lower.allow_conversation_access),
         }
     }
+}
+
+/// OC-56. What cannot be read closes everything that it may have meant.
+fn fail_closed(fields: &Fields<'_>, findings: &mut Findings) -> Vec<&'static str> {
+    let closable = || catalogue::rows().filter(|row| row.can_close()).map(|row| row.name);
+    let before = findings.diagnostics.len();
+    let hooks = fields.texts("failClosed", findings);
+    if findings.diagnostics.len() > before {
+        return closable().collect();
+    }
+    let mut closed = Vec::new();
+    for hook in hooks {
+        if let Some(row) = catalogue::find(&hook).filter(|row| row.can_close()) {
+            closed.push(row.name);
+            continue;
+        }
+        let near = suggestion(&hook, closable()).filter(|_| catalogue::find(&hook).is_none());
+        let near = near.and_then(catalogue::find);
+        let hint = near.map_or_else(String::new, |row| format!("; did you mean `{}`?", row.name));
+        findings.warning(&fields.about(), format!("failClosed has no effect on {hook}{hint}"));
+        closed.extend(near.map(|row| row.name));
+    }
+    closed
 }
 
 /// OC-13, for the configuration of a plugin.

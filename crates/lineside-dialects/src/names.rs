@@ -1,0 +1,158 @@
+//! What other formats and agent programs call the points, so that a name of theirs leads to the right one where it is
+//! unknown. It is for proposals alone: a name is valid where its own format says so.
+
+use std::borrow::Cow;
+
+use lineside_core::PointInfo;
+use lineside_core::nearest::{nearest, suggestion};
+
+/// The point that a name of any format stands for, in whatever way its words are joined.
+pub(crate) fn meant(name: &str) -> Option<&'static PointInfo> {
+    let name = words(name);
+    let (_, point) = NAMES.iter().find(|(foreign, _)| *foreign == name).copied().unwrap_or((&name, &name));
+    lineside_points::find(point).ok()
+}
+
+/// Of a format's own names the one for the point that is meant by a foreign name, else the nearest.
+pub(crate) fn proposed(
+    name: &str,
+    own: impl Iterator<Item = &'static str>,
+    point: impl Fn(&str) -> Option<&'static PointInfo>,
+) -> &'static str {
+    let own: Vec<&'static str> = own.collect();
+    let same = meant(name).and_then(|meant| own.iter().copied().find(|own| point(own) == Some(meant)));
+    same.or_else(|| {
+        // The nearest is one of them; only its lifetime is that of the name.
+        let near = nearest(&comparable(name), own.iter().copied())?.to_owned();
+        own.iter().copied().find(|own| *own == near)
+    })
+    .unwrap_or_default()
+}
+
+/// Whether a wrong name may have been meant as the one that is proposed for it.
+pub(crate) fn is_near(name: &str, proposed: &str) -> bool {
+    meant(name).is_some() || suggestion(&comparable(name), [proposed]).is_some()
+}
+
+/// A name as it may be compared with those of a format, which are in lower case.
+fn comparable(name: &str) -> Cow<'_, str> {
+    if name.contains(char::is_uppercase) { words(name).into() } else { name.into() }
+}
+
+/// Lower case, the words joined by `_`.
+fn words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 8);
+    let mut after_lower = false;
+    // No name is longer.
+    for character in name.trim().chars().take(64) {
+        match character {
+            '-' | '.' | ' ' | ':' | '/' | '_' => {
+                if !words.ends_with('_') {
+                    words.push('_');
+                }
+                after_lower = false;
+            }
+            _ => {
+                if character.is_uppercase() && after_lower {
+                    words.push('_');
+                }
+                words.extend(character.to_lowercase());
+                after_lower = character.is_lowercase() || character.is_ascii_digit();
+            }
+        }
+    }
+    words
+}
+
+/// Foreign names, their words joined by `_`, and points.
+#[rustfmt::skip]
+const NAMES: &[(&str, &str)] = &[
+    ("session_start", "before_session"), ("on_session_start", "before_session"), ("pre_session", "before_session"),
+    ("session_end", "after_session"), ("on_session_end", "after_session"), ("post_session", "after_session"),
+    ("user_prompt_submit", "before_prompt"), ("user_prompt_submitted", "before_prompt"),
+    ("before_submit_prompt", "before_prompt"), ("pre_send_message", "before_prompt"),
+    ("post_send_message", "on_prompt"),
+    ("pre_agent_turn", "before_agent"), ("before_agent_start", "before_agent"), ("before_prompt_build", "before_agent"),
+    ("post_agent_turn", "after_agent"), ("agent_end", "after_agent"), ("after_stop", "after_agent"),
+    ("post_agent_turn_stop", "after_agent"),
+    ("pre_sampling", "before_model"), ("pre_llm_request", "before_model"), ("on_before_llm_call", "before_model"),
+    ("llm_input", "before_model"),
+    ("post_sampling", "after_model"), ("post_llm_response", "after_model"), ("on_after_llm_call", "after_model"),
+    ("llm_output", "after_model"), ("after_agent_response", "after_model"),
+    ("pre_tool_use", "before_tool"), ("pre_tool_call", "before_tool"), ("pre_tool_execution", "before_tool"),
+    ("on_tool_call", "before_tool"), ("before_tool_call", "before_tool"), ("before_shell_execution", "before_tool"),
+    ("before_mcpexecution", "before_tool"), ("before_mcp_execution", "before_tool"), ("before_read_file", "before_tool"),
+    ("tool_execute_before", "before_tool"),
+    ("post_tool_use", "after_tool"), ("post_tool_call", "after_tool"), ("post_tool_execution", "after_tool"),
+    ("on_tool_result", "after_tool"), ("after_tool_call", "after_tool"), ("after_shell_execution", "after_tool"),
+    ("after_mcpexecution", "after_tool"), ("after_mcp_execution", "after_tool"), ("after_file_edit", "after_tool"),
+    ("tool_execute_after", "after_tool"),
+    ("post_tool_use_failure", "after_tool_error"), ("post_tool_call_failure", "after_tool_error"),
+    ("post_tool_execution_failure", "after_tool_error"), ("after_tool_failure", "after_tool_error"),
+    ("post_tool_batch", "after_tool_batch"), ("on_tool_batch_complete", "after_tool_batch"),
+    ("on_before_tool_result_append", "before_result_append"), ("tool_result_persist", "before_result_append"),
+    ("permission_request", "before_permission"), ("permission_ask", "before_permission"),
+    ("permission_denied", "on_permission_denied"),
+    ("subagent_start", "before_subagent"), ("pre_subagent", "before_subagent"), ("subagent_spawned", "before_subagent"),
+    ("subagent_stop", "after_subagent"), ("post_subagent", "after_subagent"), ("subagent_ended", "after_subagent"),
+    ("task_created", "on_task_created"), ("task_started", "on_task_created"), ("task_completed", "on_task_completed"),
+    ("stop", "before_stop"), ("agent_stop", "before_stop"), ("pre_agent_turn_stop", "before_stop"),
+    ("before_agent_finalize", "before_stop"),
+    ("stop_failure", "on_stop_failure"), ("interrupt", "on_interrupt"),
+    ("pre_compact", "before_compact"), ("pre_compress", "before_compact"), ("on_before_compress", "before_compact"),
+    ("pre_context_compact", "before_compact"), ("pre_micro_compact", "before_compact"),
+    ("pre_auto_compact", "before_compact"), ("before_compaction", "before_compact"),
+    ("post_compact", "after_compact"), ("on_after_compress", "after_compact"), ("post_context_compact", "after_compact"),
+    ("post_micro_compact", "after_compact"), ("post_auto_compact", "after_compact"), ("after_compaction", "after_compact"),
+    ("notification", "on_notification"), ("error_occurred", "on_error"), ("on_agent_error", "on_error"),
+    ("config_change", "on_config_change"),
+    ("message_received", "on_message_received"), ("message_sending", "before_message_send"),
+    ("message_sent", "on_message_sent"), ("gateway_start", "on_service_start"), ("gateway_stop", "on_service_stop"),
+];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::{NAMES, meant, proposed};
+    use crate::DIALECTS;
+
+    #[test]
+    fn every_name_of_every_format_leads_to_its_point() {
+        for dialect in DIALECTS {
+            for name in dialect.names() {
+                assert_eq!(meant(name), dialect.point(name, &Map::new()), "{} {name}", dialect.name());
+            }
+        }
+        assert!(NAMES.iter().all(|(name, point)| meant(name).is_some_and(|meant| meant.name == *point)));
+    }
+
+    #[test]
+    fn the_words_of_a_name_may_be_joined_in_any_way() {
+        for (name, point) in [
+            ("PreToolUse", "before_tool"),
+            ("preToolUse", "before_tool"),
+            ("pre-tool-use", "before_tool"),
+            ("tool.execute.before", "before_tool"),
+            ("beforeMCPExecution", "before_tool"),
+            ("UserPromptSubmit", "before_prompt"),
+            ("Stop", "before_stop"),
+            ("SubagentStop", "after_subagent"),
+            ("BeforeTool", "before_tool"),
+            ("PostToolUseFailure", "after_tool_error"),
+        ] {
+            assert_eq!(meant(name).map(|point| point.name), Some(point), "{name}");
+        }
+        for name in ["", "x", "PreToolUses", "before", "_"] {
+            assert_eq!(meant(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_foreign_name_is_proposed_before_a_near_one() {
+        let own = ["on_idle", "on_tool_call"];
+        let point = |name: &str| meant(name);
+        assert_eq!(proposed("PreToolUse", own.into_iter(), point), "on_tool_call");
+        assert_eq!(proposed("on_idl", own.into_iter(), point), "on_idle");
+    }
+}

@@ -1,0 +1,96 @@
+//! What a broken entry or file may have been meant to guard: read leniently, because something is wrong with it.
+
+use std::sync::Arc;
+
+use lineside_core::nearest::suggestion;
+use lineside_core::{Matcher, PointInfo};
+use lineside_points::CATALOGUE;
+
+use super::automate::AUTOMATE;
+use super::findings::Findings;
+use super::matching;
+use super::values::Values;
+use crate::broken::{Broken, Repair};
+use crate::names;
+use crate::yaml::{Content, Node};
+
+/// What an entry is meant to guard, as far as it can be read.
+#[derive(Debug)]
+pub(super) struct Guard {
+    /// Its points; every gate, if one of them is not known.
+    pub(super) points: Vec<&'static PointInfo>,
+    /// Whether its failure refuses events, which is so unless it says otherwise.
+    pub(super) refuses: bool,
+    /// The events that it judges; all, when absent.
+    pub(super) matcher: Option<Matcher>,
+}
+
+impl Guard {
+    /// Of something that cannot be read at all.
+    pub(super) fn everywhere() -> Self {
+        Self { points: gates().collect(), refuses: true, matcher: None }
+    }
+
+    /// Of an entry.
+    pub(super) fn of(keys: &[(Node, Node)]) -> Self {
+        let value = |key: &str| {
+            keys.iter().find(|(name, _)| name.written() == Some(key)).map(|(_, value)| &value.content)
+        };
+        // Nobody waits for these.
+        let is_async = matches!(value("async"), Some(Content::Boolean(true))) || value(AUTOMATE).is_some();
+        let continues = matches!(value("on_failure"), Some(Content::Text(text)) if text == "continue");
+        let points = value("on").and_then(points).unwrap_or_else(|| gates().collect());
+        // What is wrong with it has been told.
+        let mut findings = Findings::about("".as_ref());
+        let mut values = Values { keys, within: "", hook: "", findings: &mut findings, sound: true };
+        let matcher = matching::read(&mut values, "match.", &points).filter(|_| values.sound);
+        Self { points, refuses: !is_async && !continues, matcher }
+    }
+
+    /// Its points with their names.
+    pub(super) fn named(&self) -> Vec<(&'static PointInfo, String)> {
+        self.points.iter().map(|point| (*point, point.name.to_owned())).collect()
+    }
+
+    /// Itself, when its hook is broken.
+    pub(super) fn broken(&self, name: &str, line: u32, error: Repair) -> Broken {
+        Broken {
+            name: name.to_owned(),
+            line,
+            error,
+            points: self.named(),
+            is_guard: self.refuses,
+            select: self.matcher.clone().map(|matcher| Arc::new(matcher) as _),
+        }
+    }
+}
+
+/// Where anything can be refused.
+fn gates() -> impl Iterator<Item = &'static PointInfo> {
+    CATALOGUE.iter().copied().filter(|point| point.phase.may_intercept())
+}
+
+/// The points that are meant; nothing, if one of them leads nowhere.
+fn points(on: &Content) -> Option<Vec<&'static PointInfo>> {
+    let names: Vec<Option<&str>> = match on {
+        Content::Text(name) => vec![Some(name)],
+        Content::List(items) if !items.is_empty() => items.iter().map(Node::text).collect(),
+        _ => return None,
+    };
+    let mut points: Vec<&'static PointInfo> = Vec::new();
+    for name in names {
+        let point = meant(name?)?;
+        if !points.contains(&point) {
+            points.push(point);
+        }
+    }
+    Some(points)
+}
+
+/// The point that a name stands for or is near to.
+fn meant(name: &str) -> Option<&'static PointInfo> {
+    lineside_points::find(name).ok().or_else(|| names::meant(name)).or_else(|| {
+        let near = suggestion(name, CATALOGUE.iter().map(|point| point.name))?;
+        lineside_points::find(near).ok()
+    })
+}
