@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lineside::bus::ContextMessage;
 use lineside::core::receipt::By;
-use lineside::core::{Change, Hook, Layer, Outcome, Receipt, Run, Source, Strength};
+use lineside::core::{Change, Hook, Layer, Outcome, Receipt, Run, SkipReason, Source, Strength};
 
 use difference::difference;
 use ink::{Colour, Ink, Tone, column, cut, wrapped};
@@ -183,6 +183,10 @@ impl Page {
             Outcome::Taken(taken) => {
                 let text = format!("{name}, an automation; nobody waits for it");
                 self.detail(Tone::Dim, taken.as_str(), Tone::Dim, &text)
+            }
+            Outcome::Skipped(SkipReason::Untrusted) => {
+                let text = format!("{name}: its project is not trusted");
+                self.detail(Tone::Asked, "untrusted", Tone::Plain, &text)
             }
             Outcome::Answered(_) | Outcome::Skipped(_) => Vec::new(),
         }

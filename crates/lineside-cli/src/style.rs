@@ -96,7 +96,8 @@ pub(crate) fn count(number: usize, what: &str) -> String {
 
 /// A line on standard error. A closed standard error is no error.
 pub(crate) fn tell(line: &str) {
-    writeln!(io::stderr(), "{}", on_this_terminal(line)).ok();
+    let columns = terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| usize::from(width.0));
+    writeln!(io::stderr(), "{}", on_this_terminal(&wrapped(line, columns))).ok();
 }
 
 /// Lines for people.
@@ -113,7 +114,43 @@ pub(crate) fn print<L: AsRef<str>>(
 
 /// Lines for people as one text, each with its end.
 pub(crate) fn lines_for_people<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> String {
-    lines.into_iter().map(|line| format!("{}\n", on_this_terminal(line.as_ref()))).collect()
+    let columns = columns();
+    let fitted = |line: L| format!("{}\n", on_this_terminal(&wrapped(line.as_ref(), columns)));
+    lines.into_iter().map(fitted).collect()
+}
+
+/// The line, broken between words where it is longer than the page; what goes on stands a little further to the right.
+fn wrapped(line: &str, columns: Option<usize>) -> Cow<'_, str> {
+    let Some(columns) = columns.filter(|columns| shown_width(line) > *columns) else { return line.into() };
+    let indent = line.chars().take_while(|char| *char == ' ').count();
+    let mut text = " ".repeat(indent);
+    let mut used = indent;
+    for (index, word) in line.trim_start().split(' ').enumerate() {
+        let width = shown_width(word);
+        if index > 0 && used + 1 + width > columns {
+            text.push('\n');
+            text.push_str(&" ".repeat(indent + 2));
+            used = indent + 2 + width;
+        } else if index > 0 {
+            text.push(' ');
+            used += 1 + width;
+        } else {
+            used += width;
+        }
+        text.push_str(word);
+    }
+    text.into()
+}
+
+/// How many columns a text takes: its characters without its colours.
+fn shown_width(text: &str) -> usize {
+    let mut width = 0;
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\x1b') {
+        width += before.chars().count();
+        rest = after.split_once('m').map_or("", |(_, after)| after);
+    }
+    width + rest.chars().count()
 }
 
 /// How wide a page is that cannot be of any width, when no terminal says so.
@@ -142,7 +179,18 @@ fn on_this_terminal(line: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Style, Tone, count, is_ascii};
+    use super::{Style, Tone, count, is_ascii, wrapped};
+
+    #[test]
+    fn a_long_line_breaks_between_words_and_colours_have_no_width() {
+        assert_eq!(wrapped("one two three", None), "one two three");
+        assert_eq!(wrapped("one two three", Some(13)), "one two three");
+        assert_eq!(wrapped("one two three", Some(8)), "one two\n  three");
+        assert_eq!(wrapped("  one two three", Some(9)), "  one two\n    three");
+        let red = Style { colour: true }.paint(Tone::Bad, "one");
+        assert_eq!(wrapped(&format!("{red} two three"), Some(13)), format!("{red} two three"));
+        assert_eq!(wrapped("a-word-too-long b", Some(6)), "a-word-too-long\n  b");
+    }
 
     #[test]
     fn a_locale_without_unicode_is_ascii() {

@@ -124,6 +124,8 @@ fn people_get_rows_and_pipes_get_json() {
     assert_eq!(rows[2].trim(), "block      not that");
     assert!(rows[3].trim().starts_with("by         .agents/hooks/guard/HOOK.md:2, "), "{said:?}");
     assert!(!said.out.contains('\u{1b}'));
+    let said = stage.run(&["run", "--pretty"], shell("forbidden"));
+    assert!(said.out.ends_with("\n        untrusted  guard: its project is not trusted\n"), "{said:?}");
     let mut command = stage.command(&["run", "--project", ".", "--pretty"]);
     let mut child = command.env("LC_ALL", "C").spawn().unwrap();
     child.stdin.take().unwrap().write_all(shell("é").as_bytes()).unwrap();
