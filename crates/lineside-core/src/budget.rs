@@ -128,4 +128,11 @@ mod tests {
         assert_eq!((none.within(some), some.within(none), none.within(none)), (some, some, none));
         assert_eq!((none.event(), some.event()), (None, Some(ms(20))));
     }
+    #[test]
+    fn a_time_without_an_end_is_thirty_years() {
+        let thirty_years = Duration::from_secs(30 * 365 * 86_400);
+        assert_eq!(after(ms(5), Duration::MAX), ms(5) + thirty_years);
+        assert_eq!(after(ms(5), thirty_years), ms(5) + thirty_years);
+        assert_eq!(after(ms(5), ms(7)), ms(12));
+    }
 }
