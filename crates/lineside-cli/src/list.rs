@@ -3,16 +3,19 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use lineside::assembly::Report;
+use lineside::assembly::{Found, Report};
+use lineside::core::control::Control;
 use lineside::core::hook::LAST;
 use lineside::core::{Hook, Origin, Part};
 use lineside::dialects::{Inert, Why};
 use lineside::{Assembly, State};
 use serde_json::{Value, json};
 
+use crate::automations;
 use crate::loading::{exit_status, load, tell_findings};
 use crate::painter::{json_line, one_line};
 use crate::places::PlaceArgs;
@@ -75,6 +78,8 @@ pub(crate) struct Listed {
     /// What its own format calls the point.
     pub(crate) trigger: String,
     pub(crate) state: State,
+    /// How it is paced, if it is an automation.
+    pub(crate) control: Option<Arc<Control>>,
 }
 
 /// What was found, in the order in which it would run.
@@ -88,11 +93,14 @@ pub(crate) async fn listed(assembly: &Assembly, report: &Report) -> Result<Vec<L
     session.close().await;
     let mut listed: Vec<Listed> = Vec::new();
     for (point, hook) in hooks {
-        let found = report.hooks.iter().find(|found| is_same(&found.hook, &hook) && found.point == point);
-        let Some(found) = found else { continue };
+        let is_it = |found: &&Found| is_same(&found.hook, &hook) && found.point == point;
+        // An automation may have several hooks at one point, in the order in which they were found.
+        let earlier =
+            listed.iter().filter(|other| is_same(&other.hook, &hook) && other.point == point).count();
+        let Some(found) = report.hooks.iter().filter(is_it).nth(earlier) else { continue };
         let before = listed.iter().filter(|other| other.point == point).count();
-        let (trigger, state) = (found.trigger.clone(), found.state);
-        listed.push(Listed { hook: (*hook).clone(), point, order: before + 1, trigger, state });
+        let (trigger, state, control) = (found.trigger.clone(), found.state, found.control.clone());
+        listed.push(Listed { hook: (*hook).clone(), point, order: before + 1, trigger, state, control });
     }
     Ok(listed)
 }
@@ -126,6 +134,7 @@ impl Listed {
             "file": hook.origin.as_ref().map(|origin| origin.file.to_string_lossy()),
             "line": hook.origin.as_ref().map(|origin| origin.line),
             "state": self.state.as_str(),
+            "automate": self.control.as_ref().map(|control| control.to_json()),
         })
     }
 }
@@ -172,6 +181,7 @@ fn page(
     style: Style,
 ) -> Vec<String> {
     let number = hooks.len();
+    let automations = automations::lines(hooks.iter());
     if number + inert.len() == 0 {
         return Vec::new();
     }
@@ -214,6 +224,10 @@ fn page(
     });
     let rows = rows.chain(others).collect();
     let mut lines = Table { heading: &heading, rows, stacked: &STACKED }.lines(columns, style);
+    if !automations.is_empty() {
+        lines.push(String::new());
+        lines.extend(automations);
+    }
     lines.push(String::new());
     let not = if inert.is_empty() { String::new() } else { format!(", {} that cannot run", inert.len()) };
     lines.push(format!("{}{not}", count(number, "hook")));

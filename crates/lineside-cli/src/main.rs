@@ -21,6 +21,7 @@ mod loading;
 mod event_line;
 mod vocabulary;
 mod sessions;
+mod automations;
 
 mod interrupt;
 mod page;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lineside_core::control::Rules;
+use lineside_core::control::{Control, Rules};
 use lineside_core::flow::{Debounce, Retry};
 use lineside_core::hook::Select;
 use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerScript, WorkerSpec};
@@ -191,7 +191,9 @@ pub struct ForeignHook {
 /// What a hook is as an automation at one point.
 #[derive(Clone)]
 pub struct Automation {
-    /// How it is paced.
+    /// How it is paced, as it was declared.
+    pub control: Arc<Control>,
+    /// The same, checked.
     pub rules: Arc<Rules>,
     /// The events that cancel its held and waiting work; all of a point, where there is no condition.
     pub cancelled_by: Vec<(&'static PointInfo, Option<Arc<dyn Select>>)>,

@@ -134,6 +134,7 @@ fn automation(definition: &Definition, point: &PointInfo, handler: &Arc<NativeHo
     let cancelled_by =
         automated.cancelled_by.iter().map(|(point, matcher)| (*point, matcher.as_ref().map(select)));
     Some(Automation {
+        control: Arc::clone(&automated.control),
         rules: Arc::clone(rules),
         cancelled_by: cancelled_by.collect(),
         work: Arc::clone(handler) as _,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use lineside_automation::{Automations, Keys};
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Installed};
-use lineside_core::control::Rules;
+use lineside_core::control::Control;
 use lineside_core::hook::{Hook, Standby};
 use lineside_core::worker::WorkerStart;
 use lineside_core::{Diagnostic, Severity, SkipReason};
@@ -47,7 +47,7 @@ pub struct Found {
     /// Whether its unawaited runs are jobs of the bus's automations, accepted on record.
     pub kept: bool,
     /// How it is paced, if it is an automation.
-    pub rules: Option<Arc<Rules>>,
+    pub control: Option<Arc<Control>>,
 }
 
 /// Whether a hook that was found can run.
@@ -194,10 +194,18 @@ impl Assembly {
                 if let Some(automation) = found.automation.take() {
                     match automated.declare(&self.bus, &found, &automation, &outside) {
                         Ok(hooks) => {
-                            for DeclaredHook { installed: one, trigger, rules } in hooks {
+                            for DeclaredHook { installed: one, trigger, control } in hooks {
                                 let (hook, point) = (one.hook.clone(), one.point.name);
                                 let kept = adoptions.is_some();
-                                report.hooks.push(Found { number, hook, point, trigger, state, kept, rules });
+                                report.hooks.push(Found {
+                                    number,
+                                    hook,
+                                    point,
+                                    trigger,
+                                    state,
+                                    kept,
+                                    control,
+                                });
                                 installed.push(one);
                             }
                         }
@@ -229,7 +237,7 @@ impl Assembly {
                         trigger,
                         state,
                         kept: is_kept,
-                        rules: None,
+                        control: None,
                     };
                     report.hooks.push(found);
                     installed.push(Installed { point, hook, run: Arc::clone(&run) as _ });

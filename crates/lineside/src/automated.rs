@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lineside_automation::engine::{OpenError, Run};
 use lineside_automation::{Automations, Declaration};
 use lineside_bus::{Bus, Installed};
-use lineside_core::control::Rules;
+use lineside_core::control::Control;
 use lineside_core::hook::Standby;
 use lineside_core::{Hook, PointInfo};
 use lineside_dialects::{Automation, ForeignHook, Work};
@@ -28,7 +28,7 @@ pub(crate) struct DeclaredHook {
     /// What its format calls what it waits for.
     pub(crate) trigger: String,
     /// How the automation is paced, for the hook that starts it.
-    pub(crate) rules: Option<Arc<Rules>>,
+    pub(crate) control: Option<Arc<Control>>,
 }
 
 /// What the hooks wait for that cancel the work of an automation.
@@ -58,19 +58,19 @@ impl Automated {
             if hook.standby == Standby::Ready {
                 self.ids.insert(Arc::clone(&id));
             }
-            let Automation { rules, cancelled_by, work } = automation.clone();
-            let (run, shown) = (run(work, outside.clone()), Arc::clone(&rules));
+            let Automation { control, rules, cancelled_by, work } = automation.clone();
+            let run = run(work, outside.clone());
             let declaration = Declaration { id, hook: hook.clone(), point, rules, cancelled_by, run };
             let mut installed = automations.declare(declaration).into_iter();
             hooks.extend(installed.next().map(|installed| DeclaredHook {
                 installed,
                 trigger: found.trigger.clone(),
-                rules: Some(shown),
+                control: Some(control),
             }));
             hooks.extend(installed.map(|installed| DeclaredHook {
                 installed,
                 trigger: CANCELS.to_owned(),
-                rules: None,
+                control: None,
             }));
         }
         Ok(hooks)

@@ -1,6 +1,7 @@
 //! An explanation as people read it.
 
 use super::{Explained, Explanation};
+use crate::automations;
 use crate::list::part;
 use crate::painter::one_line;
 use crate::style::{Style, Tone, count};
@@ -41,6 +42,11 @@ pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: St
     lines.push(String::new());
     let rows = explanation.hooks.iter().map(row).collect();
     lines.extend(Table { heading: &HEADING, rows, stacked: &STACKED }.lines(columns, style));
+    let automations = automations::lines(explanation.hooks.iter().map(|explained| &explained.listed));
+    if !automations.is_empty() {
+        lines.push(String::new());
+        lines.extend(automations);
+    }
     if running > 1 {
         lines.push(String::new());
         lines.push("For the event as it stands: an earlier hook may still block it or change it.".to_owned());

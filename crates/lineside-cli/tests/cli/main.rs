@@ -3,6 +3,7 @@
 
 mod stage;
 
+mod automations;
 mod daemon;
 mod explain;
 mod interruption;

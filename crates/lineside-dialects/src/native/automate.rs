@@ -74,7 +74,7 @@ pub(super) fn read(
             }
         }
     }
-    (control.timeout, Automated { rules, cancelled_by })
+    (control.timeout, Automated { control: Arc::new(control), rules, cancelled_by })
 }
 
 fn settings(values: &mut Values<'_, '_>, control: &mut Control) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::control::Rules;
+use lineside_core::control::{Control, Rules};
 use lineside_core::exchange::Addresses;
 use lineside_core::invocation::{Inherit, Program};
 use lineside_core::secret::Secret;
@@ -43,6 +43,8 @@ pub(super) struct Definition {
 /// What a hook declares as an automation.
 #[derive(Debug, Clone)]
 pub(super) struct Automated {
+    /// Its settings.
+    pub(super) control: Arc<Control>,
     /// Its rules at each of its points.
     pub(super) rules: Vec<(&'static PointInfo, Arc<Rules>)>,
     /// The events that cancel its waiting work.
