@@ -63,7 +63,7 @@ impl<T> Guarded<T> {
         let started = handling(handled, || catch_unwind(AssertUnwindSafe(|| call(cx))));
         let call = match started {
             Ok(call) => Call::Running(call),
-            Err(panic) => Call::Failed(Box::new(panicked(&*panic))),
+            Err(panic) => Call::Failed(Box::new(panicked(panic))),
         };
         Self { call, handled, time, timer: Timer::Unused }
     }
@@ -72,7 +72,7 @@ impl<T> Guarded<T> {
     pub(crate) fn cancel(&mut self) -> Option<Failure> {
         let Call::Running(call) = std::mem::replace(&mut self.call, Call::Ended) else { return None };
         let dropped = handling(self.handled, || catch_unwind(AssertUnwindSafe(|| drop(call))));
-        let Failure { kind, detail, .. } = panicked(&*dropped.err()?);
+        let Failure { kind, detail, .. } = panicked(dropped.err()?);
         Some(Failure::new(kind, format!("when it was cancelled it {detail}")))
     }
 
@@ -121,7 +121,7 @@ impl<T> Future for Guarded<T> {
                 Poll::Ready(Err(failure))
             }
             Err(panic) => {
-                let failure = panicked(&*panic);
+                let failure = panicked(panic);
                 // What it says when it is dropped too would hide why it panicked first.
                 self.cancel();
                 Poll::Ready(Err(failure))
@@ -152,7 +152,7 @@ pub(crate) fn timed_out(time: Time) -> Failure {
     )
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> Failure {
+fn panicked(panic: Box<dyn Any + Send>) -> Failure {
     let text = panic
         .downcast_ref::<&str>()
         .copied()
@@ -162,7 +162,15 @@ fn panicked(panic: &(dyn Any + Send)) -> Failure {
     let text = redact_head(text, 4 * LONGEST_PANIC);
     let line: String =
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_PANIC).collect();
+    let_go(panic);
     Failure::new(FailureKind::Panic, format!("panicked: {line}"))
+}
+
+/// Drops what a panic carried, which may panic in its turn; what that carries is never dropped.
+pub(crate) fn let_go(panic: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        let _leaked = Box::leak(again);
+    }
 }
 
 /// Runs a future to its end and catches its panics.

@@ -258,7 +258,8 @@ impl<P: Point> Message<Drain> for Watcher<P> {
                 Ok(run) => crate::guard::caught(run).await,
                 Err(panic) => Err(panic),
             };
-            if ended.is_err() {
+            if let Err(panic) = ended {
+                crate::guard::let_go(panic);
                 self.ring.panics.fetch_add(1, Ordering::Relaxed);
             }
         }

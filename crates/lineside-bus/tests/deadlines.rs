@@ -9,7 +9,7 @@ use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Cx, Installed, Interceptor, Session, Signal};
 use lineside_core::ensemble::{Ensemble, Sees};
-use lineside_core::hook::{Hook, Lane};
+use lineside_core::hook::{Hook, Lane, Select, Selected};
 use lineside_core::receipt::By;
 use lineside_core::{
     Answer, AnyEvent, Failure, FailureKind, OnFailure, Outcome, Part, Receipt, Said, SkipReason, Verdict,
@@ -272,6 +272,62 @@ async fn a_gate_that_panics_when_another_one_blocks_is_counted() {
     assert_eq!(decision.verdict(), &Verdict::block("no"));
     assert_eq!(outcome(decision.receipt().unwrap(), "bomb"), &Outcome::Skipped(SkipReason::Blocked));
     assert_eq!(bus.failures(), 1);
+}
+
+/// Panics when it is dropped after the panic that carries it.
+struct Carried;
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "what the panic carried");
+    }
+}
+
+#[tokio::test]
+async fn what_a_panic_carries_may_panic_too() {
+    let (bus, session) = session().await;
+    session
+        .intercept::<BeforeTool>("gate")
+        .gate(async |_, _| -> Verdict { std::panic::panic_any(Carried) })
+        .unwrap();
+    session.observe::<BeforeTool>("observer").run(async |_| std::panic::panic_any(Carried)).unwrap();
+    for _ in 0..2 {
+        let decision = session.publish(call()).await.unwrap();
+        let Outcome::Failed { failure, .. } = outcome(decision.receipt().unwrap(), "gate") else {
+            panic!("it has not failed")
+        };
+        assert_eq!(failure.kind, FailureKind::Panic);
+    }
+    assert!(bus.drain(Duration::from_secs(9)).await.is_clean(), "the observer has heard both");
+}
+
+struct Unclear;
+
+impl Select for Unclear {
+    fn select(&self, _: &AnyEvent) -> Selected {
+        panic!("it cannot be said")
+    }
+
+    fn describe(&self) -> String {
+        "unclear".to_owned()
+    }
+}
+
+#[tokio::test]
+async fn a_hook_whose_condition_panics_runs() {
+    let (bus, session) = session().await;
+    let hook = |name, part| Hook { select: Some(Arc::new(Unclear)), ..Hook::native(name, part) };
+    let installed = ["gate", "told"].map(|name| {
+        let part = if name == "gate" { Part::Gate } else { Part::Told };
+        installed("before_tool", hook(name, part), async || ())
+    });
+    bus.install("test", installed.into()).unwrap();
+    let decision = session.publish(call()).await.unwrap();
+    let receipt = decision.receipt().unwrap();
+    assert_eq!(outcome(receipt, "gate"), &Outcome::Answered(Verdict::Continue));
+    assert_eq!(outcome(receipt, "told"), &Outcome::Detached);
+    let remarks: Vec<_> = receipt.remarks.iter().map(|remark| &*remark.what).collect();
+    assert_eq!(remarks, ["its condition panicked; it runs"; 2]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -169,7 +170,7 @@ pub enum Selected {
 
 /// Decides whether a hook runs for an event.
 pub trait Select: Send + Sync {
-    /// Whether it runs for this event as it stands.
+    /// Whether it runs for this event as it stands. A panic leaves it in doubt.
     fn select(&self, event: &AnyEvent) -> Selected;
 
     /// The only tools for whose events it can run, where it names them exactly; `None` when it may run for any.
@@ -284,7 +285,9 @@ impl Hook {
         match (&self.standby, &self.select) {
             (Standby::Off(why), _) => Selected::Skipped(*why),
             (Standby::NotLoaded(_), _) => Selected::Skipped(SkipReason::NotLoaded),
-            (Standby::Ready, Some(select)) => select.select(event),
+            // What users write may panic, and the publisher must not; the hook is safer run than left out.
+            (Standby::Ready, Some(select)) => catch_unwind(AssertUnwindSafe(|| select.select(event)))
+                .unwrap_or(Selected::InDoubt(Cow::Borrowed("its condition panicked; it runs"))),
             (Standby::Ready, None) => Selected::Runs,
         }
     }
