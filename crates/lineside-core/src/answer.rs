@@ -236,6 +236,14 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_travels_whole() {
+        let answer = Answer { verdict: Verdict::Allow, ends_chain: true, ..Answer::default() };
+        let said = Said::from(answer.clone());
+        assert_eq!(said.verdict(), &Verdict::Allow);
+        assert_eq!(Answer::from(said), answer);
+    }
+
+    #[test]
     fn nothing_said_is_no_objection() {
         assert_eq!(Said::default(), Said::from(Verdict::Continue));
         assert_eq!(Said::from(Judgement::default()), Said::default());

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use lineside_core::Phase;
 use lineside_core::amendment::{Amendment, ApplyAmendmentError};
+use lineside_core::{Answer, Append, Notice, Phase, Reply, Said, Verdict};
 use serde_json::{Map, Value, json};
 
-use super::{CATALOGUE, find};
+use super::{BeforeTool, CATALOGUE, find};
 
 fn object(value: Value) -> Map<String, Value> {
     match value {
@@ -106,4 +106,15 @@ fn a_field_that_the_point_does_not_have_is_named() {
     assert_eq!(error.to_string(), "before_tool has no field `tool_inputs`");
     let error = Amendment::default().with("tool_name", json!("U")).apply(&*payload).unwrap_err();
     assert_eq!(error.to_string(), "`tool_name` of before_tool cannot be amended");
+}
+
+#[test]
+fn a_reply_carries_its_amendment_and_what_stands_beside_it() {
+    let reply = Reply::<BeforeTool>::amend(BeforeTool::amend().tool_input(json!({"a": 2})));
+    let answer = Answer::from(Said::from(reply.append("why").notify(Notice::info("seen"))));
+    assert_eq!(answer.amendment, Amendment::default().with("tool_input", json!({"a": 2})));
+    assert_eq!(answer.verdict, Verdict::Continue);
+    assert_eq!((answer.context, answer.notices), (vec![Append::from("why")], vec![Notice::info("seen")]));
+    let refusal = Reply::<BeforeTool>::from(Verdict::block("no"));
+    assert_eq!(Said::from(refusal), Said::from(Verdict::block("no")));
 }
