@@ -128,11 +128,7 @@ impl Returned {
         match ended {
             WorkerEnded::Answered(text) => Ok(text),
             WorkerEnded::Failed { kind, message, started } => {
-                let detail = match kind {
-                    FailureKind::Spawn => format!("cannot start: {message}"),
-                    _ => message.clone(),
-                };
-                Err(Failure { started: *started, ..Failure::new(*kind, detail) })
+                Err(Failure { started: *started, ..Failure::new(*kind, message.clone()) })
             }
             WorkerEnded::TooLarge => {
                 let detail = "the event is larger than a line to a worker may be";

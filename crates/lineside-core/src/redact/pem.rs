@@ -18,14 +18,25 @@ impl Lines {
     /// The line, without what is secret in it.
     #[must_use]
     pub fn redact<'a>(&mut self, line: &'a str) -> Cow<'a, str> {
+        if self.is_inside(line) { Cow::Borrowed(REDACTED) } else { redact(line) }
+    }
+
+    /// Takes notice of a line that is not told. It is cheaper than [`Lines::redact`], and as necessary: a key may begin
+    /// in it, or end.
+    pub fn pass_over(&mut self, line: &str) {
+        self.is_inside(line);
+    }
+
+    /// Whether the line is of a key that began before it.
+    fn is_inside(&mut self, line: &str) -> bool {
         if self.inside > 0 {
             self.inside = if ends(line) { 0 } else { self.inside - 1 };
-            return Cow::Borrowed(REDACTED);
+            return true;
         }
         if begins(line) && !ends(line) {
             self.inside = LONGEST_KEY;
         }
-        redact(line)
+        false
     }
 }
 

@@ -1,4 +1,4 @@
-//! One worker that is there: what is written to it, and what comes out of it as events.
+//! One worker that is there: what is written to it, and what comes out of it, its frames as events and the rest as its log.
 //!
 //! Its input and its outputs are moved at the same time, so that neither side can block the other (OC-70).
 //! What a frame means is the supervisor's business, and where the bytes go that of its transport.
@@ -15,8 +15,9 @@ use tokio::time::{Instant, sleep_until};
 use super::calls::Ending;
 use super::frames::{self, Frame};
 use super::lines::{Line, Lines, READ_BYTES};
-use super::log::{LogLevel, LogSource, WorkerLog};
+use super::log::{LogLevel, LogSource};
 use super::transport::{Output, Transport};
+use super::voice::Voice;
 use crate::pipes::try_again;
 
 /// How long outputs are read after the process has exited, and an exit is waited for after `SIGKILL`.
@@ -53,8 +54,6 @@ pub(super) struct Connection {
 pub(super) enum Event {
     /// It wrote a frame.
     Frame(Frame),
-    /// It wrote something else.
-    Log(WorkerLog),
     /// There is room again for more frames.
     Room,
     /// It has ended, its whole tree with it; nothing comes after this.
@@ -132,13 +131,13 @@ impl Connection {
     }
 
     /// Ends the whole tree and waits for it, without a look at what it says.
-    pub(super) async fn ended(mut self) {
+    pub(super) async fn ended(mut self, voice: &mut Voice) {
         self.kill("it was not needed any more");
-        while !matches!(self.event().await, Event::Ended(_)) {}
+        while !matches!(self.event(voice).await, Event::Ended(_)) {}
     }
 
-    /// Waits for the next event, and writes meanwhile. Cancel safe.
-    pub(super) async fn event(&mut self) -> Event {
+    /// Waits for the next event, writes meanwhile, and has told whatever else the worker says. Cancel safe.
+    pub(super) async fn event(&mut self, voice: &mut Voice) -> Event {
         loop {
             if let Some(event) = self.events.pop_front() {
                 return event;
@@ -157,7 +156,7 @@ impl Connection {
                 End::Exited { by, .. } => Some(by.min(Instant::now() + TICK)),
             };
             match self.woken(by).await {
-                Woken::Readable(output) => self.read(output),
+                Woken::Readable(output) => self.read(output, voice),
                 Woken::Writable => {}
                 Woken::Gone => self.exited(),
                 Woken::Late => self.too_late(),
@@ -256,25 +255,22 @@ impl Connection {
         }
     }
 
-    fn read(&mut self, output: Output) {
+    fn read(&mut self, output: Output, voice: &mut Voice) {
         let Self { transport, frames, log, chunk, events, token, .. } = self;
         let (lines, token) = match output {
             Output::Frames => (frames, token.as_deref()),
             Output::Log => (log, None),
         };
         let source = |chunk: &mut [u8]| transport.try_read(output, chunk);
-        lines.read(chunk, source, |line| {
-            events.push_back(match (line, output) {
-                (Line::Whole(line), Output::Frames) => match frames::read(&line, token) {
-                    Some(frame) => Event::Frame(frame),
-                    None => Event::Log(WorkerLog::output(LogSource::Stray, &line)),
-                },
-                (Line::Whole(line), Output::Log) => Event::Log(WorkerLog::output(LogSource::Stderr, &line)),
-                (Line::TooLong(bytes), _) => {
-                    let text = format!("a line of {bytes} bytes was dropped");
-                    Event::Log(WorkerLog::supervisor(LogLevel::Warn, text))
-                }
-            });
+        lines.read(chunk, source, |line| match (line, output) {
+            (Line::Whole(line), Output::Frames) => match frames::read(line, token) {
+                Some(frame) => events.push_back(Event::Frame(frame)),
+                None => voice.output(LogSource::Stray, line),
+            },
+            (Line::Whole(line), Output::Log) => voice.output(LogSource::Stderr, line),
+            (Line::TooLong(bytes), _) => {
+                voice.supervisor(LogLevel::Warn, format!("a line of {bytes} bytes was dropped"));
+            }
         });
     }
 }

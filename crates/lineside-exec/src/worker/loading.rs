@@ -44,7 +44,7 @@ pub(super) async fn bring_up(
         let (mut live, hello) = greet(manner, connect, voice).await?;
         match load_all(&mut live, &hello, manner, refused, voice).await {
             Loading::Done(plugins) => return Ok((live, WorkerReady { hello, plugins })),
-            Loading::Broken => live.connection.ended().await,
+            Loading::Broken => live.connection.ended(voice).await,
         }
     }
 }
@@ -55,17 +55,20 @@ async fn greet(
     voice: &mut Voice,
 ) -> Result<(Live, Map<String, Value>), StartWorkerError> {
     let transport = connect.connect().await?;
+    voice.forget();
     let token = manner.tongue.has_token.then(token);
     let hello = frames::hello(manner.tongue, token.as_deref(), manner.frame, &manner.hello);
     let mut connection = Connection::new(transport, token, manner.frame, hello);
     let by = after(Instant::now(), manner.greeting);
-    let failed = |why: String, hello| Err(StartWorkerError::Failed { why, hello });
+    let failed = |voice: &Voice, why: &str, hello| {
+        Err(StartWorkerError::Failed { why: voice.with_stderr(why), hello })
+    };
     loop {
         let event = tokio::select! {
-            event = connection.event() => event,
+            event = connection.event(voice) => event,
             () = until(Some(by)) => {
-                connection.ended().await;
-                return failed(format!("it said no hello within {:?}", manner.greeting), None);
+                connection.ended(voice).await;
+                return failed(voice, &format!("it said no hello within {:?}", manner.greeting), None);
             }
         };
         match event {
@@ -73,16 +76,15 @@ async fn greet(
                 hello.shift_remove("type");
                 let spoken = hello.get("protocol").and_then(Value::as_u64);
                 if spoken != Some(manner.tongue.protocol) {
-                    connection.ended().await;
-                    return failed(manner.tongue.not_spoken(spoken), Some(hello));
+                    connection.ended(voice).await;
+                    return failed(voice, &manner.tongue.not_spoken(spoken), Some(hello));
                 }
                 let ids = if manner.tongue.has_token { Ids::Counted(0) } else { Ids::Random };
                 return Ok((Live { connection, handlers: HashMap::new(), ids }, hello));
             }
             Event::Frame(frame) => voice.frame(frame),
-            Event::Log(log) => voice.say(log),
             Event::Room => {}
-            Event::Ended(ending) => return failed(ending.why, None),
+            Event::Ended(ending) => return failed(voice, &ending.why, None),
         }
     }
 }
@@ -156,7 +158,7 @@ async fn load(live: &mut Live, how: &Map<String, Value>, manner: &Manner, voice:
     let mut cancelled = false;
     loop {
         let event = tokio::select! {
-            event = live.connection.event() => event,
+            event = live.connection.event(voice) => event,
             () = until(Some(by)) => {
                 if mem::replace(&mut cancelled, true) {
                     return One::Stuck;
@@ -174,9 +176,8 @@ async fn load(live: &mut Live, how: &Map<String, Value>, manner: &Manner, voice:
             }
             Event::Frame(Frame::Cancelled { id: over }) if over == id => return One::TimedOut,
             Event::Frame(frame) => voice.frame(frame),
-            Event::Log(log) => voice.say(log),
             Event::Room => {}
-            Event::Ended(ending) => return One::Died(ending.why),
+            Event::Ended(ending) => return One::Died(voice.with_stderr(&ending.why)),
         }
     }
 }

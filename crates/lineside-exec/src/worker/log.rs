@@ -77,9 +77,9 @@ impl WorkerLog {
         Self::Line { source: LogSource::Frame, level: LogLevel::of(level), plugin, text }
     }
 
-    /// A line of one of the outputs.
-    pub(super) fn output(source: LogSource, line: &[u8]) -> Self {
-        Self::Line { source, level: LogLevel::Warn, plugin: None, text: cut(line) }
+    /// A line of one of the outputs, which says nothing of how loud it is.
+    pub(super) fn output(source: LogSource, text: String) -> Self {
+        Self::Line { source, level: LogLevel::Warn, plugin: None, text }
     }
 }
 
@@ -87,8 +87,14 @@ impl WorkerLog {
 const LONGEST: usize = 8192;
 /// The most lines in a second.
 const PER_SECOND: u32 = 1000;
+/// So many bytes of each output are told at once,
+const AT_ONCE: usize = 64 * 1024;
+/// and so many in a second afterwards. To look for secrets in them is what a flood costs, and while it is looked for
+/// them an answer behind the flood waits.
+const BYTES_PER_SECOND: usize = 16 * 1024;
 
-fn cut(line: &[u8]) -> String {
+/// The text of a line, up to the longest one.
+pub(super) fn cut(line: &[u8]) -> String {
     if line.len() <= LONGEST {
         return String::from_utf8_lossy(line).into_owned();
     }
@@ -123,6 +129,40 @@ impl Limiter {
         self.passed += 1;
         Some(untold)
     }
+
+    /// A line does not pass for another reason.
+    pub(super) fn drop_one(&mut self) {
+        self.dropped += 1;
+    }
+}
+
+/// How much of one output may be told, so that a flood of one does not hide the other.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    left: usize,
+    since: Instant,
+}
+
+impl Allowance {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { left: AT_ONCE, since: now }
+    }
+
+    /// Whether a line of so many bytes may be told.
+    pub(super) fn takes(&mut self, now: Instant, bytes: usize) -> bool {
+        let bytes = bytes.min(LONGEST);
+        if self.left < bytes {
+            let seconds = now.duration_since(self.since).as_secs();
+            if seconds > 0 {
+                let more = usize::try_from(seconds).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_SECOND);
+                self.left = self.left.saturating_add(more).min(AT_ONCE);
+                self.since = now;
+            }
+        }
+        let Some(left) = self.left.checked_sub(bytes) else { return false };
+        self.left = left;
+        true
+    }
 }
 
 #[cfg(test)]
@@ -140,13 +180,20 @@ mod tests {
         assert_eq!(limiter.pass(now + Duration::from_secs(1)), Some(0));
     }
 
+    #[test]
+    fn what_is_told_of_a_flood_is_little() {
+        let now = Instant::now();
+        let mut allowance = Allowance::new(now);
+        let mut told = |now| (0..100).filter(|_| allowance.takes(now, 1 << 20)).count();
+        assert_eq!(told(now), 8, "each counts as what is told of it");
+        let later = |seconds| now + Duration::from_secs(seconds);
+        assert_eq!([told(later(0)), told(later(1)), told(later(1)), told(later(3))], [0, 2, 0, 4]);
+        assert_eq!(told(later(1000)), 8);
+    }
+
     /// OC-68.
     #[test]
     fn a_long_line_is_cut_with_a_mark() {
-        let WorkerLog::Line { text, .. } = WorkerLog::output(LogSource::Stderr, "é".repeat(5000).as_bytes())
-        else {
-            panic!("no line");
-        };
-        assert_eq!(text, format!("{} … [cut]", "é".repeat(4096)));
+        assert_eq!(cut("é".repeat(5000).as_bytes()), format!("{} … [cut]", "é".repeat(4096)));
     }
 }

@@ -16,7 +16,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::calls::{Calls, Ending, Refusal};
+use super::calls::{Calls, Ending, Refusal, one_line};
 use super::connection::{Event, until};
 use super::frames::{self, Frame};
 use super::ids::Id;
@@ -79,7 +79,7 @@ fn closed() -> Refusal {
 
 /// There is no worker, because of this.
 pub(super) fn spawn(why: &str) -> Refusal {
-    Refusal { kind: FailureKind::Spawn, why: format!("no worker can be had: {why}") }
+    Refusal { kind: FailureKind::Spawn, why: format!("the worker could not be started: {why}") }
 }
 
 /// There is no worker, because its owner is not there.
@@ -125,7 +125,7 @@ impl Supervisor {
             if self.wanted().await.is_none() {
                 return;
             }
-            match self.bring_up(&mut refused).await {
+            let why = match self.bring_up(&mut refused).await {
                 None => return,
                 Some(Ok((mut live, ready))) => {
                     restarts.came();
@@ -136,7 +136,10 @@ impl Supervisor {
                             again = false;
                             continue;
                         }
-                        Served::Unasked(ending) => self.lost(&ending),
+                        Served::Unasked(ending) => {
+                            self.lost(&ending);
+                            ending.why
+                        }
                     }
                 }
                 Some(Err(error)) => {
@@ -146,10 +149,11 @@ impl Supervisor {
                         return;
                     }
                     self.missed(&error);
+                    why(&error).to_owned()
                 }
-            }
+            };
             again = true;
-            if self.pause(&mut restarts).await.is_none() {
+            if self.pause(&mut restarts, &why).await.is_none() {
                 return;
             }
         }
@@ -222,12 +226,14 @@ impl Supervisor {
     }
 
     /// OC-66: until the next one may be started. Nothing if the worker is told to stop meanwhile.
-    async fn pause(&mut self, restarts: &mut Restarts) -> Option<()> {
+    async fn pause(&mut self, restarts: &mut Restarts, why: &str) -> Option<()> {
         match restarts.ended(Instant::now()) {
             Next::Start(wait) => self.wait(wait).await?,
             Next::Pause(pause) => {
-                let text = format!("the worker ended too often and is not started for {pause:?}");
+                let text =
+                    format!("it ended too often and is not started for {pause:?}; the last time, {why}");
                 self.shared.calls().refuse(spawn(&text));
+                let text = one_line(&text);
                 if restarts.tells() {
                     self.voice.say(WorkerLog::GaveUp { text });
                 }
@@ -277,7 +283,7 @@ impl Supervisor {
             let next = timers.into_iter().flatten().filter(|by| *by > now).min();
             let event = tokio::select! {
                 biased;
-                event = live.connection.event() => event,
+                event = live.connection.event(&mut self.voice) => event,
                 () = shared.wake.notified() => continue,
                 () = shared.hurry.cancelled(), if !live.connection.is_ending() => continue,
                 () = shared.stop.cancelled(), if !matches!(stopping, Some((_, Stop::End))) => continue,
@@ -302,11 +308,13 @@ impl Supervisor {
                     return match stopping {
                         Some((_, Stop::End)) => Served::Asked,
                         Some((_, Stop::Rest)) => Served::Rested,
-                        None => Served::Unasked(ending),
+                        None => {
+                            let why = self.voice.with_stderr(&ending.why);
+                            Served::Unasked(Ending { why, ..ending })
+                        }
                     };
                 }
                 Event::Room => {}
-                Event::Log(log) => self.voice.say(log),
                 // What it says from then on is of no use to anybody.
                 Event::Frame(_) if distrusted => {}
                 Event::Frame(frame) => {
@@ -314,6 +322,7 @@ impl Supervisor {
                     pulse.heard(now);
                     if let Frame::Result { .. } = frame {
                         pulse.busy(now);
+                        self.voice.forget();
                     }
                     if self.hear(frame, &mut cancelling) == Heard::Unasked {
                         distrusted = true;

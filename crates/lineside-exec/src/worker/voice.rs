@@ -1,5 +1,6 @@
 //! Who is told what a worker says: a function, and `tracing`; a flood is cut (OC-68), and secrets are taken out.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use lineside_core::redact::{Lines, redact};
 use tokio::time::Instant;
 
 use super::frames::Frame;
-use super::log::{Limiter, LogLevel, LogSource, WorkerLog};
+use super::log::{Allowance, Limiter, LogLevel, LogSource, WorkerLog, cut};
 
 /// A function that is told. It runs in the task of the worker and must not block.
 #[derive(Clone)]
@@ -38,15 +39,36 @@ impl fmt::Debug for WorkerListener {
 pub(super) struct Voice {
     listener: WorkerListener,
     limiter: Limiter,
-    /// A private key is longer than a line of standard error, or of standard output.
-    stderr: Lines,
-    stray: Lines,
+    stderr: Heard,
+    stray: Heard,
+    /// The last lines of standard error, without secrets.
+    last: VecDeque<String>,
 }
+
+/// One output.
+#[derive(Debug)]
+struct Heard {
+    /// A private key is longer than a line.
+    keys: Lines,
+    allowance: Allowance,
+}
+
+impl Heard {
+    fn new(now: Instant) -> Self {
+        Self { keys: Lines::default(), allowance: Allowance::new(now) }
+    }
+}
+
+/// So many of the last lines stand in a failure,
+const LAST_LINES: usize = 12;
+/// and so many bytes of them, as of a command.
+const LAST_BYTES: usize = 2048;
 
 impl Voice {
     pub(super) fn new(listener: WorkerListener) -> Self {
-        let limiter = Limiter::new(Instant::now());
-        Self { listener, limiter, stderr: Lines::default(), stray: Lines::default() }
+        let now = Instant::now();
+        let limiter = Limiter::new(now);
+        Self { listener, limiter, stderr: Heard::new(now), stray: Heard::new(now), last: VecDeque::new() }
     }
 
     /// A frame that answers nothing.
@@ -68,25 +90,64 @@ impl Voice {
         self.say(WorkerLog::supervisor(level, text));
     }
 
-    pub(super) fn say(&mut self, mut log: WorkerLog) {
-        if let WorkerLog::Line { source, text, .. } = &mut log {
-            // Also of a line that is dropped: it may be the end of a key.
-            *text = match source {
-                LogSource::Stderr => self.stderr.redact(text),
-                LogSource::Stray => self.stray.redact(text),
-                LogSource::Frame | LogSource::Supervisor => redact(text),
-            }
-            .into_owned();
-            match self.limiter.pass(Instant::now()) {
-                None => return,
-                Some(0) => {}
-                Some(untold) => {
-                    let text = format!("{untold} lines of the worker were dropped");
-                    self.tell(WorkerLog::supervisor(LogLevel::Warn, text));
-                }
+    /// A line of one of the outputs.
+    pub(super) fn output(&mut self, source: LogSource, line: &[u8]) {
+        let heard = if source == LogSource::Stderr { &mut self.stderr } else { &mut self.stray };
+        if !heard.allowance.takes(Instant::now(), line.len()) {
+            heard.keys.pass_over(&String::from_utf8_lossy(line));
+            return self.limiter.drop_one();
+        }
+        let text = heard.keys.redact(&cut(line)).into_owned();
+        if !self.passes() {
+            return;
+        }
+        if source == LogSource::Stderr {
+            self.last.push_back(text.clone());
+            if self.last.len() > LAST_LINES {
+                self.last.pop_front();
             }
         }
+        self.tell(WorkerLog::output(source, text));
+    }
+
+    pub(super) fn say(&mut self, mut log: WorkerLog) {
+        if let WorkerLog::Line { text, .. } = &mut log {
+            if !self.passes() {
+                return;
+            }
+            *text = redact(text).into_owned();
+        }
         self.tell(log);
+    }
+
+    /// Whether a line may be told; how many were not told before it is said first.
+    fn passes(&mut self) -> bool {
+        let untold = match self.limiter.pass(Instant::now()) {
+            None => return false,
+            Some(untold) => untold,
+        };
+        if untold > 0 {
+            let text = format!("{untold} lines of the worker were dropped");
+            self.tell(WorkerLog::supervisor(LogLevel::Warn, text));
+        }
+        true
+    }
+
+    /// What was said so far has nothing to do with what may go wrong from now on.
+    pub(super) fn forget(&mut self) {
+        self.last.clear();
+    }
+
+    /// Why something went wrong, with the last lines of standard error.
+    pub(super) fn with_stderr(&self, why: &str) -> String {
+        let mut bytes = 0;
+        let fits = |line: &&String| {
+            bytes += line.len() + 1;
+            bytes <= LAST_BYTES
+        };
+        let mut lines: Vec<&str> = self.last.iter().rev().take_while(fits).map(String::as_str).collect();
+        lines.reverse();
+        if lines.is_empty() { why.to_owned() } else { format!("{why} (stderr: {})", lines.join("\n")) }
     }
 
     fn tell(&self, log: WorkerLog) {
@@ -133,7 +194,7 @@ mod tests {
                 // A key whose beginning nobody has seen is known by its end, which comes too late line by line.
                 let begins = canary.text.contains("-----BEGIN") || !canary.text.contains('\n');
                 for line in canary.text.split('\n').filter(|_| begins) {
-                    voice.say(WorkerLog::output(source, line.as_bytes()));
+                    voice.output(source, line.as_bytes());
                 }
                 voice.frame(Frame::Log { level: "info".to_owned(), plugin: None, text: canary.text.clone() });
                 voice.supervisor(LogLevel::Warn, canary.text.clone());

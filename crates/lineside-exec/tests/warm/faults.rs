@@ -158,6 +158,46 @@ fn p09_a_program_that_says_no_hello_is_no_worker() {
 }
 
 #[test]
+fn p09_a_worker_that_dies_at_its_start_says_so_with_its_last_words() {
+    let source = "sys.stderr.write('Bearer abcdefgh12345678\\n' + 'x' * 3000 + '\\n')\nfor line in range(40): sys.stderr.write(f'line {line}\\n')\nimport no_such_module";
+    with_raw(source, async |_, yard| {
+        let (kind, why) = failed(yard.ask(json!({})).await);
+        assert_eq!(kind, FailureKind::Spawn);
+        assert!(
+            why.starts_with("the worker could not be started: the worker ended with status 1 (stderr: "),
+            "{why}"
+        );
+        assert!(why.contains("ModuleNotFoundError: No module named 'no_such_module'"), "{why}");
+        assert!(why.contains("line 39") && !why.contains("line 9\n") && why.len() < 2300, "{why}");
+    });
+    let source = "say(type='hello', protocol=2)
+sys.stderr.write('an old word\\n')
+for call in calls():
+    if call['event'] == 'die':
+        sys.stderr.write('password=hunter22\\n')
+        raise RuntimeError('out of memory')
+    say(type='answer', id=call['id'], answer={})";
+    with_raw(source, async |_, yard| {
+        assert_eq!(yard.ask(json!("live")).await, answered("{}"));
+        let (kind, why) = failed(yard.ask(json!("die")).await);
+        assert_eq!(kind, FailureKind::Exit);
+        assert!(
+            why.ends_with("RuntimeError: out of memory)") && why.contains("password=[redacted]"),
+            "{why}"
+        );
+        assert!(!why.contains("old word"), "of what came after its last answer: {why}");
+    });
+    // After the last attempt as well.
+    with_raw("import no_such_module", async |_, yard| {
+        for _ in 0..5 {
+            assert_eq!(failed(yard.ask(json!({})).await).0, FailureKind::Spawn);
+        }
+        let (_, why) = failed(yard.ask(json!({})).await);
+        assert!(why.contains("too often") && why.contains("No module named"), "{why}");
+    });
+}
+
+#[test]
 fn p09_a_slow_hello_delays_the_calls_and_fails_none() {
     with_raw(
         "while not os.path.exists(sys.argv[0] + '.go'): time.sleep(0.001)
