@@ -63,6 +63,8 @@ impl Heard {
 const LAST_LINES: usize = 12;
 /// and so many bytes of them, as of a command.
 const LAST_BYTES: usize = 2048;
+/// What stands between them there, where all has to be one line.
+const SEAM: &str = " | ";
 
 impl Voice {
     pub(super) fn new(listener: WorkerListener) -> Self {
@@ -102,7 +104,7 @@ impl Voice {
             return;
         }
         if source == LogSource::Stderr {
-            self.last.push_back(text.clone());
+            self.last.push_back(text.trim_end().to_owned());
             if self.last.len() > LAST_LINES {
                 self.last.pop_front();
             }
@@ -138,16 +140,16 @@ impl Voice {
         self.last.clear();
     }
 
-    /// Why something went wrong, with the last lines of standard error.
+    /// Why something went wrong, in one line, with the last lines of standard error.
     pub(super) fn with_stderr(&self, why: &str) -> String {
         let mut bytes = 0;
         let fits = |line: &&String| {
-            bytes += line.len() + 1;
+            bytes += line.len() + SEAM.len();
             bytes <= LAST_BYTES
         };
         let mut lines: Vec<&str> = self.last.iter().rev().take_while(fits).map(String::as_str).collect();
         lines.reverse();
-        if lines.is_empty() { why.to_owned() } else { format!("{why} (stderr: {})", lines.join("\n")) }
+        if lines.is_empty() { why.to_owned() } else { format!("{why} (stderr: {})", lines.join(SEAM)) }
     }
 
     fn tell(&self, log: WorkerLog) {

@@ -238,3 +238,51 @@ fn the_example_of_a_worker_refuses_what_it_says() {
         assert_eq!(cause(&decision).kind, FailureKind::Panic);
     });
 }
+
+/// The blocks of the page on workers that are in this language, in their order.
+fn snippets(language: &str) -> Vec<&'static str> {
+    let page = include_str!("../../../../docs/workers.md");
+    let blocks = page.split("\n```").skip(1).step_by(2);
+    let mut found: Vec<&str> =
+        blocks.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).collect();
+    found.retain(|block| !block.starts_with("lineside "));
+    found
+}
+
+/// What stands on the page is what is run here, file by file.
+#[test]
+fn the_snippets_of_the_page_are_workers() {
+    let [hook] = snippets("markdown")[..] else { panic!() };
+    let [with_kit, bare] = snippets("python")[..] else { panic!() };
+    let ([node], [start]) = (&snippets("javascript")[..], &snippets("sh")[..]) else { panic!() };
+    for (files, guards) in [
+        (vec![("run.py", with_kit)], true),
+        (vec![("guard.mjs", *node), ("run", *start)], true),
+        (vec![("run.py", bare)], false),
+    ] {
+        let bench = Bench::enter();
+        let folder = bench.path(".agents/hooks/no-deletions");
+        fs::create_dir_all(folder.join("scripts")).unwrap();
+        fs::write(folder.join("HOOK.md"), hook).unwrap();
+        let kits = lineside::KITS.map(|kit| (kit.file, kit.text));
+        for (name, text) in files.into_iter().chain(kits) {
+            let path = folder.join("scripts").join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        bench.run(async |stage| {
+            assert!(stage.report.diagnostics.is_empty(), "{:?}", stage.report.diagnostics);
+            let deletes = stage.shell("rm -rf /").await;
+            assert_eq!(deletes.is_refused(), guards);
+            if guards {
+                assert_eq!(reason(&deletes), "refuses to delete /");
+            }
+            // Tools that have no command.
+            for input in [json!({}), json!({"path": "a"})] {
+                let decision = stage.session.publish(BeforeTool::new("Read", input)).await.unwrap();
+                assert!(!decision.is_refused(), "{:?}", decision.receipt());
+            }
+            assert_eq!(stage.assembly.bus().failures(), 0);
+        });
+    }
+}
