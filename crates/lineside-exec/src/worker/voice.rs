@@ -124,9 +124,8 @@ impl Voice {
 
     /// Whether a line may be told; how many were not told before it is said first.
     fn passes(&mut self) -> bool {
-        let untold = match self.limiter.pass(Instant::now()) {
-            None => return false,
-            Some(untold) => untold,
+        let Some(untold) = self.limiter.pass(Instant::now()) else {
+            return false;
         };
         if untold > 0 {
             let text = format!("{untold} lines of the worker were dropped");
