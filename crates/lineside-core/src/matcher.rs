@@ -188,6 +188,7 @@ impl CompileMatcherError {
     pub fn place(&self) -> (&'static str, &str) {
         match self {
             Self::Glob { filter, pattern, .. } | Self::Text { filter, pattern, .. } => (filter, pattern),
+            Self::TooLong { filter } => (filter, ""),
         }
     }
 }
@@ -334,6 +335,9 @@ impl Select for Matcher {
     }
 }
 
+/// The bytes of all patterns of one filter, if any of them is a glob. To prepare 100 kB of them takes minutes.
+const MOST_GLOB_BYTES: usize = 8 << 10;
+
 /// Why filters cannot be prepared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompileMatcherError {
@@ -346,6 +350,14 @@ pub enum CompileMatcherError {
         pattern: String,
         /// What is wrong with it.
         detail: String,
+    },
+    /// More globs than can be prepared in a moment.
+    #[error(
+        "the {filter} globs have more than {MOST_GLOB_BYTES} bytes together, which is the most there may be"
+    )]
+    TooLong {
+        /// The filter.
+        filter: &'static str,
     },
     /// A regular expression that is none, or is too large.
     #[error("the {filter} pattern `{pattern}` is not a regular expression: {detail}")]
@@ -365,6 +377,9 @@ fn compile_globs(filter: Filter, patterns: &[String]) -> Result<Names, CompileMa
     }
     if patterns.iter().all(|pattern| !pattern.contains(['*', '?', '[', ']', '{', '}', '\\'])) {
         return Ok(Names::Plain(patterns.to_vec()));
+    }
+    if patterns.iter().map(String::len).sum::<usize>() > MOST_GLOB_BYTES {
+        return Err(CompileMatcherError::TooLong { filter: filter.as_str() });
     }
     let error = |pattern: &str, detail: &globset::Error| CompileMatcherError::Glob {
         filter: filter.as_str(),
@@ -394,4 +409,21 @@ fn compile_text(filter: Filter, pattern: &str) -> Result<Regex, CompileMatcherEr
                 .to_owned(),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_are_bounded_and_names_are_not() {
+        let half = "**/*a".repeat(MOST_GLOB_BYTES / 10);
+        assert!(path(half.clone()).path("b").compile().is_ok());
+        let error = path(half.clone()).path(half.clone()).path(half).compile().unwrap_err();
+        assert_eq!(error, CompileMatcherError::TooLong { filter: "path" });
+        assert_eq!(error.place(), ("path", ""));
+        let names =
+            (0..50_000).fold(MatcherDraft::default(), |draft, number| draft.tool(format!("t{number}")));
+        assert!(names.compile().is_ok());
+    }
 }

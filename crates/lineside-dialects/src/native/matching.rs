@@ -42,7 +42,10 @@ pub(super) fn read(
     if let Err(error) = draft.compile() {
         let (filter, pattern) = error.place();
         let place = written.iter().find(|one| one.filter.as_str() == filter && one.pattern == pattern);
-        let (key, line) = place.map_or((String::new(), 1), |one| (one.key.to_owned(), one.line));
+        let (key, line) = place.map_or_else(
+            || (String::new(), inner.line(filter).unwrap_or(1)),
+            |one| (one.key.to_owned(), one.line),
+        );
         let dot = if key.is_empty() { "" } else { "." };
         inner.error(line, &LoadError::Pattern { key: format!("{within}{filter}{dot}{key}"), error });
     }

@@ -113,6 +113,19 @@ fn every_wrong_filter_is_told_with_its_line() {
 }
 
 #[test]
+fn globs_that_would_take_minutes_to_prepare_are_refused() {
+    let (definition, told) =
+        hook(&format!("on: before_tool\ncommand: x\nmatch:\n  path: '{}'", "**/*a".repeat(2000)));
+    assert_eq!(
+        told,
+        [
+            "6: hook \"h\": `match.path`: the path globs have more than 8192 bytes together, which is the most there may be"
+        ]
+    );
+    assert!(definition.is_none());
+}
+
+#[test]
 fn a_filter_that_can_match_nothing_at_a_point_is_told() {
     let (definition, told) =
         hook("on: [before_tool, before_stop]\ncommand: x\nmatch: {tool: a, path: b, text: c}");
