@@ -6,8 +6,9 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use allocation_counter::measure;
-use lineside_bus::Bus;
+use lineside_bus::{Bus, Registration, Session};
 use lineside_core::Verdict;
+use lineside_core::matcher::{text, tool};
 use lineside_points::{BeforeTool, OnIdle};
 use serde_json::Value;
 
@@ -52,4 +53,125 @@ fn a_child_session_without_hooks_of_its_own_takes_less_than_a_kibibyte() {
     println!("FIGURE sessions/bytes_per_child {each} B <=1024");
     assert!(each <= 1024, "{each} bytes for each child");
     assert_eq!(children[CHILDREN - 1].coverage(), root.coverage());
+}
+
+/// A gate for a tool that no other gate is for.
+fn for_one_tool(bus: &Bus, number: usize) -> Registration {
+    let gate = bus.intercept::<BeforeTool>(format!("gate {number}")).matching(tool(format!("tool {number}")));
+    gate.gate(async |_, _| Verdict::Continue).unwrap()
+}
+
+fn publish(session: &Session, tool: &str) {
+    let call = BeforeTool::new(tool, Value::Null);
+    black_box(ready(session.publish(call)).unwrap().is_refused());
+}
+
+/// A bus with so many gates for tools of their own, and a session.
+fn among(hooks: usize) -> (Bus, Session) {
+    let bus = Bus::new();
+    let session = ready(bus.session("s").open()).unwrap();
+    for number in 0..hooks {
+        for_one_tool(&bus, number);
+    }
+    publish(&session, "tool 0");
+    (bus, session)
+}
+
+#[test]
+fn hooks_for_other_tools_cost_an_event_nothing() {
+    let [few, many] = [10, 10_000].map(|hooks| {
+        let (_bus, session) = among(hooks);
+        publish(&session, "tool 5");
+        let used = measure(|| publish(&session, "tool 5"));
+        (used.count_total, used.bytes_total)
+    });
+    assert_eq!(few, many);
+}
+
+#[test]
+fn one_hook_more_costs_no_more_among_many() {
+    let used = |hooks| {
+        let (bus, session) = among(hooks);
+        let turns = 100;
+        let used = measure(|| {
+            for number in hooks..hooks + turns {
+                for_one_tool(&bus, number);
+                publish(&session, "tool 5");
+            }
+        });
+        used.bytes_total / u64::try_from(turns).unwrap()
+    };
+    let (few, many) = (used(100), used(10_000));
+    println!("FIGURE registry/bytes_for_one_more {few} among_100 {many} among_10000");
+    // It was in proportion: some 600 KiB among 10,000.
+    assert!(many <= few + 8 * 1024, "{few} bytes among 100, {many} among 10,000");
+}
+
+#[test]
+fn a_session_with_a_hook_of_its_own_does_not_copy_those_above_it() {
+    const SESSIONS: usize = 200;
+    let (bus, _) = among(1_000);
+    bus.intercept::<BeforeTool>("for all").gate(async |_, _| Verdict::Continue).unwrap();
+    let used = measure(|| {
+        for number in 0..SESSIONS {
+            let session = bus.session(number.to_string()).open_now().unwrap();
+            session.intercept::<BeforeTool>("own").gate(async |_, _| Verdict::Continue).unwrap();
+            publish(&session, "tool 5");
+        }
+    });
+    let each = used.bytes_current / i64::try_from(SESSIONS).unwrap();
+    println!("FIGURE sessions/bytes_with_a_hook {each} B <=1536");
+    assert!(each <= 1536, "{each} bytes for each session");
+}
+
+#[test]
+fn a_hook_of_the_bus_costs_nothing_for_the_sessions_that_are_open() {
+    let used = |sessions: usize| {
+        let (bus, _session) = among(100);
+        for number in 0..sessions {
+            let session = bus.session(number.to_string()).open_now().unwrap();
+            session.intercept::<BeforeTool>("own").gate(async |_, _| Verdict::Continue).unwrap();
+            publish(&session, "tool 5");
+        }
+        measure(|| drop(for_one_tool(&bus, 100))).bytes_total
+    };
+    assert_eq!(used(1), used(1_000));
+}
+
+#[test]
+fn what_is_taken_away_is_let_go_of_although_no_event_comes() {
+    let (bus, session) = among(100);
+    let kept = std::sync::Arc::new(());
+    let held = std::sync::Arc::clone(&kept);
+    let gate = bus.intercept::<BeforeTool>("holds").gate(move |_, _| {
+        let held = std::sync::Arc::clone(&held);
+        async move {
+            drop(held);
+            Verdict::Continue
+        }
+    });
+    let gate = gate.unwrap();
+    publish(&session, "tool 5");
+    assert_eq!(std::sync::Arc::strong_count(&kept), 2);
+    assert!(gate.remove());
+    assert_eq!(std::sync::Arc::strong_count(&kept), 1);
+}
+
+#[test]
+fn the_text_of_a_payload_is_made_once_for_all_matchers() {
+    let used = |hooks: usize| {
+        let bus = Bus::new();
+        let session = ready(bus.session("s").open()).unwrap();
+        for number in 0..hooks {
+            let gate =
+                bus.intercept::<BeforeTool>(format!("gate {number}")).matching(text("is not in there"));
+            gate.gate(async |_, _| Verdict::Continue).unwrap();
+        }
+        let call = || BeforeTool::new("Shell", Value::String("x".repeat(100 << 10)));
+        black_box(ready(session.publish(call())).unwrap().is_refused());
+        let call = call();
+        measure(|| drop(black_box(ready(session.publish(call)).unwrap()))).bytes_total
+    };
+    let (one, many) = (used(1), used(50));
+    assert!(many < 2 * one, "{one} bytes for one matcher, {many} for 50");
 }

@@ -1,4 +1,7 @@
 //! What is registered at one place: changed under a lock of its own, read without any.
+//!
+//! What is added goes into the table when it is read next, so that one after another costs as little as all at once.
+//! What is taken away leaves the table at once, so that nothing of it is kept by a place where no event comes.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +15,7 @@ use super::table::{AtPoint, From, Table, bit};
 
 /// The registrations of one place.
 pub(crate) struct Own<I, O> {
-    /// The points at which there may be something in the table, so that most events need not look.
+    /// The points at which something may be registered, so that most events need not look, and [`BEHIND`].
     mask: AtomicU64,
     table: ArcSwap<Table<I, O>>,
     state: Mutex<State<I, O>>,
@@ -24,7 +27,10 @@ pub(crate) struct Own<I, O> {
 pub(crate) type Leaves<'a, I, O> = &'a dyn Fn(&Registered<I, O>) -> bool;
 
 struct State<I, O> {
+    /// In the order of their numbers.
     registered: Vec<Registered<I, O>>,
+    /// How many of them are in the table; the later ones are not.
+    in_table: usize,
     /// The formats whose hooks are switched off here.
     off: HashSet<&'static str>,
 }
@@ -34,11 +40,14 @@ impl<I, O> Default for Own<I, O> {
         Self {
             mask: AtomicU64::new(0),
             table: ArcSwap::default(),
-            state: Mutex::new(State { registered: Vec::new(), off: HashSet::new() }),
+            state: Mutex::new(State { registered: Vec::new(), in_table: 0, off: HashSet::new() }),
             covered: Mutex::default(),
         }
     }
 }
+
+/// Says in the mask that not everything is in the table.
+const BEHIND: u64 = 1 << 62;
 
 impl<I: Clone, O: Clone> Own<I, O> {
     /// Whether there may be hooks at a point.
@@ -48,15 +57,33 @@ impl<I: Clone, O: Clone> Own<I, O> {
 
     /// The hooks at a point.
     pub(crate) fn at(&self, point: &PointInfo, from: From) -> Option<Arc<AtPoint<I, O>>> {
-        if !self.hears(point) {
+        let mask = self.mask.load(Ordering::Acquire);
+        if mask & bit(point) == 0 {
             return None;
+        }
+        if mask & BEHIND != 0 {
+            self.catch_up();
         }
         self.table.load().at(point, from).cloned()
     }
 
     /// The hooks at all points.
     pub(crate) fn table(&self) -> Arc<Table<I, O>> {
+        if self.mask.load(Ordering::Acquire) & BEHIND != 0 {
+            self.catch_up();
+        }
         self.table.load_full()
+    }
+
+    /// Puts into the table what is not in it.
+    #[cold]
+    fn catch_up(&self) {
+        let mut state = self.lock();
+        let mut table = Table::clone(&self.table.load());
+        state.fill(&mut table);
+        let before = self.publish(table);
+        drop(state);
+        drop(before);
     }
 
     /// Takes hooks away; gives how many there were.
@@ -82,25 +109,36 @@ impl<I: Clone, O: Clone> Own<I, O> {
             return None;
         }
         let state = &mut *guard;
-        let mut table = Table::clone(&self.table.load());
         let mut gone = Vec::new();
+        let mut changed = None;
         if let Some(leaves) = leaves {
+            let mut table = Table::clone(&self.table.load());
+            state.fill(&mut table);
             gone.extend(state.registered.extract_if(.., |registered| leaves(registered)));
             gone.iter().for_each(|registered| table.remove(registered));
+            state.in_table = state.registered.len();
+            changed = Some(table);
         }
         if state.registered.is_empty() {
             // Most places have one hook, and there may be many places.
             state.registered.reserve_exact(added.len());
         }
         let mut given = Vec::with_capacity(added.len());
+        let mut mask = BEHIND;
         for one in added {
             let number = numbers.fetch_add(1, Ordering::Relaxed) + 1;
             let registered = one.numbered(number);
-            table.insert(&registered, &state.off);
+            mask |= bit(registered.point);
             state.registered.push(registered);
             given.push(number);
         }
-        let before = self.publish(table);
+        let before = changed.map(|mut table| {
+            state.fill(&mut table);
+            self.publish(table)
+        });
+        if before.is_none() {
+            self.mask.fetch_or(mask, Ordering::Release);
+        }
         drop(guard);
         // What users have put into hooks is dropped without the lock: it may use the bus.
         let count = gone.len();
@@ -117,6 +155,7 @@ impl<I: Clone, O: Clone> Own<I, O> {
             return;
         }
         let mut table = Table::clone(&self.table.load());
+        state.fill(&mut table);
         for registered in state.registered.iter().filter(|registered| registered.hook.dialect == dialect) {
             table.remove(registered);
             table.insert(registered, &state.off);
@@ -168,5 +207,15 @@ impl<I: Clone, O: Clone> Own<I, O> {
 
     fn covered(&self) -> MutexGuard<'_, Vec<(From, u64, Arc<str>)>> {
         self.covered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<I: Clone, O: Clone> State<I, O> {
+    /// Puts into the table what is not in it.
+    fn fill(&mut self, table: &mut Table<I, O>) {
+        for registered in self.registered.iter().skip(self.in_table) {
+            table.insert(registered, &self.off);
+        }
+        self.in_table = self.registered.len();
     }
 }

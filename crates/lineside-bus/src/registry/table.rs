@@ -39,7 +39,8 @@ struct Points<I, O> {
 
 /// The bit of the points that vendors have declared, in a mask.
 const DECLARED: u64 = 1 << 63;
-const _: () = assert!(lineside_points::COUNT < 64, "a mask has 64 bits, one of them for declared points");
+const _: () =
+    assert!(lineside_points::COUNT <= 62, "a mask has 64 bits, two of which are for something else");
 
 /// The bit of a point in a mask.
 pub(crate) fn bit(point: &PointInfo) -> u64 {
