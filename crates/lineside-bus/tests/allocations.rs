@@ -103,7 +103,7 @@ fn one_hook_more_costs_no_more_among_many() {
     };
     let (few, many) = (used(100), used(10_000));
     println!("FIGURE registry/bytes_for_one_more {few} among_100 {many} among_10000");
-    // It was in proportion: some 600 KiB among 10,000.
+    // It was in proportion: 4.9 MB among 10,000.
     assert!(many <= few + 8 * 1024, "{few} bytes among 100, {many} among 10,000");
 }
 

@@ -67,6 +67,7 @@ impl Budget {
     }
 
     /// What a hook with a timeout of `own` gets when `elapsed` has passed since the event was published.
+    #[inline]
     #[must_use]
     pub fn allow(self, own: Duration, elapsed: Duration) -> Allowance {
         let Some(event) = self.event else {

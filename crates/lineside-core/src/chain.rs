@@ -33,6 +33,7 @@ impl Chain {
     }
 
     /// Why the hook at this place may not run any more; `None` when it may.
+    #[inline]
     #[must_use]
     pub fn refuses(&self, hook: u32) -> Option<SkipReason> {
         let ended_by = self.hook(self.ended_by?)?;
@@ -47,6 +48,7 @@ impl Chain {
     }
 
     /// How many amendments the payload has taken.
+    #[inline]
     #[must_use]
     pub fn version(&self) -> u32 {
         // A hook amends at most once, and a plan numbers its hooks in 32 bits.
@@ -66,6 +68,7 @@ impl Chain {
     }
 
     /// Records what became of the hook at this place.
+    #[inline]
     pub fn record(&mut self, hook: u32, again: bool, took: Duration, outcome: Outcome) {
         let ends = outcome.verdict().is_some_and(|verdict| verdict.strength().is_final());
         if ends && self.ended_by.is_none_or(|first| hook < first) {
@@ -98,6 +101,7 @@ impl Chain {
     }
 
     /// Whether a block or stop has ended it.
+    #[inline]
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.ended_by.is_some()
@@ -142,6 +146,7 @@ impl Chain {
     }
 
     /// The hook at a place in plan order.
+    #[inline]
     #[must_use]
     pub fn hook(&self, place: u32) -> Option<&Arc<Hook>> {
         self.hooks.get(usize::try_from(place).ok()?)
@@ -170,6 +175,7 @@ impl Chain {
     }
 
     /// The hooks, in plan order.
+    #[inline]
     #[must_use]
     pub fn hooks(&self) -> &Arc<[Arc<Hook>]> {
         &self.hooks

@@ -62,18 +62,21 @@ impl AnyEvent {
     }
 
     /// The point.
+    #[inline]
     #[must_use]
     pub fn point(&self) -> &'static PointInfo {
         self.0.payload.info()
     }
 
     /// The envelope.
+    #[inline]
     #[must_use]
     pub fn envelope(&self) -> &Envelope {
         &self.0.envelope
     }
 
     /// The payload as the hooks so far have left it.
+    #[inline]
     #[must_use]
     pub fn payload(&self) -> &Arc<dyn Payload> {
         &self.0.payload
@@ -86,6 +89,7 @@ impl AnyEvent {
     }
 
     /// How many amendments the payload has taken.
+    #[inline]
     #[must_use]
     pub fn version(&self) -> u32 {
         self.0.version

@@ -280,6 +280,7 @@ impl Hook {
     }
 
     /// Whether it runs for this event as it stands.
+    #[inline]
     #[must_use]
     pub fn select(&self, event: &AnyEvent) -> Selected {
         match (&self.standby, &self.select) {
@@ -302,6 +303,7 @@ impl Hook {
     }
 
     /// Why it does not run for this event; `None` when it does.
+    #[inline]
     #[must_use]
     pub fn skip(&self, event: &AnyEvent) -> Option<SkipReason> {
         match self.select(event) {

@@ -81,6 +81,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// What the hook said, or is taken to have said; `None` when it has no say.
+    #[inline]
     #[must_use]
     pub fn verdict(&self) -> Option<&Verdict> {
         match self {

@@ -37,6 +37,7 @@ impl Strength {
     }
 
     /// Whether it ends the chain.
+    #[inline]
     #[must_use]
     pub fn is_final(self) -> bool {
         self >= Self::Block
@@ -113,6 +114,7 @@ impl Verdict {
     }
 
     /// How strong it is.
+    #[inline]
     #[must_use]
     pub fn strength(&self) -> Strength {
         match self {
@@ -134,6 +136,7 @@ impl Verdict {
     }
 
     /// The verdict with a reason that can be read: a blank one becomes a sentence that names the hook.
+    #[inline]
     #[must_use]
     pub fn with_readable_reason(self, hook: &str) -> Self {
         match self {

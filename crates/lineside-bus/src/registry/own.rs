@@ -51,6 +51,7 @@ const BEHIND: u64 = 1 << 62;
 
 impl<I: Clone, O: Clone> Own<I, O> {
     /// Whether there may be hooks at a point.
+    #[inline]
     pub(crate) fn hears(&self, point: &PointInfo) -> bool {
         self.mask.load(Ordering::Acquire) & bit(point) != 0
     }
