@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use lineside_core::answer::Beyond;
-use lineside_core::receipt;
 use lineside_core::{Append, Notice, Receipt, Strength, Verdict};
 
 use crate::gathered::Gathered;
@@ -24,9 +23,7 @@ impl Turn<'_> {
         Arc::new(Receipt {
             event,
             hooks,
-            in_force: in_force
-                .leaves_out()
-                .then(|| -> Arc<dyn receipt::InForce> { Arc::new(in_force.clone()) }),
+            named: in_force.named(),
             runs,
             verdict,
             author,

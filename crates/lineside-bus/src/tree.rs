@@ -147,8 +147,6 @@ pub(crate) struct Tree {
     bus: Own,
     /// The number of the last registration.
     registrations: AtomicU64,
-    /// How often hooks have changed anywhere.
-    changes: AtomicU64,
 }
 
 /// On what hooks are registered.
@@ -160,12 +158,7 @@ pub(crate) enum Place {
 
 impl Tree {
     pub(crate) fn new() -> Self {
-        Self {
-            sessions: Mutex::default(),
-            bus: Own::default(),
-            registrations: AtomicU64::new(0),
-            changes: AtomicU64::new(0),
-        }
+        Self { sessions: Mutex::default(), bus: Own::default(), registrations: AtomicU64::new(0) }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Node>>> {
@@ -235,7 +228,6 @@ impl Tree {
         for own in released.iter().filter_map(|node| node.own.get()) {
             own.remove(&|_| true);
         }
-        self.changes.fetch_add(1, Ordering::AcqRel);
         true
     }
 
@@ -311,8 +303,10 @@ impl Tree {
 
     /// The digest of all hooks that a session is under.
     pub(crate) fn coverage(&self, node: &Node) -> Arc<str> {
-        // Read first: what changes meanwhile is not taken for covered.
-        let changes = self.changes.load(Ordering::Acquire);
+        // Read first: what changes meanwhile is not taken for covered. Each of these numbers only grows, so their sum
+        // does with any of them.
+        let own = node.lineage().filter_map(|(_, node)| node.own.get());
+        let changes = own.map(|own| own.changes()).sum::<u64>() + self.bus.changes();
         let compute = || {
             let lists: Vec<_> =
                 self.all_in_force(node).map(|(point, in_force)| (point, in_force.hooks())).collect();
@@ -358,14 +352,11 @@ impl Tree {
             Place::Bus => self.bus.switch(dialect, off),
             Place::Session(node) => self.own_of(node).switch(dialect, off),
         }
-        self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Takes hooks away at one place; gives how many there were.
     pub(crate) fn remove(&self, place: &Place, leaves: Leaves<'_>) -> usize {
-        let gone = self.own(place).map_or(0, |own| own.remove(leaves));
-        self.changes.fetch_add(1, Ordering::AcqRel);
-        gone
+        self.own(place).map_or(0, |own| own.remove(leaves))
     }
 
     /// Takes hooks away and adds others at one place, at once: no event sees a state in between. Gives the numbers of
@@ -386,7 +377,6 @@ impl Tree {
                 self.own_of(node).replace(|| node.is_open(), leaves, added, &self.registrations)
             }
         };
-        self.changes.fetch_add(1, Ordering::AcqRel);
         match (numbers, place) {
             (Some((numbers, _)), _) => Ok(numbers),
             (None, Place::Session(node)) => Err(SessionIsClosed(node.source.session.clone())),

@@ -139,11 +139,11 @@ fn a_hook_of_the_bus_costs_nothing_for_the_sessions_that_are_open() {
 }
 
 #[test]
-fn what_is_taken_away_is_let_go_of_although_no_event_comes() {
+fn what_is_taken_away_is_let_go_of_although_no_event_comes_and_receipts_are_kept() {
     let (bus, session) = among(100);
     let kept = std::sync::Arc::new(());
     let held = std::sync::Arc::clone(&kept);
-    let gate = bus.intercept::<BeforeTool>("holds").gate(move |_, _| {
+    let gate = bus.intercept::<BeforeTool>("holds").matching(tool("tool 5")).gate(move |_, _| {
         let held = std::sync::Arc::clone(&held);
         async move {
             drop(held);
@@ -151,10 +151,15 @@ fn what_is_taken_away_is_let_go_of_although_no_event_comes() {
         }
     });
     let gate = gate.unwrap();
-    publish(&session, "tool 5");
+    let decisions = ["tool 5", "tool 6"].map(|tool| {
+        let call = BeforeTool::new(tool, Value::Null);
+        ready(session.publish(call)).unwrap()
+    });
     assert_eq!(std::sync::Arc::strong_count(&kept), 2);
     assert!(gate.remove());
     assert_eq!(std::sync::Arc::strong_count(&kept), 1);
+    let left_out = decisions.map(|decision| decision.receipt().unwrap().left_out().len());
+    assert_eq!(left_out, [99, 100]);
 }
 
 #[test]

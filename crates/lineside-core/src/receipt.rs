@@ -1,6 +1,7 @@
 //! What happened to one event: every hook considered, why it ran or not, what it said, how long it took, what changed.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use crate::event::AnyEvent;
 use crate::failure::Failure;
 use crate::hook::Hook;
 use crate::journal::Unavailable;
+use crate::roster::Named;
 use crate::taken::Taken;
 use crate::verdict::Verdict;
 
@@ -128,12 +130,6 @@ pub struct By<T> {
     pub what: T,
 }
 
-/// Hooks that are in force for a session at a point.
-pub trait InForce: fmt::Debug + Send + Sync {
-    /// The hooks in plan order.
-    fn hooks(&self) -> Vec<Arc<Hook>>;
-}
-
 /// The record of one event.
 #[derive(Debug, Clone)]
 pub struct Receipt {
@@ -141,8 +137,9 @@ pub struct Receipt {
     pub event: AnyEvent,
     /// The hooks that were considered, in plan order.
     pub hooks: Arc<[Arc<Hook>]>,
-    /// All hooks that were in force at the point, where some were not considered because they are for other tools.
-    pub in_force: Option<Arc<dyn InForce>>,
+    /// The hooks in force at the point that name their tools, of each place that has some; among them those that were
+    /// not considered because they are for other tools.
+    pub named: Vec<Named>,
     /// What became of them, in the order in which it was settled.
     pub runs: Vec<Run>,
     /// The joined verdict.
@@ -194,11 +191,11 @@ impl Receipt {
     /// switched off, and an event costs no more because of them; so they are looked up only now.
     #[must_use]
     pub fn left_out(&self) -> Vec<(Arc<Hook>, SkipReason)> {
-        let Some(in_force) = &self.in_force else { return Vec::new() };
-        let mut considered = self.hooks.iter().map(|hook| hook.order()).peekable();
-        let mut left_out = in_force.hooks();
-        // Both are in plan order.
-        left_out.retain(|hook| considered.next_if(|order| *order == hook.order()).is_none());
+        let considered: HashSet<_> = self.hooks.iter().map(|hook| hook.order()).collect();
+        let named = self.named.iter().flatten().flat_map(|named| named.values());
+        let mut left_out: Vec<_> =
+            named.filter(|hook| !considered.contains(&hook.order())).cloned().collect();
+        left_out.sort_by_key(|hook| hook.order());
         let why = |hook: &Hook| hook.skip(&self.event).unwrap_or(SkipReason::Filter);
         left_out
             .into_iter()

@@ -22,14 +22,19 @@ pub struct Roster<H> {
     any: Option<Line<H>>,
     /// Those that name their tools, below each of them.
     by_tool: Option<HashTrieMapSync<Arc<str>, Line<H>>>,
+    named: Named,
 }
+
+/// The hooks of a roster that name their tools, in their order and without what runs them: a receipt keeps these, and
+/// must not keep what runs a hook that was taken away.
+pub type Named = Option<RedBlackTreeMapSync<Order, Arc<Hook>>>;
 
 /// What the plan of an event is put together of; seldom more than two.
 pub type Parts<'a, H> = SmallVec<[&'a Plan<H>; 4]>;
 
 impl<H> Default for Roster<H> {
     fn default() -> Self {
-        Self { any: None, by_tool: None }
+        Self { any: None, by_tool: None, named: None }
     }
 }
 
@@ -40,6 +45,8 @@ impl<H: Clone> Roster<H> {
             self.any = Some(Line::with(self.any.as_ref(), hook, handler));
             return;
         };
+        let named = self.named.get_or_insert_with(RedBlackTreeMapSync::new_sync);
+        named.insert_mut(hook.order(), Arc::clone(hook));
         let by_tool = self.by_tool.get_or_insert_with(HashTrieMapSync::new_sync);
         for tool in distinct(tools) {
             let line = Line::with(by_tool.get(&**tool), hook, handler);
@@ -53,7 +60,8 @@ impl<H: Clone> Roster<H> {
             self.any = self.any.as_ref().and_then(|line| line.without(hook));
             return;
         };
-        let Some(by_tool) = &mut self.by_tool else { return };
+        let (Some(by_tool), Some(named)) = (&mut self.by_tool, &mut self.named) else { return };
+        named.remove_mut(&hook.order());
         for tool in distinct(tools) {
             let Some(line) = by_tool.get(&**tool) else { continue };
             match line.without(hook) {
@@ -64,7 +72,7 @@ impl<H: Clone> Roster<H> {
             }
         }
         if by_tool.is_empty() {
-            self.by_tool = None;
+            (self.by_tool, self.named) = (None, None);
         }
     }
 
@@ -74,10 +82,10 @@ impl<H: Clone> Roster<H> {
         self.any.is_none() && self.by_tool.is_none()
     }
 
-    /// Whether some hooks name their tools and are left out for all others.
+    /// The hooks that name their tools, which all other tools leave out; `None` when there are none.
     #[must_use]
-    pub fn leaves_out(&self) -> bool {
-        self.by_tool.is_some()
+    pub fn named(&self) -> &Named {
+        &self.named
     }
 
     /// Adds to `parts` the hooks that the event's tools do not leave out.

@@ -19,7 +19,10 @@ pub(crate) struct Own<I, O> {
     mask: AtomicU64,
     table: ArcSwap<Table<I, O>>,
     state: Mutex<State<I, O>>,
-    /// The digest of all hooks in force that was computed last, for each point of view, and after how many changes.
+    /// How often something has changed here.
+    changes: AtomicU64,
+    /// The digest of all hooks in force that was computed last, for each point of view, and after how many changes here
+    /// and above.
     covered: Mutex<Vec<(From, u64, Arc<str>)>>,
 }
 
@@ -41,6 +44,7 @@ impl<I, O> Default for Own<I, O> {
             mask: AtomicU64::new(0),
             table: ArcSwap::default(),
             state: Mutex::new(State { registered: Vec::new(), in_table: 0, off: HashSet::new() }),
+            changes: AtomicU64::new(0),
             covered: Mutex::default(),
         }
     }
@@ -140,6 +144,7 @@ impl<I: Clone, O: Clone> Own<I, O> {
         if before.is_none() {
             self.mask.fetch_or(mask, Ordering::Release);
         }
+        self.changes.fetch_add(1, Ordering::AcqRel);
         drop(guard);
         // What users have put into hooks is dropped without the lock: it may use the bus.
         let count = gone.len();
@@ -162,6 +167,7 @@ impl<I: Clone, O: Clone> Own<I, O> {
             table.insert(registered, &state.off);
         }
         let before = self.publish(table);
+        self.changes.fetch_add(1, Ordering::AcqRel);
         drop(guard);
         drop(before);
     }
@@ -169,6 +175,11 @@ impl<I: Clone, O: Clone> Own<I, O> {
     /// Whether the hooks of a format are switched off.
     pub(crate) fn is_off(&self, dialect: &'static str) -> bool {
         self.lock().off.contains(dialect)
+    }
+
+    /// How often something has changed here.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
     }
 
     /// All registrations, in the order of their hooks.

@@ -1,14 +1,12 @@
 //! The hooks of one place at all points: immutable, and cheap to make a changed copy of.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
 use std::sync::Arc;
 
 use lineside_core::hook::{Hook, Order};
 use lineside_core::plan::Candidates;
 use lineside_core::point::Slot;
-use lineside_core::receipt;
-use lineside_core::roster::Parts;
+use lineside_core::roster::{Named, Parts};
 use lineside_core::{AnyEvent, PointInfo, Roster};
 use smallvec::SmallVec;
 
@@ -247,27 +245,9 @@ impl<I: Clone, O: Clone> InForce<I, O> {
         [interceptors.collect(), observers.collect()]
     }
 
-    /// Whether events meet only the interceptors for their tools.
-    pub(crate) fn leaves_out(&self) -> bool {
-        self.0.iter().any(|at| at.interceptors.leaves_out())
-    }
-}
-
-impl<I, O> Clone for InForce<I, O> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<I: Clone, O: Clone> fmt::Debug for InForce<I, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.all_interceptors().values().map(|(hook, _)| hook)).finish()
-    }
-}
-
-impl<I: Clone + Send + Sync, O: Clone + Send + Sync> receipt::InForce for InForce<I, O> {
-    fn hooks(&self) -> Vec<Arc<Hook>> {
-        let [interceptors, _] = self.hooks();
-        interceptors
+    /// The interceptors that name their tools.
+    pub(crate) fn named(&self) -> Vec<Named> {
+        let named = self.0.iter().map(|at| at.interceptors.named());
+        named.filter(|named| named.is_some()).cloned().collect()
     }
 }
