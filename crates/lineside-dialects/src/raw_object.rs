@@ -21,6 +21,19 @@ impl RawObject {
             .map(|(_, value)| &**value)
     }
 
+    /// Whether a field is there twice.
+    #[must_use]
+    pub fn has_doubles(&self) -> bool {
+        let mut names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        names.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
+    /// All values of a field whose name is this one but for the case of ASCII letters.
+    pub fn all_ignoring_case(&self, name: &str) -> impl Iterator<Item = &RawValue> {
+        self.0.iter().filter(move |(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
+    }
+
     /// The last value of a field whose name is this one but for the case of ASCII letters, and that is not null.
     #[must_use]
     pub fn last_ignoring_case(&self, name: &str) -> Option<&RawValue> {
@@ -111,6 +124,13 @@ mod tests {
         assert_eq!(object.one("c").unwrap().map(|value| (value.get(), string(value))), Some(("1e999", None)));
         assert_eq!(object.one("d").unwrap().and_then(string).as_deref(), Some("é"));
         assert!(serde_json::from_str::<RawObject>("[]").is_err());
+    }
+
+    #[test]
+    fn doubled_fields_are_found_whatever_lies_between() {
+        let has = |text: &str| serde_json::from_str::<RawObject>(text).unwrap().has_doubles();
+        assert!(has(r#"{"a": 1, "b": 2, "\u0061": 3}"#) && has(r#"{"a": null, "a": null}"#));
+        assert!(!has(r#"{"a": {"b": 1}, "b": 2, "A": 3}"#) && !has("{}"));
     }
 
     #[test]

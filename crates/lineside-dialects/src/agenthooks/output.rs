@@ -53,7 +53,7 @@ pub(super) enum Decision {
 /// Why output cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ReadOutputError {
-    #[error("a JSON object longer than the limit of {0} bytes")]
+    #[error("longer than the limit of {0} bytes")]
     Cut(usize),
     #[error("not a JSON object: {0}")]
     Broken(String),
@@ -75,12 +75,12 @@ pub(super) fn read(stdout: &Captured) -> Result<Stdout, ReadOutputError> {
     if text.is_empty() && !stdout.is_cut() {
         return Ok(Stdout::Nothing);
     }
-    let object = text.starts_with('{');
     if stdout.is_cut() {
-        // As not JSON, even if what was kept happens to be.
-        return if object { Err(ReadOutputError::Cut(stdout.bytes.len())) } else { Ok(Stdout::Plain) };
+        // Text is none either way; what begins like an object, or has not begun yet, may have been an objection.
+        let may_answer = text.is_empty() || text.starts_with('{');
+        return if may_answer { Err(ReadOutputError::Cut(stdout.bytes.len())) } else { Ok(Stdout::Plain) };
     }
-    if !object {
+    if !text.starts_with('{') {
         return match serde_json::from_str::<IgnoredAny>(&text) {
             Ok(_) => Err(ReadOutputError::NoObject),
             Err(_) => Ok(Stdout::Plain),
@@ -200,6 +200,9 @@ mod tests {
         check("{decision: deny}", Err("not a JSON object"));
         let cut = |text: &str| read(&Captured { bytes: text.into(), dropped: 1 });
         assert!(cut("{\"decision\": \"deny\"}").is_err());
+        for text in ["", " \n"] {
+            assert!(cut(text).is_err(), "{text:?}");
+        }
         assert_eq!(cut("yyy").unwrap(), Stdout::Plain);
         assert_eq!(cut("[1]").unwrap(), Stdout::Plain);
     }

@@ -63,6 +63,10 @@ fn no_reason(point: &ChordPoint) -> String {
 }
 
 fn action(reply: &Reply) -> Result<Action, ReadOutputError> {
+    // Of an action that is there twice the last one counts, unless another one blocks.
+    if reply.has("action", "block") {
+        return Ok(Action::Block);
+    }
     let Some(action) = reply.value("action")? else { return Ok(Action::Continue) };
     match action.as_str() {
         Some("continue") => Ok(Action::Continue),

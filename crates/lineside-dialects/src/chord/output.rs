@@ -6,7 +6,7 @@ use lineside_core::invocation::Captured;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::raw_object::RawObject;
+use crate::raw_object::{RawObject, string};
 use crate::text::{in_one_line, truncated};
 
 /// The object that a hook has printed, if it has.
@@ -73,6 +73,13 @@ impl Reply {
     pub(super) fn value(&self, key: &str) -> Result<Option<Value>, ReadOutputError> {
         let value = self.0.as_ref().and_then(|object| object.last_ignoring_case(key));
         value.map(|value| serde_json::from_str(value.get()).map_err(not_json)).transpose()
+    }
+
+    /// Whether a key is there with this text, be it for the first or for the last time.
+    pub(super) fn has(&self, key: &str, text: &str) -> bool {
+        let object = self.0.iter();
+        let mut values = object.flat_map(|object| object.all_ignoring_case(key));
+        values.any(|value| string(value).as_deref() == Some(text))
     }
 
     /// The value of a key that is a string.

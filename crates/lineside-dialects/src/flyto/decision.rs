@@ -1,12 +1,12 @@
 //! What came of a run to what it decides (FL-17, FL-19 to FL-28, FL-30, FL-31, FL-34).
 
 use lineside_core::failure::seconds;
-use lineside_core::{Amendment, Answer, AnyEvent, Failure, FailureKind, Notice, Verdict};
+use lineside_core::{Amendment, Answer, AnyEvent, Failure, FailureKind, Notice, OnFailure, Verdict};
 use serde_json::Value;
 
 use super::catalogue::Authority;
 use super::handler::Identity;
-use super::output::{End, Output};
+use super::output::{Doubt, End, Output};
 use crate::text::{first_bytes, with_text_of_stderr};
 
 /// How much of standard error is a reason, in bytes (FL-21).
@@ -83,6 +83,19 @@ fn asked(hook: &Identity, output: &Output) -> Asked {
     if hook.background || authority == Authority::Summary {
         return Asked::Nothing;
     }
+    let has = |words: &[&str]| match &output.doubt {
+        Some(Doubt::Twice { decisions }) => decisions.iter().any(|word| words.contains(&word.as_str())),
+        Some(Doubt::Cut(_)) | None => false,
+    };
+    match authority {
+        // Nothing is read of what decides nothing.
+        Authority::Nothing => return Asked::Nothing,
+        // The strictest of the readings counts.
+        Authority::Stop if has(&["stop"]) => return Asked::Stop,
+        _ if authority.blocks() && has(&["block", "deny"]) => return Asked::Block,
+        _ if is_doubted(hook, output) => return Asked::Unknown,
+        _ => {}
+    }
     let word = match output.json.as_ref().and_then(|json| json.get("decision")) {
         None | Some(Value::Null) => return Asked::Nothing,
         Some(Value::String(word)) => word.as_str(),
@@ -99,9 +112,27 @@ fn asked(hook: &Identity, output: &Output) -> Asked {
     }
 }
 
+/// Whether nothing may be made of the output. What was cut is plain text (FL-16), but a guard has not said then what it
+/// had to say.
+fn is_doubted(hook: &Identity, output: &Output) -> bool {
+    match output.doubt {
+        Some(Doubt::Twice { .. }) => true,
+        Some(Doubt::Cut(_)) => hook.on_failure == OnFailure::Block,
+        None => false,
+    }
+}
+
 /// FL-17, FL-25, FL-34
 fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
     let unknown = || {
+        let doubt = match &output.doubt {
+            Some(Doubt::Cut(kept)) => Some(format!("unreadable output: longer than {kept} bytes")),
+            Some(Doubt::Twice { .. }) => Some("unreadable output: a key occurs twice".to_owned()),
+            None => None,
+        };
+        if let Some(doubt) = doubt {
+            return failed(FailureKind::Output, &doubt, &output.stderr);
+        }
         let word = output.json.as_ref().and_then(|json| json.get("decision")).cloned().unwrap_or_default();
         failed(FailureKind::Output, &format!("unreadable output: unknown `decision` {word}"), &output.stderr)
     };

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use lineside_core::exchange::Posted;
 use lineside_core::invocation::{Captured, Ended, Exit};
+use lineside_core::json::read_strict;
 use serde_json::{Map, Value};
+
+use crate::raw_object::{RawObject, string};
 
 /// The longest body of a webhook's answer, in bytes (FL-34).
 pub(super) const LONGEST_BODY: usize = 1_048_576;
@@ -33,10 +36,24 @@ pub(super) struct Output {
     pub(super) text: String,
     /// The JSON output.
     pub(super) json: Option<Map<String, Value>>,
+    /// Why what was printed cannot be taken for what its author meant.
+    pub(super) doubt: Option<Doubt>,
     /// Standard error, trimmed.
     pub(super) stderr: String,
     /// What the record should say.
     pub(super) remarks: Vec<Cow<'static, str>>,
+}
+
+/// Why what was printed cannot be taken for what its author meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// So many bytes of it were kept, and there were more.
+    Cut(usize),
+    /// A key occurs twice: readers differ in which one counts.
+    Twice {
+        /// Every text that `decision` is given.
+        decisions: Vec<String>,
+    },
 }
 
 /// How a run ended.
@@ -81,12 +98,19 @@ impl Output {
         let text = ended.stdout.trimmed_text();
         // FL-16: of a run that timed out nothing is interpreted, and what is cut is plain text.
         let timed_out = matches!(end, End::TimedOut(_));
-        let json = if timed_out || ended.stdout.is_cut() { None } else { object(&text) };
+        let is_cut = ended.stdout.is_cut();
+        let json = if timed_out || is_cut { None } else { object(&text) };
+        let doubt = if is_cut {
+            Some(Doubt::Cut(ended.stdout.bytes.len()))
+        } else {
+            json.as_ref().and_then(|_| doubled(&text))
+        };
         let remarks = [("standard output", &ended.stdout), ("standard error", &ended.stderr)];
         Self {
             end,
             text: if timed_out { String::new() } else { text },
             json,
+            doubt,
             stderr: ended.stderr.trimmed_text(),
             remarks: remarks.into_iter().filter_map(|(name, output)| cut(name, output)).collect(),
         }
@@ -115,7 +139,7 @@ impl Output {
             return ended(End::Unreadable("a body that is not a JSON object"));
         };
         let summary = json.get("summary").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
-        Self { text: summary, json: Some(json), ..Self::default() }
+        Self { doubt: doubled(&text), text: summary, json: Some(json), ..Self::default() }
     }
 
     /// What came of a function; nothing is a success without output.
@@ -124,9 +148,11 @@ impl Output {
             return Self::default();
         };
         let text = stdout.trim().to_owned();
+        let printed = if json_output.is_some() { None } else { object(&text) };
         Self {
             end: End::Status(exit_code),
-            json: json_output.or_else(|| object(&text)),
+            doubt: printed.as_ref().and_then(|_| doubled(&text)),
+            json: json_output.or(printed),
             text,
             stderr: stderr.trim().to_owned(),
             remarks: Vec::new(),
@@ -143,6 +169,17 @@ impl Output {
 /// FL-18: one object and nothing else.
 fn object(text: &str) -> Option<Map<String, Value>> {
     if text.starts_with('{') { serde_json::from_str(text).ok() } else { None }
+}
+
+/// Whether a key occurs twice in an object, at any depth, and what is decided by any of its readings.
+fn doubled(text: &str) -> Option<Doubt> {
+    let fields: RawObject = serde_json::from_str(text).ok()?;
+    let within =
+        || read_strict(text.as_bytes()).is_err_and(|error| error.to_string().contains("duplicate key"));
+    if !fields.has_doubles() && !within() {
+        return None;
+    }
+    Some(Doubt::Twice { decisions: fields.all("decision").filter_map(string).collect() })
 }
 
 fn cut(name: &str, output: &Captured) -> Option<Cow<'static, str>> {

@@ -3,7 +3,7 @@
 use lineside_core::answer::Beyond;
 use lineside_core::failure::seconds;
 use lineside_core::invocation::{Captured, Ended, Exit};
-use lineside_core::{Answer, Append, Failure, FailureKind, KeepWorking, Notice, Role, Verdict};
+use lineside_core::{Amendment, Answer, Append, Failure, FailureKind, KeepWorking, Notice, Role, Verdict};
 use serde_json::Value;
 
 use super::events::{Event, Feedback, SKIPPED};
@@ -102,7 +102,11 @@ pub(super) fn said(event: &Event, reply: Reply) -> Answer {
             answer.verdict = Verdict::block(text);
         }
         (Some(Action::Stop), None) => answer.verdict = Verdict::stop(event.stop.unwrap_or_default()),
-        (Some(Action::Skip), None) => answer.verdict = Verdict::block(SKIPPED),
+        (Some(Action::Skip), None) => {
+            // JC-19, JC-34: what is skipped is not changed either.
+            answer.amendment = Amendment::default();
+            answer.verdict = Verdict::block(SKIPPED);
+        }
     }
     answer
 }

@@ -33,6 +33,22 @@ fn tool() -> AnyEvent {
 }
 
 #[test]
+fn i02_an_action_that_occurs_twice_blocks_if_any_of_them_does() {
+    let said = |text: &str| {
+        let reply = Reply::read(&captured(text)).unwrap();
+        answer(points::find("on_tool_call").unwrap(), &tool(), &reply).unwrap().verdict
+    };
+    for text in [
+        "{\"action\": \"block\", \"action\": \"continue\"}",
+        "{\"ACTION\": \"block\", \"action\": null}",
+        "{\"action\": \"continue\", \"Action\": \"block\"}",
+    ] {
+        assert!(matches!(said(text), Verdict::Block(_)), "{text}");
+    }
+    assert_eq!(said("{\"action\": \"modify\", \"action\": \"continue\"}"), Verdict::Continue);
+}
+
+#[test]
 fn continue_changes_nothing() {
     // CH-38, CH-42
     for result in [

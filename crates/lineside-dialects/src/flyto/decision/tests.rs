@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
 use serde_json::json;
 
 use super::super::samples::{self, command};
@@ -26,7 +27,75 @@ fn output(end: End, stdout: &str, stderr: &str) -> Output {
         text: stdout.trim().to_owned(),
         json,
         stderr: stderr.trim().to_owned(),
-        remarks: Vec::new(),
+        ..Output::default()
+    }
+}
+
+/// What a command has printed, of which so many bytes were dropped.
+fn printed(stdout: &str, dropped: u64) -> Output {
+    let captured = |text: &str, dropped| Captured { bytes: text.into(), dropped };
+    Output::of_command(&Ended {
+        exit: Exit::Code(0),
+        stdout: captured(stdout, dropped),
+        stderr: captured("", 0),
+        took: Duration::ZERO,
+        leaked: Leaked::Nothing,
+    })
+}
+
+#[test]
+fn i02_a_key_that_occurs_twice_grants_nothing() {
+    const TWICE: &str = "output: unreadable output: a key occurs twice";
+    let guard =
+        |hook_type: &str| Identity { on_failure: lineside_core::OnFailure::Block, ..identity(hook_type) };
+    for text in [
+        "{\"decision\": \"block\", \"decision\": \"allow\"}",
+        "{\"decision\": \"allow\", \"decision\": \"deny\"}",
+        "{\"decision\": \"deny\", \"d\\u0065cision\": null}",
+    ] {
+        for hook_type in BLOCKING {
+            let (verdict, failure) = said(&identity(hook_type), printed(text, 0));
+            assert_eq!((verdict.as_str(), failure.as_str()), ("block: blocked by hook", ""), "{text}");
+        }
+    }
+    for text in [
+        "{\"decision\": \"allow\", \"decision\": \"ask\"}",
+        "{\"decision\": \"allow\", \"reason\": \"a\", \"reason\": \"b\"}",
+        "{\"decision\": \"allow\", \"x\": [{\"a\": 1, \"a\": 2}]}",
+    ] {
+        let (verdict, failure) = said(&identity("permission_request"), printed(text, 0));
+        assert_eq!((verdict.as_str(), failure.as_str()), ("continue", TWICE), "{text}");
+        let (verdict, _) = said(&guard("permission_request"), printed(text, 0));
+        assert!(verdict.starts_with("block: "), "{text}: {verdict}");
+    }
+    let stop = "{\"decision\": \"stop\", \"decision\": \"allow\"}";
+    assert_eq!(said(&identity("stop"), printed(stop, 0)).0, "stop: stopped by hook");
+}
+
+#[test]
+fn i06_what_was_cut_is_a_failure_of_a_guard() {
+    let block = lineside_core::OnFailure::Block;
+    for text in ["{\"decision\": \"block\", \"reason\": \"xx", "    ", "{\"decision\": \"allow\"}", "text"] {
+        for hook_type in BLOCKING {
+            let guard = Identity { on_failure: block, ..identity(hook_type) };
+            let (verdict, failure) = said(&guard, printed(text, 9));
+            assert!(verdict.starts_with("block: "), "{text}: {verdict}");
+            assert_eq!(failure, format!("output: unreadable output: longer than {} bytes", text.len()));
+            // FL-16
+            let usual = said(&identity(hook_type), printed(text, 9));
+            assert_eq!(usual, ("continue".to_owned(), String::new()), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_a_hook_without_authority_prints_is_no_failure() {
+    // FL-9, FL-29
+    for hook_type in ["session_start", "notification", "task_created"] {
+        for text in ["{\"decision\": \"block\"}", "{\"decision\": 5}", "{\"decision\": 1, \"decision\": 2}"] {
+            let got = said(&identity(hook_type), printed(text, 0));
+            assert_eq!(got, ("continue".to_owned(), String::new()), "{hook_type} {text}");
+        }
     }
 }
 
@@ -109,12 +178,11 @@ fn a_decision_is_one_of_the_words_that_its_type_knows() {
     for hook_type in ["pre_tool_use", "user_prompt_submit", "stop"] {
         check(hook_type, 0, allow, "", "continue", "");
     }
-    let unknown = "output: unreadable output: unknown `decision` \"allow\"";
-    check("session_start", 0, allow, "", "continue", unknown);
+    check("session_start", 0, allow, "", "continue", "");
     let block = "{\"decision\":\"block\"}";
     let unknown = "output: unreadable output: unknown `decision` \"block\"";
     check("stop", 0, block, "", "continue", unknown);
-    check("session_start", 0, block, "", "continue", unknown);
+    check("session_start", 0, block, "", "continue", "");
 }
 
 #[test]

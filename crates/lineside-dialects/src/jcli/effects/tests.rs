@@ -25,6 +25,15 @@ fn failure(event: &str, exit: Exit, stderr: &str) -> Failure {
 }
 
 #[test]
+fn what_is_skipped_is_not_changed_either() {
+    // JC-19, JC-34
+    let said = answer("pre_tool_execution", "{\"action\": \"skip\", \"tool_arguments\": \"{}\"}");
+    assert!(matches!(said.verdict, Verdict::Block(_)) && said.amendment.fields().is_empty(), "{said:?}");
+    let said = answer("pre_tool_execution", "{\"tool_arguments\": \"{}\"}");
+    assert!(!said.amendment.fields().is_empty());
+}
+
+#[test]
 fn a_stop_has_a_reason_of_its_event() {
     // JC-33
     for (event, reason) in [
