@@ -9,16 +9,15 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use lineside::Bus;
 use lineside::core::{AnyEvent, SkipReason};
+use lineside::wire::{EventDraft, Vocabulary, publication};
 use serde_json::{Value, json};
 
-use crate::event_line::EventLine;
 use crate::list::{Listed, is_same, listed};
 use crate::loading::{finding, load, untrusted};
 use crate::painter::json_line;
 use crate::places::PlaceArgs;
-use crate::sessions::{Sessions, publication};
+use crate::sessions::Sessions;
 use crate::style::{Styles, columns, print, tell};
-use crate::vocabulary::Vocabulary;
 
 mod page;
 
@@ -64,7 +63,7 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
     let ground = args.places.ground()?;
     let text = read(args.event.as_deref())?;
     let (assembly, report) = load(&ground).await?;
-    let line = EventLine::parse(&text, &Vocabulary::new(&ground.dialects))
+    let line = EventDraft::parse(&text, &Vocabulary::new(&ground.dialects))
         .with_context(|| format!("cannot explain {}", name_of(args.event.as_deref())))?;
     let event = as_event(line, &ground.project).await?;
     let explanation = explain(event, assembly.bus(), listed(&assembly, &report).await?).await?;
@@ -110,7 +109,7 @@ fn name_of(path: Option<&Path>) -> String {
 }
 
 /// The event as it would reach the hooks: published on a bus that has none.
-async fn as_event(line: EventLine, project: &std::sync::Arc<str>) -> Result<AnyEvent> {
+async fn as_event(line: EventDraft, project: &std::sync::Arc<str>) -> Result<AnyEvent> {
     let silent = Bus::new();
     let session = Sessions::new(&silent, project).of(&line)?;
     let receipt = publication(&session, line).publish_any().await?;

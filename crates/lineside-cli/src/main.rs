@@ -18,8 +18,6 @@ mod control;
 mod places;
 mod daemon_paths;
 mod loading;
-mod event_line;
-mod vocabulary;
 mod sessions;
 mod automations;
 

@@ -14,6 +14,7 @@ use lineside::automation::Automations;
 use lineside::bus::DrainReport;
 use lineside::bus::signal::Watched;
 use lineside::core::{FailureKind, Outcome};
+use lineside::wire::Vocabulary;
 use lineside::{Assembly, Session, Signal, State};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
@@ -27,7 +28,6 @@ use crate::places::{Ground, PlaceArgs};
 use crate::progress::Progress;
 use crate::sessions::Sessions;
 use crate::style::{COLUMNS, Styles, columns, count, tell};
-use crate::vocabulary::Vocabulary;
 
 use accepted::Claims;
 use background::Background;

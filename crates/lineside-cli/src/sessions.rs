@@ -6,13 +6,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use lineside::bus::publish::Publication;
 use lineside::core::context::Bounds;
-use lineside::core::envelope::Cause;
-use lineside::core::{Agent, EventId, Payload, Receipt};
+use lineside::core::{Agent, EventId, Receipt};
+use lineside::wire::EventDraft;
 use lineside::{Bus, ContextMessage, Delivery, Session};
 
-use crate::event_line::EventLine;
+/// The session of an event that names none.
+pub(crate) const SESSION: &str = "s1";
+
+/// The session that an event names.
+pub(crate) fn named(draft: &EventDraft) -> &str {
+    draft.session.as_deref().unwrap_or(SESSION)
+}
 
 /// The sessions that events have named so far.
 pub(crate) struct Sessions {
@@ -70,14 +75,14 @@ impl Sessions {
     ///
     /// # Errors
     /// It was closed before, or would be below itself or below a closed session.
-    pub(crate) fn of(&mut self, line: &EventLine) -> Result<Session> {
+    pub(crate) fn of(&mut self, line: &EventDraft) -> Result<Session> {
         if line.point.name == "before_subagent"
             && let Some(child) = line.payload.text("child_session")
         {
             let role = line.payload.text("agent_type").map(str::to_owned);
-            self.announced.insert(child.to_owned(), Announced { parent: line.session.clone(), role });
+            self.announced.insert(child.to_owned(), Announced { parent: named(line).to_owned(), role });
         }
-        let wanted = Wanted { id: &line.session, parent: line.parent.as_deref(), host: line.host.as_deref() };
+        let wanted = Wanted { id: named(line), parent: line.parent.as_deref(), host: line.host.as_deref() };
         self.get(&wanted, line.agent.as_ref())
     }
 
@@ -183,56 +188,17 @@ struct Wanted<'a> {
     host: Option<&'a str>,
 }
 
-/// An event with everything that its line says.
-pub(crate) fn publication(session: &Session, line: EventLine) -> Publication<Arc<dyn Payload>> {
-    let source = session.source();
-    let mut publication = session.any_event(line.payload);
-    if let Some(id) = line.id {
-        publication = publication.id(id);
-    }
-    if let Some(time) = line.time {
-        publication = publication.time(time);
-    }
-    if let Some(event) = line.cause {
-        publication = publication.cause(Cause { event, depth: 0 });
-    }
-    if let Some(turn) = line.turn {
-        publication = publication.turn(turn);
-    }
-    if let Some(agent) = line.agent.filter(|agent| *agent != source.agent) {
-        publication = publication.agent(agent);
-    }
-    if let Some(root) = line.project_root.filter(|root| source.project_root.as_deref() != Some(root)) {
-        publication = publication.project_root(root);
-    }
-    if let Some(cwd) = line.cwd.filter(|cwd| source.cwd.as_deref() != Some(cwd)) {
-        publication = publication.cwd(cwd);
-    }
-    if let Some(model) = line.model {
-        publication = publication.model(model);
-    }
-    if let Some(traceparent) = line.traceparent {
-        publication = publication.traceparent(traceparent);
-    }
-    let mut extra = line.extra;
-    // The program that publishes is a matter of the session; another one is handed on beside it.
-    if let Some(host) = line.host.filter(|host| source.host.as_deref() != Some(host)) {
-        extra.entry("host").or_insert_with(|| host.into());
-    }
-    publication.extra(extra)
-}
-
 #[cfg(test)]
 mod tests {
     use lineside::dialects::DIALECTS;
+    use lineside::wire::{Vocabulary, publication};
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::vocabulary::Vocabulary;
 
-    fn line(event: Value) -> EventLine {
+    fn line(event: Value) -> EventDraft {
         let Value::Object(fields) = event else { panic!("an event is an object") };
-        EventLine::read(fields, &Vocabulary::new(DIALECTS)).unwrap()
+        EventDraft::read(fields, &Vocabulary::new(DIALECTS)).unwrap()
     }
 
     fn sessions() -> Sessions {

@@ -10,6 +10,7 @@ use lineside::bus::OpenSessionError;
 use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
 use lineside::core::{Agent, Model, SessionId};
+use lineside::wire::Vocabulary;
 use lineside::{Assembly, Bus, Durable, Session};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
@@ -31,6 +32,7 @@ pub(crate) struct Daemon {
     pub(crate) feed: Feed,
     pub(crate) deliveries: Deliveries,
     pub(crate) switch: Switch,
+    pub(crate) vocabulary: Vocabulary,
     pub(crate) started: Instant,
     /// Cancelled when the daemon is to end.
     pub(crate) ending: CancellationToken,
@@ -92,6 +94,7 @@ impl Daemon {
         let (signals, receipts) = (settings.limits.signals, settings.limits.receipts);
         Self {
             switch: Switch::of(&settings.state),
+            vocabulary: Vocabulary::new(&settings.dialects),
             feed: Feed::new(signals, receipts),
             settings,
             assembly,

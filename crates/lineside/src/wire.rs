@@ -2,6 +2,7 @@
 //!
 //! What reads or writes such text has it from here; how the text travels is left to others.
 
+mod vocabulary;
 mod event;
 mod publication;
 mod decision;
@@ -12,8 +13,9 @@ mod signal;
 
 pub use context::message;
 pub use decision::decision;
-pub use event::{EventDraft, FIELDS, ReadEventError};
+pub use event::{EventDraft, FIELDS, ReadEventError, UnknownKey, kind_of};
 pub use hook::hook;
 pub use job::{JobState, job, job_state};
 pub use publication::publication;
 pub use signal::{SignalAbout, signal};
+pub use vocabulary::{UnknownPointError, Vocabulary};

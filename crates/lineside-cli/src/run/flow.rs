@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use lineside::wire::{EventDraft, UnknownKey, Vocabulary, publication};
 use lineside::{Bus, Session};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
@@ -23,12 +24,10 @@ use super::lines::{self, Line, Lines};
 use super::output::{Output, Written};
 use super::tally::Tally;
 use super::waiting;
-use crate::event_line::{EventLine, UnknownKey};
 use crate::painter::one_line;
 use crate::progress::Progress;
-use crate::sessions::{Sessions, hand_over, publication};
+use crate::sessions::{Sessions, hand_over, named};
 use crate::style::{Style, Tone, tell};
-use crate::vocabulary::Vocabulary;
 
 /// How many events may be under way or wait for others. Reading pauses when there are more.
 const MOST_EVENTS: usize = 1024;
@@ -72,7 +71,7 @@ pub(super) struct Flow {
 
 /// An event on its way.
 struct Event {
-    line: EventLine,
+    line: EventDraft,
     number: u64,
     bytes: usize,
     /// What it waits for, and what waits for it.
@@ -139,7 +138,7 @@ impl Flow {
         let (read, bytes) = match line {
             Line::TooLong => (Err(anyhow::anyhow!("longer than {} bytes", lines::LONGEST)), 0),
             Line::Text(text) if text.trim_ascii().is_empty() => return None,
-            Line::Text(text) => (EventLine::parse(&text, &self.vocabulary), text.len()),
+            Line::Text(text) => (EventDraft::parse(&text, &self.vocabulary).map_err(Into::into), text.len()),
         };
         let line = match read {
             Ok(line) => line,
@@ -152,7 +151,7 @@ impl Flow {
         self.tally.borrow_mut().under_way();
         let child = line.payload.text("child_session");
         let place =
-            Place { point: line.point.name, session: &line.session, parent: line.parent.as_deref(), child };
+            Place { point: line.point.name, session: named(&line), parent: line.parent.as_deref(), child };
         let (after, pending) = lanes.enter(&place);
         let (printed, _) = self::pending();
         Some(Event { line, number, bytes, after, pending, turn: None, printed })
@@ -200,7 +199,7 @@ impl Flow {
     }
 
     /// Publishes an event, and waits until what its decision claims is kept.
-    async fn publish(&self, line: EventLine) -> Result<Decided> {
+    async fn publish(&self, line: EventDraft) -> Result<Decided> {
         let session = self.sessions.borrow_mut().of(&line)?;
         let publication = publication(&session, line);
         let receipt = {

@@ -12,6 +12,7 @@ use lineside::bus::Signals;
 use lineside::core::Receipt;
 use lineside::dialects::{Dialect, Places};
 use lineside::durable::Durable;
+use lineside::wire::{EventDraft, Vocabulary, publication};
 use lineside::{Assembly, Bus};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -23,9 +24,7 @@ use super::observed::{Background, Observed};
 use super::outcome::{CaseOutcome, Fault, Mismatch, Status};
 use super::step::{Act, Step};
 use super::suite::{Case, Script};
-use crate::event_line::EventLine;
-use crate::sessions::{Sessions, publication};
-use crate::vocabulary::Vocabulary;
+use crate::sessions::Sessions;
 
 /// What is kept of the background hooks of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -212,7 +211,7 @@ impl Play {
     ) -> Result<impl Future<Output = Result<Arc<Receipt>>> + use<>> {
         let mut event = event.clone();
         gaps::fill(&mut event, &self.vocabulary);
-        let line = EventLine::read(event, &self.vocabulary)?;
+        let line = EventDraft::read(event, &self.vocabulary)?;
         let session = self.sessions.of(&line)?;
         let publication = publication(&session, line);
         Ok(async move { Ok(publication.publish_any().await?) })

@@ -2,10 +2,9 @@
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use lineside::core::nearest::suggestion;
+use lineside::wire::kind_of;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-
-use crate::event_line::kind_of;
 
 /// An object, and where it stands.
 pub(super) struct Fields<'a> {

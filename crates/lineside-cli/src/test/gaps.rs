@@ -6,9 +6,8 @@ use std::vec::IntoIter;
 
 use lineside::core::payload::DecodePayloadError;
 use lineside::core::{Payload, PointInfo};
+use lineside::wire::Vocabulary;
 use serde_json::{Map, Value, json};
-
-use crate::vocabulary::Vocabulary;
 
 /// Fills the gaps of an event's payload. An event that cannot be read for another reason stays as it is.
 pub(super) fn fill(event: &mut Map<String, Value>, vocabulary: &Vocabulary) {

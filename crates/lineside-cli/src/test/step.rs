@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use lineside::core::Agent;
+use lineside::wire::FIELDS;
 use serde_json::{Map, Value};
 
 use super::expect::Expect;
 use super::fields::Fields;
-use crate::event_line::{FIELDS, SESSION};
+use crate::sessions::SESSION;
 
 /// One step.
 #[derive(Debug)]

@@ -90,7 +90,7 @@ async fn decide(
     query: &PublishQuery,
     fields: Map<String, Value>,
 ) -> Result<Map<String, Value>, Problem> {
-    let draft = EventDraft::read(fields, &daemon.settings.dialects)
+    let draft = EventDraft::read(fields, &daemon.vocabulary)
         .map_err(|error| Problem::bad_request(error.to_string()).blocks())?;
     let Some(id) = draft.session.clone() else {
         return Err(Problem::bad_request("the field `session` is absent").blocks());

@@ -1,13 +1,13 @@
 //! A decision as JSON: what was decided about which payload, and what goes to whom.
 
-use lineside_core::{Outcome, Receipt};
+use lineside_core::{Outcome, Receipt, SkipReason};
 use serde_json::{Map, Value, json};
 
 /// The decision of a receipt, with everything else that the receipt holds when the `whole` of it is wanted.
 ///
 /// Fields: `id`, `session`, `seq`, `point`, `verdict`, `reason?`, `by?`, `payload`, `payload_sha256`, `context`,
 /// `notices`, and where there is any: `changed` (names of amended fields), `failed` (hooks that could not answer, and
-/// what that counted as), `extra`. With `whole` also `took_us`, `hooks` and `changes`.
+/// what that counted as), `untrusted` (hooks of a project that is not trusted), `extra`. With `whole` also `took_us`, `hooks` and `changes`.
 #[must_use]
 pub fn decision(receipt: &Receipt, whole: bool) -> Map<String, Value> {
     let mut receipt_json = receipt.to_json();
@@ -29,7 +29,9 @@ pub fn decision(receipt: &Receipt, whole: bool) -> Map<String, Value> {
         .iter()
         .map(|by| json!({"level": by.what.level, "text": by.what.text, "hook": receipt.name(by.hook)}));
     map.insert("notices".to_owned(), notices.collect());
-    for (name, list) in [("changed", changed(receipt)), ("failed", failed(receipt))] {
+    for (name, list) in
+        [("changed", changed(receipt)), ("failed", failed(receipt)), ("untrusted", untrusted(receipt))]
+    {
         if !list.is_empty() {
             map.insert(name.to_owned(), Value::Array(list));
         }
@@ -53,6 +55,13 @@ fn changed(receipt: &Receipt) -> Vec<Value> {
         }
     }
     fields
+}
+
+/// The hooks that were not asked because their project is not trusted.
+fn untrusted(receipt: &Receipt) -> Vec<Value> {
+    let runs = receipt.runs.iter();
+    let left_out = runs.filter(|run| run.outcome == Outcome::Skipped(SkipReason::Untrusted));
+    left_out.map(|run| json!(receipt.name(run.hook))).collect()
 }
 
 /// The hooks that could not answer, and what that counted as.

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use lineside_core::json::read_strict;
-use lineside_core::nearest::nearest;
+use lineside_core::nearest::suggestion;
 use lineside_core::payload::DecodePayloadError;
 use lineside_core::point::Slot;
 use lineside_core::{Agent, EventId, Model, Payload, PointInfo};
-use lineside_dialects::Dialect;
-use lineside_points::{self as points, CATALOGUE};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+use super::vocabulary::{UnknownPointError, Vocabulary};
 
 /// The fields of the envelope, and the payload, in the order in which an event is written.
 pub const FIELDS: [&str; 18] = [
@@ -72,6 +72,30 @@ pub struct EventDraft {
     pub traceparent: Option<String>,
     /// Everything without a canonical name.
     pub extra: Map<String, Value>,
+    /// Keys that the specification does not have, which went to `extra`.
+    pub unknown: Vec<UnknownKey>,
+}
+
+/// A key that neither the envelope nor the point has.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct UnknownKey {
+    /// The point of the event.
+    pub point: &'static str,
+    /// The key; one of the payload has that before it.
+    pub key: String,
+    /// What may have been meant.
+    pub nearest: Option<&'static str>,
+}
+
+impl std::fmt::Display for UnknownKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "unknown key `{}` at {}", self.key, self.point)?;
+        match self.nearest {
+            Some(nearest) => write!(f, "; the nearest is `{nearest}`"),
+            None => f.write_str("; hooks get it as `extra`"),
+        }
+    }
 }
 
 /// Why JSON is not an event.
@@ -80,7 +104,7 @@ pub struct EventDraft {
 pub enum ReadEventError {
     /// It is not exactly one JSON value, in UTF-8, without a doubled key, at most 64 levels deep.
     #[error("not JSON: {}", on_one_line(.0))]
-    Json(#[source] serde_json::Error),
+    Json(serde_json::Error),
     /// It is another kind of value.
     #[error("an event is a JSON object, not {0}")]
     NoObject(&'static str),
@@ -97,17 +121,9 @@ pub enum ReadEventError {
         /// The value if it is short, else its kind.
         found: String,
     },
-    /// No point has this name.
-    #[error("unknown point `{name}`; the nearest is `{nearest}`")]
-    UnknownPoint {
-        /// The name.
-        name: String,
-        /// The nearest known name.
-        nearest: String,
-    },
-    /// A vendor's point that is not declared in this program.
-    #[error("unknown point `{0}`: it is a vendor's, and this program has not declared it")]
-    Undeclared(String),
+    /// The point is not known.
+    #[error(transparent)]
+    Point(#[from] UnknownPointError),
     /// The payload is not one of the point.
     #[error(transparent)]
     Payload(#[from] DecodePayloadError),
@@ -116,13 +132,11 @@ pub enum ReadEventError {
 impl EventDraft {
     /// Reads the text of one event.
     ///
-    /// The point has its canonical name, or the name that one of `dialects` has for it.
-    ///
     /// # Errors
     /// It is not an event.
-    pub fn parse(text: &[u8], dialects: &[&'static dyn Dialect]) -> Result<Self, ReadEventError> {
+    pub fn parse(text: &[u8], vocabulary: &Vocabulary) -> Result<Self, ReadEventError> {
         match read_strict(text).map_err(ReadEventError::Json)? {
-            Value::Object(fields) => Self::read(fields, dialects),
+            Value::Object(fields) => Self::read(fields, vocabulary),
             other => Err(ReadEventError::NoObject(kind_of(&other))),
         }
     }
@@ -131,18 +145,16 @@ impl EventDraft {
     ///
     /// # Errors
     /// The point is absent or unknown, a required field of its payload is absent, or a field has the wrong type.
-    pub fn read(
-        mut fields: Map<String, Value>,
-        dialects: &[&'static dyn Dialect],
-    ) -> Result<Self, ReadEventError> {
+    pub fn read(mut fields: Map<String, Value>, vocabulary: &Vocabulary) -> Result<Self, ReadEventError> {
         let name = take::<String>(&mut fields, "point", TEXT)?.ok_or(ReadEventError::Absent("point"))?;
-        let payload = take::<Map<String, Value>>(&mut fields, "payload", "an object")?.unwrap_or_default();
-        let point = point(&name, &payload, dialects)?;
-        let (payload, unknown) = known_fields(point, payload);
+        let payload = object(&mut fields, "payload")?.unwrap_or_default();
+        let point = vocabulary.point(&name, &payload)?;
+        let (payload, others) = known_fields(point, payload);
         let payload = (point.decode)(point, payload)?;
         for given_anew in ["seq", "root_session", "depth"] {
             fields.shift_remove(given_anew);
         }
+        let unknown = unknown_keys(point, &fields, &others);
         Ok(Self {
             point,
             payload,
@@ -158,34 +170,14 @@ impl EventDraft {
             model: take(&mut fields, "model", "an object with `selected` or `running`")?,
             host: take(&mut fields, "host", TEXT)?,
             traceparent: take(&mut fields, "traceparent", TEXT)?,
-            extra: extra(take(&mut fields, "extra", "an object")?.unwrap_or_default(), fields, unknown),
+            extra: extra(object(&mut fields, "extra")?.unwrap_or_default(), fields, others),
+            unknown,
         })
     }
 }
 
 /// What most fields are.
 const TEXT: &str = "a string";
-
-/// The point of a name. Where a dialect's name stands for several points, the payload decides.
-fn point(
-    name: &str,
-    payload: &Map<String, Value>,
-    dialects: &[&'static dyn Dialect],
-) -> Result<&'static PointInfo, ReadEventError> {
-    if let Ok(point) = points::find(name) {
-        return Ok(point);
-    }
-    if let Some(point) = dialects.iter().find_map(|dialect| dialect.point(name, payload)) {
-        return Ok(point);
-    }
-    if name.starts_with("x.") {
-        return Err(ReadEventError::Undeclared(name.to_owned()));
-    }
-    let foreign = dialects.iter().flat_map(|dialect| dialect.names());
-    let known = CATALOGUE.iter().map(|point| point.name).chain(foreign);
-    let nearest = nearest(name, known).unwrap_or_default().to_owned();
-    Err(ReadEventError::UnknownPoint { name: name.to_owned(), nearest })
-}
 
 fn time(fields: &mut Map<String, Value>) -> Result<Option<Timestamp>, ReadEventError> {
     let Some(text) = take::<String>(fields, "time", TEXT)? else { return Ok(None) };
@@ -210,6 +202,37 @@ fn take<T: DeserializeOwned>(
             Err(_) => Err(ReadEventError::Field { field, expected, found: brief(&value) }),
         },
     }
+}
+
+/// Takes an object out as it is, with the digits of its numbers; `null` counts as absent.
+fn object(
+    fields: &mut Map<String, Value>,
+    field: &'static str,
+) -> Result<Option<Map<String, Value>>, ReadEventError> {
+    match fields.shift_remove(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(object)) => Ok(Some(object)),
+        Some(other) => Err(ReadEventError::Field { field, expected: "an object", found: brief(&other) }),
+    }
+}
+
+/// The keys of an event that the specification does not have.
+fn unknown_keys(
+    point: &'static PointInfo,
+    envelope: &Map<String, Value>,
+    payload: &Map<String, Value>,
+) -> Vec<UnknownKey> {
+    let envelope = envelope.keys().filter(|key| !FIELDS.contains(&key.as_str())).map(|key| UnknownKey {
+        point: point.name,
+        key: key.clone(),
+        nearest: suggestion(key, FIELDS),
+    });
+    let payload = payload.keys().map(|key| UnknownKey {
+        point: point.name,
+        key: format!("payload.{key}"),
+        nearest: suggestion(key, point.fields.iter().map(|field| field.name)),
+    });
+    envelope.chain(payload).collect()
 }
 
 /// A value as it is written, if it is short, else what kind it is.
@@ -246,7 +269,9 @@ fn on_one_line(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at column ")
 }
 
-fn kind_of(value: &Value) -> &'static str {
+/// What a value is, for people.
+#[must_use]
+pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -254,5 +279,101 @@ fn kind_of(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside_dialects::DIALECTS;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(text: &[u8]) -> Result<EventDraft, ReadEventError> {
+        EventDraft::parse(text, &Vocabulary::new(DIALECTS))
+    }
+
+    fn refused(text: &[u8], expected: &str) {
+        assert_eq!(
+            read(text).map(|line| line.point.name).map_err(|error| error.to_string()),
+            Err(expected.to_owned())
+        );
+    }
+
+    #[test]
+    fn an_event_needs_little() {
+        let line = read(br#"{"point":"on_idle"}"#).unwrap();
+        assert_eq!((line.point.name, line.session.as_deref()), ("on_idle", None));
+        assert!(line.extra.is_empty());
+    }
+
+    #[test]
+    fn the_envelope_is_read() {
+        let line = read(
+            br#"{"point":"pre-tool-call","session":"s2","parent_session":"s1","turn":7,"seq":9,"depth":1,
+                "id":"019a0000-0000-7000-8000-000000000001","time":"2026-03-02T09:14:00.5+01:00",
+                "agent":{"id":"r","kind":"subagent","type":"reviewer"},"model":{"running":"m"},"host":"h",
+                "payload":{"tool_name":"Shell","tool_input":{}}}"#,
+        )
+        .unwrap();
+        assert_eq!(line.point.name, "before_tool");
+        assert_eq!((line.parent.as_deref(), line.turn), (Some("s1"), Some(7)));
+        assert_eq!(line.time.unwrap().to_string(), "2026-03-02T08:14:00.5Z");
+        assert_eq!(line.id.unwrap().to_string(), "019a0000-0000-7000-8000-000000000001");
+        assert_eq!(line.agent.unwrap().role.as_deref(), Some("reviewer"));
+        assert!(line.extra.is_empty());
+    }
+
+    #[test]
+    fn what_has_no_canonical_name_is_handed_on() {
+        let line = read(
+            br#"{"point":"on_idle","colour":"red","extra":{"since":1},"payload":{"since":2,"colour":3,"why":null}}"#,
+        )
+        .unwrap();
+        let expected = json!({"since":1,"colour":"red","payload.since":2,"payload.colour":3,"why":null});
+        assert_eq!(Value::Object(line.extra), expected);
+        assert!(line.payload.to_json().is_empty());
+    }
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        let line = read(
+            br#"{"point":"before_tool","payload":{"tool_name":"x","tool_input":{"a":-0,"b":1.10,"c":1e999}},"extra":{"d":-0}}"#,
+        )
+        .unwrap();
+        assert_eq!(line.payload.to_json()["tool_input"].to_string(), r#"{"a":-0,"b":1.10,"c":1e+999}"#);
+        assert_eq!(line.extra["d"].to_string(), "-0");
+    }
+
+    #[test]
+    fn an_unknown_key_is_told_with_the_nearest_one() {
+        let line = read(br#"{"point":"before_tool","sesion":"s2","payload":{"tool_name":"x","tool_input":{},"tol_call_id":"c","colour":1}}"#).unwrap();
+        let told: Vec<String> = line.unknown.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "unknown key `sesion` at before_tool; the nearest is `session`",
+                "unknown key `payload.tol_call_id` at before_tool; the nearest is `tool_call_id`",
+                "unknown key `payload.colour` at before_tool; hooks get it as `extra`",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_event_is_refused() {
+        refused(
+            br#"{"point":"before_tool","payload":{"tool_name":"x"}}"#,
+            "before_tool needs the field `tool_input`",
+        );
+        refused(br#"{"point":"befor_tool"}"#, "unknown point `befor_tool`; the nearest is `before_tool`");
+        refused(b"{}", "the field `point` is absent");
+        refused(b"[1]", "an event is a JSON object, not a list");
+        refused(br#"{"point":"on_idle","point":"on_error"}"#, "not JSON: duplicate key `point` at column 26");
+        refused(b"{\"point\":\"on_idle\xff\"}", "not JSON: invalid unicode code point at column 18");
+        refused(b"{\"point\":", "not JSON: EOF while parsing a value at column 9");
+        refused(br#"{"point":"on_idle","turn":-1}"#, "`turn` must be a whole number from 0, not -1");
+        refused(br#"{"point":"on_idle","payload":[]}"#, "`payload` must be an object, not []");
+        let deep = format!("{{\"point\":\"on_idle\",\"x\":{}{}}}", "[".repeat(99), "]".repeat(99));
+        assert!(read(deep.as_bytes()).is_err());
     }
 }

@@ -1,19 +1,44 @@
 //! Which point a name stands for: the catalogue's own name, or that of a dialect.
 
-use anyhow::{Result, bail};
-use lineside::core::PointInfo;
-use lineside::core::nearest::nearest;
-use lineside::dialects::Dialect;
-use lineside::points::{self, CATALOGUE};
+use lineside_core::PointInfo;
+use lineside_core::nearest::nearest;
+use lineside_dialects::Dialect;
+use lineside_points::{self as points, CATALOGUE};
 use serde_json::{Map, Value};
 
-/// The names that are understood.
-pub(crate) struct Vocabulary {
+/// The names of points that are understood.
+#[derive(Clone)]
+pub struct Vocabulary {
     dialects: Vec<&'static dyn Dialect>,
 }
 
+impl std::fmt::Debug for Vocabulary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.dialects.iter().map(|dialect| dialect.name())).finish()
+    }
+}
+
+/// Why a name is that of no point.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnknownPointError {
+    /// No point has this name.
+    #[error("unknown point `{name}`; the nearest is `{nearest}`")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The nearest known name.
+        nearest: String,
+    },
+    /// A vendor's point that is not declared in this program.
+    #[error("unknown point `{0}`: it is a vendor's, and nothing here has declared it")]
+    Undeclared(String),
+}
+
 impl Vocabulary {
-    pub(crate) fn new(dialects: &[&'static dyn Dialect]) -> Self {
+    /// The names of the catalogue and of these dialects.
+    #[must_use]
+    pub fn new(dialects: &[&'static dyn Dialect]) -> Self {
         Self { dialects: dialects.to_vec() }
     }
 
@@ -21,7 +46,11 @@ impl Vocabulary {
     ///
     /// # Errors
     /// No point has the name; the nearest one is proposed.
-    pub(crate) fn point(&self, name: &str, payload: &Map<String, Value>) -> Result<&'static PointInfo> {
+    pub fn point(
+        &self,
+        name: &str,
+        payload: &Map<String, Value>,
+    ) -> Result<&'static PointInfo, UnknownPointError> {
         if let Ok(point) = points::find(name) {
             return Ok(point);
         }
@@ -29,17 +58,18 @@ impl Vocabulary {
             return Ok(point);
         }
         if name.starts_with("x.") {
-            bail!("unknown point `{name}`: it is a vendor's, and nothing here has declared it");
+            return Err(UnknownPointError::Undeclared(name.to_owned()));
         }
         let foreign = self.dialects.iter().flat_map(|dialect| dialect.names());
         let known = CATALOGUE.iter().map(|point| point.name).chain(foreign);
-        bail!("unknown point `{name}`; the nearest is `{}`", nearest(name, known).unwrap_or_default());
+        let nearest = nearest(name, known).unwrap_or_default().to_owned();
+        Err(UnknownPointError::Unknown { name: name.to_owned(), nearest })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use lineside::dialects::DIALECTS;
+    use lineside_dialects::DIALECTS;
     use serde_json::Map;
 
     use super::Vocabulary;
