@@ -50,21 +50,27 @@ pub(crate) struct StopArgs {
     control: ControlArgs,
 }
 
-/// Have the daemon load all hook files anew. Events under way end with the hooks that they began with.
+/// Have the daemon load all hook files anew.
+///
+/// Events under way end with the hooks that they began with.
 #[derive(Debug, Args)]
 pub(crate) struct ReloadArgs {
     #[command(flatten)]
     control: ControlArgs,
 }
 
-/// Switch all hooks of this user off: the daemon lets every event pass and says so. Works without a daemon.
+/// Switch all hooks of this user off.
+///
+/// The daemon lets every event pass then, and says so in each decision. Works without a daemon.
 #[derive(Debug, Args)]
 pub(crate) struct OffArgs {
     #[command(flatten)]
     control: ControlArgs,
 }
 
-/// Switch hooks on again. Works without a daemon.
+/// Switch hooks on again.
+///
+/// Works without a daemon.
 #[derive(Debug, Args)]
 pub(crate) struct OnArgs {
     #[command(flatten)]
