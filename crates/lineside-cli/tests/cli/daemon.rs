@@ -120,3 +120,31 @@ fn a_unit_is_shown_before_it_is_written() {
     assert!(!stage.path("home/.config").exists());
     assert_eq!(stage.run(&["serve", "--install-unit"], "").code, Some(0));
 }
+
+#[test]
+fn the_commands_of_the_page_of_the_daemon_do_what_it_says() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/daemon.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let blocks: Vec<&str> =
+        page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!((blocks.len(), blocks[0]), (2, "lineside serve --project .\n"));
+    let stage = Stage::new();
+    stage.file(
+        "project/.lineside/hooks.yaml",
+        "hooks:\n  - name: no-deletions\n    on: before_tool\n    command: [./guard.sh]\n",
+    );
+    let guard = stage
+        .file("project/guard.sh", "#!/bin/sh\ngrep -q 'rm -rf' && echo '{\"verdict\": \"block\"}' || true\n");
+    std::fs::set_permissions(guard, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let daemon = Daemon::start(&stage);
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", blocks[1]]).env("SOCKET", stage.path("home/.local/state/lineside/lineside.sock"));
+    let output = shell.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text} {:?}", String::from_utf8(output.stderr));
+    let answers: Vec<Value> =
+        serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect();
+    assert_eq!((&answers[0]["id"], &answers[1]["verdict"]), (&json!("s1"), &json!("block")), "{text}");
+    assert_eq!(stage.run(&["stop"], "").code, Some(0));
+    daemon.ended();
+}

@@ -4,7 +4,7 @@
 //!
 //! | snippet | comment | what is done with it |
 //! |---|---|---|
-//! | `rust` | | it is a doctest: the page is included by the crate `lineside`; this is checked, the doctests run elsewhere |
+//! | `rust`, `rust,no_run` | | it is a doctest: the page is included by the crate `lineside`; this is checked, the doctests run elsewhere |
 //! | `sh` | | its commands run in a project, and end well |
 //! | `sh` | `exits 0 or 1` | the same, each command by itself, which may also say that there is no such thing |
 //! | any | `file PATH` | it is a file of the project, which loads without an error; a script is run by what names it |

@@ -30,7 +30,7 @@ pub(crate) fn run(snippet: &Snippet, before: &[Snippet], ground: &Ground) -> Res
         return exists(name);
     }
     match (language.as_str(), comment.as_str()) {
-        ("rust", "") => is_doctest(page),
+        ("rust" | "rust,no_run", "") => is_doctest(page),
         ("sh", "") => ends_well(&ground.sh(text), &[0], text),
         ("sh", "exits 0 or 1") => {
             text.lines().try_for_each(|line| ends_well(&ground.sh(line), &[0, 1], line))

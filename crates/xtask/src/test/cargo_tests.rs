@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use super::conformance::{NODE, PYTHON};
+use super::conformance::{CURL, NODE, PYTHON};
 use super::step::Outcome;
 use super::tally::{Runner, tally};
 use crate::programme::{FOR_A_BUILD, answers, watch};
@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 /// With nextest where it is installed; it takes too long to install it for one run.
 pub(super) fn tests(workspace: &Workspace) -> Result<Outcome> {
     // The worker of the openclaw format is tested in the runtime that runs it, and each kit in its own.
-    need_programs(&[NODE, PYTHON])?;
+    need_programs(&[CURL, NODE, PYTHON])?;
     let (runner, mut command) = if answers(&mut workspace.cargo(["nextest", "--version"])) {
         (Runner::Nextest, workspace.cargo(["nextest", "run", "--workspace", "--profile", "ci"]))
     } else {

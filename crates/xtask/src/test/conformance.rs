@@ -25,6 +25,7 @@ const SUITES: [Suite; 5] = [
 
 const BASH: Program = Program { name: "bash", package: "bash" };
 const JQ: Program = Program { name: "jq", package: "jq" };
+pub(super) const CURL: Program = Program { name: "curl", package: "curl" };
 pub(super) const NODE: Program = Program { name: "node", package: "nodejs" };
 pub(super) const PYTHON: Program = Program { name: "python3", package: "python3" };
 
