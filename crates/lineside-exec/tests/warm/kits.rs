@@ -140,3 +140,29 @@ fn text_goes_there_and_back_as_it_is() {
         assert_eq!(said["log"], json!(text));
     });
 }
+
+/// An answer without its decision allows, so a slip of the pen is told; a key that looks like none is nobody's business.
+#[test]
+fn a_key_that_looks_like_another_one_is_warned_of() {
+    with_each(async |room, _, language| {
+        let (name, source) = match language.program {
+            "python3" => (
+                "slip.py",
+                "from lineside_hook import hook, serve\nhook(lambda event: {'decison': 'deny', 'other': 1})\nserve()\n",
+            ),
+            _ => (
+                "slip.mjs",
+                "import { hook, serve } from './lineside-hook.mjs';\nhook(() => ({ decison: 'deny', other: 1 }));\nserve();\n",
+            ),
+        };
+        let script = room.file(name, source, 0o644);
+        let mut command = room.command(&[language.program, script.to_str().unwrap()]);
+        command.stdin = b"{}\n".to_vec();
+        let ended = lineside_exec::Runner::new().run(&command).await;
+        assert_eq!(ended.stdout.trimmed_text(), "{\"decison\":\"deny\",\"other\":1}");
+        assert_eq!(
+            ended.stderr.trimmed_text(),
+            "warning: an answer has the key 'decison', did you mean 'decision'?"
+        );
+    });
+}

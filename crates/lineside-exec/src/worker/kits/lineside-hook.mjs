@@ -24,6 +24,12 @@ import { inspect } from 'node:util';
 
 const PROTOCOL = 2;
 const hooks = new Map();
+// What an answer may have, in the formats whose hooks are workers.
+const KEYS = [
+  ...['decision', 'reason', 'modified_input', 'additional_context', 'log'],
+  ...['verdict', 'amend', 'context', 'notice'],
+];
+const told = new Set();
 
 /** Makes a function a hook: of every hook of this program, or of the one with this name. */
 export function hook(name, fn) {
@@ -120,7 +126,28 @@ function read(line) {
 function textOf(answer) {
   if (answer === undefined || answer === null) return 'null';
   if (typeof answer !== 'object' || Array.isArray(answer)) throw new TypeError('a hook returns an object or nothing');
+  for (const key in answer) if (!KEYS.includes(key) && !told.has(key) && told.size < 100) tell(key);
   return JSON.stringify(answer);
+}
+
+/** Warns of a key that looks like another one; an answer without its decision allows. */
+function tell(key) {
+  told.add(key);
+  const near = KEYS.find((known) => distance(key, known) <= known.length / 4);
+  if (near) console.error(`warning: an answer has the key '${key}', did you mean '${near}'?`);
+}
+
+/** How many letters are to be put in, taken out or changed. */
+function distance(one, other) {
+  if (Math.abs(one.length - other.length) > 4) return Infinity;
+  let row = [...other, ''].map((_, at) => at);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++)
+      next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (one[i - 1] !== other[j - 1]));
+    row = next;
+  }
+  return row[other.length];
 }
 
 function functionOf(name) {

@@ -36,6 +36,14 @@ _hooks = {}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
+# What an answer may have, in the formats whose hooks are workers.
+_KEYS = (
+    "decision", "reason", "modified_input", "additional_context", "log",
+    "verdict", "amend", "context", "notice",
+)
+_told = set()
+
+
 def hook(function=None, *, name=None):
     """Makes a function a hook: `@hook` for every hook of this program, `@hook(name="…")` for the one of that name."""
     if function is None:
@@ -116,7 +124,19 @@ def _write(descriptor, data):
 def _data(answer):
     if not (answer is None or isinstance(answer, dict)):
         raise TypeError(f"a hook returns a dictionary or None, not {type(answer).__name__}")
+    for key in answer or ():
+        if key not in _KEYS and key not in _told and len(_told) < 100:
+            _tell(key)
     return _encode(answer).encode()
+
+
+def _tell(key):
+    """Warns of a key that looks like another one; an answer without its decision allows."""
+    import difflib
+
+    _told.add(key)
+    for near in difflib.get_close_matches(str(key), _KEYS, 1, 0.75):
+        print(f"warning: an answer has the key {key!r}, did you mean {near!r}?", file=sys.stderr)
 
 
 def _find(name):
