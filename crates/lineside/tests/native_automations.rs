@@ -13,6 +13,8 @@ use lineside::automation::machine::{Bounds, Standing};
 use lineside::automation::{Automations, JobId, jobs::Which};
 use lineside::core::{Outcome, Taken};
 use lineside::dialects::{self, Places, Trust};
+use lineside::durable::OpenDurableError;
+use lineside::journal::OpenJournalError;
 use lineside::prelude::*;
 use lineside::{Assembly, Durable};
 use tokio::sync::Notify;
@@ -272,12 +274,24 @@ async fn an_automation_that_nobody_trusts_is_never_registered() {
     assert!(!project.path("ran").exists());
 }
 
+/// Opens a journal that an earlier life of this process has left. A process that another test is just starting shares
+/// the lock until it is a program of its own.
+fn open(kept: &Path) -> Durable {
+    for _ in 0..1_000_000 {
+        match Durable::open(kept) {
+            Err(OpenDurableError { source: OpenJournalError::Locked { .. }, .. }) => std::thread::yield_now(),
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("somebody has {} open", kept.display());
+}
+
 /// A life of its own: a runtime, and with its end everything that it had.
 fn life(kept: &Path, live: impl AsyncFnOnce(Bus, Automations)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let bus = Bus::new();
-        let durable = Durable::open(kept).unwrap();
+        let durable = open(kept);
         let (automations, recovered) = durable.automations(&bus, Bounds::default()).unwrap();
         assert!(recovered.findings.is_empty(), "{recovered:?}");
         live(bus, automations).await;
