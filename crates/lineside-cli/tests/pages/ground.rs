@@ -45,6 +45,9 @@ const PROGRAMS: [&str; 5] = [
     "project/.jcli/hooks/tests-first/check.sh",
 ];
 
+/// How long a command may take, in seconds, on a loaded machine.
+const LIMIT: &str = "120";
+
 pub(crate) struct Ground {
     folder: TempDir,
 }
@@ -105,8 +108,9 @@ impl Ground {
     /// Runs shell text in a folder.
     pub(crate) fn sh_in(&self, folder: &str, text: &str) -> Output {
         let path = std::env::var("PATH").unwrap();
-        Command::new("bash")
-            .args(["-e", "-o", "pipefail", "-c", text])
+        // What does not end by itself fails with 124.
+        Command::new("timeout")
+            .args(["--kill-after=5", LIMIT, "bash", "-e", "-o", "pipefail", "-c", text])
             .current_dir(self.path(folder))
             .env_clear()
             .env("PATH", format!("{}:{path}", self.path("bin").display()))
