@@ -51,7 +51,7 @@ async fn a_hook_file_that_can_never_run_is_reported_with_file_and_line() {
     write("missing", "name: missing\ndescription: d\ntrigger: before_tool");
     let report = Assembly::new(Bus::new()).load(&places(project.path(), Trust::Granted)).await.unwrap();
     let names: Vec<_> = report.hooks.iter().map(|found| (&*found.hook.name, found.state)).collect();
-    assert_eq!(names, [("missing", State::Ready)]);
+    assert_eq!(names, [("missing", State::ProgramMissing)]);
     let found = |severity, line: u32, part: &str| {
         report.diagnostics.iter().any(|finding| {
             finding.severity == severity
@@ -180,6 +180,39 @@ async fn a_guard_that_does_not_load_stands_closed() {
         // What an untrusted project says closes nothing.
         let (decision, _) = judged(project.path(), Trust::Withheld).await;
         assert_eq!(decision.verdict(), &Verdict::Continue, "{text}");
+    }
+}
+
+/// Files with a hook whose program is not there, and the line that declares it.
+const MISSING_PROGRAMS: &[(&str, &str, u32)] = &[
+    (NATIVE, "hooks:\n- {name: g, on: before_tool, command: [no-such-guard]}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, on: before_tool, command: [./no-such-guard]}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, on: before_tool, command: no-such-guard --strict}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, on: before_tool, command: ./no-such-guard | cat}\n", 2),
+    (NATIVE, "hooks:\n- {name: g, on: before_tool, worker: {program: [/no/such/guard]}}\n", 2),
+    (CHORD, "hooks:\n  on_tool_call:\n  - {name: g, command: [no-such-guard]}\n", 3),
+    (CHORD, "hooks:\n  on_tool_call:\n  - {name: g, shell: ./no-such-guard}\n", 3),
+    (FLYTO, "{\"hooks\": {\"pre_tool_use\": [{\"command\": \"./no-such-guard\"}]}}", 1),
+    (JCLI, "events: [pre_tool_execution]\ncommand: no-such-guard\n", 1),
+    (AGENT, "---\nname: g\ndescription: d\ntrigger: before_tool\n---\n", 1),
+];
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_reported_when_its_hook_is_loaded() {
+    for (file, text, line) in MISSING_PROGRAMS {
+        let project = project(&[(file, text)]);
+        let load =
+            async |trust| Assembly::new(Bus::new()).load(&places(project.path(), trust)).await.unwrap();
+        let report = load(Trust::Granted).await;
+        let states: Vec<_> = report.hooks.iter().map(|found| found.state).collect();
+        assert_eq!(states, [State::ProgramMissing], "{text}");
+        let [finding] = &report.diagnostics[..] else { panic!("{text}: {:?}", report.diagnostics) };
+        let origin = finding.origin.as_ref().unwrap();
+        assert_eq!((&*origin.file, origin.line), (&project.path().join(file), *line), "{text}");
+        // What never runs is not looked for.
+        let report = load(Trust::Withheld).await;
+        assert_eq!(report.hooks[0].state, State::Off(SkipReason::Untrusted), "{text}");
+        assert!(report.diagnostics.iter().all(|finding| !finding.text.contains("no-such")), "{text}");
     }
 }
 

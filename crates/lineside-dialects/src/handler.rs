@@ -1,11 +1,11 @@
 //! What a foreign hook runs for an event, and how what came of it is read. Both are pure: running is somebody else's.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lineside_core::control::Assignment;
 use lineside_core::exchange::{Post, Posted};
-use lineside_core::invocation::{Ended, Invocation};
+use lineside_core::invocation::{Ended, Environment, Invocation, Program};
 use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, WorkerCall, WorkerEnded};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, SkipReason};
@@ -40,6 +40,13 @@ pub trait Handler: Send + Sync {
 
     /// The worker that the hook runs in when events are about this directory; `None` for a hook that has none.
     fn worker(&self, work_dir: &Path) -> Option<HookWorker> {
+        let _ = work_dir;
+        None
+    }
+
+    /// What the hook starts when events are about this directory, so that the load can report that it is missing;
+    /// `None` for a hook that starts nothing, or of whose start a diagnostic of its format reports.
+    fn start(&self, work_dir: &Path) -> Option<Start> {
         let _ = work_dir;
         None
     }
@@ -87,6 +94,22 @@ pub enum Call {
     Warm(Box<HookWorker>, HookCall),
     /// Nothing: the answer is known without running anything.
     Nothing,
+}
+
+/// What a hook starts, as far as it is known before there is an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Start {
+    /// A program.
+    Program {
+        /// The program and its arguments.
+        program: Program,
+        /// Its environment, with what decides where the program is found.
+        environment: Environment,
+        /// Its working directory.
+        working_directory: PathBuf,
+    },
+    /// A program that is not there; a diagnostic of the format reports it.
+    Missing,
 }
 
 /// What came of a call.

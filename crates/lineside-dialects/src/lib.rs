@@ -36,7 +36,7 @@ pub use dialect::{
     Automation, Dialect, ForeignHook, Inert, Loaded, LogTarget, Missed, Places, Plugins, Registered, Trust,
     Why,
 };
-pub use handler::{Call, Handler, Moment, Returned, Work};
+pub use handler::{Call, Handler, Moment, Returned, Start, Work};
 
 /// All dialects, in the order in which their hooks are registered.
 pub static DIALECTS: &[&dyn Dialect] = &[

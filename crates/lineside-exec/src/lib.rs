@@ -52,5 +52,6 @@ mod http;
 
 pub use containment::Containment;
 pub use http::{HttpClient, Proxy, ReadProxyError};
+pub use program::{FindProgramError, look_for};
 pub use runner::Runner;
 pub use worker::{KITS, Kit, LogLevel, LogSource, WarmWorker, Worker, WorkerListener, WorkerLog, WorkerSeat};

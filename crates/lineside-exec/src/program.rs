@@ -14,12 +14,16 @@ use thiserror::Error;
 
 use crate::environment;
 
+mod look;
+
+pub use look::look_for;
+
 /// Where programs are searched when the environment has no `PATH`: what `confstr(_CS_PATH)` says.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// Why a name means no file.
 #[derive(Debug, Error, PartialEq, Eq)]
-pub(crate) enum FindProgramError {
+pub enum FindProgramError {
     /// No directory of `PATH` has a file of this name.
     #[error("cannot find program `{}` in PATH", .name.display())]
     Missing {
@@ -31,6 +35,29 @@ pub(crate) enum FindProgramError {
     NotExecutable {
         /// The first file of that name.
         path: PathBuf,
+    },
+    /// There is nothing to be found.
+    #[error("cannot run an empty argument vector")]
+    Empty,
+    /// There is no file at the path.
+    #[error("cannot run `{}`: there is no such file", .path.display())]
+    NoFile {
+        /// The path, from the root.
+        path: PathBuf,
+    },
+    /// The file may not be executed.
+    #[error("cannot run `{}`: permission denied", .path.display())]
+    Denied {
+        /// The path, from the root.
+        path: PathBuf,
+    },
+    /// The file is there; what its `#!` line names is not.
+    #[error("cannot run `{}`: its interpreter {interpreter:?} does not exist", .path.display())]
+    NoInterpreter {
+        /// The script.
+        path: PathBuf,
+        /// The interpreter, as the `#!` line names it.
+        interpreter: String,
     },
 }
 

@@ -20,7 +20,7 @@ use crate::mark::Mark;
 use crate::program::FindProgramError;
 use crate::{environment, program};
 
-mod diagnosis;
+pub(crate) mod diagnosis;
 
 /// Why a process could not be started.
 #[derive(Debug, Error)]

@@ -11,8 +11,8 @@ use lineside_core::control::Control;
 use lineside_core::hook::{Hook, Standby};
 use lineside_core::worker::WorkerStart;
 use lineside_core::{Diagnostic, Severity, SkipReason};
-use lineside_dialects::{DIALECTS, Dialect, Inert, Places};
-use lineside_exec::{Containment, HttpClient, Proxy, Runner};
+use lineside_dialects::{DIALECTS, Dialect, ForeignHook, Inert, Places, Start};
+use lineside_exec::{Containment, HttpClient, Proxy, Runner, look_for};
 
 use crate::automated::{Automated, DeclaredHook};
 use crate::content::Contents;
@@ -61,6 +61,8 @@ pub enum State {
     NeverFires,
     /// It is a guard that cannot load, and refuses every event that it may have judged until it is repaired.
     Closed,
+    /// What it starts is not there; each run fails until it is.
+    ProgramMissing,
 }
 
 impl State {
@@ -72,6 +74,7 @@ impl State {
             Self::Off(why) => why.as_str(),
             Self::NeverFires => "never fires here",
             Self::Closed => "closed",
+            Self::ProgramMissing => "program missing",
         }
     }
 }
@@ -168,7 +171,7 @@ impl Assembly {
             };
             let log = loaded.log.map(|target| Arc::new(DebugLog::to(target)));
             let mut installed = Vec::new();
-            let mut last = None;
+            let (mut last, mut missing_program) = (None, false);
             let (mut contents, mut kept) = (Contents::default(), Vec::new());
             let mut automated = Automated::default();
             for mut found in loaded.hooks {
@@ -177,6 +180,7 @@ impl Assembly {
                 if last.as_ref() != Some(&declared) {
                     number += 1;
                     last = Some(declared);
+                    missing_program = self.misses_program(&found, places, &mut report.diagnostics);
                 }
                 if found.hook.standby == Standby::Ready
                     && let Some(mut worker) = found.handler.worker(places.work_dir())
@@ -187,6 +191,7 @@ impl Assembly {
                 let state = match &found.hook.standby {
                     Standby::Ready if found.closed => State::Closed,
                     Standby::Ready if !found.can_fire => State::NeverFires,
+                    Standby::Ready if missing_program => State::ProgramMissing,
                     Standby::Ready => State::Ready,
                     Standby::Off(why) => State::Off(*why),
                     Standby::NotLoaded(_) => State::Off(SkipReason::NotLoaded),
@@ -258,6 +263,27 @@ impl Assembly {
             drop(self.outside.warm.of(worker, self.outside.runner.containment()));
         }
         Ok(report)
+    }
+
+    /// Whether what the hook starts is not there, with a finding where its format has none.
+    fn misses_program(&self, found: &ForeignHook, places: &Places, findings: &mut Vec<Diagnostic>) -> bool {
+        if found.hook.standby != Standby::Ready || found.closed {
+            return false;
+        }
+        match found.handler.start(places.work_dir()) {
+            None => false,
+            Some(Start::Missing) => true,
+            Some(Start::Program { program, mut environment, working_directory }) => {
+                self.outside.rebase(&mut environment);
+                let Err(error) = look_for(&program, &environment, &working_directory) else { return false };
+                findings.push(Diagnostic {
+                    severity: Severity::Warning,
+                    origin: found.hook.origin.clone(),
+                    text: format!("hook \"{}\": {error}; install it or correct the hook", found.hook.name),
+                });
+                true
+            }
+        }
     }
 
     /// Shuts the bus down, then waits until every process that was started has ended and everything is on record that

@@ -16,7 +16,7 @@ use super::findings::HookWarning;
 use super::triggers::Trigger;
 use super::{effects, input, log};
 use crate::broken::refusal;
-use crate::handler::{Call, Handler, Moment, Returned};
+use crate::handler::{Call, Handler, Moment, Returned, Start};
 
 /// Who the hook is.
 #[derive(Debug, Clone)]
@@ -180,6 +180,11 @@ impl Handler for Hook {
         let (entry, search) = self.entry(work_dir).ok()?;
         let program = entry.resolved().program(&search).ok()?;
         Some(self.kept(warm, program, entry.stamp(), work_dir))
+    }
+
+    fn start(&self, work_dir: &Path) -> Option<Start> {
+        let started = self.entry(work_dir).is_ok_and(|(entry, search)| entry.program(&search).is_ok());
+        (!started && self.closed.is_none()).then_some(Start::Missing)
     }
 
     /// AH-66, with the message of AH-56 and the exception of AH-58.

@@ -1,11 +1,11 @@
 //! One hook at work: what it starts for an event and what its end amounts to.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::invocation::{Ending, Invocation, Leftovers, Limits};
+use lineside_core::invocation::{Ending, Environment, Invocation, Leftovers, Limits};
 use lineside_core::{Answer, AnyEvent, Failure, OnFailure, SkipReason};
 
 use super::filter::Filter;
@@ -14,7 +14,7 @@ use super::points::{ChordPoint, Class};
 use super::report::Report;
 use super::shell::Run;
 use super::{data, effects, ending, environment, input, log};
-use crate::handler::{Call, Handler, Moment, Returned};
+use crate::handler::{Call, Handler, Moment, Returned, Start};
 
 /// What is kept of each output (CH-35).
 const LARGEST_OUTPUT: usize = 10_485_760;
@@ -123,6 +123,15 @@ impl Handler for Hook {
     fn refuse(&self, _event: &AnyEvent, failure: &Failure) -> Option<Answer> {
         let verdict = self.on_failure.verdict(&self.name, failure);
         Some(effects::block(verdict.reason()?.to_string()))
+    }
+
+    fn start(&self, work_dir: &Path) -> Option<Start> {
+        let set = self.environment.iter().map(|(name, value)| (name.into(), value.into()));
+        Some(Start::Program {
+            program: self.run.program(),
+            environment: Environment { set: set.collect(), ..Environment::default() },
+            working_directory: self.runtime.cwd.join(work_dir),
+        })
     }
 
     /// CH-26, CH-54

@@ -1,7 +1,7 @@
 //! One hook at work: what it runs for an event, and what came of that.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::output::{HookResult, LONGEST_BODY, Output};
 use super::variables::{self, Previews, Variable};
 use super::{DIALECT, decision, environment};
 use crate::dialect::ForeignHook;
-use crate::handler::{Call, Handler, Returned};
+use crate::handler::{Call, Handler, Returned, Start};
 
 /// What a run may take beyond its own timeout until its end is known (FL-16: one second), and a little. The exact
 /// deadline is that of the invocation.
@@ -230,6 +230,14 @@ impl Handler for FlytoHook {
             }
         };
         decision::read(&self.identity, event, output)
+    }
+
+    fn start(&self, work_dir: &Path) -> Option<Start> {
+        let Run::Command(command) = &self.definition.run else { return None };
+        let plugin_dir = self.definition.plugin_dir.as_deref();
+        let (environment, _) = environment::of(self.identity.hook_type, Vec::new(), plugin_dir);
+        let working_directory = self.cwd.join(work_dir);
+        Some(Start::Program { program: shell(command), environment, working_directory })
     }
 
     /// What a failure amounts to was found when it was read.

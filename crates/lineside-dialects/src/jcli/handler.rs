@@ -14,7 +14,7 @@ use super::input::{self, Reader};
 use super::judge::{self, Judge};
 use super::{effects, findings};
 use crate::dialect::Places;
-use crate::handler::{Call, Handler, Returned};
+use crate::handler::{Call, Handler, Returned, Start};
 
 /// A hook at one point.
 #[derive(Debug, Clone)]
@@ -140,6 +140,13 @@ impl Handler for Hook {
                 Err(Failure::not_started(FailureKind::Error, "something else was run than was to be"))
             }
         }
+    }
+
+    fn start(&self, work_dir: &Path) -> Option<Start> {
+        let Run::Command(command) = &self.definition.run else { return None };
+        let working_directory = self.runtime.cwd.join(work_dir);
+        let environment = self.environment(self.events.first().copied()?, &working_directory);
+        Some(Start::Program { program: Program::shell("sh", command), environment, working_directory })
     }
 
     /// JC-21; at events that only notify there is nothing to end (JC-15).

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::definition::{Definition, Room, Run, Target, Warm};
 use super::output::{self, Asker};
 use super::report;
-use crate::handler::{Call, Handler, Returned, Work};
+use crate::handler::{Call, Handler, Returned, Start, Work};
 
 /// The longest answer, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -127,6 +127,16 @@ impl Handler for NativeHook {
             Run::Worker(warm, room) => Some(kept(warm, room, room.directory(&self.cwd.join(work_dir)))),
             Run::Command(..) | Run::Post(_) => None,
         }
+    }
+
+    fn start(&self, work_dir: &Path) -> Option<Start> {
+        let (program, room) = match &self.definition.run {
+            Run::Command(program, room) => (program.clone(), room),
+            Run::Worker(warm, room) => (Program::argv(&warm.program), room),
+            Run::Post(_) => return None,
+        };
+        let working_directory = room.directory(&self.cwd.join(work_dir));
+        Some(Start::Program { program, environment: room.environment(), working_directory })
     }
 }
 

@@ -63,7 +63,7 @@ fn enter(directory: &Path) -> io::Result<()> {
 }
 
 /// The interpreter of a script; `None` for a file without a `#!` line.
-fn interpreter(program: &Path) -> io::Result<Option<String>> {
+pub(crate) fn interpreter(program: &Path) -> io::Result<Option<String>> {
     let mut start = Vec::with_capacity(SHEBANG_BYTES);
     File::open(program)?.take(SHEBANG_BYTES as u64).read_to_end(&mut start)?;
     let Some(rest) = start.strip_prefix(b"#!") else {
