@@ -151,6 +151,16 @@ const BROKEN_GUARDS: &[(&str, &str, u32)] = &[
         "{\"hooks\": {\"pre_tool_use\": [\n{\"command\": \"exit 2\", \"on_failure\": \"block\"},\n]}}",
         3,
     ),
+    (
+        FLYTO,
+        "{\"hooks\": {\"pre_tool_use\": [\n{\"command\": \"exit 2\", \"on_failure\": \"block\"}],\n\"pre_tool_use\": []}}",
+        1,
+    ),
+    (
+        FLYTO,
+        "{\"hooks\": {\"pre_tool_use\": [\n{\"command\": \"exit 2\", \"on_failure\": \"block\"}]},\n\"hooks\": {}}",
+        1,
+    ),
     (JCLI, "events: [pre_tool_executon]\ncommand: exit 2\non_error: stop\n", 1),
     (JCLI, "events: [stop, pre_tool_executon]\ncommand: exit 2\non_error: stop\n", 1),
     (JCLI, "events: [PreToolUse]\ncommand: exit 2\non_error: stop\n", 1),
@@ -213,6 +223,62 @@ async fn a_program_that_is_not_there_is_reported_when_its_hook_is_loaded() {
         let report = load(Trust::Withheld).await;
         assert_eq!(report.hooks[0].state, State::Off(SkipReason::Untrusted), "{text}");
         assert!(report.diagnostics.iter().all(|finding| !finding.text.contains("no-such")), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_of_the_user_never_runs_a_file_of_a_project() {
+    for (file, text, is_guard) in [
+        (
+            ".config/lineside/hooks.yaml",
+            "hooks:\n- {name: g, on: before_tool, command: [./guard.sh]}\n",
+            true,
+        ),
+        (
+            ".config/lineside/hooks.yaml",
+            "hooks:\n- {name: g, on: before_tool, command: ./guard.sh -x}\n",
+            true,
+        ),
+        (
+            ".config/chord/config.yaml",
+            "hooks:\n  on_tool_call:\n  - {name: g, command: [./guard.sh]}\n",
+            false,
+        ),
+        (
+            ".config/chord/config.yaml",
+            "hooks:\n  on_tool_call:\n  - {name: g, shell: tools/guard.sh; true, on_failure: block}\n",
+            true,
+        ),
+        (".flyto/settings.json", "{\"hooks\": {\"pre_tool_use\": [{\"command\": \"./guard.sh\"}]}}", false),
+        (
+            ".flyto/plugins/p/hooks.json",
+            "{\"hooks\": {\"pre_tool_use\": [{\"command\": \"./guard.sh\"}]}}",
+            false,
+        ),
+        (".jdata/agent/hooks/g/HOOK.yaml", "events: [pre_tool_execution]\ncommand: ./guard.sh\n", false),
+    ] {
+        let home = project(&[(file, text)]);
+        let project =
+            project(&[("guard.sh", "#!/bin/sh\ntouch ran\n"), ("tools/guard.sh", "#!/bin/sh\ntouch ran\n")]);
+        for script in ["guard.sh", "tools/guard.sh"] {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(project.path().join(script), mode).unwrap();
+        }
+        let mut places = places(project.path(), Trust::Withheld);
+        places.environment.insert("HOME".to_owned(), home.path().display().to_string());
+        let assembly = Assembly::new(Bus::new());
+        let report = assembly.load(&places).await.unwrap();
+        let session =
+            assembly.bus().session("s1").project_root(project.path().to_str().unwrap()).open().await.unwrap();
+        let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await.unwrap();
+        drop(assembly.drain(std::time::Duration::from_secs(5)).await);
+        assert!(!project.path().join("ran").exists(), "{text}");
+        assert_eq!(decision.verdict().reason().is_some(), is_guard, "{text}: {decision:?}");
+        let [finding] = &report.diagnostics[..] else { panic!("{text}: {:?}", report.diagnostics) };
+        assert!(
+            finding.severity == Severity::Error && finding.text.contains("guard.sh`, which"),
+            "{finding}"
+        );
     }
 }
 

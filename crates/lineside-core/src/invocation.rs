@@ -2,11 +2,13 @@
 //!
 //! A dialect makes an [`Invocation`] and reads an [`Ended`]; the runner between them is another crate's business.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+mod shell_line;
 
 /// What to run for one hook and one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +45,30 @@ impl Program {
         S: Into<OsString>,
     {
         Self { argv: argv.into_iter().map(Into::into).collect(), without_interpreter: None }
+    }
+
+    /// The names of the programs that a start of it certainly runs: the program and, of a line for a shell, its first
+    /// word, where no other reading is possible.
+    ///
+    /// ```
+    /// use lineside_core::invocation::Program;
+    ///
+    /// let line = Program::shell("/bin/sh", "./guard.sh --strict | cat");
+    /// assert_eq!(line.names().collect::<Vec<_>>(), ["/bin/sh", "./guard.sh"]);
+    /// ```
+    pub fn names(&self) -> impl Iterator<Item = &OsStr> {
+        let first = self.argv.first().map(OsString::as_os_str);
+        first.into_iter().chain(shell_line::first_word(self).map(OsStr::new))
+    }
+
+    /// The name among [`Program::names`] that means a file below the working directory: a relative path.
+    #[must_use]
+    pub fn below_working_directory(&self) -> Option<&OsStr> {
+        let is_relative = |name: &&OsStr| {
+            let path = Path::new(name);
+            path.is_relative() && (path.components().count() > 1 || path.starts_with("."))
+        };
+        self.names().find(is_relative)
     }
 
     /// A shell line, run as `<shell> -c <line>`. Data of an event never belongs into the line.

@@ -71,6 +71,11 @@ impl Repair {
         }
     }
 
+    /// This, here.
+    pub(crate) fn at(origin: Origin, what: impl fmt::Display) -> Self {
+        Self { what: what.to_string(), at: Some(origin) }
+    }
+
     /// The line.
     pub(crate) fn line(&self) -> u32 {
         self.at.as_ref().map_or(1, |at| at.line)

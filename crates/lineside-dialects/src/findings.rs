@@ -61,6 +61,11 @@ impl Findings {
         Repair::first(self.diagnostics.get(since..).unwrap_or_default(), &hook.to_string())
     }
 
+    /// This, on this line of the file, as the repair of a hook.
+    pub(crate) fn repair_at(&self, line: u32, what: impl Display) -> Repair {
+        Repair::at(self.origin(line), what)
+    }
+
     /// A hook is lost.
     pub(crate) fn lose(&mut self, broken: Broken) {
         self.broken.push(broken);

@@ -11,6 +11,7 @@ pub mod handler;
 
 mod bounded;
 mod broken;
+mod consent;
 mod findings;
 mod names;
 pub mod lined_json;
@@ -32,6 +33,7 @@ pub mod jcli;
 pub mod native;
 pub mod openclaw;
 
+pub use consent::refuse_programs_of_projects;
 pub use dialect::{
     Automation, Dialect, ForeignHook, Inert, Loaded, LogTarget, Missed, Places, Plugins, Registered, Trust,
     Why,

@@ -11,7 +11,7 @@ use lineside_core::control::Control;
 use lineside_core::hook::{Hook, Standby};
 use lineside_core::worker::WorkerStart;
 use lineside_core::{Diagnostic, Severity, SkipReason};
-use lineside_dialects::{DIALECTS, Dialect, ForeignHook, Inert, Places, Start};
+use lineside_dialects::{DIALECTS, Dialect, ForeignHook, Inert, Places, Start, refuse_programs_of_projects};
 use lineside_exec::{Containment, HttpClient, Proxy, Runner, look_for};
 
 use crate::automated::{Automated, DeclaredHook};
@@ -169,6 +169,7 @@ impl Assembly {
                 }
                 None => self.workers.unload(dialect.name()).await,
             };
+            refuse_programs_of_projects(places.trust, &mut loaded);
             let log = loaded.log.map(|target| Arc::new(DebugLog::to(target)));
             let mut installed = Vec::new();
             let (mut last, mut missing_program) = (None, false);

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::python_regex::{MOST_STEPS, Pattern, Search};
 
+/// So many searches of one event are given up; the texts behind them are not looked at.
+const MOST_GIVEN_UP: usize = 8;
+
 /// The two patterns of a `matcher`, at least one of them.
 #[derive(Debug, Clone)]
 pub(super) struct Filter {
@@ -48,23 +51,24 @@ fn search_input(pattern: &Pattern, input: &Value) -> Search {
     if input.is_null() {
         return Search::Absent;
     }
-    let mut given_up = false;
+    let mut given_up = 0;
     let mut hits = |text: &str| match pattern.search(text) {
         Search::Found => true,
         Search::Absent => false,
         Search::Exhausted => {
-            given_up = true;
-            false
+            given_up += 1;
+            given_up == MOST_GIVEN_UP
         }
     };
     let found = any_string(input, &mut |text| {
         let bare = text.trim_end_matches(['\n', '\r']);
         hits(text) || (bare.len() < text.len() && hits(bare))
     }) || serde_json::to_string(input).is_ok_and(|text| hits(&text));
-    match (found, given_up) {
-        (true, _) => Search::Found,
-        (false, true) => Search::Exhausted,
-        (false, false) => Search::Absent,
+    match given_up {
+        MOST_GIVEN_UP.. => Search::Exhausted,
+        _ if found => Search::Found,
+        0 => Search::Absent,
+        _ => Search::Exhausted,
     }
 }
 
@@ -158,5 +162,11 @@ mod tests {
         // AH-25
         let input = json!({"command": format!("{}b", "a".repeat(64))});
         check("", "^((?=a)(a|aa))+$", "Shell", &input, true);
+        // The searches of one event are bounded, too, however many texts it has.
+        let text = format!("{}b", "a".repeat(64));
+        let filter = Filter::new(None, Pattern::compile("^((?=a)(a|aa))+$").ok()).unwrap();
+        let input = json!({"edits": vec![text; 20_000]});
+        let event = event("before_tool", json!({"tool_name": "Shell", "tool_input": input}));
+        assert!(matches!(filter.select(&event), Selected::InDoubt(_)));
     }
 }

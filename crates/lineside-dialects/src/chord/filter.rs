@@ -7,8 +7,9 @@ use lineside_core::{AgentKind, AnyEvent, SkipReason};
 use serde_json::Value;
 
 use super::data::{self, Data};
-use super::glob::Glob;
+use super::glob::{Glob, MOST_STEPS};
 use super::points::{ChordPoint, Kind};
+use crate::python_regex::Search;
 
 mod paths;
 
@@ -60,11 +61,11 @@ impl Filter {
         }
     }
 
-    fn passes(&self, event: &AnyEvent) -> bool {
+    fn passes(&self, event: &AnyEvent, share: &mut Share) -> bool {
         self.count != Count::Never
             && self.passes_session(event)
-            && self.passes_agent(event)
-            && (!self.reads_data() || self.passes_data(event, &data::of(self.point.kind, event)))
+            && self.passes_agent(event, share)
+            && (!self.reads_data() || self.passes_data(event, &data::of(self.point.kind, event), share))
     }
 
     /// CH-13
@@ -77,7 +78,7 @@ impl Filter {
         }
     }
 
-    fn passes_agent(&self, event: &AnyEvent) -> bool {
+    fn passes_agent(&self, event: &AnyEvent, share: &mut Share) -> bool {
         let source = &event.envelope().source;
         let agent = &source.agent;
         let main = (agent.kind == AgentKind::Main).then_some("main");
@@ -85,9 +86,9 @@ impl Filter {
         let model = source.model.as_ref();
         let selected = model.and_then(|model| model.selected.as_deref()).unwrap_or_default();
         let running = model.and_then(|model| model.running.as_deref()).unwrap_or_default();
-        passes(&self.agents, names)
+        passes(&self.agents, names, share)
             && (self.kinds.is_empty() || self.kinds.contains(&agent.kind))
-            && passes(&self.models, [selected, running])
+            && passes(&self.models, [selected, running], share)
     }
 
     fn reads_data(&self) -> bool {
@@ -95,7 +96,7 @@ impl Filter {
         counts || self.only_on_error || !self.tools.is_empty() || !self.paths.is_empty()
     }
 
-    fn passes_data(&self, event: &AnyEvent, data: &Data) -> bool {
+    fn passes_data(&self, event: &AnyEvent, data: &Data, share: &mut Share) -> bool {
         let counted = match self.count {
             Count::OfEvent(least) => changed_files(data) >= least,
             Count::Any | Count::OfBurst(_) | Count::Never => true,
@@ -103,18 +104,28 @@ impl Filter {
         let root = event.envelope().source.project_root.as_deref();
         counted
             && (!self.only_on_error || has_error(data))
-            && passes(&self.tools, tools(data))
+            && passes(&self.tools, tools(data), share)
             && (self.paths.is_empty()
                 || paths::sources(data).any(|source| {
                     let candidates = paths::candidates(source, root);
-                    passes(&self.paths, candidates.iter().map(|candidate| &**candidate))
+                    passes(&self.paths, candidates.iter().map(|candidate| &**candidate), share)
                 }))
     }
 }
 
 impl Select for Filter {
     fn select(&self, event: &AnyEvent) -> Selected {
-        if self.passes(event) { Selected::Runs } else { Selected::Skipped(SkipReason::Filter) }
+        let mut share = Share { left: MOST_STEPS, in_doubt: false };
+        match self.passes(event, &mut share) {
+            false => Selected::Skipped(SkipReason::Filter),
+            true if share.in_doubt => Selected::InDoubt(
+                format!(
+                    "the search of its globs was given up after {MOST_STEPS} steps and counts as a match"
+                )
+                .into(),
+            ),
+            true => Selected::Runs,
+        }
     }
 
     fn describe(&self) -> String {
@@ -146,10 +157,25 @@ impl Select for Filter {
     }
 }
 
+/// What the searches for one event may still take.
+struct Share {
+    left: usize,
+    /// Whether one of them was given up, which counts as a match.
+    in_doubt: bool,
+}
+
 /// CH-17: of the patterns one, of the candidates one; without a pattern everything passes.
-fn passes<'a>(globs: &[Glob], candidates: impl IntoIterator<Item = &'a str>) -> bool {
+fn passes<'a>(globs: &[Glob], candidates: impl IntoIterator<Item = &'a str>, share: &mut Share) -> bool {
+    let mut is_match = |glob: &Glob, candidate| match glob.search(candidate, &mut share.left) {
+        Search::Found => true,
+        Search::Absent => false,
+        Search::Exhausted => {
+            share.in_doubt = true;
+            true
+        }
+    };
     globs.is_empty()
-        || candidates.into_iter().any(|candidate| globs.iter().any(|glob| glob.matches(candidate)))
+        || candidates.into_iter().any(|candidate| globs.iter().any(|glob| is_match(glob, candidate)))
 }
 
 fn tools(data: &Data) -> Vec<&str> {

@@ -1,10 +1,19 @@
-//! Globs (CH-25), as an automaton that walks a text once: time is bounded by the product of the two lengths.
+//! Globs (CH-25), as an automaton that walks a text once: the work is bounded by the product of the two lengths, and a
+//! search that would need more than its share of steps is given up.
 //!
 //! A pattern is a row of segments, each ended by a `/`; so is the text, whose last segment is ended by its end. A whole
 //! segment `**` is then any number of segments with their ends, and takes the `/` after it in the pattern along, which
 //! is why `a/**` means `a` too and `**/a` means `a`. The rest is one character after another.
 
 use std::fmt;
+
+use crate::python_regex::Search;
+
+/// The most steps of all searches for one event.
+pub(super) const MOST_STEPS: usize = 10_000_000;
+
+/// The longest pattern, in bytes.
+const LONGEST: usize = 8192;
 
 /// A glob.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +74,8 @@ pub(super) enum ReadGlobError {
     NoGroup,
     #[error("it ends in `\\`")]
     Backslash,
+    #[error("it has more than {LONGEST} bytes")]
+    TooLong,
 }
 
 /// A group that is not closed yet.
@@ -82,6 +93,9 @@ impl Glob {
     /// # Errors
     /// It is malformed.
     pub(super) fn read(pattern: &str) -> Result<Self, ReadGlobError> {
+        if pattern.len() > LONGEST {
+            return Err(ReadGlobError::TooLong);
+        }
         let mut steps = Vec::with_capacity(pattern.len() + 1);
         let mut groups: Vec<Open> = Vec::new();
         let mut rest = pattern.chars().peekable();
@@ -129,14 +143,19 @@ impl Glob {
         Ok(Self { pattern: pattern.to_owned(), steps })
     }
 
-    /// Whether it matches the whole text.
+    /// Whether it matches the whole text, unless that takes more than the steps that are left, of which it takes its
+    /// own away.
     #[must_use]
-    pub(super) fn matches(&self, text: &str) -> bool {
+    pub(super) fn search(&self, text: &str, left: &mut usize) -> Search {
         let mut now = Places::new(self.steps.len());
         let mut then = Places::new(self.steps.len());
         self.reach(&mut now, 0, Way::Begins);
         for symbol in text.chars().map(Some).chain([None]) {
             then.clear();
+            *left = left.saturating_sub(1 + now.taken());
+            if *left == 0 {
+                return Search::Exhausted;
+            }
             for index in 0..now.list.len() {
                 if let Some((at, way)) = now.list.get(index).copied() {
                     self.take(&mut then, at, way, symbol);
@@ -144,10 +163,11 @@ impl Glob {
             }
             std::mem::swap(&mut now, &mut then);
             if now.list.is_empty() {
-                return false;
+                return Search::Absent;
             }
         }
-        now.list.iter().any(|(at, _)| *at == self.steps.len())
+        let is_end = now.list.iter().any(|(at, _)| *at == self.steps.len());
+        if is_end { Search::Found } else { Search::Absent }
     }
 
     /// Adds a place and all that are reached from it without a character.
@@ -245,11 +265,18 @@ fn class(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Step, Re
 struct Places {
     list: Vec<(usize, Way)>,
     known: Vec<bool>,
+    /// How often a place was reached.
+    reached: usize,
 }
 
 impl Places {
     fn new(steps: usize) -> Self {
-        Self { list: Vec::new(), known: vec![false; (steps + 1) * WAYS] }
+        Self { list: Vec::new(), known: vec![false; (steps + 1) * WAYS], reached: 0 }
+    }
+
+    /// How often a place was reached since this was asked last.
+    fn taken(&mut self) -> usize {
+        std::mem::take(&mut self.reached)
     }
 
     fn clear(&mut self) {
@@ -262,6 +289,7 @@ impl Places {
 
     /// Whether it is new.
     fn add(&mut self, at: usize, way: Way) -> bool {
+        self.reached += 1;
         match self.known.get_mut(at * WAYS + way as usize) {
             Some(known) if !*known => {
                 *known = true;

@@ -6,10 +6,10 @@ use lineside_core::PointInfo;
 
 use super::catalogue::HookType;
 use super::entry::{self, Entry};
-use super::findings::{Findings, LoadError, LoadWarning};
+use super::findings::{Findings, LoadError};
 use super::places::Place;
 use crate::bounded::{self, CONFIGURATION as LONGEST};
-use crate::broken::{Broken, ON_FAILURE};
+use crate::broken::{Broken, ON_FAILURE, Repair};
 use crate::lined_json::{self, Content, Node};
 use crate::names;
 
@@ -29,15 +29,24 @@ pub(super) fn read(place: &Place, counts: &mut Counts, findings: &mut Findings) 
             return Vec::new();
         }
     };
-    let types = types(&bytes, findings);
+    let Types { types, earlier } = types(&bytes, findings);
     // Nothing else has been looked at yet.
     if !findings.diagnostics.is_empty() {
         findings.lose_file(all(), ON_FAILURE.are_in(&bytes));
     }
+    for hooks in earlier {
+        let twice = LoadError::DuplicateHooks;
+        let error = findings.repair_at(hooks.line, &twice);
+        findings.error(hooks.line, twice);
+        for list in hooks.value.entries().unwrap_or_default() {
+            lose(&list.key, &list.value, HookType::find(&list.key), &error, findings);
+        }
+    }
     let mut found = Vec::new();
     for (number, list) in types.iter().enumerate() {
         if types.iter().skip(number + 1).any(|later| later.key == list.key) {
-            findings.warning(list.line, LoadWarning::DuplicateType(list.key.clone()));
+            let error = LoadError::DuplicateType(list.key.clone());
+            lose_with(&list.key, list.line, &list.value, HookType::find(&list.key), error, findings);
         } else if !list.value.is_null() {
             found.extend(read_type(&list.key, list.line, &list.value, place, counts, findings));
         }
@@ -45,29 +54,41 @@ pub(super) fn read(place: &Place, counts: &mut Counts, findings: &mut Findings) 
     found
 }
 
+/// What stands below `hooks`.
+#[derive(Default)]
+struct Types {
+    types: Vec<lined_json::Entry>,
+    /// Other occurrences of `hooks`, which do not count.
+    earlier: Vec<lined_json::Entry>,
+}
+
 /// What stands below `hooks`; nothing, when an error costs the whole file.
-fn types(bytes: &[u8], findings: &mut Findings) -> Vec<lined_json::Entry> {
+fn types(bytes: &[u8], findings: &mut Findings) -> Types {
     let text = str::from_utf8(bytes).map_err(|_| (1, "it is not UTF-8"));
     let read = text.and_then(|text| lined_json::read(text).map_err(|error| (error.line, error.detail)));
     let root = match read {
         Ok(document) => document.root,
         Err((line, detail)) => {
             findings.error(line, LoadError::NotJson(detail));
-            return Vec::new();
+            return Types::default();
         }
     };
-    if root.entries().is_none() {
+    let Some(entries) = root.entries() else {
         findings.error(root.line, LoadError::NotAnObject(root.label()));
-        return Vec::new();
-    }
-    let Some(hooks) = root.entry("hooks").filter(|hooks| !hooks.value.is_null()) else {
-        return Vec::new();
+        return Types::default();
     };
-    let Some(types) = hooks.value.entries() else {
-        findings.error(hooks.line, LoadError::Hooks(hooks.value.label()));
-        return Vec::new();
+    let mut named: Vec<_> = entries.iter().filter(|entry| entry.key == "hooks").cloned().collect();
+    let Some(hooks) = named.pop() else { return Types::default() };
+    let earlier = named;
+    let types = match &hooks.value.content {
+        Content::Null => Vec::new(),
+        Content::Object(types) => types.clone(),
+        _ => {
+            findings.error(hooks.line, LoadError::Hooks(hooks.value.label()));
+            Vec::new()
+        }
     };
-    types.to_vec()
+    Types { types, earlier }
 }
 
 fn read_type(
@@ -82,12 +103,12 @@ fn read_type(
         let nearest = HookType::nearest(name);
         let near = HookType::find(nearest).filter(|_| names::is_near(name, nearest));
         let error = LoadError::UnknownType { wrong: name.to_owned(), nearest };
-        lose(name, line, list, near, error, findings);
+        lose_with(name, line, list, near, error, findings);
         return Vec::new();
     };
     let Content::List(items) = &list.content else {
         let error = LoadError::List { hook_type: hook_type.name(), value: list.label() };
-        lose(name, line, list, Some(hook_type), error, findings);
+        lose_with(name, line, list, Some(hook_type), error, findings);
         return Vec::new();
     };
     let count = counts.entry(hook_type.name()).or_default();
@@ -107,8 +128,8 @@ fn read_type(
     entries.collect()
 }
 
-/// The entries below a key are lost; of this type, where it is known.
-fn lose(
+/// The entries below a key are lost with this error.
+fn lose_with(
     key: &str,
     line: u32,
     list: &Node,
@@ -116,9 +137,19 @@ fn lose(
     error: LoadError,
     findings: &mut Findings,
 ) {
-    let since = findings.diagnostics.len();
+    let repair = findings.repair_at(line, &error);
     findings.error(line, error);
-    let error = findings.repair(since, "");
+    lose(key, list, hook_type, &repair, findings);
+}
+
+/// The entries below a key are lost; of this type, where it is known.
+fn lose(
+    key: &str,
+    list: &Node,
+    hook_type: Option<&'static HookType>,
+    error: &Repair,
+    findings: &mut Findings,
+) {
     let items = match &list.content {
         Content::List(items) => items.as_slice(),
         _ => std::slice::from_ref(list),

@@ -17,6 +17,10 @@ pub(super) enum LoadError {
     UnknownType { wrong: String, nearest: &'static str },
     #[error("the hooks of '{hook_type}' must be a list, not {value}")]
     List { hook_type: &'static str, value: String },
+    #[error("the key 'hooks' occurs twice, the last one counts")]
+    DuplicateHooks,
+    #[error("the hooks of '{0}' are declared twice, the last list counts")]
+    DuplicateType(String),
     #[error("hook \"{0}\" must be an object, not {1}")]
     Entry(String, String),
     #[error("hook \"{hook}\": '{key}' must be {expected}, not {value}")]
@@ -42,6 +46,4 @@ pub(super) enum LoadWarning {
     OnFailure { hook: String, why: &'static str },
     #[error("the key '{0}' occurs twice, the last one counts")]
     Duplicate(String),
-    #[error("the hooks of '{0}' are declared twice, the last list counts")]
-    DuplicateType(String),
 }

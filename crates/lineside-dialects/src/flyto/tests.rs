@@ -200,7 +200,7 @@ fn a_wrong_type_or_list_costs_only_itself() {
                 "{file}:2 error unknown hook type 'PreToolUse', its hooks are not loaded; did you mean 'pre_tool_use'?"
             ),
             format!("{file}:3 error the hooks of 'pre_compact' must be a list, not {{…}}"),
-            format!("{file}:4 warning the hooks of 'stop' are declared twice, the last list counts"),
+            format!("{file}:4 error the hooks of 'stop' are declared twice, the last list counts"),
         ]
     );
     assert_eq!(loaded.hooks[0].hook.origin.as_ref().unwrap().line, 5);

@@ -116,7 +116,6 @@ fn program(
     place: &Place,
 ) -> Option<Vec<String>> {
     let (line, first) = *argv.first()?;
-    let path = Path::new(first);
     let own_directory =
         values.get("dir").and_then(|(_, dir)| dir.text()).is_some_and(|dir| Path::new(dir).is_absolute());
     if first.is_empty() {
@@ -124,7 +123,8 @@ fn program(
         values.error(line, &LoadError::Value { key: format!("{key}[]"), found, expected });
         return None;
     }
-    if place.layer == Layer::User && path.is_relative() && path.components().count() > 1 && !own_directory {
+    let below = Program::argv([first]).below_working_directory().is_some();
+    if place.layer == Layer::User && below && !own_directory {
         values.error(line, &LoadError::ProgramOfProject { key, program: first.to_owned() });
         return None;
     }

@@ -46,6 +46,16 @@ fn all_filters_must_match_and_of_each_one_pattern() {
 }
 
 #[test]
+fn a_search_that_is_given_up_is_a_match() {
+    let write = tool(json!({"tool_name": "Write", "tool_input": {"path": "a".repeat(9_900_000)}}));
+    let keys = format!(", paths: [\"{}b\"]", "*a".repeat(4000));
+    let Selected::InDoubt(why) = hook("on_tool_call", &keys).filter.select(&write) else { panic!() };
+    assert_eq!(why, "the search of its globs was given up after 10000000 steps and counts as a match");
+    // Another filter that does not match leaves no doubt.
+    assert!(!runs("on_tool_call", &format!("{keys}, only_on_error: true"), &write));
+}
+
+#[test]
 fn filters_of_a_batch_are_independent() {
     // CH-17, CH-18, CH-19
     let event = batch(json!({

@@ -2,7 +2,17 @@
 
 use proptest::prelude::*;
 
-use super::{Glob, ReadGlobError};
+use super::{Glob, LONGEST, MOST_STEPS, ReadGlobError};
+use crate::python_regex::Search;
+
+impl Glob {
+    fn matches(&self, text: &str) -> bool {
+        let mut left = MOST_STEPS;
+        let found = self.search(text, &mut left);
+        assert_ne!(found, Search::Exhausted, "{self} {text}");
+        found == Search::Found
+    }
+}
 
 fn check(pattern: &str, matches: &[&str], not: &[&str]) {
     let glob = Glob::read(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
@@ -103,6 +113,18 @@ fn no_pattern_takes_long() {
     }
     let path = "a/".repeat(500);
     check(&("**/a/".repeat(100) + "b"), &[], &[&path]);
+}
+
+#[test]
+fn a_search_has_a_number_of_steps() {
+    let path = "a".repeat(9_900_000);
+    let glob = Glob::read(&"*a".repeat(LONGEST / 2)).unwrap();
+    let mut left = MOST_STEPS;
+    assert_eq!(glob.search(&path, &mut left), Search::Exhausted);
+    assert_eq!(left, 0);
+    // What is left is for all searches of the event.
+    assert_eq!(Glob::read("a*").unwrap().search("ab", &mut left), Search::Exhausted);
+    assert_eq!(Glob::read(&"a".repeat(LONGEST + 1)), Err(ReadGlobError::TooLong));
 }
 
 /// All texts without groups that a pattern stands for.

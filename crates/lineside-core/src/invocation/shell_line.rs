@@ -1,0 +1,149 @@
+//! What is certain of a line for a shell: its first word. No line is parsed here.
+
+use std::path::Path;
+
+use super::Program;
+
+/// The words at the start of a line that a shell reads itself: reserved words and what is built into `sh` or `bash`.
+const OF_THE_SHELL: &[&str] = &[
+    ".",
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "case",
+    "cd",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "coproc",
+    "declare",
+    "dirs",
+    "disown",
+    "do",
+    "done",
+    "echo",
+    "elif",
+    "else",
+    "enable",
+    "esac",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "fi",
+    "for",
+    "function",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "if",
+    "in",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "newgrp",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "select",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "then",
+    "time",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "until",
+    "wait",
+    "while",
+];
+
+/// The program that a line for a shell starts first; `None` where another reading is possible.
+pub(super) fn first_word(program: &Program) -> Option<&str> {
+    let [shell, flag, line] = &program.argv[..] else { return None };
+    let shell = Path::new(shell).file_name()?.to_str()?;
+    if !matches!(shell, "sh" | "bash" | "dash") || flag != "-c" {
+        return None;
+    }
+    let line = line.to_str()?.trim_start();
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "_-./+".contains(sign);
+    let (word, rest) = line.split_at(line.find(|sign| !is_plain(sign)).unwrap_or(line.len()));
+    let ends = rest.is_empty() || rest.starts_with([' ', '\t', '\n', ';', '&', '|', '<', '>']);
+    let defines = rest.trim_start().starts_with('(');
+    // A number before `<` or `>` is a descriptor.
+    let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+    (ends && !defines && !is_number && !OF_THE_SHELL.contains(&word)).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_of_a_shell_line_is_known_where_no_other_reading_is_possible() {
+        let check = |line: &str, expected: Option<&str>| {
+            assert_eq!(first_word(&Program::shell("/bin/sh", line)), expected, "{line}");
+        };
+        for (line, word) in [
+            ("./guard.sh --x", "./guard.sh"),
+            (" jq . | sort", "jq"),
+            ("tool>out", "tool"),
+            ("a/b;c", "a/b"),
+            ("x&", "x"),
+        ] {
+            check(line, Some(word));
+        }
+        for line in [
+            "",
+            "A=b tool",
+            "\"./guard.sh\"",
+            "$HOOK/x",
+            "~/x",
+            "x$y",
+            "x\\ y",
+            "x*",
+            "f() { :; }; f",
+            "f () { :; }; f",
+            "2>&1 tool",
+            "! tool",
+            "{ tool; }",
+            "(tool)",
+            "[ -x tool ] && tool",
+            "exit 2",
+            "if tool; then exit 2; fi",
+            ". ./lib.sh",
+            "# tool",
+        ] {
+            check(line, None);
+        }
+        assert_eq!(first_word(&Program::argv(["grep", "-c", "tool"])), None);
+        assert_eq!(first_word(&Program::argv(["sh", "script"])), None);
+    }
+}

@@ -1,0 +1,68 @@
+//! Hooks of the user that would run a file of whatever project an event is about, to which nobody has agreed: they are
+//! refused, in every format.
+
+use std::path::Path;
+
+use lineside_core::hook::Standby;
+use lineside_core::{Diagnostic, Layer, OnFailure, Origin};
+
+use crate::broken::{Broken, Owner, Repair};
+use crate::dialect::{ForeignHook, Loaded, Trust};
+use crate::handler::Start;
+
+/// Takes such hooks out of what is loaded, with a finding each; one whose failure blocks stands closed instead.
+///
+/// `project` is the trust in the project: while it is withheld, every hook that may run is of the user.
+pub fn refuse_programs_of_projects(project: Trust, loaded: &mut Loaded) {
+    let refused = loaded.hooks.extract_if(.., |found| {
+        let is_of_user = found.hook.layer == Layer::User || project == Trust::Withheld;
+        is_of_user && !found.closed && found.hook.standby == Standby::Ready && program(found).is_some()
+    });
+    for found in refused.collect::<Vec<_>>() {
+        refuse(found, loaded);
+    }
+}
+
+/// The program of a hook whose working directory follows the event, where it is a file below that.
+fn program(found: &ForeignHook) -> Option<String> {
+    let start = |folder| found.handler.start(Path::new(folder));
+    // Two projects that are none tell whether the directory is that of the project.
+    let (
+        Start::Program { program, working_directory: one, .. },
+        Start::Program { working_directory: other, .. },
+    ) = (start("/one")?, start("/other")?)
+    else {
+        return None;
+    };
+    let below = program.below_working_directory().filter(|_| one != other)?;
+    Some(below.to_string_lossy().into_owned())
+}
+
+fn refuse(found: ForeignHook, loaded: &mut Loaded) {
+    let program = program(&found).unwrap_or_default();
+    let ForeignHook { hook, trigger, points, .. } = found;
+    let what = format!(
+        "it starts `{program}`, which for a hook of the user would be a program of whatever project an event is about: \
+         an absolute path is needed, or a name that is found in PATH"
+    );
+    let origin = hook.origin.clone().unwrap_or_else(|| Origin::new("", 1));
+    let text = format!("hook \"{}\": {what}", hook.name);
+    let finding = Diagnostic::error(origin.clone(), text);
+    // A hook of several points is found once for each of them.
+    if !loaded.diagnostics.contains(&finding) {
+        loaded.diagnostics.push(finding);
+    }
+    let broken = Broken {
+        name: hook.name.to_string(),
+        line: origin.line,
+        error: Repair::at(origin.clone(), what),
+        points: points.into_iter().map(|point| (point, trigger.clone())).collect(),
+        is_guard: hook.on_failure == OnFailure::Block,
+        select: hook.select,
+    };
+    broken.stand_in(
+        &Owner { dialect: hook.dialect, layer: hook.layer, trust: Trust::Granted },
+        &origin,
+        loaded,
+    );
+}
