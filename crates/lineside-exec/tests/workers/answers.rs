@@ -128,6 +128,8 @@ fn what_throws_or_rejects_is_a_panic() {
             ("(() => { throw 'text'; })()", "text"),
             ("(() => { throw undefined; })()", "undefined"),
             ("(() => { throw Object.create(null); })()", "unknown error"),
+            ("(() => { throw new TypeError(''); })()", "unknown error"),
+            ("(() => { throw ''; })()", "unknown error"),
             ("(() => { throw new Error('a\\nb\\t \\u001bc'); })()", "a b c"),
         ] {
             let ended = says(set, "before_tool_call", CallClass::Modifying, say).await;
