@@ -377,9 +377,12 @@ impl Engine {
         let now = self.clock.now();
         let effects = core.machine.step(now, input);
         let seen = see(&effects);
+        // Most steps that a session takes to wait for its jobs leave nothing to be done.
+        let has_work = !effects.is_empty();
         for effect in effects {
             match effect {
                 Effect::WakeAt(at) => core.wake = Some(at),
+                Effect::Persist(_) if self.journal.is_none() => {}
                 other => {
                     if let Some((_, is_lost)) = end_of(&other) {
                         core.finished += u64::from(!is_lost);
@@ -391,7 +394,9 @@ impl Engine {
             }
         }
         drop(core);
-        self.work.notify_one();
+        if has_work {
+            self.work.notify_one();
+        }
         seen
     }
 

@@ -239,9 +239,11 @@ impl Session {
             report.detached_finished += finished;
             report.detached_cut_short += cut_short;
         }
-        let (waiting, dropped) = self.inner.node.mailbox().counts();
-        report.context_waiting += waiting;
-        report.context_dropped += dropped;
+        if let Some(mailbox) = self.inner.node.mailbox_so_far() {
+            let (waiting, dropped) = mailbox.counts();
+            report.context_waiting += waiting;
+            report.context_dropped += dropped;
+        }
     }
 
     pub(crate) async fn end(&self, deadline: Option<tokio::time::Instant>) {

@@ -90,6 +90,11 @@ impl Node {
         self.mailbox.get_or_init(|| Arc::new(Mailbox::new(WAITING)))
     }
 
+    /// The mailbox, if there ever was one: it is made for the first message.
+    pub(crate) fn mailbox_so_far(&self) -> Option<&Mailbox> {
+        self.mailbox.get().map(|mailbox| &**mailbox)
+    }
+
     pub(crate) fn stops(&self) -> &StopLimit {
         self.stops.get_or_init(Box::default)
     }

@@ -306,8 +306,8 @@ impl Engine {
             }
             News::Stale => return,
         };
-        let (hook, job) = (self.name(&automation), job.map(|job| job.0));
-        bus.signal(|| Signal::Automation { hook, job, event, session, news });
+        let job = job.map(|job| job.0);
+        bus.signal(|| Signal::Automation { hook: self.name(&automation), job, event, session, news });
     }
 }
 

@@ -68,7 +68,10 @@ struct Place<'a> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.engine.core().waits.end(&self.wait);
+        // It has no place any more when all of its jobs are over.
+        if self.wait.left.load(Ordering::Relaxed) > 0 {
+            self.engine.core().waits.end(&self.wait);
+        }
     }
 }
 

@@ -170,16 +170,19 @@ impl<E: Occurrence> Machine<E> {
 
     /// Ends all bursts of automations that are there.
     pub(super) fn release_all(&mut self) {
-        let sessions: Vec<_> = self.sessions.keys().cloned().collect();
-        let mut held: Vec<JobId> = sessions.iter().flat_map(|session| self.held_of(session)).collect();
+        let mut held: Vec<JobId> = self.held(self.sessions.values().flatten()).collect();
         held.sort_unstable();
         held.into_iter().for_each(|job| self.close_now(job));
     }
 
     pub(super) fn held_of(&self, session: &lineside_core::SessionId) -> Vec<JobId> {
-        let jobs = self.sessions.get(session).into_iter().flatten();
+        self.held(self.sessions.get(session).into_iter().flatten()).collect()
+    }
+
+    /// Those of these jobs whose events are held.
+    fn held<'a>(&self, jobs: impl Iterator<Item = &'a JobId>) -> impl Iterator<Item = JobId> {
         let is_held = |id: &&JobId| self.jobs.get(id).is_some_and(|job| matches!(job.state, State::Held(_)));
-        jobs.filter(is_held).copied().collect()
+        jobs.filter(is_held).copied()
     }
 
     fn refuse(&mut self, automation: &AutomationId, event: &E, why: Why) {

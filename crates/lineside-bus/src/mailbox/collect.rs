@@ -37,7 +37,7 @@ impl<'a> Collect<'a> {
     /// Where texts are cut and kept in files, it waits for the files.
     pub fn ready(self) -> Delivery {
         let Self { session, bounds } = self;
-        let taken = session.node().mailbox().take(bounds);
+        let taken = session.node().mailbox_so_far().map(|mailbox| mailbox.take(bounds)).unwrap_or_default();
         let shared = session.shared();
         tell(shared, session.id(), taken.lost);
         let mut given = Vec::with_capacity(taken.items.len());
@@ -196,7 +196,8 @@ impl Delivery {
         self.given.clear();
         self.losses = Losses::default();
         let session = &self.session;
-        let mark = session.node().mailbox().accept(self.messages.iter().map(|message| message.id));
+        let ids = self.messages.iter().map(|message| message.id);
+        let mark = session.node().mailbox_so_far().map_or(0, |mailbox| mailbox.accept(ids));
         let messages = self.messages.len();
         session
             .shared()
