@@ -146,6 +146,10 @@ impl Occurrence for Offered {
     /// Events that cannot be read are left out of what the others come to, unless there are no others. The last right
     /// to run a hook counts.
     fn merge(events: &[Self]) -> Option<Self> {
+        // Most bursts.
+        if let [alone @ Self(Form::Live(_), _)] = events {
+            return Some(alone.clone());
+        }
         let readable: Vec<AnyEvent> = events.iter().filter_map(|event| event.event().ok()).collect();
         let may_run = |event: &&Self| event.1.as_ref().is_some_and(|errand| errand.slot().is_some());
         let last = events.iter().rev().find(may_run).or(events.last())?;

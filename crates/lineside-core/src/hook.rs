@@ -243,7 +243,7 @@ impl Hook {
     pub fn native(name: impl Into<Arc<str>>, part: Part) -> Self {
         Self {
             name: name.into(),
-            source: Arc::from(""),
+            source: Arc::default(),
             dialect: NATIVE,
             origin: None,
             layer: Layer::Session,

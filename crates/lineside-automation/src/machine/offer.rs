@@ -143,8 +143,10 @@ impl<E: Occurrence> Machine<E> {
         let mut events: Vec<E> = Vec::with_capacity(held.len());
         let mut ids = Vec::with_capacity(held.len());
         let mut own = std::collections::HashSet::new();
+        let is_alone = held.len() == 1;
         for (_, event) in held {
-            if rules.is_adopted() || !seen.contains(&event.id()) && own.insert(event.id()) {
+            let mut is_first = |id| !seen.contains(&id) && (is_alone || own.insert(id));
+            if rules.is_adopted() || is_first(event.id()) {
                 ids.push(event.id());
                 events.push(event);
             }

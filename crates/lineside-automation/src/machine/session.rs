@@ -49,8 +49,8 @@ impl<E: Occurrence> Machine<E> {
 
     /// What the session has up to now is drained; what it may have later is not this end's.
     pub(super) fn session_ends(&mut self, session: &SessionId) {
-        let Some(jobs) = self.sessions.get(session) else { return };
-        for id in jobs.clone() {
+        let jobs: Vec<JobId> = self.sessions.get(session).into_iter().flatten().copied().collect();
+        for id in jobs {
             let Some(deadline) = self.drain_of(id).filter(|_| !self.is_adopted(id)) else { continue };
             let by = self.now + deadline;
             if self.jobs.get(&id).is_some_and(|job| by < job.drain_by) {
