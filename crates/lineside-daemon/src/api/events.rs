@@ -37,9 +37,10 @@ const MOST: usize = 10_000;
 )]
 pub(super) async fn publish(
     State(daemon): State<Arc<Daemon>>,
-    Query(query): Query<PublishQuery>,
+    query: Result<Query<PublishQuery>, Problem>,
     Fields(fields): Fields,
 ) -> Result<Json<Map<String, Value>>, Problem> {
+    let Query(query) = query.map_err(Problem::blocks)?;
     decide(&daemon, &query, fields).await.map(Json)
 }
 
@@ -50,9 +51,11 @@ pub(super) async fn publish(
 )]
 pub(super) async fn publish_many(
     State(daemon): State<Arc<Daemon>>,
-    Query(query): Query<PublishQuery>,
-    Asked(Events { events }): Asked<Events>,
+    query: Result<Query<PublishQuery>, Problem>,
+    asked: Result<Asked<Events>, Problem>,
 ) -> Result<Json<Decisions>, Problem> {
+    let Query(query) = query.map_err(Problem::blocks)?;
+    let Asked(Events { events }) = asked.map_err(Problem::blocks)?;
     if events.len() > MOST {
         let detail = format!("{} events in one request, at most {MOST} are possible", events.len());
         return Err(Problem::bad_request(detail).blocks());

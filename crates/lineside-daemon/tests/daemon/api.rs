@@ -181,6 +181,16 @@ async fn what_is_not_the_documented_request_is_a_problem_that_says_what_would_be
         assert_eq!((got, kind.as_bytes()), (status, &b"application/problem+json"[..]), "{path} {problem}");
         assert!(problem["detail"].as_str().unwrap().contains(detail), "{problem}");
     }
+    let event = json!({"point": "on_idle", "session": "s"});
+    let unseen = [
+        ("/v1/events?open=maybe", event.clone()),
+        ("/v1/events/batch?open=maybe", json!({"events": [event]})),
+        ("/v1/events/batch", json!({"event": []})),
+    ];
+    for (path, body) in unseen {
+        let (status, problem) = house.post(path, &body).await;
+        assert_eq!((status, &problem["verdict"]), (400, &json!("block")), "{path} {problem}");
+    }
     assert_eq!(house.send(Method::PUT, "/v1/events", &json!({})).await.0, 405);
     assert_eq!(house.get("/v1/receipts/x").await.0, 400);
     assert_eq!(house.get("/v1/jobs/x").await.0, 400);
