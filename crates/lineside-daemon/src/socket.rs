@@ -1,8 +1,10 @@
 //! The Unix socket: a folder that only its owner can enter, a path that is nobody else's, and peers of the same user.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::{Path, PathBuf};
 
@@ -101,6 +103,8 @@ impl Socket {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.ok_or_else(|| BindSocketError::NoFolder(path.to_path_buf()))?;
         let own = private_folder(folder)?;
+        // Between the look at a stale socket and the bind, another daemon may have bound; its socket is not stale.
+        let _alone = alone(path).map_err(io_at(path))?;
         clear(path, own)?;
         let listener = UnixListener::bind(path).map_err(io_at(path))?;
         // The folder lets nobody else in, so that the moment between the two calls is not seen.
@@ -177,6 +181,15 @@ pub fn private_folder(folder: &Path) -> Result<u32, BindSocketError> {
 fn own_user(about: &Path) -> Result<u32, BindSocketError> {
     let pair = UnixStream::pair().and_then(|(one, _other)| one.peer_cred());
     Ok(pair.map_err(io_at(about))?.uid())
+}
+
+/// Lets one process at a time look at a socket and take its place, until the file is dropped.
+fn alone(path: &Path) -> io::Result<File> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(SOCKET).open(name)?;
+    file.lock()?;
+    Ok(file)
 }
 
 /// Takes a stale socket of this user away.

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
+use std::sync::Barrier;
+use std::thread;
 
 use lineside_daemon::socket::{BindSocketError, Socket};
 use lineside_daemon::{ServeError, Server};
@@ -73,4 +75,28 @@ async fn w06_a_second_daemon_of_one_state_folder_is_told_who_has_it() {
     let why = std::error::Error::source(&error).unwrap().to_string();
     assert!(why.contains(&std::process::id().to_string()), "{why}");
     assert_eq!(house.get("/v1/health").await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn w06_of_many_daemons_that_start_at_one_socket_one_has_it() {
+    let folder = folder();
+    let path = folder.path().join("run/lineside.sock");
+    drop(Socket::bind(&path).unwrap());
+    let runtime = tokio::runtime::Handle::current();
+    for round in 0..200 {
+        // What an earlier daemon has left that was killed.
+        drop(UnixListener::bind(&path).unwrap());
+        let start = Barrier::new(8);
+        let bind = || {
+            let _within = runtime.enter();
+            start.wait();
+            Socket::bind(&path).ok()
+        };
+        let bound: Vec<Socket> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(bind)).collect();
+            threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(bound.len(), 1, "in round {round}");
+        assert!(std::os::unix::net::UnixStream::connect(&path).is_ok(), "in round {round}");
+    }
 }
