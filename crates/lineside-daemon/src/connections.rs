@@ -34,7 +34,8 @@ pub(crate) struct Tasks {
     graceful: CancellationToken,
     /// Cancelled when nothing is waited for any more.
     now: CancellationToken,
-    room: Arc<Semaphore>,
+    /// How many connections each door has room for.
+    connections: usize,
 }
 
 /// Where connections come from.
@@ -69,13 +70,17 @@ impl Tasks {
             tracker: TaskTracker::new(),
             graceful: CancellationToken::new(),
             now: CancellationToken::new(),
-            room: Arc::new(Semaphore::new(connections)),
+            connections,
         }
     }
 
     /// Serves what comes in by one door until the daemon ends.
+    ///
+    /// Each door has room of its own: whoever fills loopback HTTP, which needs no token for that, does not keep the user
+    /// from the socket.
     pub(crate) fn accept(&self, daemon: &Arc<Daemon>, source: impl Source, router: Router) {
-        let (daemon, room, tracker) = (Arc::clone(daemon), Arc::clone(&self.room), self.tracker.clone());
+        let (daemon, room, tracker) =
+            (Arc::clone(daemon), Arc::new(Semaphore::new(self.connections)), self.tracker.clone());
         let (graceful, now) = (self.graceful.clone(), self.now.clone());
         self.tracker.spawn(async move {
             loop {

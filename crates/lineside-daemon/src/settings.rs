@@ -33,7 +33,7 @@ pub struct Settings {
 pub struct Limits {
     /// The longest body, in bytes; 64 MiB. A longer one is refused with status 413.
     pub body: usize,
-    /// How many connections are served at once; 4,096. Further ones wait in the system's queue.
+    /// How many connections each door serves at once; 4,096. Further ones wait in the system's queue.
     pub connections: usize,
     /// How long the head of a request may take, 10 s, and the whole of its body, counted from its head, 60 s.
     pub head: Duration,
