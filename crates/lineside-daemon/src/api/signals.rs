@@ -45,13 +45,14 @@ pub(super) async fn stream(
         Some(id) => Some(number(id.as_bytes())?),
         None => query.after,
     };
-    let reader = Reader {
-        after: after.unwrap_or_else(|| *watch.borrow()),
-        session: query.session,
-        waiting: VecDeque::new(),
-        watch,
-        daemon,
+    let last = *watch.borrow();
+    let after = match after {
+        None => last,
+        // An id that was not given yet is one of an earlier daemon: all that this one keeps comes after it.
+        Some(id) if id > last => 0,
+        Some(id) => id,
     };
+    let reader = Reader { after, session: query.session, waiting: VecDeque::new(), watch, daemon };
     let events = unfold(reader, async |mut reader| {
         let event = reader.next().await?;
         Some((Ok(event), reader))

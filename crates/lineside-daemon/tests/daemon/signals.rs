@@ -112,3 +112,15 @@ async fn the_stream_ends_with_the_daemon() {
     let ended = tokio::join!(house.server.end(), reader.next());
     assert_eq!(ended.1, None);
 }
+
+#[tokio::test]
+async fn an_id_of_an_earlier_daemon_hides_nothing_of_this_one() {
+    let house = House::new().await;
+    idle(&house, "a").await;
+    for last in ["2000", "18446744073709551615"] {
+        let mut reader = Reader::open(&house, "/v1/signals", Some(last)).await;
+        let heard = tokio::time::timeout(std::time::Duration::from_secs(20), reader.next()).await;
+        let (id, kind, data) = heard.expect("the reader hears nothing").unwrap();
+        assert_eq!((id, kind.as_str(), &data["session"]), (1, "session_opened", &json!("a")), "{last}");
+    }
+}
