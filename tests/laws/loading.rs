@@ -227,6 +227,28 @@ async fn a_program_that_is_not_there_is_reported_when_its_hook_is_loaded() {
 }
 
 #[tokio::test]
+async fn a_key_of_an_answer_that_is_nearly_one_is_remarked() {
+    let says = "echo '{\"decison\":\"deny\", \"acton\":\"block\", \"other\":1}'";
+    let json = says.replace('"', "\\\"");
+    for (file, text, meant) in [
+        (CHORD, format!("hooks:\n  on_tool_call:\n  - name: g\n    shell: {says}\n"), "action"),
+        (FLYTO, format!("{{\"hooks\": {{\"pre_tool_use\": [{{\"command\": \"{json}\"}}]}}}}"), "decision"),
+        (JCLI, format!("events: [pre_tool_execution]\ncommand: {says}\n"), "action"),
+        (AGENT, "---\nname: g\ndescription: d\ntrigger: before_tool\n---\n".to_owned(), "decision"),
+    ] {
+        let script = format!("#!/bin/sh\n{says}\n");
+        let project = project(&[(file, &text), (".agents/hooks/g/scripts/run", &script)]);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(project.path().join(".agents/hooks/g/scripts/run"), mode).unwrap();
+        let (decision, _) = judged(project.path(), Trust::Granted).await;
+        let remarks: Vec<_> =
+            decision.receipt().unwrap().remarks.iter().map(|remark| &*remark.what).collect();
+        let [remark] = remarks[..] else { panic!("{text}: {remarks:?}") };
+        assert!(remark.ends_with(&format!("did you mean `{meant}`?")), "{text}: {remark}");
+    }
+}
+
+#[tokio::test]
 async fn a_hook_of_the_user_never_runs_a_file_of_a_project() {
     for (file, text, is_guard) in [
         (

@@ -10,6 +10,8 @@ use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, WorkerCall, WorkerEnded};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, SkipReason};
 
+use crate::near_keys::AnswerKeys;
+
 /// The pure half of a foreign hook: event to call, result to answer.
 pub trait Handler: Send + Sync {
     /// What is to be run for this event.
@@ -42,6 +44,11 @@ pub trait Handler: Send + Sync {
     fn worker(&self, work_dir: &Path) -> Option<HookWorker> {
         let _ = work_dir;
         None
+    }
+
+    /// The keys that an object may have which the hook prints, so that one that is nearly one of them is remarked.
+    fn answer_keys(&self) -> AnswerKeys {
+        AnswerKeys::default()
     }
 
     /// What the hook starts when events are about this directory, so that the load can report that it is missing;

@@ -14,6 +14,7 @@ mod broken;
 mod consent;
 mod findings;
 mod names;
+mod near_keys;
 pub mod lined_json;
 pub mod python_regex;
 pub mod raw_object;
@@ -39,6 +40,7 @@ pub use dialect::{
     Why,
 };
 pub use handler::{Call, Handler, Moment, Returned, Start, Work};
+pub use near_keys::AnswerKeys;
 
 /// All dialects, in the order in which their hooks are registered.
 pub static DIALECTS: &[&dyn Dialect] = &[

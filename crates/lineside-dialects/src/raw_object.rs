@@ -21,6 +21,11 @@ impl RawObject {
             .map(|(_, value)| &**value)
     }
 
+    /// The names of the fields, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Whether a field is there twice.
     #[must_use]
     pub fn has_doubles(&self) -> bool {

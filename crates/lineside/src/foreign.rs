@@ -190,7 +190,10 @@ impl Attempts {
                     }
                 };
                 let returned = self.outside.run(call, cx.deadline(), begins).await;
-                let result = self.handler.read(event, &returned);
+                let mut result = self.handler.read(event, &returned);
+                if let Ok(answer) = &mut result {
+                    answer.remarks.extend(self.handler.answer_keys().remarks(&returned));
+                }
                 (Some(returned), result)
             }
             Err(failure) => (None, Err(failure)),

@@ -17,6 +17,7 @@ use super::triggers::Trigger;
 use super::{effects, input, log};
 use crate::broken::refusal;
 use crate::handler::{Call, Handler, Moment, Returned, Start};
+use crate::near_keys::AnswerKeys;
 
 /// Who the hook is.
 #[derive(Debug, Clone)]
@@ -180,6 +181,16 @@ impl Handler for Hook {
         let (entry, search) = self.entry(work_dir).ok()?;
         let program = entry.resolved().program(&search).ok()?;
         Some(self.kept(warm, program, entry.stamp(), work_dir))
+    }
+
+    fn answer_keys(&self) -> AnswerKeys {
+        if self.identity.mode == Mode::Async {
+            return AnswerKeys::default();
+        }
+        AnswerKeys {
+            names: &["decision", "reason", "modified_input", "additional_context", "log"],
+            any_case: false,
+        }
     }
 
     fn start(&self, work_dir: &Path) -> Option<Start> {

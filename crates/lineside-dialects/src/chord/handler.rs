@@ -15,6 +15,7 @@ use super::report::Report;
 use super::shell::Run;
 use super::{data, effects, ending, environment, input, log};
 use crate::handler::{Call, Handler, Moment, Returned, Start};
+use crate::near_keys::AnswerKeys;
 
 /// What is kept of each output (CH-35).
 const LARGEST_OUTPUT: usize = 10_485_760;
@@ -123,6 +124,17 @@ impl Handler for Hook {
     fn refuse(&self, _event: &AnyEvent, failure: &Failure) -> Option<Answer> {
         let verdict = self.on_failure.verdict(&self.name, failure);
         Some(effects::block(verdict.reason()?.to_string()))
+    }
+
+    fn answer_keys(&self) -> AnswerKeys {
+        let names: &[_] = match self.point.class {
+            Class::Observer => &[],
+            Class::Sync => &["action", "message", "data"],
+            Class::Automation => {
+                &["status", "severity", "summary", "body", "append_context", "notify", "format", "items"]
+            }
+        };
+        AnswerKeys { names, any_case: true }
     }
 
     fn start(&self, work_dir: &Path) -> Option<Start> {

@@ -17,6 +17,7 @@ use super::variables::{self, Previews, Variable};
 use super::{DIALECT, decision, environment};
 use crate::dialect::ForeignHook;
 use crate::handler::{Call, Handler, Returned, Start};
+use crate::near_keys::AnswerKeys;
 
 /// What a run may take beyond its own timeout until its end is known (FL-16: one second), and a little. The exact
 /// deadline is that of the invocation.
@@ -230,6 +231,13 @@ impl Handler for FlytoHook {
             }
         };
         decision::read(&self.identity, event, output)
+    }
+
+    fn answer_keys(&self) -> AnswerKeys {
+        if matches!(self.identity.authority(), Authority::Nothing | Authority::Summary) {
+            return AnswerKeys::default();
+        }
+        AnswerKeys { names: &["decision", "reason"], any_case: false }
     }
 
     fn start(&self, work_dir: &Path) -> Option<Start> {

@@ -15,6 +15,7 @@ use super::judge::{self, Judge};
 use super::{effects, findings};
 use crate::dialect::Places;
 use crate::handler::{Call, Handler, Returned, Start};
+use crate::near_keys::AnswerKeys;
 
 /// A hook at one point.
 #[derive(Debug, Clone)]
@@ -139,6 +140,30 @@ impl Handler for Hook {
             Returned::Worker(_) | Returned::Nothing => {
                 Err(Failure::not_started(FailureKind::Error, "something else was run than was to be"))
             }
+        }
+    }
+
+    fn answer_keys(&self) -> AnswerKeys {
+        if self.events.iter().all(|event| event.notice_only) {
+            return AnswerKeys::default();
+        }
+        AnswerKeys {
+            names: &[
+                "action",
+                "abort",
+                "user_input",
+                "assistant_output",
+                "system_prompt",
+                "tool_result",
+                "tool_error",
+                "tool_arguments",
+                "messages",
+                "inject_messages",
+                "additional_context",
+                "retry_feedback",
+                "system_message",
+            ],
+            any_case: false,
         }
     }
 
