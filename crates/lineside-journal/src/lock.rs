@@ -6,6 +6,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use lineside_files::open_own;
+
 use crate::storage::Folder;
 
 /// The name of the file that is locked.
@@ -29,8 +31,9 @@ impl Lock {
     /// Takes the lock of a folder.
     pub(crate) fn take(folder: &Path) -> Result<Self, TakeLockError> {
         let options = &mut Folder::options();
-        let mut file =
-            options.create(true).truncate(false).open(folder.join(NAME)).map_err(TakeLockError::Io)?;
+        // Through a link it would be another file that the process is noted in.
+        let opened = open_own(&folder.join(NAME), options.create(true).truncate(false));
+        let mut file = opened.map_err(|error| TakeLockError::Io(error.into()))?;
         let mut tries = TRIES;
         loop {
             tries -= 1;
@@ -57,10 +60,10 @@ pub struct Holder {
 
 /// Who has the lock of a folder; nobody when nobody ever had it.
 pub(crate) fn holder(folder: &Path) -> io::Result<Option<Holder>> {
-    let mut file = match File::open(folder.join(NAME)) {
+    let mut file = match open_own(&folder.join(NAME), File::options().read(true)) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+        Err(error) if error.is_absence() => return Ok(None),
+        Err(error) => return Err(error.into()),
     };
     match file.try_lock_shared() {
         // Given back at once.
@@ -95,6 +98,25 @@ mod tests {
         }
         drop(first);
         Lock::take(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn what_is_planted_as_the_lock_is_neither_written_nor_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (lock, target) = (folder.path().join(NAME), folder.path().join("target"));
+        std::fs::write(&target, "kept").unwrap();
+        std::os::unix::fs::symlink(&target, &lock).unwrap();
+        let refused = |expected: &str| {
+            let Err(TakeLockError::Io(error)) = Lock::take(folder.path()) else { panic!("it is taken") };
+            assert!(error.to_string().starts_with(expected), "{error}");
+            let error = holder(folder.path()).unwrap_err();
+            assert!(error.to_string().starts_with(expected), "{error}");
+        };
+        refused("it is a symbolic link; ");
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
+        std::fs::remove_file(&lock).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
+        refused("it is a named pipe; ");
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! Tests put one in its place that fails, forgets what was not synchronised, and tears what was being written.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use lineside_files::open_own;
 
 #[cfg(test)]
 pub(crate) mod fake;
@@ -82,15 +84,17 @@ impl Storage for Folder {
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        fs::read(self.0.join(name))
+        let mut bytes = Vec::new();
+        open_own(&self.0.join(name), File::options().read(true))?.read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn Stored>> {
-        Ok(Box::new(Self::options().create(true).truncate(true).open(self.0.join(name))?))
+        Ok(Box::new(open_own(&self.0.join(name), Self::options().create(true).truncate(true))?))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn Stored>> {
-        Ok(Box::new(Self::options().open(self.0.join(name))?))
+        Ok(Box::new(open_own(&self.0.join(name), &mut Self::options())?))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -137,3 +141,24 @@ pub(crate) fn write_whole(storage: &dyn Storage, name: &str, parts: &[&[u8]]) ->
 
 /// How the name of a file ends that is not yet what it will be.
 pub(crate) const UNFINISHED: &str = ".new";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_is_reached_through_a_link_and_no_pipe_is_waited_for() {
+        let room = tempfile::tempdir().unwrap();
+        let at = |name: &str| room.path().join(name);
+        fs::write(at("target"), "kept").unwrap();
+        std::os::unix::fs::symlink(at("target"), at("link")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        let folder = Folder::existing(room.path()).unwrap();
+        for name in ["link", "pipe"] {
+            assert!(folder.create(name).is_err(), "{name}");
+            assert!(folder.open(name).is_err(), "{name}");
+            assert!(folder.read(name).is_err(), "{name}");
+        }
+        assert_eq!(folder.read("target").unwrap(), b"kept");
+    }
+}

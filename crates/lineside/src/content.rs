@@ -9,6 +9,7 @@ use std::sync::Arc;
 use lineside_automation::HookId;
 use lineside_core::Part;
 use lineside_dialects::ForeignHook;
+use lineside_files::Boundary;
 use sha2::{Digest as _, Sha256};
 
 /// The files of the hooks of one dialect, as they are now.
@@ -46,8 +47,11 @@ impl Contents {
     }
 }
 
+/// No file that declares hooks is larger, in bytes.
+const LARGEST: usize = 16 << 20;
+
 /// As much of the digest of a file as tells it from every other that it may ever have been.
 fn digest(file: &std::path::Path) -> Option<String> {
-    let bytes = std::fs::read(file).ok()?;
+    let bytes = lineside_files::read(file, Boundary::Open, LARGEST).ok()?;
     Some(Sha256::digest(bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect())
 }

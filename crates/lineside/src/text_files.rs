@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use lineside_bus::{FullTexts, Keeping};
 use lineside_core::MessageId;
 use lineside_core::journal::Durability;
+use lineside_files::open_own;
 
 /// How many bytes of texts are kept: with [`MOST_FILES`], little enough to be nobody's worry.
 const MOST_BYTES: u64 = 64 << 20;
@@ -149,7 +150,8 @@ impl FullTexts for TextFiles {
     }
 
     fn text(&self, message: MessageId) -> Option<String> {
-        fs::read_to_string(self.path(message, FINISHED)).ok()
+        let file = open_own(&self.path(message, FINISHED), File::options().read(true)).ok()?;
+        io::read_to_string(file).ok()
     }
 }
 
@@ -178,6 +180,10 @@ mod tests {
         assert_eq!(texts.text(id(1)).as_deref(), Some("secret"));
         assert_eq!(texts.text(id(2)), None);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "what was half written is gone");
+        let other = folder.with_extension("other");
+        fs::write(&other, "not a message's").unwrap();
+        std::os::unix::fs::symlink(&other, folder.join(format!("{}.txt", id(3)))).unwrap();
+        assert_eq!(texts.text(id(3)), None, "a link is no text of ours");
     }
 
     #[test]

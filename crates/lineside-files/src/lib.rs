@@ -1,0 +1,100 @@
+//! Opens files that anybody may have put in their places.
+//!
+//! Only a regular file is opened, and no opening waits: a pipe, a device, a socket or a folder is an error. What others
+//! wrote is read up to a bound and, where its place is a project, from within that project alone. What is our own to
+//! write is never opened through a link. What stands in a file, and what becomes of an error, is for the caller.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod error;
+mod folders;
+mod links;
+
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+pub use error::{Kind, OpenFileError};
+pub use folders::folders;
+
+/// Where the links of a path may lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Boundary<'a> {
+    /// Anywhere: the path is the user's own, who may keep the files elsewhere.
+    Open,
+    /// No further than this folder, whose own path may have links.
+    Within(&'a Path),
+}
+
+/// The first bytes of a file: `most`, and one more where the file is longer, which tells that there is more.
+///
+/// # Errors
+/// It cannot be opened or read, it is no regular file, or it is out of the boundary.
+pub fn read(file: &Path, boundary: Boundary<'_>, most: usize) -> Result<Vec<u8>, OpenFileError> {
+    let open = match boundary {
+        Boundary::Open => open(file, OpenOptions::new().read(true), Links::Followed)?,
+        // The path without links: what is put in its place meanwhile is not followed.
+        Boundary::Within(root) => {
+            open(&links::resolve(file, root)?, OpenOptions::new().read(true), Links::Refused)?
+        }
+    };
+    let mut bytes = Vec::new();
+    open.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same of a file that need not be there: `None` when it is not. A link that leads nowhere is there.
+///
+/// # Errors
+/// Those of [`read`], of a file that is there.
+pub fn read_if_there(
+    file: &Path,
+    boundary: Boundary<'_>,
+    most: usize,
+) -> Option<Result<Vec<u8>, OpenFileError>> {
+    match read(file, boundary, most) {
+        Err(error) if error.is_absence() => None,
+        read => Some(read),
+    }
+}
+
+/// Opens a file of our own with these options, to which those are added that are needed to open it safely. Its folder
+/// may be reached through links, the file itself may be none.
+///
+/// # Errors
+/// It cannot be opened, or it is no regular file.
+pub fn open_own(file: &Path, options: &mut OpenOptions) -> Result<File, OpenFileError> {
+    open(file, options, Links::Refused)
+}
+
+/// Whether the last step of a path may be a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    Followed,
+    Refused,
+}
+
+/// The open file. What it is gets checked on the descriptor, because a path may lead elsewhere a moment later.
+fn open(file: &Path, options: &mut OpenOptions, links: Links) -> Result<File, OpenFileError> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        // The opening of a pipe waits for the other side otherwise, and that of a terminal may make it ours.
+        let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        flags.set(OFlags::NOFOLLOW, links == Links::Refused);
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    #[cfg(not(unix))]
+    if links == Links::Refused && file.is_symlink() {
+        return Err(OpenFileError::Kind(Kind::Link));
+    }
+    let open = options.open(file).map_err(|error| links::explained(error, file, links))?;
+    match Kind::of(open.metadata()?.file_type()) {
+        None => Ok(open),
+        Some(kind) => Err(OpenFileError::Kind(kind)),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests;
