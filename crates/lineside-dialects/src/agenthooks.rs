@@ -32,14 +32,18 @@ use serde_json::{Map, Value};
 
 use self::entry::Search;
 use self::fields::{Declared, Mode};
-use self::findings::{Findings, HookWarning};
+use self::findings::{Findings, HookWarning, LoadHookError};
+use self::guard::IsGuard;
 use self::handler::{Identity, Runtime};
-use self::places::Folder;
+use self::places::{Folder, Lost};
 use crate::broken::Owner;
 use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust};
 
 /// The name of the dialect.
 const DIALECT: &str = "agenthooks";
+
+/// What stands in for the hooks of a place in which they cannot be looked for.
+const HOOKS: &str = "hooks";
 
 /// Switches the debug log on (AH-68).
 const DEBUG: &str = "LINESIDE_AGENTHOOKS_DEBUG";
@@ -58,21 +62,31 @@ impl Dialect for AgentHooks {
     }
 
     fn load(&self, places: &Places) -> Loaded {
-        let (folders, mut diagnostics) = places::find(places);
+        let places::Found { folders, lost: lost_places, mut diagnostics } = places::find(places);
         let runtime = Arc::new(Runtime {
             cwd: places::absolute(&places.cwd),
             path: places.variable("PATH").map(str::to_owned),
         });
         let mut loaded: Vec<Found> = Vec::new();
         let mut lost = Loaded::default();
+        let owner = |layer| {
+            let trust = if layer == Layer::User { Trust::Granted } else { places.trust };
+            Owner { dialect: DIALECT, layer, trust }
+        };
+        for Lost { layer, path, error } in lost_places {
+            let mut findings = Findings::about(&path);
+            findings.error(1, LoadHookError::Place(error.to_string()));
+            guard::lose(HOOKS, &Err(IsGuard(true)), &mut findings);
+            findings.stand_in(&owner(layer), &mut lost);
+            diagnostics.extend(findings.into_diagnostics());
+        }
         for folder in folders {
             let mut findings = Findings::about(&folder.file());
-            let trust = if folder.layer == Layer::User { Trust::Granted } else { places.trust };
-            let owner = Owner { dialect: DIALECT, layer: folder.layer, trust };
+            let folder_layer = folder.layer;
             if let Some(declared) = read(&folder, places, &mut findings) {
                 take(&mut loaded, Found { folder, declared }, places.trust, &mut findings);
             }
-            findings.stand_in(&owner, &mut lost);
+            findings.stand_in(&owner(folder_layer), &mut lost);
             diagnostics.extend(findings.into_diagnostics());
         }
         // AH-28: the sort keeps the load order of equal priorities.
@@ -107,7 +121,7 @@ struct Found {
 }
 
 fn read(folder: &Folder, places: &Places, findings: &mut Findings) -> Option<Declared> {
-    let draft = frontmatter::read(&folder.file(), findings);
+    let draft = frontmatter::read(&folder.file(), places.boundary(folder.layer), findings);
     let declared = draft.as_ref().ok().and_then(|draft| fields::check(draft, &folder.name(), findings));
     let Some(mut declared) = declared else {
         guard::lose(&folder.name(), &draft, findings);

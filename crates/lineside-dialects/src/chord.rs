@@ -77,7 +77,8 @@ impl Dialect for Chord {
         // CH-2: in this order, and in that of each file.
         for place in places::all(places) {
             let mut findings = Findings::about(&place.file);
-            for entry in file::read(&place, &search, &mut counts, &mut findings) {
+            for entry in file::read(&place, places.boundary(place.layer), &search, &mut counts, &mut findings)
+            {
                 take(entry, &place, places.trust, &runtime, &findings, &mut loaded);
             }
             let trust = if place.layer == Layer::User { Trust::Granted } else { places.trust };

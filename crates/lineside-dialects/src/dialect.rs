@@ -10,9 +10,13 @@ use lineside_core::flow::{Debounce, Retry};
 use lineside_core::hook::Select;
 use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerScript, WorkerSpec};
 use lineside_core::{Diagnostic, Hook, Layer, Origin, PointInfo};
+use lineside_files::Boundary;
 use serde_json::{Map, Value};
 
 use crate::handler::{Handler, Work};
+
+/// The longest configuration in JSON, in bytes: programs write into theirs as well.
+pub(crate) const CONFIGURATION: usize = 16 << 20;
 
 /// A foreign hook format.
 pub trait Dialect: Send + Sync {
@@ -74,6 +78,12 @@ impl Places {
     #[must_use]
     pub fn work_dir(&self) -> &Path {
         self.project_root.as_deref().unwrap_or(&self.cwd)
+    }
+
+    /// Where the files of a layer may lie. Those of a project are as foreign as the project, and a link of it may lead
+    /// to anything that the user can read.
+    pub(crate) fn boundary(&self, layer: Layer) -> Boundary<'_> {
+        if layer == Layer::Project { Boundary::Within(self.work_dir()) } else { Boundary::Open }
     }
 }
 

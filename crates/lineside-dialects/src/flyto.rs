@@ -37,7 +37,7 @@ pub use output::HookResult;
 use self::entry::Entry;
 use self::file::Counts;
 use self::findings::Findings;
-use self::places::Place;
+use self::places::{Level, Place};
 use crate::broken::Owner;
 use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Trust};
 
@@ -60,14 +60,18 @@ impl Dialect for Flyto {
     fn load(&self, places: &Places) -> Loaded {
         let mut loaded = Loaded::default();
         let mut counts = Counts::default();
-        for place in places::find(places) {
+        let (found, lost) = places::find(places);
+        for place in found {
             let mut findings = Findings::about(&place.file);
-            for entry in file::read(&place, &mut counts, &mut findings) {
+            for entry in file::read(&place, place.level.boundary(places), &mut counts, &mut findings) {
                 take(entry, &place, places, &findings, &mut loaded);
             }
-            let trust = if place.level.is_trusted() { Trust::Granted } else { places.trust };
-            findings.stand_in(&Owner { dialect: DIALECT, layer: place.level.layer(), trust }, &mut loaded);
-            loaded.diagnostics.append(&mut findings.diagnostics);
+            finish(findings, place.level, places, &mut loaded);
+        }
+        for place in lost {
+            let mut findings = Findings::about(&place.directory);
+            file::lose_plugins(&place.error, &mut findings);
+            finish(findings, place.level, places, &mut loaded);
         }
         loaded
     }
@@ -75,6 +79,13 @@ impl Dialect for Flyto {
     fn point(&self, name: &str, _payload: &Map<String, Value>) -> Option<&'static PointInfo> {
         HookType::find(name).map(HookType::point)
     }
+}
+
+/// Puts what was found about a place, and what stands in for its hooks, behind what is loaded.
+fn finish(mut findings: Findings, level: Level, places: &Places, loaded: &mut Loaded) {
+    let trust = if level.is_trusted() { Trust::Granted } else { places.trust };
+    findings.stand_in(&Owner { dialect: DIALECT, layer: level.layer(), trust }, loaded);
+    loaded.diagnostics.append(&mut findings.diagnostics);
 }
 
 /// Puts an entry behind those that are loaded.

@@ -33,6 +33,7 @@ use std::time::Duration;
 use lineside_core::flow::{Retry, RetryAfter};
 use lineside_core::hook::{AfterBlock, Join, LAST, Lane, Select, Standby};
 use lineside_core::{Hook, Layer, OnFailure, Origin, Part, PointInfo, Reach, SkipReason};
+use lineside_files::Boundary;
 use serde_json::{Map, Value};
 
 pub use session::{Ask, RegisterSessionHookError, SessionHook, point_of, session_hook};
@@ -41,9 +42,10 @@ use self::chain::Chain;
 use self::definition::{Definition, OnError, Run};
 use self::events::Event;
 use self::filter::Filter;
-use self::findings::{Findings, HookWarning};
+use self::findings::{Findings, HookWarning, LoadHookError};
+use self::guard::IsGuard;
 use self::handler::Runtime;
-use self::places::Folder;
+use self::places::{Folder, Lost};
 use crate::broken::Owner;
 use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Trust};
 
@@ -53,6 +55,9 @@ pub const DIALECT: &str = "jcli";
 /// What an attempt may take beyond its timeout until its end is known (JC-27: one second), and a little. The exact
 /// deadline is that of the invocation.
 const MARGIN: Duration = Duration::from_millis(1500);
+
+/// What stands in for the hooks of a place in which they cannot be looked for.
+const HOOKS: &str = "hooks";
 
 /// The dialect `jcli`.
 #[derive(Debug, Clone, Copy)]
@@ -70,9 +75,18 @@ impl Dialect for Jcli {
     fn load(&self, places: &Places) -> Loaded {
         let mut loaded = Loaded::default();
         let (runtime, chain) = (Arc::new(Runtime::of(places)), Chain::of(places));
-        for folder in places::find(places) {
-            let trust = if folder.layer == Layer::User { Trust::Granted } else { places.trust };
-            take(&folder, trust, &runtime, &chain, &mut loaded);
+        let trust = |layer| if layer == Layer::User { Trust::Granted } else { places.trust };
+        let (folders, lost) = places::find(places);
+        for folder in folders {
+            let boundary = places.boundary(folder.layer);
+            take(&folder, boundary, trust(folder.layer), &runtime, &chain, &mut loaded);
+        }
+        for Lost { layer, path, error } in lost {
+            let mut findings = Findings::about(&path);
+            findings.error(1, LoadHookError::Place(error.to_string()));
+            guard::lose(HOOKS, &Err(IsGuard(true)), &mut findings);
+            findings.stand_in(&Owner { dialect: DIALECT, layer, trust: trust(layer) }, &mut loaded);
+            loaded.diagnostics.extend(findings.into_diagnostics());
         }
         loaded
     }
@@ -83,7 +97,14 @@ impl Dialect for Jcli {
 }
 
 /// Puts the hook of a folder behind those that are loaded.
-fn take(folder: &Folder, trust: Trust, runtime: &Arc<Runtime>, chain: &Arc<Chain>, loaded: &mut Loaded) {
+fn take(
+    folder: &Folder,
+    boundary: Boundary<'_>,
+    trust: Trust,
+    runtime: &Arc<Runtime>,
+    chain: &Arc<Chain>,
+    loaded: &mut Loaded,
+) {
     if let Some(unread) = &folder.unread {
         let mut findings = Findings::about(unread);
         findings.warning(1, HookWarning::OtherFile);
@@ -91,7 +112,7 @@ fn take(folder: &Folder, trust: Trust, runtime: &Arc<Runtime>, chain: &Arc<Chain
     }
     let name = folder.name();
     let mut findings = Findings::about(&folder.file);
-    let draft = file::read(&folder.file, &mut findings);
+    let draft = file::read(&folder.file, boundary, &mut findings);
     let declared = draft.as_ref().ok().and_then(|draft| fields::check(draft, &name, &mut findings));
     let declared = declared.filter(|declared| !declared.events.is_empty());
     match (&draft, &declared) {

@@ -9,7 +9,6 @@
 pub mod dialect;
 pub mod handler;
 
-mod bounded;
 mod broken;
 mod consent;
 mod findings;

@@ -76,7 +76,15 @@ impl Dialect for OpenClaw {
         let mut set = set::find(places, &Native::default(), &mut findings);
         let mut loaded = Loaded::default();
         for (file, layer) in &set.config.unreadable {
-            guard::stand_in_for_file(file, *layer, places.trust, &findings.diagnostics, &mut loaded);
+            let boundary = places.boundary(*layer);
+            guard::stand_in_for_file(
+                file,
+                *layer,
+                boundary,
+                places.trust,
+                &findings.diagnostics,
+                &mut loaded,
+            );
         }
         let inert = std::mem::take(&mut set.inert);
         guard::stand_in(inert, &set.config, places.trust, &findings.diagnostics, &mut loaded);

@@ -111,7 +111,6 @@ fn what_lies_beside_hooks_is_told() {
     case.hook(&format!("{PROJECT}/low"), "name: low");
     let low = case.root().join(PROJECT).join("low");
     fs::rename(low.join("HOOK.md"), low.join("Hook.md")).unwrap();
-    fs::create_dir_all(case.root().join(PROJECT).join("folder/HOOK.md")).unwrap();
     let loaded = case.load();
     assert!(loaded.hooks.is_empty());
     let told: Vec<_> = loaded.diagnostics.iter().map(|one| one.text.as_str()).collect();

@@ -49,6 +49,8 @@ pub(super) enum LoadHookError {
     TooLarge,
     #[error("HOOK.md cannot be read: {0}")]
     Unreadable(String),
+    #[error("no hooks can be looked for: {0}")]
+    Place(String),
 }
 
 /// What does not keep a hook from loading (AH-15).

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use lineside_files::Boundary;
+
 use super::findings::{Findings, HookWarning, LoadHookError};
 use super::guard::IsGuard;
-use crate::bounded;
 use crate::broken::ON_FAILURE;
 use crate::yaml::{self, Content, DuplicateKey, Node, UnknownEscapes};
 
@@ -24,8 +25,8 @@ pub(super) struct Draft {
 ///
 /// # Errors
 /// Whether the file may have been a guard, although it cannot be read.
-pub(super) fn read(file: &Path, findings: &mut Findings) -> Result<Draft, IsGuard> {
-    let bytes = match bounded::bytes(file, LARGEST) {
+pub(super) fn read(file: &Path, boundary: Boundary<'_>, findings: &mut Findings) -> Result<Draft, IsGuard> {
+    let bytes = match lineside_files::read(file, boundary, LARGEST) {
         Ok(bytes) => bytes,
         Err(error) => {
             findings.error(1, LoadHookError::Unreadable(error.to_string()));
@@ -38,7 +39,7 @@ pub(super) fn read(file: &Path, findings: &mut Findings) -> Result<Draft, IsGuar
             _ => 1,
         };
         findings.error(line, error);
-        IsGuard(ON_FAILURE.are_in(&bytes))
+        IsGuard(bytes.len() > LARGEST || ON_FAILURE.are_in(&bytes))
     })
 }
 

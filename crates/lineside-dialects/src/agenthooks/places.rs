@@ -1,10 +1,10 @@
 //! Where hook folders are (AH-1 to AH-3).
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use lineside_core::{Diagnostic, Layer};
+use lineside_files::{Boundary, OpenFileError, folders};
 
 use super::findings::{Findings, HookWarning};
 use crate::dialect::Places;
@@ -33,20 +33,46 @@ impl Folder {
     }
 }
 
-/// The hook folders in load order (AH-3), and what lies beside them by mistake.
-pub(super) fn find(places: &Places) -> (Vec<Folder>, Vec<Diagnostic>) {
-    let mut folders = Vec::new();
-    let mut diagnostics = Vec::new();
+/// What is in the places.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The hook folders in load order (AH-3).
+    pub(super) folders: Vec<Folder>,
+    /// The places in which they cannot be looked for.
+    pub(super) lost: Vec<Lost>,
+    /// What lies beside them by mistake.
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// A place in which hooks cannot be looked for.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub(super) layer: Layer,
+    pub(super) path: PathBuf,
+    pub(super) error: OpenFileError,
+}
+
+/// Looks for hooks in the places.
+pub(super) fn find(places: &Places) -> Found {
+    let mut found = Found::default();
     let project = absolute(places.work_dir()).join(".agents/hooks");
     for (layer, place) in [(Layer::User, user_place(places)), (Layer::Project, Some(project))] {
-        for path in place.iter().flat_map(|place| sub_folders(place)) {
-            match look_into(&path) {
-                Inside::Hook => folders.push(Folder { layer, path }),
-                Inside::Other(findings) => diagnostics.extend(findings),
+        let Some(place) = place else { continue };
+        let paths = match folders(&place, places.boundary(layer)) {
+            Ok(paths) => paths,
+            Err(error) => {
+                found.lost.push(Lost { layer, path: place, error });
+                continue;
+            }
+        };
+        for path in paths {
+            match look_into(&path, places.boundary(layer)) {
+                Inside::Hook => found.folders.push(Folder { layer, path }),
+                Inside::Other(findings) => found.diagnostics.extend(findings),
             }
         }
     }
-    (folders, diagnostics)
+    found
 }
 
 /// AH-1: an empty or relative `XDG_CONFIG_HOME` counts as unset.
@@ -63,27 +89,6 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// The folders in a folder, and links to folders, in the byte order of their names; none if it cannot be read.
-fn sub_folders(place: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(place) else {
-        return Vec::new();
-    };
-    let mut folders: Vec<PathBuf> = entries
-        .flatten()
-        .filter(|entry| match entry.file_type() {
-            Ok(kind) if kind.is_symlink() => entry.path().is_dir(),
-            Ok(kind) => kind.is_dir(),
-            Err(_) => false,
-        })
-        .map(|entry| entry.path())
-        .collect();
-    folders.sort_by(|a, b| {
-        let bytes = |path: &PathBuf| path.file_name().map(OsStr::as_encoded_bytes).map(<[u8]>::to_vec);
-        bytes(a).cmp(&bytes(b))
-    });
-    folders
-}
-
 enum Inside {
     Hook,
     Other(Vec<Diagnostic>),
@@ -91,20 +96,21 @@ enum Inside {
 
 /// AH-2. Names are compared as they are listed, so that `hook.md` is not taken for `HOOK.md` where the file system
 /// would.
-fn look_into(folder: &Path) -> Inside {
+fn look_into(folder: &Path, boundary: Boundary<'_>) -> Inside {
     let Ok(entries) = fs::read_dir(folder) else {
-        return Inside::Other(Vec::new());
+        // Opening its file says why.
+        return Inside::Hook;
     };
     let mut other_capitals = None;
     for entry in entries.flatten() {
         let name = entry.file_name();
-        if !name.eq_ignore_ascii_case(FILE) || !entry.path().is_file() {
-            continue;
-        }
+        // Whatever it is: a hook whose file is none is told of.
         if name == FILE {
             return Inside::Hook;
         }
-        other_capitals = Some(entry.path());
+        if name.eq_ignore_ascii_case(FILE) && entry.path().is_file() {
+            other_capitals = Some(entry.path());
+        }
     }
     let mut diagnostics = Vec::new();
     if let Some(file) = other_capitals {
@@ -112,7 +118,8 @@ fn look_into(folder: &Path) -> Inside {
         findings.warning(1, HookWarning::OtherCapitals(name_of(&file)));
         diagnostics.extend(findings.into_diagnostics());
     }
-    let deeper = sub_folders(folder).iter().filter(|folder| folder.join(FILE).is_file()).count();
+    let deeper = folders(folder, boundary).unwrap_or_default();
+    let deeper = deeper.iter().filter(|folder| folder.join(FILE).is_file()).count();
     if deeper > 0 {
         let mut findings = Findings::about(folder);
         findings.warning(1, HookWarning::TooDeep { folder: name_of(folder), count: deeper });

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use lineside_core::PointInfo;
+use lineside_files::Boundary;
 
 use super::entry::{self, Declared};
 use super::findings::{About, Findings, LoadError};
@@ -10,8 +11,8 @@ use super::places::Place;
 use super::points::{self, ChordPoint, Class};
 use super::shell::Search;
 use crate::broken::{Broken, ON_FAILURE};
+use crate::names;
 use crate::yaml::{self, Content, Node, UnknownEscapes};
-use crate::{bounded, names};
 
 /// How many entries each point has had so far, over both files.
 pub(super) type Counts = HashMap<&'static str, usize>;
@@ -32,11 +33,12 @@ pub(super) struct Entry {
 /// Reads a file; none of its entries are left out.
 pub(super) fn read(
     place: &Place,
+    boundary: Boundary<'_>,
     search: &Search,
     counts: &mut Counts,
     findings: &mut Findings,
 ) -> Vec<Entry> {
-    let bytes = match bounded::bytes_if_there(&place.file, yaml::LONGEST) {
+    let bytes = match lineside_files::read_if_there(&place.file, boundary, yaml::LONGEST) {
         None => return Vec::new(),
         Some(Err(error)) => {
             findings.error(1, LoadError::Unreadable(error.to_string()));
@@ -59,7 +61,7 @@ pub(super) fn entries(
     let since = findings.diagnostics.len();
     let hooks = hooks(bytes, findings);
     if findings.diagnostics.len() > since {
-        findings.lose_file(all(), ON_FAILURE.are_in(bytes));
+        findings.lose_file(all(), bytes.len() > yaml::LONGEST || ON_FAILURE.are_in(bytes));
     }
     for (key, value) in hooks {
         if value.is_null() {

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use lineside_core::PointInfo;
+use lineside_files::{Boundary, OpenFileError};
 
 use super::catalogue::HookType;
 use super::entry::{self, Entry};
 use super::findings::{Findings, LoadError};
 use super::places::Place;
-use crate::bounded::{self, CONFIGURATION as LONGEST};
 use crate::broken::{Broken, ON_FAILURE, Repair};
+use crate::dialect::CONFIGURATION as LONGEST;
 use crate::lined_json::{self, Content, Node};
 use crate::names;
 
@@ -17,12 +18,17 @@ use crate::names;
 pub(super) type Counts = BTreeMap<&'static str, usize>;
 
 /// The entries of a file, in its order; none if there is no such file.
-pub(super) fn read(place: &Place, counts: &mut Counts, findings: &mut Findings) -> Vec<Entry> {
-    let bytes = match bounded::bytes_if_there(&place.file, LONGEST) {
+pub(super) fn read(
+    place: &Place,
+    boundary: Boundary<'_>,
+    counts: &mut Counts,
+    findings: &mut Findings,
+) -> Vec<Entry> {
+    let bytes = match lineside_files::read_if_there(&place.file, boundary, LONGEST) {
         None => return Vec::new(),
         Some(Ok(bytes)) if bytes.len() <= LONGEST => bytes,
         Some(read) => {
-            let too_long = |_| format!("it is longer than {LONGEST} bytes");
+            let too_long = |_| format!("it is larger than {LONGEST} bytes");
             let why = read.map_or_else(|error| error.to_string(), too_long);
             findings.error(1, LoadError::Unreadable(why));
             findings.lose_file(all(), true);
@@ -52,6 +58,12 @@ pub(super) fn read(place: &Place, counts: &mut Counts, findings: &mut Findings) 
         }
     }
     found
+}
+
+/// The plugins in a place cannot be found.
+pub(super) fn lose_plugins(error: &OpenFileError, findings: &mut Findings) {
+    findings.error(1, LoadError::Plugins(error.to_string()));
+    findings.lose_file(all(), true);
 }
 
 /// What stands below `hooks`.

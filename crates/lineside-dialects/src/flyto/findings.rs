@@ -7,6 +7,8 @@ pub(super) use crate::findings::Findings;
 pub(super) enum LoadError {
     #[error("the file cannot be read: {0}")]
     Unreadable(String),
+    #[error("no plugins can be looked for: {0}")]
+    Plugins(String),
     #[error("the file is not JSON: {0}")]
     NotJson(&'static str),
     #[error("the file must hold a JSON object, not {0}")]

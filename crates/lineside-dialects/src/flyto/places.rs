@@ -1,10 +1,9 @@
 //! Where hooks are declared, in the order in which they run (FL-1, FL-6).
 
-use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use lineside_core::Layer;
+use lineside_files::{Boundary, OpenFileError, folders};
 
 use crate::dialect::Places;
 
@@ -44,6 +43,11 @@ impl Level {
         matches!(self, Self::User | Self::UserPlugin)
     }
 
+    /// Where its files may lie.
+    pub(super) fn boundary(self, places: &Places) -> Boundary<'_> {
+        places.boundary(if self.is_trusted() { Layer::User } else { Layer::Project })
+    }
+
     /// The layer that keeps the order of FL-1 in a plan, where layers go before registrations: the plugins of the user
     /// run after the settings of the project, so they stand in its layer. Trust is another matter.
     pub(super) fn layer(self) -> Layer {
@@ -54,8 +58,16 @@ impl Level {
     }
 }
 
+/// A place in which plugins cannot be looked for.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub(super) directory: PathBuf,
+    pub(super) level: Level,
+    pub(super) error: OpenFileError,
+}
+
 /// The files in the order of FL-1, whether they exist or not, but for those of plugins, which are looked for.
-pub(super) fn find(places: &Places) -> Vec<Place> {
+pub(super) fn find(places: &Places) -> (Vec<Place>, Vec<Lost>) {
     let home = places.home().map(|home| home.join(".flyto"));
     let project = absolute(places.work_dir()).join(".flyto");
     let settings = |level, file: PathBuf| Place { file, level, plugin: None };
@@ -63,9 +75,15 @@ pub(super) fn find(places: &Places) -> Vec<Place> {
     found.extend(home.iter().map(|home| settings(Level::User, home.join("settings.json"))));
     found.push(settings(Level::Project, project.join("settings.json")));
     found.push(settings(Level::Local, project.join("settings.local.json")));
-    found.extend(home.iter().flat_map(|home| plugins(Level::UserPlugin, home)));
-    found.extend(plugins(Level::ProjectPlugin, &project));
-    found
+    let mut lost = Vec::new();
+    for (level, directory) in [(Level::UserPlugin, home.as_ref()), (Level::ProjectPlugin, Some(&project))] {
+        let Some(directory) = directory.map(|directory| directory.join("plugins")) else { continue };
+        match plugins(level, &directory, level.boundary(places)) {
+            Ok(plugins) => found.extend(plugins),
+            Err(error) => lost.push(Lost { directory, level, error }),
+        }
+    }
+    (found, lost)
 }
 
 /// The path, absolute; links are not resolved.
@@ -73,25 +91,15 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// The plugins below a directory, in the byte order of their names; what is no directory is passed over.
-fn plugins(level: Level, directory: &Path) -> Vec<Place> {
-    let Ok(entries) = fs::read_dir(directory.join("plugins")) else { return Vec::new() };
-    let mut directories: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-    directories.sort_by(|a, b| bytes(a).cmp(bytes(b)));
-    directories
-        .into_iter()
-        .map(|directory| Place {
-            file: directory.join("hooks.json"),
-            level,
-            plugin: Some(Plugin {
-                name: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                directory,
-            }),
-        })
-        .collect()
-}
-
-fn bytes(path: &Path) -> &[u8] {
-    path.file_name().map(OsStr::as_encoded_bytes).unwrap_or_default()
+/// The plugins in a directory, in the byte order of their names; what is no directory is passed over.
+fn plugins(level: Level, directory: &Path, boundary: Boundary<'_>) -> Result<Vec<Place>, OpenFileError> {
+    let plugin = |directory: PathBuf| Place {
+        file: directory.join("hooks.json"),
+        level,
+        plugin: Some(Plugin {
+            name: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            directory,
+        }),
+    };
+    Ok(folders(directory, boundary)?.into_iter().map(plugin).collect())
 }

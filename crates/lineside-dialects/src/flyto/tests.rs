@@ -158,7 +158,7 @@ fn a_file_that_cannot_be_used_is_an_error_of_its_own() {
             "home/.flyto/settings.json:2 error the file is not JSON: a key in double quotes is expected",
             "project/.flyto/settings.json:2 error the file must hold a JSON object, not […]",
             "project/.flyto/settings.local.json:2 error 'hooks' must be an object, not […]",
-            "project/.flyto/plugins/a/hooks.json:1 error the file cannot be read: it is no regular file",
+            "project/.flyto/plugins/a/hooks.json:1 error the file cannot be read: it is a folder; replace it by a regular file",
         ]
     );
     let text = loaded.diagnostics[0].to_string();

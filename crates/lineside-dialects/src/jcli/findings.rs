@@ -46,6 +46,8 @@ pub(super) enum LoadHookError {
     TooLarge,
     #[error("cannot be read: {0}")]
     Unreadable(String),
+    #[error("no hooks can be looked for: {0}")]
+    Place(String),
 }
 
 /// What does not keep a hook from loading (JC-11).

@@ -1,10 +1,11 @@
 //! Where hook folders are (JC-1 to JC-4).
 
-use std::ffi::OsStr;
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
 use lineside_core::Layer;
+use lineside_files::{OpenFileError, folders};
 
 use crate::dialect::Places;
 
@@ -33,14 +34,29 @@ impl Folder {
     }
 }
 
+/// A place in which hooks cannot be looked for.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub(super) layer: Layer,
+    pub(super) path: PathBuf,
+    pub(super) error: OpenFileError,
+}
+
 /// The hook folders in load order (JC-4).
-pub(super) fn find(places: &Places) -> Vec<Folder> {
+pub(super) fn find(places: &Places) -> (Vec<Folder>, Vec<Lost>) {
     let levels = [(Layer::User, user_place(places)), (Layer::Project, project_place(places))];
-    let folders = levels.into_iter().flat_map(|(layer, place)| {
-        let paths = place.as_deref().map(sub_folders).unwrap_or_default();
-        paths.into_iter().filter_map(move |path| look_into(layer, path))
-    });
-    folders.collect()
+    let (mut found, mut lost) = (Vec::new(), Vec::new());
+    for (layer, place) in levels {
+        let Some(place) = place else { continue };
+        match folders(&place, places.boundary(layer)) {
+            Ok(paths) => {
+                let paths = paths.into_iter().filter(|path| !path.ends_with(EXAMPLE));
+                found.extend(paths.filter_map(|path| look_into(layer, path)));
+            }
+            Err(error) => lost.push(Lost { layer, path: place, error }),
+        }
+    }
+    (found, lost)
 }
 
 /// JC-1: an empty or relative `J_DATA_PATH` counts as unset.
@@ -63,8 +79,8 @@ fn project_place(places: &Places) -> Option<PathBuf> {
         path_down(&root, &cwd)
     });
     let searched = searched.unwrap_or_else(|| vec![root]);
-    let found = searched.iter().rev().map(|folder| folder.join(".jcli")).find(|folder| folder.is_dir())?;
-    Some(found.join("hooks")).filter(|place| place.is_dir())
+    let found = searched.iter().rev().map(|folder| folder.join(".jcli")).find(|path| may_be_folder(path))?;
+    Some(found.join("hooks"))
 }
 
 /// The folders from `root` down to `cwd`, both included; `None` when `cwd` is not within `root`.
@@ -86,24 +102,6 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// The folders in a folder, and links to folders, in the byte order of their names; none if it cannot be read (JC-3).
-fn sub_folders(place: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(place) else {
-        return Vec::new();
-    };
-    let mut folders: Vec<PathBuf> = entries
-        .flatten()
-        .filter(|entry| entry.file_name() != EXAMPLE)
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
-    folders.sort_by(|a, b| {
-        let bytes = |path: &PathBuf| path.file_name().map(OsStr::as_encoded_bytes).map(<[u8]>::to_vec);
-        bytes(a).cmp(&bytes(b))
-    });
-    folders
-}
-
 fn look_into(layer: Layer, path: PathBuf) -> Option<Folder> {
     let mut files = FILES.iter().map(|name| path.join(name)).filter(|file| is_there(file));
     let file = files.next()?;
@@ -111,10 +109,16 @@ fn look_into(layer: Layer, path: PathBuf) -> Option<Folder> {
     Some(Folder { layer, path, file, unread })
 }
 
-/// Whether there is a file, or a link that leads nowhere: a hook whose file is gone is told of.
+/// Whether there is something of that name, whatever it is: a hook whose file is none is told of.
 fn is_there(file: &Path) -> bool {
-    match fs::metadata(file) {
-        Ok(metadata) => metadata.is_file(),
-        Err(_) => fs::symlink_metadata(file).is_ok(),
-    }
+    fs::symlink_metadata(file).map_or_else(|error| !is_absence(&error), |_| true)
+}
+
+/// Whether it is a folder, or something of which that cannot be known.
+fn may_be_folder(path: &Path) -> bool {
+    fs::metadata(path).map_or_else(|error| !is_absence(&error), |found| found.is_dir())
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

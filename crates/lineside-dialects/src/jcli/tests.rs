@@ -117,11 +117,11 @@ fn a_hook_is_a_folder_with_a_file() {
     use std::os::unix::fs::symlink;
     let stage = Stage::new();
     let hooks = "project/.jcli/hooks";
-    stage.hook("vendor/linked").hook(&format!("{hooks}/example")).hook(&format!("{hooks}/deep/er"));
+    stage.hook("project/vendor/linked").hook(&format!("{hooks}/example")).hook(&format!("{hooks}/deep/er"));
     stage.file(&format!("{hooks}/HOOK.yaml"), "x").file(&format!("{hooks}/none/HOOK.yaml.example"), "x");
     stage.file(&format!("{hooks}/short/HOOK.yml"), "events: [stop]\ncommand: x\n");
     stage.hook(&format!("{hooks}/both")).file(&format!("{hooks}/both/HOOK.yml"), "events: [");
-    symlink(stage.path("vendor/linked"), stage.path(&format!("{hooks}/linked"))).unwrap();
+    symlink(stage.path("project/vendor/linked"), stage.path(&format!("{hooks}/linked"))).unwrap();
     fs::create_dir(stage.path(&format!("{hooks}/gone"))).unwrap();
     symlink("nowhere", stage.path(&format!("{hooks}/gone/HOOK.yaml"))).unwrap();
     let loaded = stage.load();

@@ -10,7 +10,6 @@ use super::guard::Guard;
 use super::places::Place;
 use super::run::{self, ENVIRONMENT};
 use super::values::shown;
-use crate::bounded;
 use crate::dialect::Places;
 use crate::yaml::{self, Content, Document, DuplicateKey, Node, UnknownEscapes};
 
@@ -25,7 +24,8 @@ pub(super) struct Contents {
 
 /// Reads a file.
 pub(super) fn read(place: &Place, places: &Places, findings: &mut Findings) -> Contents {
-    let bytes = match bounded::bytes_if_there(&place.file, yaml::LONGEST) {
+    let bytes = match lineside_files::read_if_there(&place.file, places.boundary(place.layer), yaml::LONGEST)
+    {
         None => return Contents::default(),
         Some(Err(error)) => {
             findings.error(1, LoadError::Unreadable(error.to_string()));

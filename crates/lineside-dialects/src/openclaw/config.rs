@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use lineside_core::Layer;
 use lineside_core::worker::WorkerBounds;
+use lineside_files::Boundary;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::section::Entry;
@@ -17,8 +18,7 @@ use super::catalogue::Row;
 use super::findings::{About, Findings};
 use super::json5;
 use super::places::absolute;
-use crate::bounded;
-use crate::dialect::Places;
+use crate::dialect::{CONFIGURATION, Places};
 
 /// No call may take longer (OC-57).
 const LONGEST: Duration = Duration::from_millis(600_000);
@@ -90,7 +90,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
     user = user.over(own);
     if let Some(home) = home {
         let file = home.join(".openclaw/lineside.json");
-        let map = config.object(&file, Layer::User, findings);
+        let map = config.object(&file, Layer::User, Boundary::Open, findings);
         let section = Section::read(
             &map,
             &Carrier { file: &file, base: home, home: Some(home), rights: Rights::User },
@@ -99,7 +99,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
         config.name(&file, &section);
         user = user.over(section);
         let file = home.join(".openclaw/openclaw.json");
-        let whole = config.object(&file, Layer::User, findings);
+        let whole = config.object(&file, Layer::User, Boundary::Open, findings);
         if let Some(Value::Object(plugins)) = whole.get("plugins") {
             let section = Section::read(
                 plugins,
@@ -114,7 +114,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
     config.user = user;
     let file = root.join(".openclaw/lineside.json");
     if home.is_none_or(|home| home != root) {
-        let map = config.object(&file, Layer::Project, findings);
+        let map = config.object(&file, Layer::Project, places.boundary(Layer::Project), findings);
         let carrier = Carrier { file: &file, base: &root, home, rights: Rights::Project };
         let section = Section::read(&map, &carrier, findings);
         config.name(&file, &section);
@@ -125,9 +125,15 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
 
 impl Config {
     /// The object that a file is; empty when it is absent or broken.
-    fn object(&mut self, file: &Path, layer: Layer, findings: &mut Findings) -> Map<String, Value> {
+    fn object(
+        &mut self,
+        file: &Path,
+        layer: Layer,
+        boundary: Boundary<'_>,
+        findings: &mut Findings,
+    ) -> Map<String, Value> {
         let about = About::File(file.to_owned());
-        match json5::read(file, bounded::CONFIGURATION) {
+        match json5::read(file, boundary, CONFIGURATION) {
             Ok(Some(Value::Object(map))) => return map,
             Ok(Some(_)) => findings.error(&about, "the configuration must be an object"),
             Ok(None) => return Map::new(),

@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use lineside_core::{Diagnostic, Layer, Origin, PointInfo, Severity};
+use lineside_files::Boundary;
 
 use super::DIALECT;
 use super::catalogue::{self, Row};
 use super::config::Config;
-use crate::bounded;
 use crate::broken::{Broken, Owner, Repair};
-use crate::dialect::{Inert, Loaded, Trust, Why};
+use crate::dialect::{CONFIGURATION, Inert, Loaded, Trust, Why};
 
 /// Puts what was found and is no hook behind what is loaded; what is broken stands closed where its failures block.
 pub(super) fn stand_in(
@@ -48,6 +48,7 @@ pub(super) fn stand_in(
 pub(super) fn stand_in_for_file(
     file: &Path,
     layer: Layer,
+    boundary: Boundary<'_>,
     of_project: Trust,
     diagnostics: &[Diagnostic],
     loaded: &mut Loaded,
@@ -57,17 +58,17 @@ pub(super) fn stand_in_for_file(
         line: 1,
         error: error(&file.display().to_string(), diagnostics),
         points: rows(Row::can_close),
-        is_guard: may_close(file),
+        is_guard: may_close(file, boundary),
         select: None,
     }
     .stand_in(&owner(layer, of_project), &Origin::new(file, 1), loaded);
 }
 
 /// Whether a file that cannot be read may have said that failures block.
-fn may_close(file: &Path) -> bool {
+fn may_close(file: &Path, boundary: Boundary<'_>) -> bool {
     let says = |bytes: &[u8], word: &str| bytes.windows(word.len()).any(|window| window == word.as_bytes());
-    match bounded::bytes(file, bounded::CONFIGURATION) {
-        Ok(bytes) if bytes.len() <= bounded::CONFIGURATION => {
+    match lineside_files::read(file, boundary, CONFIGURATION) {
+        Ok(bytes) if bytes.len() <= CONFIGURATION => {
             says(&bytes, "failClosed") || says(&bytes, "catchErrors")
         }
         Ok(_) | Err(_) => true,

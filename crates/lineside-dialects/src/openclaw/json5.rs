@@ -1,23 +1,19 @@
 //! Reading JSON5 within bounds: files of people, with comments and trailing commas.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 use lineside_core::json::DEEPEST;
+use lineside_files::{Boundary, OpenFileError};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
-
-use crate::bounded;
 
 /// Why a file has no value.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadFileError {
     #[error("{0}")]
-    Io(#[from] std::io::Error),
-    #[error("it is not a file")]
-    NoFile,
+    Open(#[from] OpenFileError),
     #[error("it is larger than {0} bytes")]
     TooLarge(usize),
     #[error("it is not UTF-8")]
@@ -27,17 +23,14 @@ pub(super) enum ReadFileError {
 }
 
 /// The text of a file of at most so many bytes; nothing when there is none.
-pub(super) fn text(file: &Path, most: usize) -> Result<Option<String>, ReadFileError> {
-    let found = match fs::metadata(file) {
-        Ok(found) => found,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.into()),
+pub(super) fn text(
+    file: &Path,
+    boundary: Boundary<'_>,
+    most: usize,
+) -> Result<Option<String>, ReadFileError> {
+    let Some(bytes) = lineside_files::read_if_there(file, boundary, most).transpose()? else {
+        return Ok(None);
     };
-    // Opening a pipe would wait for somebody to write.
-    if !found.is_file() {
-        return Err(ReadFileError::NoFile);
-    }
-    let bytes = bounded::bytes(file, most)?;
     if bytes.len() > most {
         return Err(ReadFileError::TooLarge(most));
     }
@@ -45,8 +38,8 @@ pub(super) fn text(file: &Path, most: usize) -> Result<Option<String>, ReadFileE
 }
 
 /// The value of a JSON5 file; nothing when there is none.
-pub(super) fn read(file: &Path, most: usize) -> Result<Option<Value>, ReadFileError> {
-    match text(file, most)? {
+pub(super) fn read(file: &Path, boundary: Boundary<'_>, most: usize) -> Result<Option<Value>, ReadFileError> {
+    match text(file, boundary, most)? {
         Some(text) => parse(&text).map(Some).map_err(ReadFileError::Syntax),
         None => Ok(None),
     }
@@ -153,7 +146,7 @@ impl<'de> Visitor<'de> for Bounded {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, read};
+    use super::{Boundary, parse, read};
     use serde_json::json;
 
     #[test]
@@ -179,10 +172,10 @@ mod tests {
         // OC-6
         let room = tempfile::tempdir().unwrap();
         let file = room.path().join("a.json");
-        assert!(read(&file, 4).unwrap().is_none());
+        assert!(read(&file, Boundary::Open, 4).unwrap().is_none());
         std::fs::write(&file, "[12]").unwrap();
-        assert_eq!(read(&file, 4).unwrap(), Some(json!([12])));
-        assert!(read(&file, 3).unwrap_err().to_string().contains("larger than 3 bytes"));
-        assert!(read(room.path(), 3).unwrap_err().to_string().contains("not a file"));
+        assert_eq!(read(&file, Boundary::Open, 4).unwrap(), Some(json!([12])));
+        assert!(read(&file, Boundary::Open, 3).unwrap_err().to_string().contains("larger than 3 bytes"));
+        assert!(read(room.path(), Boundary::Open, 3).unwrap_err().to_string().contains("a folder"));
     }
 }

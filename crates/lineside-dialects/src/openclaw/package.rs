@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use lineside_core::json::read_strict;
+use lineside_files::{Boundary, OpenFileError};
 use serde_json::{Map, Value};
 
-use super::json5;
+use super::json5::{self, ReadFileError};
 use super::places::tidy;
+use super::safety::Blocked;
 
 /// The name of the manifest.
 const MANIFEST: &str = "openclaw.plugin.json";
@@ -58,10 +60,10 @@ pub(super) struct Entry {
 }
 
 /// Whether a directory that is named is a plugin, and not a place for plugins (OC-5).
-pub(super) fn is_plugin(directory: &Path) -> bool {
+pub(super) fn is_plugin(directory: &Path, boundary: Boundary<'_>) -> bool {
     directory.join(MANIFEST).exists()
         || index(directory).is_some()
-        || matches!(package_json(directory), Ok(package) if package.contains_key("openclaw"))
+        || matches!(package_json(directory, boundary), Ok(package) if package.contains_key("openclaw"))
 }
 
 fn index(directory: &Path) -> Option<PathBuf> {
@@ -69,10 +71,10 @@ fn index(directory: &Path) -> Option<PathBuf> {
 }
 
 /// The object in `package.json`; an empty one when there is none.
-fn package_json(directory: &Path) -> Result<Map<String, Value>, String> {
+fn package_json(directory: &Path, boundary: Boundary<'_>) -> Result<Map<String, Value>, String> {
     let failed = |why: String| format!("failed to parse package.json: {why}");
     let Some(text) =
-        json5::text(&directory.join("package.json"), LARGEST).map_err(|e| failed(e.to_string()))?
+        json5::text(&directory.join("package.json"), boundary, LARGEST).map_err(|e| failed(e.to_string()))?
     else {
         return Ok(Map::new());
     };
@@ -85,18 +87,22 @@ fn package_json(directory: &Path) -> Result<Map<String, Value>, String> {
 }
 
 /// Reads a plugin directory; nothing when it has neither manifest nor entry.
-pub(super) fn read(directory: &Path) -> Option<Package> {
+pub(super) fn read(directory: &Path, boundary: Boundary<'_>) -> Option<Package> {
     let manifest_file = directory.join(MANIFEST);
     let refused = |id, message| {
         Some(Package { id, manifest_file: manifest_file.clone(), contents: Err(vec![message]) })
     };
-    let written = match json5::read(&manifest_file, LARGEST) {
+    let written = match json5::read(&manifest_file, boundary, LARGEST) {
         Ok(Some(Value::Object(written))) => written,
         Ok(Some(_)) => return refused(None, "plugin manifest must be an object".to_owned()),
-        Ok(None) if is_plugin(directory) => {
+        Ok(None) if is_plugin(directory, boundary) => {
             return refused(None, format!("plugin manifest not found: {}", manifest_file.display()));
         }
         Ok(None) => return None,
+        Err(ReadFileError::Open(OpenFileError::Outside(place))) => {
+            let blocked = Blocked::OutOfProject(place.display().to_string());
+            return refused(None, blocked.to_string());
+        }
         Err(error) => return refused(None, format!("failed to parse plugin manifest: {error}")),
     };
     let Some(id) = text(&written, "id") else {
@@ -105,7 +111,7 @@ pub(super) fn read(directory: &Path) -> Option<Package> {
     let Some(schema @ Value::Object(_)) = written.get("configSchema") else {
         return refused(Some(id), "plugin manifest requires configSchema".to_owned());
     };
-    let contents = package_json(directory).map_err(|fault| vec![fault]).and_then(|package| {
+    let contents = package_json(directory, boundary).map_err(|fault| vec![fault]).and_then(|package| {
         let manifest = Manifest {
             name: text(&written, "name"),
             version: text(&written, "version").or_else(|| text(&package, "version")),

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use lineside_core::Layer;
+use lineside_files::Boundary;
 
 use super::config::Config;
 use super::findings::{About, Findings};
@@ -38,11 +39,11 @@ pub(super) fn find(places: &Places, config: &Config, findings: &mut Findings) ->
     let home = places.home();
     let project = absolute(places.work_dir());
     let mut found = Found::default();
-    found.paths(config.paths(Layer::Managed), Layer::Managed, findings);
-    found.paths(config.paths(Layer::User), Layer::User, findings);
+    found.paths(config.paths(Layer::Managed), Layer::Managed, Boundary::Open, findings);
+    found.paths(config.paths(Layer::User), Layer::User, Boundary::Open, findings);
     for (layer, root) in [(Layer::User, home), (Layer::Project, Some(project.as_path()))] {
         if layer == Layer::Project {
-            found.paths(config.paths(layer), layer, findings);
+            found.paths(config.paths(layer), layer, places.boundary(layer), findings);
         }
         for place in ["plugins", "extensions"] {
             if let Some(root) = root {
@@ -76,11 +77,11 @@ impl Found {
         }
     }
 
-    fn paths(&mut self, paths: &[PathBuf], layer: Layer, findings: &mut Findings) {
+    fn paths(&mut self, paths: &[PathBuf], layer: Layer, boundary: Boundary<'_>, findings: &mut Findings) {
         for path in paths {
             let path = tidy(path);
             if path.is_dir() {
-                if package::is_plugin(&path) {
+                if package::is_plugin(&path, boundary) {
                     self.add(layer, path, CandidateKind::Directory);
                     continue;
                 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use lineside_core::invocation::{Environment, Inherit, Program};
 use lineside_core::worker::{PluginLoad, WorkerPlugin, WorkerSpec};
 use lineside_core::{Layer, Origin};
+use lineside_files::Boundary;
 use serde_json::{Map, Value, json};
 
 use super::config::{self, Config, Native};
@@ -64,8 +65,10 @@ pub(super) fn find(places: &Places, native: &Native, findings: &mut Findings) ->
     }
     let candidates = places::find(places, &set.config, findings);
     let mut known = BTreeSet::new();
-    let drafts: Vec<Draft> =
-        candidates.iter().flat_map(|candidate| drafts(candidate, &mut known, findings)).collect();
+    let drafts: Vec<Draft> = candidates
+        .iter()
+        .flat_map(|candidate| drafts(candidate, places.boundary(candidate.layer), &mut known, findings))
+        .collect();
     let root = absolute(places.work_dir());
     set.config.check_ids(&known, &root.join(".openclaw/lineside.json"), findings);
     let mut kept: BTreeMap<String, PathBuf> = BTreeMap::new();
@@ -96,6 +99,7 @@ pub(super) fn find(places: &Places, native: &Native, findings: &mut Findings) ->
 /// The plugins of a candidate; what is wrong while no id is known is told.
 fn drafts(
     candidate: &Candidate,
+    boundary: Boundary<'_>,
     known: &mut BTreeSet<(String, Layer)>,
     findings: &mut Findings,
 ) -> Vec<Draft> {
@@ -114,7 +118,7 @@ fn drafts(
             vec![draft(id, &path, Ok((path.clone(), Manifest::default())))]
         }
         CandidateKind::Directory => {
-            let Some(package) = package::read(&path) else {
+            let Some(package) = package::read(&path, boundary) else {
                 return Vec::new();
             };
             let about = About::Directory(path.clone());

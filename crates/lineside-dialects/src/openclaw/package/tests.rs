@@ -1,6 +1,6 @@
 //! Manifests, `package.json`, and the entries that come of them.
 
-use super::{Package, read};
+use super::{Boundary, Package, read};
 use crate::openclaw::samples::Room;
 
 const MANIFEST: &str = "p/openclaw.plugin.json";
@@ -9,7 +9,7 @@ const GOOD: &str = "{ id: 'p', configSchema: {} }";
 fn package(files: &[(&str, &str)]) -> Option<Package> {
     let room = Room::new(files);
     std::fs::create_dir_all(room.path("p")).unwrap();
-    read(&room.path("p"))
+    read(&room.path("p"), Boundary::Open)
 }
 
 fn faults(files: &[(&str, &str)]) -> Vec<String> {
