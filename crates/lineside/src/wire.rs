@@ -15,7 +15,7 @@ pub use context::message;
 pub use decision::decision;
 pub use event::{EventDraft, FIELDS, ReadEventError, UnknownKey, kind_of};
 pub use hook::hook;
-pub use job::{JobState, job, job_state};
+pub use job::{JobState, attempt, job, job_state, stamp};
 pub use publication::publication;
 pub use signal::{SignalAbout, signal};
 pub use vocabulary::{UnknownPointError, Vocabulary};

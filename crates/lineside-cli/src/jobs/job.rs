@@ -6,9 +6,10 @@ use lineside::automation::machine::job::{Attempt, AttemptEnd, Settled, Why};
 use lineside::automation::machine::{Progress, Shown};
 use lineside::automation::moment::Moment;
 use lineside::durable::Looked;
+use lineside::wire::{attempt, stamp};
 use serde_json::{Value, json};
 
-use super::span::{stamp, wide};
+use super::span::wide;
 use crate::style::{Tone, count};
 
 /// Where a job stands.
@@ -184,30 +185,6 @@ impl Job {
             "attempts": attempts,
         })
     }
-}
-
-fn attempt(number: usize, attempt: &Attempt) -> Value {
-    let (ended, end) = match &attempt.ended {
-        Some((ended, end)) => (Some(*ended), Some(end)),
-        None => (None, None),
-    };
-    let (word, kind, text) = match end {
-        Some(AttemptEnd::Succeeded(summary)) => (Some("succeeded"), None, Some(summary)),
-        Some(AttemptEnd::Failed(kind, detail)) => (Some("failed"), Some(*kind), Some(detail)),
-        Some(AttemptEnd::Cancelled) => (Some("cancelled"), None, None),
-        None => (None, None, None),
-    };
-    let took = ended.map(|ended| ended.since(attempt.started));
-    json!({
-        "attempt": number,
-        "fence": attempt.fence.0,
-        "started": stamp(attempt.started),
-        "ended": ended.map(stamp),
-        "took_ms": took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
-        "end": word,
-        "failure": kind.map(|kind| kind.to_string()),
-        "text": text,
-    })
 }
 
 /// How an attempt ended, for people.

@@ -3,9 +3,10 @@
 use lineside::automation::HookId;
 use lineside::automation::moment::Moment;
 use lineside::journal::Holder;
+use lineside::wire::stamp;
 
 use super::job::{self, Job, State};
-use super::span::{length, seen_from, stamp, wide};
+use super::span::{length, seen_from, wide};
 use crate::painter::one_line;
 use crate::style::{Style, Tone, count};
 use crate::table::{Cell, Table, within};

@@ -2,18 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use lineside::automation::moment::Moment;
-
-/// A moment, in UTC, to the millisecond.
-pub(super) fn stamp(moment: Moment) -> String {
-    let micros = i64::try_from(moment.0).unwrap_or(i64::MAX);
-    match Timestamp::from_microsecond(micros) {
-        Ok(time) => format!("{time:.3}"),
-        // Beyond the year 9999.
-        Err(_) => format!("{moment}"),
-    }
-}
 
 /// How long something takes or took, with about two digits.
 pub(super) fn length(time: Duration) -> String {
@@ -43,6 +32,8 @@ pub(super) fn wide(word: &str, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lineside::wire::stamp;
+
     use super::*;
 
     #[test]

@@ -30,8 +30,9 @@ fn d10_who_gets_no_turn_in_its_time_was_not_started_and_says_why() {
 #[test]
 fn d10_those_who_only_wait_hold_nobody_up() {
     let room = Room::enter();
-    let first = room.command(&["sh", "-c", "until [ -e go ]; do sleep 0.01; done"]);
-    let second = room.command(&["touch", "go"]);
+    let first =
+        room.command(&["sh", "-c", &format!("until [ -e {} ]; do sleep 0.01; done", room.text("go"))]);
+    let second = room.command(&["touch", &room.text("go")]);
     let runner = Runner::new().starting_at_once(NonZeroUsize::MIN);
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let (first, second) = runtime.block_on(async { tokio::join!(runner.run(&first), runner.run(&second)) });

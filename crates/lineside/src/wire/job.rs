@@ -97,7 +97,10 @@ pub fn job(shown: &Shown) -> Map<String, Value> {
     map
 }
 
-fn attempt(number: usize, attempt: &Attempt) -> Value {
+/// An attempt of a job: `attempt` (its number, from 1), `fence`, `started`, `ended`, `took_ms`, `end` (`succeeded`, `failed`
+/// or `cancelled`; absent while it runs, or where its process was killed), `failure`, `text`.
+#[must_use]
+pub fn attempt(number: usize, attempt: &Attempt) -> Value {
     let (ended, end) = match &attempt.ended {
         Some((ended, end)) => (Some(*ended), Some(end)),
         None => (None, None),
@@ -108,17 +111,25 @@ fn attempt(number: usize, attempt: &Attempt) -> Value {
         Some(AttemptEnd::Cancelled) => (Some("cancelled"), None, None),
         None => (None, None, None),
     };
+    let took = ended.map(|ended| ended.since(attempt.started));
     json!({
         "attempt": number,
+        "fence": attempt.fence.0,
         "started": stamp(attempt.started),
         "ended": ended.map(stamp),
+        "took_ms": took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
         "end": word,
         "failure": kind,
         "text": text,
     })
 }
 
-fn stamp(moment: Moment) -> Option<String> {
-    let micros = i64::try_from(moment.0).ok()?;
-    Some(format!("{:.3}", Timestamp::from_microsecond(micros).ok()?))
+/// A moment as RFC 3339 in UTC with milliseconds; beyond the year 9999, in seconds since the beginning of 1970.
+#[must_use]
+pub fn stamp(moment: Moment) -> String {
+    let micros = i64::try_from(moment.0).unwrap_or(i64::MAX);
+    match Timestamp::from_microsecond(micros) {
+        Ok(time) => format!("{time:.3}"),
+        Err(_) => moment.to_string(),
+    }
 }
