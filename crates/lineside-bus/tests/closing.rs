@@ -1,6 +1,9 @@
 //! What closing a session waits for, and that nothing starts after it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+#[path = "doubles/scripted.rs"]
+mod scripted;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,6 +15,8 @@ use lineside_core::{FailureKind, Outcome, Part, Reach, Verdict};
 use lineside_points::{BeforePrompt, BeforeTool, OnIdle};
 use serde_json::json;
 use tokio::sync::Semaphore;
+
+use scripted::scripted;
 
 async fn session() -> (Bus, Session) {
     let bus = Bus::new();
@@ -30,34 +35,6 @@ fn closed(signals: &mut lineside_bus::Signals, id: &str) -> usize {
             matches!(watched, Watched::Signal(Signal::SessionClosed { session, .. }) if session.as_str() == id)
         })
         .count()
-}
-
-/// A hook that runs this and has nothing to say.
-fn scripted<F, Fut>(run: F) -> Arc<dyn lineside_bus::Interceptor>
-where
-    F: Fn() -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = ()> + Send + 'static,
-{
-    struct Scripted<F>(F);
-    impl<F, Fut> lineside_bus::Interceptor for Scripted<F>
-    where
-        F: Fn() -> Fut + Send + Sync,
-        Fut: Future<Output = ()> + Send + 'static,
-    {
-        fn intercept(
-            &self,
-            _: lineside_core::AnyEvent,
-            _: lineside_bus::Cx,
-        ) -> lineside_bus::interceptor::BoxFuture<Result<lineside_core::Said, lineside_core::Failure>>
-        {
-            let run = (self.0)();
-            Box::pin(async move {
-                run.await;
-                Ok(Verdict::Continue.into())
-            })
-        }
-    }
-    Arc::new(Scripted(run))
 }
 
 #[tokio::test]

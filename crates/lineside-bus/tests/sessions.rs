@@ -1,6 +1,9 @@
 //! The ends of sessions and of hooks: what a session takes with it, and what is dropped where.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+#[path = "doubles/scripted.rs"]
+mod scripted;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,6 +14,8 @@ use lineside_core::{Part, Reach, Verdict};
 use lineside_points::{AfterSubagent, BeforeTool};
 use serde_json::json;
 use tokio::sync::Semaphore;
+
+use scripted::scripted;
 
 async fn session() -> (Bus, Session) {
     let bus = Bus::new();
@@ -33,34 +38,6 @@ async fn a_second_close_does_not_touch_a_later_session_of_the_same_id() {
     assert_eq!(bus.session("s").open().await.err(), Some(OpenSessionError::Taken("s".into())));
     bus.intercept::<BeforeTool>("guard").gate(async |_, _| Verdict::block("no")).unwrap();
     assert!(new.publish(call()).await.unwrap().is_refused());
-}
-
-/// A hook that runs this and has nothing to say.
-fn scripted<F, Fut>(run: F) -> Arc<dyn lineside_bus::Interceptor>
-where
-    F: Fn() -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = ()> + Send + 'static,
-{
-    struct Scripted<F>(F);
-    impl<F, Fut> lineside_bus::Interceptor for Scripted<F>
-    where
-        F: Fn() -> Fut + Send + Sync,
-        Fut: Future<Output = ()> + Send + 'static,
-    {
-        fn intercept(
-            &self,
-            _: lineside_core::AnyEvent,
-            _: lineside_bus::Cx,
-        ) -> lineside_bus::interceptor::BoxFuture<Result<lineside_core::Said, lineside_core::Failure>>
-        {
-            let run = (self.0)();
-            Box::pin(async move {
-                run.await;
-                Ok(Verdict::Continue.into())
-            })
-        }
-    }
-    Arc::new(Scripted(run))
 }
 
 #[tokio::test]
