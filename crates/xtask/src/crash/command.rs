@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
+use super::life::until_rest;
 use super::schedule::Schedule;
 
 /// How many events a life gets at most.
@@ -24,9 +25,6 @@ const EVENTS: u32 = 80;
 
 /// How many sessions they are of.
 const SESSIONS: u32 = 4;
-
-/// How long the last life has to bring everything to its end.
-const FOR_REST: Duration = Duration::from_secs(180);
 
 /// Without it the background hook would be a guard's, and the run would wait for it.
 const HOOK: &str =
@@ -159,18 +157,7 @@ impl Shop {
         let mut child = self.start()?;
         drop(child.stdin.take());
         let said = listen(&mut child);
-        let deadline = Instant::now() + FOR_REST;
-        let status = loop {
-            if let Some(status) = child.try_wait()? {
-                break status;
-            }
-            if Instant::now() > deadline {
-                child.kill()?;
-                child.wait()?;
-                ensure!(false, "the last life did not come to its end within {FOR_REST:?}");
-            }
-            sleep(Duration::from_millis(5));
-        };
+        let status = until_rest(&mut child)?;
         said.into_iter().for_each(drop);
         ensure!(status.success(), "the last life ended with {status}\n{}", self.complaints());
         Ok(())

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::Judgement;
 use super::schedule::Strike;
@@ -92,18 +92,7 @@ impl Program {
     /// A life that ends by itself when everything has come to rest.
     pub(crate) fn drain(&self, life: u32) -> Result<()> {
         let mut child = self.start(life, &["--drain"])?;
-        let deadline = Instant::now() + FOR_REST;
-        let status = loop {
-            if let Some(status) = child.try_wait()? {
-                break status;
-            }
-            if Instant::now() > deadline {
-                child.kill()?;
-                child.wait()?;
-                ensure!(false, "the last life did not come to rest within {FOR_REST:?}");
-            }
-            sleep(Duration::from_millis(5));
-        };
+        let status = until_rest(&mut child)?;
         ensure!(status.success(), "the last life ended with {status}\n{}", self.complaints());
         Ok(())
     }
@@ -155,5 +144,21 @@ impl Program {
             names.extend(files.filter(|name| name.contains(".snapshot")));
         }
         names
+    }
+}
+
+/// Waits for a life that ends by itself. One that takes too long is killed, and that is an error.
+pub(super) fn until_rest(child: &mut Child) -> Result<ExitStatus> {
+    let deadline = Instant::now() + FOR_REST;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if Instant::now() > deadline {
+            child.kill()?;
+            child.wait()?;
+            bail!("the last life did not come to rest within {FOR_REST:?}");
+        }
+        sleep(Duration::from_millis(5));
     }
 }
