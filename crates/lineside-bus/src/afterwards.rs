@@ -152,13 +152,13 @@ impl Session {
         let cause = Cause { event: envelope.id, depth: envelope.cause.map_or(0, |cause| cause.depth) };
         let time = Time { granted: timeout, bound: Bound::Hook, deadline: after(Instant::now(), timeout) };
         let cx = Cx::new(self.clone(), cause, time.deadline);
-        Call(Guarded::of(cx, time, work))
+        Call(Guarded::of(cx, time, Cow::Owned(self.shared().failures.clone()), work))
     }
 }
 
 /// A call under way. Dropping it cancels it.
 #[must_use = "a call is cancelled when it is dropped"]
-pub struct Call<T>(Guarded<T>);
+pub struct Call<T>(Guarded<'static, T>);
 
 impl<T> Future for Call<T> {
     type Output = Result<T, Failure>;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::guard::Failures;
 use crate::interceptor::Interceptor;
 
 /// Which of the events that are held are to be run for at once.
@@ -109,14 +110,14 @@ impl Background {
     }
 
     /// Waits until everything has ended that the next model call must wait for and that has been started by now.
-    pub(crate) async fn joined(&self, session: &SessionId) {
+    pub(crate) async fn joined(&self, session: &SessionId, failures: &Failures) {
         let holders = lock(&self.holders).clone();
         let waiting: Vec<CancellationToken> = lock(&self.joining).values().cloned().collect();
         for one in waiting {
             one.cancelled().await;
         }
         for holder in holders {
-            holder.settled(session, Release::Joining).await;
+            failures.caught_later(|| holder.settled(session, Release::Joining)).await.ok();
         }
     }
 
@@ -129,10 +130,10 @@ impl Background {
     }
 
     /// Has held events of the session run for at once.
-    pub(crate) fn release(&self, session: &SessionId, which: Release) {
+    pub(crate) fn release(&self, session: &SessionId, which: Release, failures: &Failures) {
         let holders = lock(&self.holders).clone();
         for holder in holders {
-            holder.release(session, which);
+            failures.caught(|| holder.release(session, which)).ok();
         }
     }
 
@@ -159,14 +160,19 @@ impl Background {
     }
 
     /// Waits until everything has ended; what has not by `deadline` is cut short.
-    pub(crate) async fn drain(&self, session: &SessionId, deadline: Option<tokio::time::Instant>) {
-        self.end(session);
+    pub(crate) async fn drain(
+        &self,
+        session: &SessionId,
+        deadline: Option<tokio::time::Instant>,
+        failures: &Failures,
+    ) {
+        self.end(session, failures);
         if let Some(deadline) = deadline
-            && tokio::time::timeout_at(deadline, self.ended(session)).await.is_err()
+            && tokio::time::timeout_at(deadline, self.ended(session, failures)).await.is_err()
         {
-            self.cut(session);
+            self.cut(session, failures);
         }
-        self.ended(session).await;
+        self.ended(session, failures).await;
         let held = std::mem::take(&mut *lock(&self.holders));
         self.tracker.reopen();
         // Outside the lock: hooks are values of others, who may call the bus when they are dropped.
@@ -174,27 +180,27 @@ impl Background {
     }
 
     /// The session ends: what is held runs at once, and what has a time for its end has it from now on.
-    pub(crate) fn end(&self, session: &SessionId) {
-        self.release(session, Release::All);
+    pub(crate) fn end(&self, session: &SessionId, failures: &Failures) {
+        self.release(session, Release::All, failures);
         self.ending.cancel();
         self.tracker.close();
     }
 
     /// There is no more time.
-    pub(crate) fn cut(&self, session: &SessionId) {
+    pub(crate) fn cut(&self, session: &SessionId, failures: &Failures) {
         // First, so that nothing takes the place of what is cut short.
         for holder in lock(&self.holders).clone() {
-            holder.cut(session);
+            failures.caught(|| holder.cut(session)).ok();
         }
         self.cancel.cancel();
     }
 
     /// Waits until everything has ended.
-    pub(crate) async fn ended(&self, session: &SessionId) {
+    pub(crate) async fn ended(&self, session: &SessionId, failures: &Failures) {
         self.tracker.wait().await;
         let holders = lock(&self.holders).clone();
         for holder in holders {
-            holder.settled(session, Release::All).await;
+            failures.caught_later(|| holder.settled(session, Release::All)).await.ok();
         }
     }
 }

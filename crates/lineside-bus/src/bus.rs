@@ -1,7 +1,7 @@
 //! The bus: sessions, hooks that hold for all of them, signals, and the end of it all.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use lineside_core::{Notice, PointInfo, SessionId};
 use crate::afterwards::Extensions;
 use crate::background::Endings;
 use crate::gauge::Gauge;
+use crate::guard::Failures;
 use crate::interceptor::Interceptor;
 use crate::keeper::Keeper;
 use crate::mailbox::{ContextRecovered, FullTexts, Log, TextsInMemory, WAITING};
@@ -38,7 +39,7 @@ pub(crate) struct Shared {
     /// Sessions that come to their end behind a hook of theirs.
     pub(crate) endings: Endings,
     draining: AtomicBool,
-    failures: AtomicU64,
+    pub(crate) failures: Failures,
     pub(crate) extensions: Extensions,
     pub(crate) keeper: OnceLock<Arc<dyn Keeper>>,
     pub(crate) full_texts: Arc<dyn FullTexts>,
@@ -55,10 +56,6 @@ impl Shared {
     pub(crate) fn close_to_events(&self) {
         self.draining.store(true, Ordering::Release);
         self.in_flight.close();
-    }
-
-    pub(crate) fn count_failure(&self) {
-        self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes the hooks of one source away at one place, at one point or at all. Sources compare as whole strings.
@@ -124,7 +121,7 @@ impl BusBuilder {
                 in_flight: Gauge::default(),
                 endings: Endings::default(),
                 draining: AtomicBool::new(false),
-                failures: AtomicU64::new(0),
+                failures: Failures::default(),
                 extensions: Extensions::default(),
                 keeper: OnceLock::new(),
                 full_texts: self.full_texts.unwrap_or_else(|| Arc::new(TextsInMemory::default())),
@@ -254,6 +251,6 @@ impl Bus {
     /// How many hooks have failed so far, whatever that meant for their events.
     #[must_use]
     pub fn failures(&self) -> u64 {
-        self.shared.failures.load(Ordering::Relaxed)
+        self.shared.failures.so_far()
     }
 }

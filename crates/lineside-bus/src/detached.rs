@@ -1,5 +1,6 @@
 //! Hooks that nobody waits for: started, held for later, and reported when they have ended.
 
+use std::borrow::Cow;
 use std::future::{Future as _, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -111,7 +112,7 @@ impl Errand {
         });
     }
 
-    fn call(&self, event: &AnyEvent) -> (Guarded, Instant) {
+    fn call(&self, event: &AnyEvent) -> (Guarded<'static>, Instant) {
         let began = Instant::now();
         let granted = self.hook.timeout;
         let time = Time { granted, bound: Bound::Hook, deadline: after(began, granted) };
@@ -121,7 +122,8 @@ impl Errand {
         let ledger = self.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
         let cx = Cx::new(self.session.clone(), self.cause, time.deadline).within(chain);
         let cx = cx.on_record(ledger, self.luggage.clone());
-        (Guarded::start(&*self.run, event, cx, time), began)
+        let failures = Cow::Owned(self.session.shared().failures.clone());
+        (Guarded::start(&*self.run, event, cx, time, failures), began)
     }
 }
 
@@ -267,7 +269,7 @@ impl Report {
                 self.signal(Outcome::Answered(Verdict::Continue), earlier, took);
             }
             Err(mut failure) => {
-                session.shared().count_failure();
+                session.shared().failures.count();
                 let earlier = std::mem::take(&mut failure.earlier);
                 if self.errand.hook.part == Part::Told
                     && let Some(answer) = failure.taken_as.take()
@@ -344,6 +346,6 @@ impl Report {
 }
 
 /// A hook that nobody waits for has no authority, so its failure refuses nothing.
-fn failed(failure: Failure) -> Outcome {
+pub(crate) fn failed(failure: Failure) -> Outcome {
     Outcome::Failed { failure: Box::new(failure), verdict: Verdict::Continue }
 }

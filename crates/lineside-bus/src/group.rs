@@ -15,13 +15,13 @@ use crate::tree::Plan;
 use crate::turn::Turn;
 
 /// One gate under way.
-struct Running {
+struct Running<'a> {
     index: u32,
-    call: Call,
+    call: Call<'a>,
 }
 
-enum Call {
-    Pending(Guarded),
+enum Call<'a> {
+    Pending(Guarded<'a>),
     Ended(Result<Said, Failure>, Duration),
     /// With how that went wrong.
     Cancelled(Option<Failure>),
@@ -36,13 +36,13 @@ pub(crate) async fn run(
 ) {
     let start = turn.now;
     let mut indices = indices;
-    let mut running: Vec<Running> = Vec::new();
+    let mut running: Vec<Running<'_>> = Vec::new();
     // As long as every gate answers when it is first polled, nothing has to be kept.
     poll_fn(|cx| {
         for index in indices.by_ref() {
             let Some((hook, run)) = plan.entry(index) else { continue };
             let Some(time) = turn.admit(index, hook, &**run, None, again) else { continue };
-            let mut call = Guarded::start(&**run, &turn.event, turn.cx(time), time);
+            let mut call = Guarded::start(&**run, &turn.event, turn.cx(time), time, turn.failures());
             match Pin::new(&mut call).poll(cx) {
                 Poll::Ready(result) if running.is_empty() => {
                     let took = turn.lap();
@@ -77,7 +77,7 @@ pub(crate) async fn run(
                     if let Call::Cancelled(Some(failure)) = &call {
                         turn.tell_failure(hook, failure);
                     }
-                    run.skipped(&turn.event, why);
+                    turn.tell_skipped(&**run, why);
                 }
                 turn.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
             }
@@ -90,7 +90,7 @@ pub(crate) async fn run(
 /// Each round begins with another one: a gate that is always ready uses up what the task may do at once, and those
 /// polled behind it get nothing done in that round. In which order they are polled cannot be seen in what comes out.
 fn poll_all(
-    running: &mut [Running],
+    running: &mut [Running<'_>],
     first: usize,
     cx: &mut Context<'_>,
     start: tokio::time::Instant,

@@ -1,9 +1,12 @@
 //! One call of one interceptor: polled at once, its panics caught, its time bounded.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use lineside_core::budget::Bound;
@@ -27,10 +30,50 @@ pub(crate) struct Time {
     pub(crate) deadline: Instant,
 }
 
+/// How many hooks have failed. Clones are the same count.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Failures(Arc<AtomicU64>);
+
+impl Failures {
+    pub(crate) fn count(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn so_far(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Calls what an interceptor does beside answering; a panic is counted, and its value is the failure.
+    ///
+    /// # Errors
+    /// It has panicked.
+    pub(crate) fn caught<T>(&self, beside: impl FnOnce() -> T) -> Result<T, Failure> {
+        catch_unwind(AssertUnwindSafe(beside)).map_err(|panic| self.of_panic(panic))
+    }
+
+    /// The same of what takes time.
+    ///
+    /// # Errors
+    /// It has panicked.
+    pub(crate) async fn caught_later<T>(&self, beside: impl FnOnce() -> BoxFuture<T>) -> Result<T, Failure> {
+        let future = self.caught(beside)?;
+        caught(future).await.map_err(|panic| self.of_panic(panic))
+    }
+
+    fn of_panic(&self, panic: Box<dyn Any + Send>) -> Failure {
+        self.count();
+        let failure = panicked(panic);
+        tracing::warn!(detail = %failure.detail, "a hook failed beside its answer");
+        failure
+    }
+}
+
 /// A call under way. Dropping it cancels it.
-pub(crate) struct Guarded<T = Said> {
+pub(crate) struct Guarded<'a, T = Said> {
     call: Call<T>,
     handled: Handled,
+    /// Counts a panic when the call is given up; borrowed where a publisher waits for the call.
+    failures: Cow<'a, Failures>,
     time: Time,
     timer: Timer,
 }
@@ -50,22 +93,33 @@ enum Timer {
     Armed(Pin<Box<Sleep>>),
 }
 
-impl Guarded {
-    pub(crate) fn start(run: &dyn Interceptor, event: &AnyEvent, cx: Cx, time: Time) -> Self {
-        Self::of(cx, time, |cx| run.intercept(event.clone(), cx))
+impl<'a> Guarded<'a> {
+    pub(crate) fn start(
+        run: &dyn Interceptor,
+        event: &AnyEvent,
+        cx: Cx,
+        time: Time,
+        failures: Cow<'a, Failures>,
+    ) -> Self {
+        Self::of(cx, time, failures, |cx| run.intercept(event.clone(), cx))
     }
 }
 
-impl<T> Guarded<T> {
+impl<'a, T> Guarded<'a, T> {
     /// A call of something else than an interceptor.
-    pub(crate) fn of(cx: Cx, time: Time, call: impl FnOnce(Cx) -> BoxFuture<Result<T, Failure>>) -> Self {
+    pub(crate) fn of(
+        cx: Cx,
+        time: Time,
+        failures: Cow<'a, Failures>,
+        call: impl FnOnce(Cx) -> BoxFuture<Result<T, Failure>>,
+    ) -> Self {
         let handled = cx.handled();
         let started = handling(handled, || catch_unwind(AssertUnwindSafe(|| call(cx))));
         let call = match started {
             Ok(call) => Call::Running(call),
             Err(panic) => Call::Failed(Box::new(panicked(panic))),
         };
-        Self { call, handled, time, timer: Timer::Unused }
+        Self { call, handled, failures, time, timer: Timer::Unused }
     }
 
     /// Cancels the call, if it runs still. Gives how that went wrong: what it holds may panic when it is dropped.
@@ -93,7 +147,7 @@ impl<T> Guarded<T> {
     }
 }
 
-impl<T> Future for Guarded<T> {
+impl<T> Future for Guarded<'_, T> {
     type Output = Result<T, Failure>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -130,9 +184,10 @@ impl<T> Future for Guarded<T> {
     }
 }
 
-impl<T> Drop for Guarded<T> {
+impl<T> Drop for Guarded<'_, T> {
     fn drop(&mut self) {
         if let Some(failure) = self.cancel() {
+            self.failures.count();
             tracing::warn!(event = %self.handled.cause.event, detail = %failure.detail, "a hook that was cancelled failed");
         }
     }

@@ -214,21 +214,21 @@ impl Session {
     /// up a drain that was given up.
     pub(crate) fn begin_end(&self) {
         if let Some(background) = self.inner.node.background_so_far() {
-            background.end(self.id());
+            background.end(self.id(), &self.shared().failures);
         }
     }
 
     /// Waits until everything that it runs has ended.
     pub(crate) async fn has_ended(&self) {
         if let Some(background) = self.inner.node.background_so_far() {
-            background.ended(self.id()).await;
+            background.ended(self.id(), &self.shared().failures).await;
         }
     }
 
     /// What it runs has no more time.
     pub(crate) fn cut(&self) {
         if let Some(background) = self.inner.node.background_so_far() {
-            background.cut(self.id());
+            background.cut(self.id(), &self.shared().failures);
         }
     }
 
@@ -269,10 +269,10 @@ impl Session {
             }
         };
         if !decided {
-            node.background().cut(self.id());
+            node.background().cut(self.id(), &self.shared().failures);
         }
         if let Some(background) = node.background_so_far() {
-            background.drain(self.id(), deadline).await;
+            background.drain(self.id(), deadline, &self.shared().failures).await;
         }
     }
 }

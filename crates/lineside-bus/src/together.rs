@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::cx::ChainTime;
 use crate::gathered::extend;
+use crate::guard::Guarded;
 use crate::tree::Plan;
 use crate::turn::Turn;
 
@@ -68,7 +69,7 @@ impl Turn<'_> {
         };
         if let Some(time) = admitted {
             let cx = self.cx(time).within(time_of_chain);
-            let result = crate::guard::Guarded::start(&**run, &shown, cx, time).await;
+            let result = Guarded::start(&**run, &shown, cx, time, self.failures()).await;
             let took = self.lap();
             self.keep(index, hook, again, took, &shown, result);
         }

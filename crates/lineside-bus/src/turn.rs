@@ -19,10 +19,10 @@ use lineside_core::{
 use tokio::time::Instant;
 
 use crate::cx::Cx;
-use crate::detached::{Errand, Lanes, Ticket};
+use crate::detached::{Errand, Lanes, Ticket, failed};
 use crate::gathered::{Gathered, extend};
 use crate::group;
-use crate::guard::{Guarded, Time};
+use crate::guard::{Failures, Guarded, Time};
 use crate::interceptor::Interceptor;
 use crate::ledger::Accepted;
 use crate::session::Session;
@@ -111,14 +111,14 @@ impl<'a> Turn<'a> {
         }
         let Some(time) = self.admit(index, hook, &**run, None, again) else { return };
         if hook.part == Part::Detached {
-            self.chain.record(index, false, Duration::ZERO, Outcome::Detached);
-            let errand = self.errand(index, hook, run);
-            if let Err(errand) = self.lanes.entrust(errand, &self.event) {
-                self.lanes.start(errand, self.event.clone());
-            }
-            return;
+            let outcome = match self.entrust(index, hook, run) {
+                Ok(Ok(_)) => Outcome::Detached,
+                Ok(Err(errand)) => self.start(errand),
+                Err(failure) => failed(failure),
+            };
+            return self.chain.record(index, false, Duration::ZERO, outcome);
         }
-        let result = Guarded::start(&**run, &self.event, self.cx(time), time).await;
+        let result = Guarded::start(&**run, &self.event, self.cx(time), time, self.failures()).await;
         let took = self.lap();
         self.fold(index, again, took, result);
     }
@@ -143,39 +143,52 @@ impl<'a> Turn<'a> {
                 self.leave_out(index, &**run, false, why);
                 continue;
             }
-            let errand = self.errand(index, hook, run);
-            let outcome = match self.lanes.entrust(errand, &self.event) {
-                Ok(Accepted::Holds) => Outcome::Skipped(SkipReason::Debounced),
-                Ok(Accepted::Runs) => Outcome::Detached,
-                Err(errand) => match self.offer(run, errand.clone()) {
-                    Ok(outcome) => {
+            let outcome = match self.entrust(index, hook, run) {
+                Ok(Ok(Accepted::Holds)) => Outcome::Skipped(SkipReason::Debounced),
+                Ok(Ok(Accepted::Runs)) => Outcome::Detached,
+                Ok(Err(errand)) => match self.offer(run, errand.clone()) {
+                    Ok(Ok(outcome)) => {
                         if let Outcome::Taken(Taken::Unavailable(_)) = &outcome {
-                            self.session.shared().count_failure();
+                            self.session.shared().failures.count();
                         }
                         outcome
                     }
-                    Err(_ticket) => {
-                        self.lanes.start(errand, self.event.clone());
-                        Outcome::Detached
-                    }
+                    Ok(Err(_ticket)) => self.start(errand),
+                    Err(failure) => failed(failure),
                 },
+                Err(failure) => failed(failure),
             };
             self.chain.record(index, false, Duration::ZERO, outcome);
         }
     }
 
-    /// Has a hook take the event, to run for it by itself, unless the session has no more time.
-    fn offer(&self, run: &Arc<dyn Interceptor>, errand: Errand) -> Result<Outcome, Ticket> {
-        let ticket = Ticket::new(errand);
-        let background = self.session.node().background();
-        let Some(_admitted) = background.admit() else { return Err(ticket) };
-        let outcome = run.hold(&self.event, ticket)?;
-        background.holds(run);
-        Ok(outcome)
+    /// Has a hook that nobody waits for taken over by who has it on record; gives it back when nobody does.
+    fn entrust(
+        &mut self,
+        place: u32,
+        hook: &Arc<Hook>,
+        run: &Arc<dyn Interceptor>,
+    ) -> Result<Result<Accepted, Errand>, Failure> {
+        let errand = Errand::new(self.session, hook, place, run, self.cause);
+        self.session.shared().failures.caught(|| self.lanes.entrust(errand, &self.event))
     }
 
-    fn errand(&self, place: u32, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) -> Errand {
-        Errand::new(self.session, hook, place, run, self.cause)
+    /// Has a hook take the event, to run for it by itself, unless the session has no more time.
+    fn offer(&self, run: &Arc<dyn Interceptor>, errand: Errand) -> Result<Result<Outcome, Ticket>, Failure> {
+        let ticket = Ticket::new(errand);
+        let background = self.session.node().background();
+        let Some(_admitted) = background.admit() else { return Ok(Err(ticket)) };
+        let held = self.session.shared().failures.caught(|| run.hold(&self.event, ticket))?;
+        if held.is_ok() {
+            background.holds(run);
+        }
+        Ok(held)
+    }
+
+    /// Starts a hook that nobody waits for.
+    fn start(&mut self, errand: Errand) -> Outcome {
+        self.lanes.start(errand, self.event.clone());
+        Outcome::Detached
     }
 
     /// Decides whether a hook may start now, by the event as it stands or as it is `shown` to it; what it is not is
@@ -222,13 +235,23 @@ impl<'a> Turn<'a> {
 
     /// Records that a hook does not run. One that was left out before as well is not told of twice.
     pub(crate) fn leave_out(&mut self, index: u32, run: &dyn Interceptor, again: bool, why: SkipReason) {
-        run.skipped(&self.event, why);
+        self.tell_skipped(run, why);
         if again {
             self.gathered.forget(index);
         }
         if !again || self.chain.has_judged(index) {
             self.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
         }
+    }
+
+    /// Tells a hook that it does not run. A panic of it is counted and changes nothing else.
+    pub(crate) fn tell_skipped(&self, run: &dyn Interceptor, why: SkipReason) {
+        self.failures().caught(|| run.skipped(&self.event, why)).ok();
+    }
+
+    /// Where failures are counted.
+    pub(crate) fn failures(&self) -> Cow<'a, Failures> {
+        Cow::Borrowed(&self.session.shared().failures)
     }
 
     /// Says who used up the time of the event.
@@ -291,7 +314,7 @@ impl<'a> Turn<'a> {
     }
 
     pub(crate) fn tell_failure(&self, hook: &Hook, failure: &Failure) {
-        self.session.shared().count_failure();
+        self.session.shared().failures.count();
         tracing::warn!(
             hook = %hook.name, point = self.event.point().name, kind = %failure.kind, detail = %failure.detail,
             on_failure = ?hook.on_failure, "a hook failed",

@@ -340,6 +340,7 @@ async fn a_publisher_that_goes_away_is_not_met_by_the_panic_of_a_hook() {
     let publishing = tokio::time::timeout(Duration::from_secs(1), session.publish(call()));
     assert!(publishing.await.is_err());
     assert!(matches!(signals.try_next(), Some(Watched::Signal(Signal::Abandoned { .. }))));
+    assert_eq!(bus.failures(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -365,6 +366,7 @@ async fn a_hook_that_panics_when_its_session_ends_is_reported_like_any_other() {
         assert!(call.as_mut().poll(&mut cx).is_pending());
     }));
     assert!(dropped.is_ok());
+    assert_eq!(bus.failures(), 2);
 }
 
 /// An event of a session of its own.

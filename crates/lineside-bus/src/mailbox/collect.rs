@@ -71,8 +71,9 @@ impl<'a> Collect<'a> {
     /// Cancel safe: a dropped call takes nothing.
     pub async fn before_next_model(self) -> Delivery {
         if let Some(background) = self.session.node().background_so_far() {
-            background.release(self.session.id(), Release::Joining);
-            background.joined(self.session.id()).await;
+            let (session, failures) = (self.session.id(), &self.session.shared().failures);
+            background.release(session, Release::Joining, failures);
+            background.joined(session, failures).await;
         }
         self.ready()
     }
