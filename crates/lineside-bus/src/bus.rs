@@ -248,6 +248,13 @@ impl Bus {
         self.shared.signals.watch()
     }
 
+    /// What a person waits to hear from now on: the signals that are [news](Signal::is_news). However much else happens,
+    /// it takes no place among them.
+    #[must_use]
+    pub fn news(&self) -> Signals {
+        self.shared.signals.watch_news()
+    }
+
     /// How many hooks have failed so far, whatever that meant for their events.
     #[must_use]
     pub fn failures(&self) -> u64 {

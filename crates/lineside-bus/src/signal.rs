@@ -182,9 +182,32 @@ pub enum JobNews {
     Forgotten,
 }
 
+impl Signal {
+    /// Whether it is news for a person: a message, or how something ended that nobody waited for. Whatever goes as it
+    /// should and says nothing is none.
+    #[must_use]
+    pub fn is_news(&self) -> bool {
+        matches!(
+            self,
+            Self::DetachedFinished { .. }
+                | Self::Notified { .. }
+                | Self::Announced { .. }
+                | Self::Automation { news: JobNews::Dead(_), .. }
+        )
+    }
+}
+
 /// Where signals are sent. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Beacon {
+    all: Ring,
+    news: Ring,
+    /// Of either.
+    watchers: Arc<AtomicUsize>,
+}
+
+#[derive(Clone)]
+struct Ring {
     sender: broadcast::Sender<Signal>,
     watchers: Arc<AtomicUsize>,
 }
@@ -192,9 +215,24 @@ pub(crate) struct Beacon {
 /// How many signals a watcher may be behind before it loses the oldest.
 const BEHIND: usize = 4096;
 
+impl Ring {
+    fn new() -> Self {
+        Self { sender: broadcast::Sender::new(BEHIND), watchers: Arc::default() }
+    }
+
+    fn is_watched(&self) -> bool {
+        self.watchers.load(Ordering::Relaxed) > 0
+    }
+
+    fn send(&self, signal: Signal) {
+        // An error says that the last watcher has just left.
+        self.sender.send(signal).ok();
+    }
+}
+
 impl Beacon {
     pub(crate) fn new() -> Self {
-        Self { sender: broadcast::Sender::new(BEHIND), watchers: Arc::default() }
+        Self { all: Ring::new(), news: Ring::new(), watchers: Arc::default() }
     }
 
     pub(crate) fn is_watched(&self) -> bool {
@@ -203,22 +241,40 @@ impl Beacon {
 
     /// Sends a signal, which is only made when somebody watches.
     pub(crate) fn emit(&self, signal: impl FnOnce() -> Signal) {
-        if self.is_watched() {
-            // An error says that the last watcher has just left.
-            self.sender.send(signal()).ok();
+        if !self.is_watched() {
+            return;
+        }
+        let signal = signal();
+        if signal.is_news() && self.news.is_watched() {
+            self.news.send(signal.clone());
+        }
+        if self.all.is_watched() {
+            self.all.send(signal);
         }
     }
 
     pub(crate) fn watch(&self) -> Signals {
-        self.watchers.fetch_add(1, Ordering::Relaxed);
-        Signals { receiver: self.sender.subscribe(), watchers: Arc::clone(&self.watchers) }
+        self.watch_ring(&self.all)
+    }
+
+    /// Of [news](Signal::is_news) alone, which no flood of other signals pushes out.
+    pub(crate) fn watch_news(&self) -> Signals {
+        self.watch_ring(&self.news)
+    }
+
+    fn watch_ring(&self, ring: &Ring) -> Signals {
+        let watchers = [Arc::clone(&self.watchers), Arc::clone(&ring.watchers)];
+        for watchers in &watchers {
+            watchers.fetch_add(1, Ordering::Relaxed);
+        }
+        Signals { receiver: ring.sender.subscribe(), watchers }
     }
 }
 
 /// A stream of signals, from the moment at which it was asked for.
 pub struct Signals {
     receiver: broadcast::Receiver<Signal>,
-    watchers: Arc<AtomicUsize>,
+    watchers: [Arc<AtomicUsize>; 2],
 }
 
 /// What a watcher gets.
@@ -254,6 +310,32 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        self.watchers.fetch_sub(1, Ordering::Relaxed);
+        for watchers in &self.watchers {
+            watchers.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_other_signals_takes_no_place_among_news() {
+        let beacon = Beacon::new();
+        let (mut news, mut all) = (beacon.watch_news(), beacon.watch());
+        beacon.emit(|| Signal::Announced { notice: Notice::info("one") });
+        for seq in 0..2 * BEHIND as u64 {
+            beacon.emit(|| Signal::SessionClosed { session: "s1".into(), last_seq: seq });
+        }
+        beacon.emit(|| Signal::Announced { notice: Notice::info("two") });
+        for expected in ["one", "two"] {
+            let Some(Watched::Signal(Signal::Announced { notice })) = news.try_next() else { panic!() };
+            assert_eq!(notice.text, expected);
+        }
+        assert!(news.try_next().is_none());
+        assert!(matches!(all.try_next(), Some(Watched::Lost(_))));
+        drop((news, all));
+        assert!(!beacon.is_watched() && !beacon.news.is_watched());
     }
 }

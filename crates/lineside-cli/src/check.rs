@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::loading::{exit_status, finding, load, untrusted};
 use crate::painter::json_line;
-use crate::places::PlaceArgs;
+use crate::places::LookArgs;
 use crate::style::{Styles, Tone, count, print};
 
 /// Say whether every hook loads, and what is wrong where not.
@@ -22,11 +22,7 @@ use crate::style::{Styles, Tone, count, print};
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
-    places: PlaceArgs,
-
-    /// Print one JSON object: `hooks`, `errors`, `warnings` and `diagnostics`.
-    #[arg(long)]
-    json: bool,
+    look: LookArgs,
 }
 
 const EXIT_STATUS: &str = "\
@@ -40,13 +36,13 @@ Exit status:
 /// # Errors
 /// The project cannot be opened, or the output cannot be written.
 pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
-    let ground = args.places.ground()?;
+    let ground = args.look.places.ground()?;
     let (_assembly, report) = load(&ground).await?;
     let of = |severity| report.diagnostics.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     let ready = report.hooks.iter().filter(|found| found.state == State::Ready).count();
     let mut out = std::io::stdout().lock();
-    if args.json {
+    if args.look.json {
         let all = json!({
             "hooks": ready, "errors": errors, "warnings": warnings, "diagnostics": report.diagnostics,
         });

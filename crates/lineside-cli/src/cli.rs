@@ -100,8 +100,7 @@ impl Cli {
             Command::Demo(args) => {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };
                 let columns = columns().unwrap_or(COLUMNS);
-                let colour = styles.out.colour();
-                let screen = Screen::stdout(columns, colour, pace);
+                let screen = Screen::stdout(columns, styles.out, pace);
                 unless_interrupted(demo::run(screen, &mut std::io::stdout())).await
             }
         }

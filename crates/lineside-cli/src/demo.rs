@@ -52,7 +52,7 @@ async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
     let bus = assembly.bus().clone();
     let tally = native::on_bus(&bus)?;
     let project = stage.project().to_string_lossy().into_owned();
-    let page = Page::new(screen.columns, screen.colour, &project).of_agents(session::agents(&recorded));
+    let page = Page::new(screen.columns, screen.style, &project).of_agents(session::agents(&recorded));
     let mut account = Account::default();
     let mut sessions = Vec::new();
 

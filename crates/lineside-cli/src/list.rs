@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::automations;
 use crate::loading::{exit_status, load, tell_findings};
 use crate::painter::{json_line, one_line};
-use crate::places::PlaceArgs;
+use crate::places::LookArgs;
 use crate::style::{Style, Styles, Tone, columns, count, print};
 use crate::table::{Cell, Table};
 
@@ -30,11 +30,7 @@ use crate::table::{Cell, Table};
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
-    places: PlaceArgs,
-
-    /// Print one JSON object: `hooks` and `diagnostics`.
-    #[arg(long)]
-    json: bool,
+    look: LookArgs,
 }
 
 const EXIT_STATUS: &str = "\
@@ -48,11 +44,11 @@ Exit status:
 /// # Errors
 /// The project cannot be opened, or the output cannot be written.
 pub(crate) async fn run(args: &ListArgs, styles: Styles) -> Result<ExitCode> {
-    let ground = args.places.ground()?;
+    let ground = args.look.places.ground()?;
     let (assembly, report) = load(&ground).await?;
     let hooks = listed(&assembly, &report).await?;
     let mut out = std::io::stdout().lock();
-    if args.json {
+    if args.look.json {
         let inert = report.inert.iter().map(|(dialect, inert)| inert_json(dialect, inert));
         let hooks: Vec<_> = hooks.iter().map(Listed::to_json).chain(inert).collect();
         let all = json!({"hooks": hooks, "diagnostics": report.diagnostics});

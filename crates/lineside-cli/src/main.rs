@@ -22,6 +22,7 @@ mod sessions;
 mod automations;
 
 mod interrupt;
+mod tasks;
 mod page;
 mod progress;
 mod painter;

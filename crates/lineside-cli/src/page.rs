@@ -3,6 +3,7 @@
 //! An event is one row: when, its verdict as a symbol, the agent, the point, what it is about, how long all hooks took.
 //! Whatever a hook did beyond having no objection stands below it, with the name of the hook.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use lineside::bus::ContextMessage;
@@ -10,12 +11,13 @@ use lineside::core::receipt::By;
 use lineside::core::{Change, Hook, Layer, Outcome, Receipt, Run, SkipReason, Source, Strength};
 
 use difference::difference;
-use ink::{Colour, Ink, Tone, column, cut, wrapped};
+use fitting::{column, cut, wrapped};
 use subject::{consequence, subject};
 
 use crate::painter::in_passing;
+use crate::style::{AGENTS, Style, Tone};
 
-pub(crate) mod ink;
+pub(crate) mod fitting;
 
 mod difference;
 mod subject;
@@ -44,7 +46,7 @@ pub(crate) enum Who {
 /// The page that decisions are printed on.
 pub(crate) struct Page {
     pub(crate) width: usize,
-    pub(crate) ink: Ink,
+    pub(crate) style: Style,
     project: String,
     who: Who,
     /// The agents or sessions so far.
@@ -53,9 +55,9 @@ pub(crate) struct Page {
 
 impl Page {
     /// A page of so many columns. Paths are told relative to the project.
-    pub(crate) fn new(columns: usize, colour: Colour, project: &str) -> Self {
-        let (width, ink) = (columns.clamp(NARROWEST, WIDEST), Ink::of(colour));
-        Self { width, ink, project: project.to_owned(), who: Who::Session, names: Vec::new() }
+    pub(crate) fn new(columns: usize, style: Style, project: &str) -> Self {
+        let width = columns.clamp(NARROWEST, WIDEST);
+        Self { width, style, project: project.to_owned(), who: Who::Session, names: Vec::new() }
     }
 
     /// With rows by agent: these, the last of which closes the tree.
@@ -66,7 +68,7 @@ impl Page {
     /// Makes the session of an event known, up to so many that colours can tell apart.
     pub(crate) fn meet(&mut self, receipt: &Receipt) {
         let session = receipt.event.envelope().source.session.as_str();
-        if self.names.len() < ink::AGENTS.len() && !self.names.iter().any(|name| name == session) {
+        if self.names.len() < AGENTS.len() && !self.names.iter().any(|name| name == session) {
             self.names.push(session.to_owned());
         }
     }
@@ -82,6 +84,7 @@ impl Page {
         lines.extend(receipt.changes.iter().flat_map(|change| self.change(receipt, change)));
         lines.extend(self.objection(receipt));
         lines.extend(receipt.runs.iter().flat_map(|run| self.aside(receipt, run)));
+        lines.extend(receipt.remarks.iter().flat_map(|remark| self.remark(receipt, remark)));
         lines
     }
 
@@ -107,12 +110,12 @@ impl Page {
         let loud = if receipt.verdict.strength() > Strength::Allow { Tone::Bold } else { Tone::Plain };
         format!(
             "{} {} {} {} {}{}",
-            self.ink.paint(Tone::Dim, &format!("{:5.3}", at.as_secs_f64())),
-            self.ink.paint(tone, symbol),
+            self.style.paint(Tone::Dim, &format!("{:5.3}", at.as_secs_f64())),
+            self.style.paint(tone, symbol),
             self.who(&event.envelope().source),
             column(event.point().name, POINT),
-            self.ink.paint(loud, &about),
-            self.ink.paint(Tone::Dim, &took),
+            self.style.paint(loud, &about),
+            self.style.paint(Tone::Dim, &took),
         )
     }
 
@@ -130,7 +133,7 @@ impl Page {
             (Who::Agent, _) => "├ ",
         };
         let name = column(&in_passing(id), AGENT - branch.chars().count());
-        self.ink.paint(Tone::Dim, branch) + &self.ink.paint(Tone::Agent(number), &name)
+        self.style.paint(Tone::Dim, branch) + &self.style.paint(Tone::Agent(number), &name)
     }
 
     /// An amendment, before and after.
@@ -138,14 +141,14 @@ impl Page {
         let field = &what.field;
         let text =
             receipt.hook(*hook).map_or(field.clone(), |hook| format!("{field} by {}", self.whose(hook)));
-        let mut lines = self.detail(Tone::Changed, "amends", Tone::Plain, &text);
+        let mut lines = self.detail(Tone::Warning, "amends", Tone::Plain, &text);
         let (before, after) = difference(&what.before, &what.after);
         let line = |sign: &str, tone: Tone, text: &str| {
             let text = cut(&in_passing(&format!("{sign} {text}")), self.width - TEXT);
-            format!("{:TEXT$}{}", "", self.ink.paint(tone, &text))
+            format!("{:TEXT$}{}", "", self.style.paint(tone, &text))
         };
         lines.extend(before.iter().map(|text| line("-", Tone::Dim, text)));
-        lines.extend(after.iter().map(|text| line("+", Tone::Changed, text)));
+        lines.extend(after.iter().map(|text| line("+", Tone::Warning, text)));
         lines
     }
 
@@ -192,6 +195,12 @@ impl Page {
         }
     }
 
+    /// What a person should know of a hook.
+    fn remark(&self, receipt: &Receipt, By { hook, what }: &By<Cow<'static, str>>) -> Vec<String> {
+        let text = format!("{}: {what}", receipt.name(*hook));
+        self.detail(Tone::Asked, "remark", Tone::Plain, &text)
+    }
+
     /// A hook by the place that declares it: its file, or what it is and whose.
     fn whose(&self, hook: &Hook) -> String {
         if let Some(origin) = &hook.origin {
@@ -205,11 +214,11 @@ impl Page {
 
     /// A line below a row, continued where it is too long for one.
     fn detail(&self, tone: Tone, label: &str, text_tone: Tone, text: &str) -> Vec<String> {
-        let label = self.ink.paint(tone, &column(label, AGENT));
+        let label = self.style.paint(tone, &column(label, AGENT));
         let mut lines = wrapped(text, self.width - TEXT, 3).into_iter();
         let first = lines.next().unwrap_or_default();
-        let mut told = vec![format!("{:INDENT$}{label} {}", "", self.ink.paint(text_tone, &first))];
-        told.extend(lines.map(|line| format!("{:TEXT$}{}", "", self.ink.paint(text_tone, &line))));
+        let mut told = vec![format!("{:INDENT$}{label} {}", "", self.style.paint(text_tone, &first))];
+        told.extend(lines.map(|line| format!("{:TEXT$}{}", "", self.style.paint(text_tone, &line))));
         told
     }
 }
@@ -218,9 +227,9 @@ impl Page {
 fn mark(receipt: &Receipt) -> (&'static str, Tone) {
     match receipt.verdict.strength() {
         Strength::Continue | Strength::Allow if receipt.changes.is_empty() => ("✓", Tone::Good),
-        Strength::Continue | Strength::Allow => ("~", Tone::Changed),
+        Strength::Continue | Strength::Allow => ("~", Tone::Warning),
         Strength::Ask => ("?", Tone::Asked),
-        Strength::Block | Strength::Stop => ("✗", Tone::Refused),
+        Strength::Block | Strength::Stop => ("✗", Tone::Bad),
     }
 }
 

@@ -30,6 +30,17 @@ pub(crate) struct PlaceArgs {
     untrusted: bool,
 }
 
+/// The arguments of what is asked of hooks without running any.
+#[derive(Debug, Args)]
+pub(crate) struct LookArgs {
+    #[command(flatten)]
+    pub(crate) places: PlaceArgs,
+
+    /// Print one JSON object, with everything that is known.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// A dialect that was asked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen(&'static dyn Dialect);

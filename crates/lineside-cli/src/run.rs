@@ -7,15 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use lineside::assembly::Report;
 use lineside::automation::Automations;
 use lineside::bus::DrainReport;
-use lineside::bus::signal::Watched;
-use lineside::core::{FailureKind, Outcome};
 use lineside::wire::Vocabulary;
-use lineside::{Assembly, Session, Signal, State};
+use lineside::{Assembly, Session, State};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
@@ -27,7 +25,7 @@ use crate::painter::one_line;
 use crate::places::{Ground, PlaceArgs};
 use crate::progress::Progress;
 use crate::sessions::Sessions;
-use crate::style::{COLUMNS, Styles, columns, count, tell};
+use crate::style::{COLUMNS, Styles, Tone, columns, count, tell};
 
 use accepted::Claims;
 use background::Background;
@@ -138,7 +136,7 @@ impl RunArgs {
     ) -> Flow {
         let automations = assembly.bus().kept_extension::<Automations>();
         let automations = automations.filter(|_| self.journal.is_given()).map(|shared| (*shared).clone());
-        let page = Page::new(columns().unwrap_or(COLUMNS), styles.out.colour(), &ground.project);
+        let page = Page::new(columns().unwrap_or(COLUMNS), styles.out, &ground.project);
         let ready = report.hooks.iter().filter(|found| found.state == State::Ready).count();
         Flow {
             name: name_of(self.events.as_deref()),
@@ -150,7 +148,7 @@ impl RunArgs {
             output: Output::new(self.shape(), page),
             style: styles.err,
             sessions: RefCell::new(Sessions::new(assembly.bus(), &ground.project)),
-            background: RefCell::new(background),
+            background,
             tally: RefCell::new(Tally::start(ready)),
             progress: RefCell::new(Progress::on_stderr(self.shape() == Shape::Rows)),
             closing: RefCell::new(Vec::new()),
@@ -164,13 +162,17 @@ impl RunArgs {
 /// # Errors
 /// The project or the input cannot be opened, or the output cannot be written.
 pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
-    if args.shape() != Shape::Nothing && standard_output::is_closed() {
-        bail!("standard output is closed, so every decision would be lost; --quiet says that none is wanted");
+    if args.shape() != Shape::Nothing && standard_output::goes_nowhere() {
+        let note = styles.err.paint(Tone::Bold, "note");
+        tell(&format!(
+            "{note}: standard output is the null device, or was closed: no decision will be read; --quiet says that \
+             none is wanted"
+        ));
     }
     let mut interrupt = Interrupt::watch()?;
     let ground = args.places.ground()?;
     let (bus, kept) = args.journal.open(styles.err)?;
-    let background = Background::new(bus.signals());
+    let background = Background::of(&bus);
     let (assembly, report) = load_on(bus, &ground).await?;
     tell_findings(&report, styles.err);
     let errors = errors(&report);
@@ -219,7 +221,7 @@ async fn end(
         kept.leave();
     }
     let closing = flow.closing.take();
-    let cut_short = close_in_a_hurry(assembly, &closing).await;
+    let cut_short = close_in_a_hurry(&flow.background, &closing).await;
     flow.tally.borrow_mut().cut_short(cut_short);
     if let Some(kept) = kept.filter(|_| !hurry) {
         kept.open_sessions(&mut flow.sessions.borrow_mut());
@@ -227,7 +229,7 @@ async fn end(
     let drained = drain(&flow, assembly, kept, hurry, &mut interrupt).await;
     let mut tally = flow.tally.into_inner();
     tally.failed(assembly.bus().failures());
-    for told in flow.background.into_inner().take() {
+    for told in flow.background.take() {
         tell(&one_line(&background::last_word(&told)));
     }
     tally.drained(&drained);
@@ -262,9 +264,7 @@ async fn drain(
     };
     let told = async {
         sleep(waiting::PATIENCE).await;
-        // What has ended by now is not named.
-        flow.background.borrow_mut().hear();
-        if let Some(text) = waiting::for_the_rest(kept.map(Kept::automations), &flow.background.borrow()) {
+        if let Some(text) = waiting::for_the_rest(kept.map(Kept::automations), &flow.background) {
             tell(&one_line(&text));
         }
         std::future::pending::<()>().await;
@@ -283,19 +283,10 @@ async fn drain(
 }
 
 /// Ends sessions whose background hooks nobody will wait for. Gives how many were cut short.
-async fn close_in_a_hurry(assembly: &Assembly, closing: &[Session]) -> usize {
-    let mut signals = assembly.bus().signals();
+async fn close_in_a_hurry(background: &Background, closing: &[Session]) -> usize {
+    let before = background.cut_short();
     futures_util::future::join_all(closing.iter().map(|session| session.close_within(HURRIED))).await;
-    let mut cut_short = 0;
-    while let Some(watched) = signals.try_next() {
-        if let Watched::Signal(Signal::DetachedFinished {
-            outcome: Outcome::Failed { failure, .. }, ..
-        }) = watched
-        {
-            cut_short += usize::from(failure.kind == FailureKind::Closed);
-        }
-    }
-    cut_short
+    background.cut_short() - before
 }
 
 fn name_of(events: Option<&Path>) -> String {

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::LazyLock;
 
-use crate::page::ink::Colour;
 use crate::painter::in_ascii;
 
 /// When text is painted.
@@ -28,9 +27,18 @@ pub(crate) enum Tone {
     Dim,
     Bold,
     Good,
+    /// Not as it was, or not as it should be.
     Warning,
+    Asked,
+    /// Refused, or wrong.
     Bad,
+    Message,
+    /// One of the agents, by the order in which they came.
+    Agent(usize),
 }
+
+/// The colours of agents: none of them means a verdict.
+pub(crate) const AGENTS: [&str; 4] = ["1", "1;36", "1;35", "1;34"];
 
 /// How text looks on one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,11 +78,6 @@ impl Style {
         Self { colour }
     }
 
-    /// Whether it paints.
-    pub(crate) fn colour(self) -> Colour {
-        if self.colour { Colour::On } else { Colour::Off }
-    }
-
     /// The text in its tone.
     pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
         let code = match tone {
@@ -83,7 +86,10 @@ impl Style {
             Tone::Bold => "1",
             Tone::Good => "32",
             Tone::Warning => "33",
+            Tone::Asked => "1;33",
             Tone::Bad => "1;31",
+            Tone::Message => "94",
+            Tone::Agent(number) => AGENTS[number % AGENTS.len()],
         };
         if self.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use lineside::assembly::Report;
 use lineside::automation::Automations;
+use lineside::automation::jobs::{Which, WhichState};
 use lineside::bus::OpenSessionError;
 use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
@@ -85,6 +86,11 @@ pub(crate) struct Opening {
 const CLOSED: usize = 65_536;
 
 impl Daemon {
+    /// How many jobs are in this state.
+    pub(crate) fn jobs(&self, state: WhichState) -> usize {
+        self.automations.jobs().list(&Which { state, ..Which::default() }).len()
+    }
+
     pub(crate) fn new(
         settings: Settings,
         assembly: Assembly,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lineside::automation::engine::OpenError;
+use lineside::automation::jobs::WhichState;
 use lineside::automation::machine::Bounds;
 use lineside::bus::DrainReport;
 use lineside::bus::register::RegisterHookError;
@@ -167,12 +168,7 @@ impl Server {
         self.daemon.automations.leave();
         let drained = self.daemon.assembly.drain(limit).await;
         self.tasks.end(limit).await;
-        let which = lineside::automation::jobs::Which {
-            state: lineside::automation::jobs::WhichState::Live,
-            ..Default::default()
-        };
-        let left = self.daemon.automations.jobs().list(&which).len();
-        Report { drained, left }
+        Report { drained, left: self.daemon.jobs(WhichState::Live) }
     }
 }
 

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use lineside_core::nearest::suggestion;
+use lineside_core::worker::WorkerEnded;
 
 use crate::handler::Returned;
 use crate::raw_object::RawObject;
@@ -28,12 +29,15 @@ impl AnswerKeys {
     /// A remark for each key of what was printed that is none of these and nearly one of them.
     #[must_use]
     pub fn remarks(self, returned: &Returned) -> Vec<Cow<'static, str>> {
-        let Returned::Command(ended) = returned else { return Vec::new() };
-        if self.names.is_empty() || ended.stdout.is_cut() {
+        let text = match returned {
+            Returned::Command(ended) if !ended.stdout.is_cut() => str::from_utf8(&ended.stdout.bytes).ok(),
+            Returned::Worker(WorkerEnded::Answered(text)) => Some(&**text),
+            Returned::Command(_) | Returned::Worker(_) | Returned::Post(_) | Returned::Nothing => None,
+        };
+        if self.names.is_empty() {
             return Vec::new();
         }
-        let object =
-            str::from_utf8(&ended.stdout.bytes).ok().filter(|text| text.trim_start().starts_with('{'));
+        let object = text.filter(|text| text.trim_start().starts_with('{'));
         let Some(Ok(object)) = object.map(serde_json::from_str::<RawObject>) else { return Vec::new() };
         let unknown = object.names().take(MOST_KEYS).filter(|key| !self.have(key));
         let remark = |key: &str| {

@@ -32,7 +32,8 @@ pub enum Finding {
         /// Its name now.
         kept_in: String,
     },
-    /// A file ends within its own beginning, which is written at once before anything else. What it held is gone.
+    /// A file ends within its own beginning, which is written at once before anything else, or directly behind it and
+    /// has held records. What it held is gone.
     Cut {
         /// The file.
         file: String,

@@ -19,8 +19,8 @@ pub(crate) const MAGIC: [u8; 8] = *b"lineside";
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
-    /// Records from this sequence on.
-    Log { first: u64 },
+    /// Records from this sequence on; whether some of them have been on the disk for certain.
+    Log { first: u64, held: bool },
     /// This many records in the place of all up to this sequence.
     Snapshot { up_to: u64, count: u64 },
 }
@@ -52,9 +52,10 @@ impl Header {
         copy[..8].copy_from_slice(&MAGIC);
         copy[8..12].copy_from_slice(&VERSION.to_le_bytes());
         let (what, sequence, count): (u8, _, u64) = match self.holds {
-            Holds::Log { first } => (1, first, 0),
+            Holds::Log { first, .. } => (1, first, 0),
             Holds::Snapshot { up_to, count } => (2, up_to, count),
         };
+        copy[13] = u8::from(matches!(self.holds, Holds::Log { held: true, .. }));
         copy[12] = what;
         copy[16..20].copy_from_slice(&self.salt.to_le_bytes());
         copy[24..32].copy_from_slice(&sequence.to_le_bytes());
@@ -84,7 +85,7 @@ pub(crate) fn read(file: &[u8]) -> Beginning {
     }
     let (sequence, count) = (number(&copy[24..32]), number(&copy[32..40]));
     let holds = match copy[12] {
-        1 => Holds::Log { first: sequence },
+        1 => Holds::Log { first: sequence, held: copy[13] == 1 },
         2 => Holds::Snapshot { up_to: sequence, count },
         _ => return Beginning::Unreadable,
     };

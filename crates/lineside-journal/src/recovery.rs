@@ -95,15 +95,16 @@ impl Recovery {
         if header::read(&file) == Beginning::Version0 {
             file = self.migrate(storage, &name, &file, new_salt, first)?;
         }
-        let Some(Header { salt, holds: Holds::Log { .. } }) = known(&name, &file)? else {
+        let Some(Header { salt, holds: Holds::Log { held, .. } }) = known(&name, &file)? else {
             self.put_aside(storage, &name)?;
             return Ok(());
         };
-        if file.len() < header::LENGTH {
-            self.findings.push(Finding::Cut { file: name.clone(), bytes: file.len() as u64 });
-        }
         self.miss(self.next, first.saturating_sub(1));
         let mut scan = scan(&file, salt, first, last);
+        if file.len() < header::LENGTH || held && scan.is_empty {
+            let bytes = file.len().min(scan.end) as u64;
+            self.findings.push(Finding::Cut { file: name.clone(), bytes });
+        }
         scan.records.retain(|found| found.sequence > self.up_to);
         let records = scan.records.iter().map(|found| (Sequence(found.sequence), record(&file, found)));
         self.records.extend(records);

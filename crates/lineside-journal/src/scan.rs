@@ -42,6 +42,8 @@ pub(crate) struct Scan {
     pub(crate) synced: usize,
     /// The sequence after the last record.
     pub(crate) next: u64,
+    /// There is no trace of any record.
+    pub(crate) is_empty: bool,
 }
 
 /// What stands in a file at a place.
@@ -70,6 +72,7 @@ pub(crate) fn scan(file: &[u8], salt: u32, first: u64, last: Option<u64>) -> Sca
     let mut scan = Scan { next: first, ..Scan::default() };
     let end = end_of(&items, synced).unwrap_or(written);
     let gap_at_end = last_but_marks(&items).is_some_and(|item| matches!(item.what, What::Gap));
+    scan.is_empty = items.iter().all(|item| matches!(item.what, What::Mark(_)));
     scan.end = end;
     scan.torn = end..written.max(end);
     scan.synced = header::LENGTH.min(end);

@@ -39,6 +39,8 @@ pub(crate) struct Log {
     first: u64,
     written: u64,
     synced: u64,
+    /// The header says that records have been on the disk.
+    is_noted: bool,
 }
 
 impl Log {
@@ -47,7 +49,8 @@ impl Log {
         let file = begin(&*storage, salt, first)?;
         let (at, before) = (header::LENGTH as u64, first.saturating_sub(1));
         let (zeros, ahead) = (Vec::new(), at);
-        Ok(Self { storage, file, salt, capacity, zeros, at, ahead, first, written: before, synced: before })
+        let (written, synced, is_noted) = (before, before, false);
+        Ok(Self { storage, file, salt, capacity, zeros, at, ahead, first, written, synced, is_noted })
     }
 
     /// Writes frames that begin with room for a mark; the last record among them is `last`.
@@ -93,7 +96,20 @@ impl Log {
         if self.is_dirty() {
             self.file.sync()?;
             self.synced = self.written;
+            if !self.is_noted {
+                self.note()?;
+            }
         }
+        Ok(())
+    }
+
+    /// Notes in the header that there have been records, so that a file that is cut off behind it is not taken for a new
+    /// one. The note is made when they are on the disk, and so is never there without them; it needs no synchronisation
+    /// of its own, and a loss of power before the next one can cost it.
+    fn note(&mut self) -> io::Result<()> {
+        let header = Header { salt: self.salt, holds: Holds::Log { first: self.first, held: true } };
+        self.file.write_at(0, &header.encode())?;
+        self.is_noted = true;
         Ok(())
     }
 
@@ -106,6 +122,7 @@ impl Log {
         let first = self.written + 1;
         self.file = begin(&*self.storage, self.salt, first)?;
         (self.first, self.at, self.ahead) = (first, header::LENGTH as u64, header::LENGTH as u64);
+        self.is_noted = false;
         Ok(())
     }
 
@@ -118,6 +135,6 @@ impl Log {
 }
 
 fn begin(storage: &dyn Storage, salt: u32, first: u64) -> io::Result<Box<dyn Stored>> {
-    let header = Header { salt, holds: Holds::Log { first } };
+    let header = Header { salt, holds: Holds::Log { first, held: false } };
     write_whole(storage, &name(first), &[&header.encode()])
 }

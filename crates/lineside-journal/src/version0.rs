@@ -21,7 +21,7 @@ pub(crate) struct Migrated {
 
 /// Rewrites a log whose first record is `first`.
 pub(crate) fn migrate(old: &[u8], salt: u32, first: u64) -> Migrated {
-    let mut file = Header { salt, holds: Holds::Log { first } }.encode().to_vec();
+    let mut file = Header { salt, holds: Holds::Log { first, held: false } }.encode().to_vec();
     let mut read = HEADER.min(old.len());
     // What an append has written so far that has not ended.
     let mut open = Vec::new();

@@ -1,8 +1,10 @@
 //! The workers of formats whose hooks are functions, and those that hooks name: kept over a reload that changes nothing,
 //! and ended with the bus.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::collections::HashMap;
 use std::sync;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use lineside_bus::{Bus, WeakBus};
 use lineside_core::Notice;
@@ -10,7 +12,7 @@ use lineside_core::worker::{
     HookWorker, PluginLoaded, StartWorkerError, WorkerReach, WorkerReady, WorkerSpec,
 };
 use lineside_dialects::{Loaded, Plugins};
-use lineside_exec::{Containment, WarmWorker, Worker, WorkerListener, WorkerLog};
+use lineside_exec::{Containment, LogLevel, LogSource, WarmWorker, Worker, WorkerListener, WorkerLog};
 use lineside_points::OnServiceStop;
 use tokio::sync::Mutex;
 
@@ -97,7 +99,34 @@ impl Warm {
     }
 }
 
-/// Tells the user that a worker is given up for a while.
+/// How many warnings of one worker the user is told of. More are in its log.
+const MOST_WARNINGS: u32 = 100;
+
+/// Tells the user what a worker itself warns of.
+#[derive(Default)]
+struct Warnings(AtomicU32);
+
+impl Warnings {
+    /// The notice for a line of the log, if the user is to be told of it: one that the worker has sent as a warning or
+    /// an error. What it prints says nothing of how grave it is.
+    fn of(&self, log: &WorkerLog) -> Option<String> {
+        let WorkerLog::Line { source: LogSource::Frame, level, plugin, text } = log else { return None };
+        if *level < LogLevel::Warn {
+            return None;
+        }
+        let before = self.0.fetch_add(1, Ordering::Relaxed);
+        match before.cmp(&MOST_WARNINGS) {
+            Less => Some(match plugin {
+                Some(plugin) => format!("plugin \"{plugin}\": {text}"),
+                None => text.clone(),
+            }),
+            Equal => Some("it warns of more; the rest is in its log alone".to_owned()),
+            Greater => None,
+        }
+    }
+}
+
+/// Tells the user that a worker is given up for a while, and what it warns of.
 fn telling(bus: Option<WeakBus>, worker: &HookWorker) -> WorkerListener {
     let name = match &worker.reach {
         WorkerReach::Program { program, .. } => {
@@ -105,8 +134,13 @@ fn telling(bus: Option<WeakBus>, worker: &HookWorker) -> WorkerListener {
         }
         WorkerReach::Socket(path) => path.display().to_string(),
     };
+    let warnings = Warnings::default();
     WorkerListener::new(move |log| {
-        if let (WorkerLog::GaveUp { text }, Some(bus)) = (log, bus.as_ref().and_then(WeakBus::upgrade)) {
+        let text = match &log {
+            WorkerLog::GaveUp { text } => Some(text.clone()),
+            other => warnings.of(other),
+        };
+        if let (Some(text), Some(bus)) = (text, bus.as_ref().and_then(WeakBus::upgrade)) {
             bus.announce(Notice::warning(format!("worker `{name}`: {text}")));
         }
     })
@@ -190,21 +224,23 @@ fn forgetting(bus: &Bus, dialect: &'static str, worker: Worker) {
     }
 }
 
-/// Tells the user what a worker cannot help: that it is given up for a while, and which plugins a restart has lost.
+/// Tells the user what a worker cannot help: that it is given up for a while, which plugins a restart has lost, and
+/// what it warns of.
 fn announcing(bus: WeakBus, dialect: &'static str) -> WorkerListener {
+    let warnings = Warnings::default();
     WorkerListener::new(move |log| {
         let warn = |text: String| {
             if let Some(bus) = bus.upgrade() {
                 bus.announce(Notice::warning(format!("{dialect}: {text}")));
             }
         };
-        match log {
+        match &log {
             WorkerLog::GaveUp { text } => warn(text.clone()),
             WorkerLog::Restarted(ready) => {
                 let all = ready.plugins.iter().filter_map(lost);
                 all.for_each(|lost| warn(format!("after a restart of the worker, {lost}")));
             }
-            WorkerLog::Line { .. } => {}
+            WorkerLog::Line { .. } => warnings.of(&log).into_iter().for_each(warn),
         }
     })
 }

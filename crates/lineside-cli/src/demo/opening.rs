@@ -5,7 +5,8 @@ use std::sync::Arc;
 use lineside::core::{Hook, Layer, Part};
 
 use crate::page::Page;
-use crate::page::ink::{Tone, column, cut, wrapped};
+use crate::page::fitting::{column, cut, wrapped};
+use crate::style::Tone;
 
 /// Hooks by their points, as a session gives them.
 type Hooks = Vec<(&'static str, Arc<Hook>)>;
@@ -23,9 +24,9 @@ impl Page {
     pub(crate) fn opening(&self, events: usize, hooks: &Hooks) -> Vec<String> {
         let title = format!("{} agents, {events} events, {} hooks", self.names.len(), hooks.len());
         let head = format!("{}{:>PRIORITY$}  {}kind", column("point", POINT), "prio", column("hook", NAME));
-        let mut lines = vec![format!("{}  {title}", self.ink.paint(Tone::Bold, "lineside demo"))];
+        let mut lines = vec![format!("{}  {title}", self.style.paint(Tone::Bold, "lineside demo"))];
         lines.extend(wrapped(WHAT, self.width, 2));
-        lines.extend([String::new(), self.ink.paint(Tone::Dim, &cut(&head, self.width))]);
+        lines.extend([String::new(), self.style.paint(Tone::Dim, &cut(&head, self.width))]);
         let mut last = "";
         for (point, hook) in hooks {
             let shown = if *point == last { "" } else { point };
@@ -44,20 +45,20 @@ impl Page {
         format!(
             "{}{}  {}{}",
             column(point, POINT),
-            self.ink.paint(Tone::Dim, &format!("{priority:>PRIORITY$}")),
+            self.style.paint(Tone::Dim, &format!("{priority:>PRIORITY$}")),
             column(&hook.name, NAME),
-            self.ink.paint(Tone::Dim, &cut(&kind(hook), room)),
+            self.style.paint(Tone::Dim, &cut(&kind(hook), room)),
         )
     }
 
     fn legend(&self) -> String {
         let marks = [
             (Tone::Good, "✓", "no objection"),
-            (Tone::Changed, "~", "amended"),
+            (Tone::Warning, "~", "amended"),
             (Tone::Asked, "?", "ask"),
-            (Tone::Refused, "✗", "refused"),
+            (Tone::Bad, "✗", "refused"),
         ];
-        let told = marks.map(|(tone, mark, word)| format!("{} {word}", self.ink.paint(tone, mark)));
+        let told = marks.map(|(tone, mark, word)| format!("{} {word}", self.style.paint(tone, mark)));
         told.join("   ")
     }
 }

@@ -2,13 +2,13 @@
 
 use std::io::IsTerminal as _;
 
-use crate::page::ink::Colour;
+use crate::style::Style;
 
 /// Where the demo is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Screen {
     pub(crate) columns: usize,
-    pub(crate) colour: Colour,
+    pub(crate) style: Style,
     pub(crate) pace: Pace,
 }
 
@@ -23,8 +23,8 @@ pub(crate) enum Pace {
 
 impl Screen {
     /// Standard output, of so many columns. Only a terminal gets rests.
-    pub(crate) fn stdout(columns: usize, colour: Colour, pace: Pace) -> Self {
+    pub(crate) fn stdout(columns: usize, style: Style, pace: Pace) -> Self {
         let watched = std::io::stdout().is_terminal();
-        Self { columns, colour, pace: if watched { pace } else { Pace::AtOnce } }
+        Self { columns, style, pace: if watched { pace } else { Pace::AtOnce } }
     }
 }

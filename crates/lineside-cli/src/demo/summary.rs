@@ -3,8 +3,9 @@
 use lineside::core::Strength;
 
 use super::account::Account;
-use crate::page::ink::{Tone, column, cut, wrapped};
+use crate::page::fitting::{column, cut, wrapped};
 use crate::page::{Page, milliseconds};
+use crate::style::Tone;
 
 /// Where to go from here.
 const WHERE: &str = "In the repository: examples/hooks and examples/sessions/demo.jsonl";
@@ -15,7 +16,7 @@ const LABEL: usize = 14;
 impl Page {
     /// The foot of the page.
     pub(super) fn summary(&self, account: &Account) -> Vec<String> {
-        let mut lines = vec![String::new(), self.ink.paint(Tone::Dim, &"─".repeat(self.width))];
+        let mut lines = vec![String::new(), self.style.paint(Tone::Dim, &"─".repeat(self.width))];
         let verdicts: Vec<_> = account
             .verdicts
             .iter()
@@ -23,23 +24,23 @@ impl Page {
                 let tone = match strength {
                     Strength::Continue | Strength::Allow => Tone::Good,
                     Strength::Ask => Tone::Asked,
-                    Strength::Block | Strength::Stop => Tone::Refused,
+                    Strength::Block | Strength::Stop => Tone::Bad,
                 };
-                self.ink.paint(tone, &format!("{count} {strength}"))
+                self.style.paint(tone, &format!("{count} {strength}"))
             })
             .collect();
         lines.push(
-            self.ink.paint(Tone::Bold, &column("decisions", LABEL))
+            self.style.paint(Tone::Bold, &column("decisions", LABEL))
                 + &format!("{}: {}", account.events(), verdicts.join(", ")),
         );
         for (label, text) in told(account) {
             let mut rest = wrapped(&text, self.width - LABEL, 2).into_iter();
             let first = rest.next().unwrap_or_default();
-            lines.push(self.ink.paint(Tone::Bold, &column(label, LABEL)) + &first);
+            lines.push(self.style.paint(Tone::Bold, &column(label, LABEL)) + &first);
             lines.extend(rest.map(|line| format!("{:LABEL$}{line}", "")));
         }
         lines.push(String::new());
-        lines.push(self.ink.paint(Tone::Dim, &cut(WHERE, self.width)));
+        lines.push(self.style.paint(Tone::Dim, &cut(WHERE, self.width)));
         lines
     }
 }

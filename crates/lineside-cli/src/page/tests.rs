@@ -9,7 +9,7 @@ use super::*;
 
 fn page(columns: usize) -> Page {
     let agents = ["main", "reviewer", "tester"].map(str::to_owned);
-    Page::new(columns, Colour::Off, "/project").of_agents(agents.into())
+    Page::new(columns, Style::PLAIN, "/project").of_agents(agents.into())
 }
 
 /// What the page says of a receipt, 1.5 s after the start, with every duration a millisecond.

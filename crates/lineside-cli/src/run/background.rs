@@ -1,33 +1,73 @@
 //! What hooks did that nobody waited for: told with the next decision, or at the end.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lineside::bus::signal::Watched;
 use lineside::bus::{JobNews, Signals};
-use lineside::core::{Outcome, Receipt};
-use lineside::{ContextMessage, Signal};
+use lineside::core::{FailureKind, Outcome, Receipt};
+use lineside::{Bus, ContextMessage, Signal};
 use serde_json::{Value, json};
 
 use super::accepted::Accepted;
+use crate::tasks::Beside;
 
-/// Listens to what happens in the background.
+/// How much is kept to be told. More has happened since the last decision than a person reads; of the rest the number
+/// is told.
+const MOST_TOLD: usize = 10_000;
+
+/// Listens to what happens in the background, all the time: a listener that falls behind loses signals.
 pub(super) struct Background {
+    heard: Arc<Mutex<Heard>>,
+    _listener: Beside,
+}
+
+struct Heard {
     signals: Signals,
-    /// Hooks that were started and have not been heard to end. What is kept in a journal is counted there.
-    pending: BTreeMap<String, usize>,
+    /// Hooks that were started and have not been heard to end. What is kept in a journal is counted there. Less than
+    /// nothing for a hook that ended before its start was noted.
+    pending: BTreeMap<String, i64>,
     /// What was heard and not taken yet.
-    heard: Vec<Value>,
+    told: Vec<Value>,
+    /// How much more was heard than is kept.
+    untold: u64,
+    /// Hooks whose session ended before they did.
+    cut_short: usize,
 }
 
 impl Background {
-    pub(super) fn new(signals: Signals) -> Self {
-        Self { signals, pending: BTreeMap::new(), heard: Vec::new() }
+    pub(super) fn of(bus: &Bus) -> Self {
+        let heard = Heard {
+            signals: bus.news(),
+            pending: BTreeMap::new(),
+            told: Vec::new(),
+            untold: 0,
+            cut_short: 0,
+        };
+        let heard = Arc::new(Mutex::new(heard));
+        let (shared, mut news) = (Arc::clone(&heard), bus.news());
+        // The second stream only says that there is something in the first, which is read by whoever needs it sooner.
+        let listener = Beside::start(async move {
+            while news.next().await.is_some() {
+                while news.try_next().is_some() {}
+                lock(&shared).hear();
+            }
+        });
+        Self { heard, _listener: listener }
+    }
+
+    /// Everything up to now.
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        let mut heard = lock(&self.heard);
+        heard.hear();
+        heard
     }
 
     /// What an event has started or put off.
-    pub(super) fn started(&mut self, receipt: &Receipt, accepted: &[Accepted]) {
+    pub(super) fn started(&self, receipt: &Receipt, accepted: &[Accepted]) {
+        let mut heard = lock(&self.heard);
         for claim in accepted {
-            let count = self.pending.entry(claim.hook.to_string()).or_default();
+            let count = heard.pending.entry(claim.hook.to_string()).or_default();
             match receipt.runs[claim.run].outcome {
                 Outcome::Detached => *count += 1,
                 // There is one run for several events.
@@ -38,74 +78,80 @@ impl Background {
 
     /// The names of the hooks that were started and have not been heard to end.
     pub(super) fn pending(&self) -> Vec<String> {
-        let names = self.pending.iter().filter(|(_, count)| **count > 0);
+        let heard = self.heard();
+        let names = heard.pending.iter().filter(|(_, count)| **count > 0);
         names.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Listens to what has happened since, and leaves it to be taken.
-    pub(super) fn hear(&mut self) {
-        let told = self.listen();
-        self.heard.extend(told);
-    }
-
-    fn ended(&mut self, hook: &str) {
-        if let Some(count) = self.pending.get_mut(hook) {
-            *count = count.saturating_sub(1);
-        }
+    /// How many hooks have been cut short by the end of their sessions so far.
+    pub(super) fn cut_short(&self) -> usize {
+        self.heard().cut_short
     }
 
     /// What has happened since the last time: notices for the user, and hooks that failed or were given up. What went
     /// well and says nothing is not told.
-    pub(super) fn take(&mut self) -> Vec<Value> {
-        self.hear();
-        std::mem::take(&mut self.heard)
-    }
-
-    fn listen(&mut self) -> Vec<Value> {
-        let mut told = Vec::new();
-        while let Some(watched) = self.signals.try_next() {
-            if let Watched::Signal(Signal::DetachedFinished { hook, .. }) = &watched {
-                self.ended(&hook.name);
-            }
-            match watched {
-                Watched::Lost(count) => told.push(json!({"lost": count})),
-                Watched::Signal(Signal::Notified { event, session, hook, notice }) => {
-                    told.push(json!({
-                        "event": event, "session": session, "hook": hook,
-                        "notice": {"level": notice.level, "text": notice.text},
-                    }));
-                }
-                Watched::Signal(Signal::Announced { notice }) => {
-                    told.push(json!({"notice": {"level": notice.level, "text": notice.text}}));
-                }
-                Watched::Signal(Signal::DetachedFinished {
-                    event,
-                    session,
-                    hook,
-                    outcome: Outcome::Failed { failure, .. },
-                    ..
-                }) => {
-                    told.push(json!({
-                        "event": event, "session": session, "hook": hook.name,
-                        "failed": failure.kind, "detail": failure.detail,
-                    }));
-                }
-                Watched::Signal(Signal::Automation {
-                    event,
-                    session,
-                    hook,
-                    job,
-                    news: JobNews::Dead(why),
-                }) => {
-                    told.push(json!({
-                        "event": event, "session": session, "hook": hook, "job": job, "dead": why,
-                    }));
-                }
-                Watched::Signal(_) => {}
-            }
+    pub(super) fn take(&self) -> Vec<Value> {
+        let mut heard = self.heard();
+        let mut told = std::mem::take(&mut heard.told);
+        let untold = std::mem::take(&mut heard.untold);
+        if untold > 0 {
+            told.push(json!({"untold": untold}));
         }
         told
     }
+}
+
+fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Heard {
+    fn hear(&mut self) {
+        while let Some(watched) = self.signals.try_next() {
+            if let Watched::Signal(Signal::DetachedFinished { hook, outcome, .. }) = &watched {
+                self.ended(&hook.name, outcome);
+            }
+            let Some(told) = told(watched) else { continue };
+            if self.told.len() < MOST_TOLD {
+                self.told.push(told);
+            } else {
+                self.untold += 1;
+            }
+        }
+    }
+
+    fn ended(&mut self, hook: &str, outcome: &Outcome) {
+        *self.pending.entry(hook.to_owned()).or_default() -= 1;
+        if let Outcome::Failed { failure, .. } = outcome {
+            self.cut_short += usize::from(failure.kind == FailureKind::Closed);
+        }
+    }
+}
+
+/// What is told of a signal, if anything is.
+fn told(watched: Watched) -> Option<Value> {
+    let signal = match watched {
+        Watched::Lost(count) => return Some(json!({"lost": count})),
+        Watched::Signal(signal) => signal,
+    };
+    let told = match signal {
+        Signal::Notified { event, session, hook, notice } => json!({
+            "event": event, "session": session, "hook": hook,
+            "notice": {"level": notice.level, "text": notice.text},
+        }),
+        Signal::Announced { notice } => json!({"notice": {"level": notice.level, "text": notice.text}}),
+        Signal::DetachedFinished {
+            event, session, hook, outcome: Outcome::Failed { failure, .. }, ..
+        } => json!({
+            "event": event, "session": session, "hook": hook.name,
+            "failed": failure.kind, "detail": failure.detail,
+        }),
+        Signal::Automation { event, session, hook, job, news: JobNews::Dead(why) } => json!({
+            "event": event, "session": session, "hook": hook, "job": job, "dead": why,
+        }),
+        _ => return None,
+    };
+    Some(told)
 }
 
 /// A message that was handed over to the agent's context, with its origin.
@@ -122,6 +168,9 @@ pub(super) fn last_word(told: &Value) -> String {
     if told.get("dead").is_some() {
         let job = told.get("job").and_then(Value::as_u64).unwrap_or_default();
         return format!("job {job} of {} is dead: {}", text("hook"), text("dead"));
+    }
+    if let Some(untold) = told.get("untold") {
+        return format!("{untold} more of these");
     }
     match (told.get("notice"), told.get("lost")) {
         (Some(notice), _) => {

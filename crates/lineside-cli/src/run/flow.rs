@@ -61,7 +61,7 @@ pub(super) struct Flow {
     pub(super) output: Output,
     pub(super) style: Style,
     pub(super) sessions: RefCell<Sessions>,
-    pub(super) background: RefCell<Background>,
+    pub(super) background: Background,
     pub(super) tally: RefCell<Tally>,
     pub(super) progress: RefCell<Progress>,
     /// Sessions that have ended with their last event, until their background hooks have.
@@ -124,7 +124,7 @@ impl Flow {
                         self.closing.borrow().iter().map(|session| session.id().to_string()).collect();
                     let open = self.tally.borrow().open();
                     self.progress.borrow_mut().clear();
-                    tell(&one_line(&waiting::for_events(open, &closing, &self.background.borrow())));
+                    tell(&one_line(&waiting::for_events(open, &closing, &self.background)));
                 }
                 else => return Ok(()),
             }
@@ -214,7 +214,7 @@ impl Flow {
             let label = self.style.paint(Tone::Bad, "error");
             tell(&format!("{label}: background work is not kept any more: {}", one_line(&why)));
         }
-        self.background.borrow_mut().started(&receipt, &accepted);
+        self.background.started(&receipt, &accepted);
         Ok(Decided { session, receipt, accepted, handed_over })
     }
 
@@ -222,7 +222,7 @@ impl Flow {
         let delivered: Vec<_> = decided.handed_over.beside_the_decision().collect();
         let later = Later {
             delivered: delivered.iter().map(|message| background::delivered(message)).collect(),
-            background: self.background.borrow_mut().take(),
+            background: self.background.take(),
         };
         self.progress.borrow_mut().clear();
         let Decided { receipt, accepted, .. } = decided;

@@ -1,13 +1,14 @@
-//! Whether there is a standard output at all.
+//! Whether anything that is written to standard output can be read.
 //!
-//! A program of Rust that is started without one (`>&-`) has the null device in its place before its first line runs, so
-//! that its writes succeed and go nowhere. That null device is open for reading as well, which one that a shell was told
-//! to write to is not.
+//! A program of Rust that is started without one (`>&-`) has the null device in its place before its first line runs,
+//! so that its writes succeed and go nowhere. It is opened for reading as well, as many programs open the one that they
+//! give to their children for no output: the two cannot be told apart, and neither is an error. One that a shell was
+//! told to write to (`> /dev/null`) is open for writing alone, and its reader knows.
 
 use rustix::fs::{FileType, OFlags};
 
-/// Whether standard output was closed when the program was started, or is a null device that looks the same.
-pub(super) fn is_closed() -> bool {
+/// Whether standard output is a null device that is open for reading as well.
+pub(super) fn goes_nowhere() -> bool {
     let out = std::io::stdout();
     let Ok(flags) = rustix::fs::fcntl_getfl(&out) else { return true };
     let Ok(stat) = rustix::fs::fstat(&out) else { return true };

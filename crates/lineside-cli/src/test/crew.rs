@@ -1,4 +1,4 @@
-//! Cases at the same time, a bounded number of them. This file is the task owner of the crate.
+//! Cases at the same time, a bounded number of them: each is a task of the crew, and ends with it.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;

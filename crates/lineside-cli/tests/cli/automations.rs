@@ -1,10 +1,8 @@
 //! Automations of `hooks.yaml`, through the command.
 
-use std::io::Write as _;
-
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{IDLE, Stage};
 
 fn batch(path: &str) -> String {
     let payload = json!({"tool_calls": [], "changed_files": [{"path": path}]});
@@ -67,16 +65,7 @@ fn what_a_killed_run_had_begun_is_tried_again_by_the_next_one() {
         "project/.lineside/hooks.yaml",
         "hooks:\n- name: tidy\n  on: on_idle\n  command: |\n    if [ ! -e second ]; then echo > began; exec sleep 30; fi\n    grep -o '\"attempt\":[0-9]*' >> ran\n  automate:\n    retry: {attempts: 2, constant: 0}\n",
     );
-    let began = stage.path("project/began");
-    assert!(std::process::Command::new("mkfifo").arg(&began).status().unwrap().success());
-    let mut first = stage.command(&arguments).spawn().unwrap();
-    let mut events = first.stdin.take().unwrap();
-    events.write_all(b"{\"point\": \"on_idle\", \"session\": \"s7\", \"payload\": {}}\n").unwrap();
-    std::fs::read(&began).unwrap();
-    first.kill().unwrap();
-    drop(stage.said(first));
-
-    stage.file("project/second", "");
+    stage.run_killed(&arguments, IDLE);
     let said = stage.run(&arguments, "");
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(std::fs::read_to_string(stage.path("project/ran")).unwrap(), "\"attempt\":2\n");

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, shell};
+use crate::stage::{Stage, shell, timeless};
 
 fn event(session: &str, command: &str) -> String {
     let event = json!({"point": "before_tool", "session": session,
@@ -108,31 +108,50 @@ fn one_event_at_a_time_is_one_at_a_time() {
 }
 
 #[test]
-fn without_a_standard_output_nothing_begins_unless_it_is_asked_for() {
+fn output_that_goes_nowhere_is_told_of_and_no_error() {
     let stage = Stage::new();
     stage.hook("leaves", "trigger: before_tool", "cat > /dev/null; echo x > ran");
-    let closed = |more: &str| {
-        let command = format!("exec \"$0\" run --project . {more} >&-");
+    let run = |command: &str| {
         let mut shell_command = std::process::Command::new("sh");
-        let program = env!("CARGO_BIN_EXE_lineside");
-        let arguments = ["-c", &command, program];
+        let arguments = ["-c", command, env!("CARGO_BIN_EXE_lineside")];
         shell_command.args(arguments).current_dir(stage.path("project"));
         shell_command.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         let mut child = shell_command.spawn().unwrap();
-        // What has ended already reads nothing.
-        child.stdin.take().unwrap().write_all(shell("ls").as_bytes()).ok();
-        stage.said(child)
+        child.stdin.take().unwrap().write_all(shell("ls").as_bytes()).unwrap();
+        let said = stage.said(child);
+        assert_eq!(said.code, Some(0), "{command}: {said:?}");
+        std::fs::remove_file(stage.path("project/ran")).unwrap();
+        said.err.contains("no decision will be read")
     };
-    let said = closed("");
-    assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("standard output is closed"), "{}", said.err);
-    assert!(!stage.path("project/ran").exists());
-    assert_eq!(closed("--quiet").code, Some(0));
-    assert!(stage.path("project/ran").exists());
-    std::fs::remove_file(stage.path("project/ran")).unwrap();
-    assert_eq!(closed("> /dev/null").code, Some(2), "the last word of the shell counts");
+    // As shells close it, and as programs give the null device to their children.
+    for nowhere in [">&-", "1<>/dev/null"] {
+        assert!(run(&format!("exec \"$0\" run --project . {nowhere}")), "{nowhere}");
+        assert!(!run(&format!("exec \"$0\" run --project . --quiet {nowhere}")), "{nowhere}");
+    }
+    assert!(!run("exec \"$0\" run --project . > /dev/null"));
     let said = stage.run(&["run", "--project", ".", "--quiet"], shell("ls"));
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn ten_thousand_sessions_that_end_together_lose_no_signal() {
+    let event =
+        |number| format!("{{\"point\": \"on_idle\", \"session\": \"s{number}\", \"payload\": {{}}}}\n");
+    let events: String = (0..10_000).map(event).collect();
+    let said = Stage::new().run(&["run", "--quiet"], events);
+    assert_eq!(timeless(&said.err), "10000 events: 10000 continue; 0 hooks in force; [time]\n");
+    assert_eq!(said.code, Some(0));
+}
+
+#[test]
+fn what_a_hook_should_not_say_is_remarked_in_its_decision() {
+    let stage = Stage::new();
+    stage.hook("guard", "trigger: before_tool", "cat > /dev/null; echo '{\"decison\": \"deny\"}'");
+    let remark = "unknown key `decison` in its answer, did you mean `decision`?";
+    let said = stage.run(&["run", "--project", "."], shell("ls"));
+    assert_eq!(said.json()[0]["remarks"], serde_json::json!([{"hook": "guard", "text": remark}]));
+    let said = stage.run(&["run", "--project", ".", "--pretty"], shell("ls"));
+    assert!(said.out.contains("remark     guard: unknown key `decison`"), "{}", said.out);
 }
 
 #[test]

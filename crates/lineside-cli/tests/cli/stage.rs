@@ -67,6 +67,20 @@ impl Stage {
         command
     }
 
+    /// Runs it on an event of a session, and kills it when its hook has written to the pipe `project/began`. Leaves
+    /// `project/second` for the hook of the next run.
+    pub(crate) fn run_killed(&self, arguments: &[&str], event: &str) {
+        let began = self.path("project/began");
+        assert!(Command::new("mkfifo").arg(&began).status().unwrap().success());
+        let mut first = self.command(arguments).spawn().unwrap();
+        let mut events = first.stdin.take().unwrap();
+        events.write_all(event.as_bytes()).unwrap();
+        fs::read(&began).unwrap();
+        first.kill().unwrap();
+        drop(self.said(first));
+        self.file("project/second", "");
+    }
+
     /// Runs it on this input.
     pub(crate) fn run(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Said {
         let mut child = self.command(arguments).spawn().unwrap();
@@ -107,3 +121,6 @@ pub(crate) fn shell(command: &str) -> String {
     let event = serde_json::json!({"point": "before_tool", "payload": {"tool_name": "Shell", "tool_input": {"command": command}}});
     format!("{event}\n")
 }
+
+/// An event of a session of its own.
+pub(crate) const IDLE: &str = "{\"point\": \"on_idle\", \"session\": \"s7\", \"payload\": {}}\n";

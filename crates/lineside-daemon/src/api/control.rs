@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use lineside::automation::jobs::{Which, WhichState};
+use lineside::automation::jobs::WhichState;
 use lineside::core::Severity;
 
 use super::shapes::{Ending, Finding, Health, Reloaded, Status};
@@ -34,8 +34,8 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         sessions: daemon.bus().sessions().len(),
         failures: daemon.bus().failures(),
         durability: daemon.settings.durability.as_str(),
-        live_jobs: jobs(&daemon, WhichState::Live),
-        dead_jobs: jobs(&daemon, WhichState::Dead),
+        live_jobs: daemon.jobs(WhichState::Live),
+        dead_jobs: daemon.jobs(WhichState::Dead),
     })
 }
 
@@ -136,8 +136,4 @@ fn findings(loaded: &Loaded) -> Vec<Finding> {
         text: diagnostic.to_string(),
     };
     loaded.report.diagnostics.iter().map(finding).collect()
-}
-
-fn jobs(daemon: &Daemon, state: WhichState) -> usize {
-    daemon.automations.jobs().list(&Which { state, ..Which::default() }).len()
 }

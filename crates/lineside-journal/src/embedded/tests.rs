@@ -10,6 +10,8 @@ use crate::promise::block_on;
 use crate::storage::fake::{Fake, Operation};
 use crate::{frame, header, segment};
 
+mod cut;
+
 const LATE: Duration = Duration::from_secs(3600);
 
 fn options() -> Options {

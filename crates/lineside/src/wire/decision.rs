@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 ///
 /// Fields: `id`, `session`, `seq`, `point`, `verdict`, `reason?`, `by?`, `payload`, `payload_sha256`, `context`,
 /// `notices`, and where there is any: `changed` (names of amended fields), `failed` (hooks that could not answer, and
-/// what that counted as), `untrusted` (hooks of a project that is not trusted), `extra`. With `whole` also `took_us`, `hooks` and `changes`.
+/// what that counted as), `untrusted` (hooks of a project that is not trusted), `remarks` (what a person should know of
+/// a hook, such as a key of its answer that means nothing), `extra`. With `whole` also `took_us`, `hooks` and `changes`.
 #[must_use]
 pub fn decision(receipt: &Receipt, whole: bool) -> Map<String, Value> {
     let mut receipt_json = receipt.to_json();
@@ -29,9 +30,12 @@ pub fn decision(receipt: &Receipt, whole: bool) -> Map<String, Value> {
         .iter()
         .map(|by| json!({"level": by.what.level, "text": by.what.text, "hook": receipt.name(by.hook)}));
     map.insert("notices".to_owned(), notices.collect());
-    for (name, list) in
-        [("changed", changed(receipt)), ("failed", failed(receipt)), ("untrusted", untrusted(receipt))]
-    {
+    for (name, list) in [
+        ("changed", changed(receipt)),
+        ("failed", failed(receipt)),
+        ("untrusted", untrusted(receipt)),
+        ("remarks", remarks(receipt)),
+    ] {
         if !list.is_empty() {
             map.insert(name.to_owned(), Value::Array(list));
         }
@@ -62,6 +66,12 @@ fn untrusted(receipt: &Receipt) -> Vec<Value> {
     let runs = receipt.runs.iter();
     let left_out = runs.filter(|run| run.outcome == Outcome::Skipped(SkipReason::Untrusted));
     left_out.map(|run| json!(receipt.name(run.hook))).collect()
+}
+
+/// What a person should know of hooks.
+fn remarks(receipt: &Receipt) -> Vec<Value> {
+    let remarks = receipt.remarks.iter();
+    remarks.map(|by| json!({"hook": receipt.name(by.hook), "text": by.what})).collect()
 }
 
 /// The hooks that could not answer, and what that counted as.

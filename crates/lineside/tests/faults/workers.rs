@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use lineside::Signal;
+use lineside::bus::signal::Watched;
 use lineside::core::FailureKind;
 use lineside::prelude::*;
 
@@ -77,6 +79,40 @@ fn a_function_in_a_worker_is_a_guard_like_any_other_and_its_process_is_kept() {
             assert_eq!(stage.assembly.bus().failures(), 0);
         });
     }
+}
+
+/// Warns of what it was asked, more often than anybody wants to know, and misspells its answer.
+const WARNS: &str = r#"#!/usr/bin/env python3
+import json, sys
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "hello":
+        print('{"type":"hello","protocol":2}', flush=True)
+    elif frame["type"] == "call":
+        for level in ["debug", "info", "warn", "error"] + ["warn"] * 200:
+            print(json.dumps({"type": "log", "level": level, "text": level + " of it"}))
+        print(json.dumps({"type": "answer", "id": frame["id"], "answer": {"decison": "deny"}}), flush=True)
+"#;
+
+#[test]
+fn what_a_worker_warns_of_reaches_a_person_and_so_does_a_misspelt_key_of_its_answer() {
+    let bench = Bench::enter();
+    bench.worker("h", "", WARNS);
+    bench.run(async |stage| {
+        let mut news = stage.assembly.bus().news();
+        let decision = stage.shell("ls").await;
+        assert!(!decision.is_refused());
+        let remarks: Vec<_> =
+            decision.receipt().unwrap().remarks.iter().map(|remark| &*remark.what).collect();
+        assert_eq!(remarks, ["unknown key `decison` in its answer, did you mean `decision`?"]);
+        let mut told = Vec::new();
+        while let Some(Watched::Signal(Signal::Announced { notice })) = news.try_next() {
+            told.push(notice.text.split_once("`: ").unwrap().1.to_owned());
+        }
+        assert_eq!(told[..2], ["warn of it", "error of it"], "{told:?}");
+        assert_eq!(told.len(), 101, "there is a bound");
+        assert_eq!(told[100], "it warns of more; the rest is in its log alone");
+    });
 }
 
 /// Law 3.

@@ -1,64 +1,8 @@
-//! Colour and width: text that is painted, cut and wrapped. It knows nothing of hooks.
+//! Width: text that is cut and wrapped. It knows nothing of hooks.
 //!
 //! Widths count characters; whatever the demo prints is one column wide each.
 
 use crate::painter::in_passing;
-
-/// Whether text is painted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Colour {
-    On,
-    Off,
-}
-
-/// What a piece of text is, as far as its looks go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tone {
-    Plain,
-    Dim,
-    Bold,
-    Good,
-    Changed,
-    Asked,
-    Refused,
-    Message,
-    /// One of the agents, by the order in which they came.
-    Agent(usize),
-}
-
-/// The colours of agents: none of them means a verdict.
-pub(crate) const AGENTS: [&str; 4] = ["1", "1;36", "1;35", "1;34"];
-
-/// Paints, or does not.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ink {
-    colour: Colour,
-}
-
-impl Ink {
-    pub(crate) fn of(colour: Colour) -> Self {
-        Self { colour }
-    }
-
-    /// The text in its tone.
-    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
-        let code = match tone {
-            Tone::Plain => return text.to_owned(),
-            Tone::Dim => "2",
-            Tone::Bold => "1",
-            Tone::Good => "32",
-            Tone::Changed => "33",
-            Tone::Asked => "1;33",
-            Tone::Refused => "1;31",
-            Tone::Message => "94",
-            Tone::Agent(number) => AGENTS[number % AGENTS.len()],
-        };
-        match self.colour {
-            Colour::On if !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
-            Colour::On | Colour::Off => text.to_owned(),
-        }
-    }
-}
 
 /// The text in at most so many columns; what is cut off is marked.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
@@ -112,11 +56,5 @@ mod tests {
         assert_eq!(wrapped("one two three", 7, 1), ["one tw…"]);
         assert_eq!(wrapped("one\ntwo three four", 8, 2), ["one two", "three f…"]);
         assert_eq!(wrapped("", 8, 2), [""]);
-    }
-
-    #[test]
-    fn without_colour_there_is_no_escape() {
-        assert_eq!(Ink::of(Colour::Off).paint(Tone::Refused, "x"), "x");
-        assert_eq!(Ink::of(Colour::On).paint(Tone::Refused, "x"), "\x1b[1;31mx\x1b[0m");
     }
 }
