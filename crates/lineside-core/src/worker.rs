@@ -45,23 +45,9 @@ pub struct WorkerPlugin {
     /// Its id.
     pub id: String,
     /// The object `plugin` of its `load` frame.
-    pub load: PluginLoad,
+    pub load: Map<String, Value>,
     /// A digest of everything that the plugin is made of, so that a reload can tell whether it is still the same.
     pub content: String,
-}
-
-/// How a plugin is loaded.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PluginLoad {
-    /// Like this, by every worker.
-    Plain(Map<String, Value>),
-    /// An entry in TypeScript.
-    TypeScript {
-        /// By a worker whose `hello` says that it runs TypeScript.
-        native: Map<String, Value>,
-        /// By any other; absent when there is no way.
-        otherwise: Option<Map<String, Value>>,
-    },
 }
 
 /// A worker that has loaded its plugins.
@@ -114,8 +100,6 @@ pub enum PluginLoaded {
     Answered(Map<String, Value>),
     /// It took too long.
     TimedOut,
-    /// The worker cannot load it: it is TypeScript, and there is no loader for it.
-    NoLoader,
     /// The worker ended, or was stuck and killed, while it loaded this plugin.
     Died {
         /// How, one line.

@@ -79,7 +79,7 @@ fn main() {
 async fn start(room: &std::path::Path) -> Worker {
     let load = json!({ "id": "ten", "root": room, "entry": room.join("ten.cjs"), "loader": "import" });
     let Value::Object(load) = load else { unreachable!() };
-    let plugin = WorkerPlugin { id: "ten".to_owned(), load: PluginLoad::Plain(load), content: String::new() };
+    let plugin = WorkerPlugin { id: "ten".to_owned(), load, content: String::new() };
     let second = Duration::from_secs(1);
     let spec = WorkerSpec {
         program: Program::argv(["node", "--max-old-space-size=512"]),

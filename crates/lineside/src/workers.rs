@@ -254,7 +254,6 @@ fn lost(plugin: &PluginLoaded) -> Option<String> {
             Some(format!("plugin \"{id}\": {message}"))
         }
         PluginLoaded::TimedOut => Some("a plugin did not load in time".to_owned()),
-        PluginLoaded::NoLoader => None,
         PluginLoaded::Died { why } => Some(format!("a plugin ended it: {why}")),
     }
 }

@@ -4,8 +4,10 @@
 
 mod crates_io;
 mod debian;
+mod npm;
 mod rustup;
 
 pub(crate) use crates_io::{DENY, MDBOOK, MUTANTS, published};
 pub(crate) use debian::{Program, need_programs};
+pub(crate) use npm::{JITI, NODE, npm_package};
 pub(crate) use rustup::{CLIPPY, RUSTFMT, need_component};

@@ -41,10 +41,12 @@ const JOURNAL: &str = "journal";
 /// How long background hooks may still run after the last step.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// What cases inherit of the environment: nothing that says where somebody's own hooks and settings are.
+/// What cases inherit of the environment: nothing that says where somebody's own hooks and settings are. A case takes
+/// nothing from a registry, so that it comes out the same everywhere.
 pub(super) fn inherited(mut environment: BTreeMap<String, String>) -> BTreeMap<String, String> {
     environment
         .retain(|name, _| name != "HOME" && !name.starts_with("XDG_") && !name.starts_with("LINESIDE_"));
+    environment.insert("npm_config_offline".to_owned(), "true".to_owned());
     environment
 }
 

@@ -234,6 +234,11 @@ impl Config {
         self.user.node.as_deref().unwrap_or("node")
     }
 
+    /// Whether a loader of TypeScript that is nowhere to be found may be taken from the registry (OC-8).
+    pub(super) fn downloads(&self) -> bool {
+        self.user.download.unwrap_or(true)
+    }
+
     /// OC-16
     pub(super) fn memory_mb(&self) -> u64 {
         self.user.memory_mb.unwrap_or(512)

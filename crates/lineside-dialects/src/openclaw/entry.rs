@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 pub(super) enum Choice {
     /// As it is.
     Import(PathBuf),
-    /// As it is where Node runs TypeScript, else through this loader, if there is one.
-    TypeScript(PathBuf, Option<&'static str>),
+    /// By what there is for TypeScript, which the worker finds out.
+    TypeScript(PathBuf),
 }
 
 impl Choice {
     /// The file that is loaded.
     pub(super) fn file(&self) -> &Path {
         match self {
-            Self::Import(file) | Self::TypeScript(file, _) => file,
+            Self::Import(file) | Self::TypeScript(file) => file,
         }
     }
 }
@@ -23,16 +23,15 @@ impl Choice {
 /// Chooses the file for an entry below a plugin directory.
 pub(super) fn choose(root: &Path, entry: &Path) -> Choice {
     let built: &[&str] = match entry.extension().and_then(|extension| extension.to_str()) {
-        Some("ts") => &["js", "mjs", "cjs"],
-        Some("mts") => &["mjs"],
-        Some("cts") => &["cjs"],
+        Some("ts" | "tsx") => &["js", "mjs", "cjs"],
+        Some("mts" | "mtsx") => &["mjs"],
+        Some("cts" | "ctsx") => &["cjs"],
         _ => return Choice::Import(entry.to_owned()),
     };
-    if let Some(peer) = peer(root, entry, built) {
-        return Choice::Import(peer);
+    match peer(root, entry, built) {
+        Some(peer) => Choice::Import(peer),
+        None => Choice::TypeScript(entry.to_owned()),
     }
-    let loader = ["jiti", "tsx"].into_iter().find(|name| resolves(root, name));
-    Choice::TypeScript(entry.to_owned(), loader)
 }
 
 fn peer(root: &Path, entry: &Path, built: &[&str]) -> Option<PathBuf> {
@@ -46,11 +45,6 @@ fn peer(root: &Path, entry: &Path, built: &[&str]) -> Option<PathBuf> {
     bases.push(entry.to_owned());
     let peers = bases.iter().flat_map(|base| built.iter().map(|extension| base.with_extension(extension)));
     peers.into_iter().find(|peer| peer.is_file())
-}
-
-/// Whether a module in this directory could import the package.
-fn resolves(root: &Path, package: &str) -> bool {
-    root.ancestors().any(|above| above.join("node_modules").join(package).join("package.json").is_file())
 }
 
 #[cfg(test)]
@@ -72,11 +66,7 @@ mod tests {
         let root = room.path().join("plugin");
         let entry = root.join("src/index.ts");
         assert_eq!(choose(&root, &root.join("a.mjs")), Choice::Import(root.join("a.mjs")));
-        assert_eq!(choose(&root, &entry), Choice::TypeScript(entry.clone(), None));
-        write(&room.path().join("node_modules/tsx/package.json"));
-        assert_eq!(choose(&root, &entry), Choice::TypeScript(entry.clone(), Some("tsx")));
-        write(&root.join("node_modules/jiti/package.json"));
-        assert_eq!(choose(&root, &entry), Choice::TypeScript(entry.clone(), Some("jiti")));
+        assert_eq!(choose(&root, &entry), Choice::TypeScript(entry.clone()));
         // From the last place to the first.
         for peer in ["src/index.cjs", "src/index.mjs", "dist/index.cjs", "dist/src/index.js"] {
             write(&root.join(peer));
@@ -92,8 +82,8 @@ mod tests {
         for peer in ["a.js", "a.cjs", "b.js", "b.mjs"] {
             write(&room.path().join(peer));
         }
-        assert_eq!(choose(room.path(), &mts), Choice::TypeScript(mts.clone(), None));
-        assert_eq!(choose(room.path(), &cts), Choice::TypeScript(cts.clone(), None));
+        assert_eq!(choose(room.path(), &mts), Choice::TypeScript(mts.clone()));
+        assert_eq!(choose(room.path(), &cts), Choice::TypeScript(cts.clone()));
         write(&room.path().join("a.mjs"));
         assert_eq!(choose(room.path(), &mts).file(), room.path().join("a.mjs"));
     }

@@ -39,9 +39,8 @@ pub(super) fn read(
         Ok(ready) => match too_old(&ready.hello) {
             Some(version) => reading.refuse_all(plugins, |plugin| old(plugin, &version)),
             None => {
-                let node = version(&ready.hello).unwrap_or_default();
                 for (plugin, loaded) in plugins.iter().zip(ready.plugins) {
-                    reading.plugin(plugin, loaded, &node);
+                    reading.plugin(plugin, loaded);
                 }
             }
         },
@@ -104,22 +103,13 @@ impl Reading<'_> {
         });
     }
 
-    fn plugin(&mut self, plugin: &Plugin, loaded: PluginLoaded, node: &str) {
+    fn plugin(&mut self, plugin: &Plugin, loaded: PluginLoaded) {
         match loaded {
             PluginLoaded::Answered(frame) => self.answered(plugin, &frame),
             // OC-22
             PluginLoaded::TimedOut => {
                 let time = self.config.bounds().load.as_millis();
                 self.refuse(plugin, format!("plugin failed during load: timed out after {time}ms"));
-            }
-            // OC-8
-            PluginLoaded::NoLoader => {
-                let what = format!(
-                    "cannot load TypeScript entry {}: Node {node} does not run TypeScript; build it to \
-                     JavaScript, install jiti or tsx beside the plugin, or use Node 22.18 or newer",
-                    plugin.file.display()
-                );
-                self.refuse(plugin, what);
             }
             PluginLoaded::Died { why } => self.refuse(plugin, format!("plugin failed during load: {why}")),
         }

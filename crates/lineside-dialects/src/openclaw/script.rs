@@ -11,6 +11,7 @@ pub const SCRIPT: WorkerScript = WorkerScript {
         ("worker/seal.mjs", include_str!("worker/seal.mjs")),
         ("worker/text.mjs", include_str!("worker/text.mjs")),
         ("worker/modules.mjs", include_str!("worker/modules.mjs")),
+        ("worker/typescript.mjs", include_str!("worker/typescript.mjs")),
         ("worker/sdk.cjs", include_str!("worker/sdk.cjs")),
         ("worker/catalogue.mjs", include_str!("worker/catalogue.mjs")),
         ("worker/api.mjs", include_str!("worker/api.mjs")),

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use lineside_core::invocation::{Environment, Inherit, Program};
-use lineside_core::worker::{PluginLoad, WorkerPlugin, WorkerSpec};
+use lineside_core::worker::{WorkerPlugin, WorkerSpec};
 use lineside_core::{Layer, Origin};
 use lineside_files::Boundary;
 use serde_json::{Map, Value, json};
@@ -240,36 +240,36 @@ impl Draft {
     }
 
     /// OC-73
-    fn load(&self, choice: &Choice, manifest: &Manifest, said: &config::Entry, config: &Value) -> PluginLoad {
+    fn load(
+        &self,
+        choice: &Choice,
+        manifest: &Manifest,
+        said: &config::Entry,
+        config: &Value,
+    ) -> Map<String, Value> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let frame = |loader: &str| {
-            let mut frame = Map::new();
-            let mut put = |name: &str, value: Value| frame.insert(name.to_owned(), value);
-            put("id", self.id.clone().into());
-            put("root", text(self.root()).into());
-            put("entry", text(choice.file()).into());
-            put("loader", loader.into());
-            for (name, value) in [
-                ("name", &manifest.name),
-                ("version", &manifest.version),
-                ("description", &manifest.description),
-            ] {
-                if let Some(value) = value {
-                    put(name, value.clone().into());
-                }
-            }
-            put("config", config.clone());
-            put("standalone", (self.kind == CandidateKind::Standalone).into());
-            put("allowPromptInjection", said.allow_prompt_injection.unwrap_or(true).into());
-            put("allowConversationAccess", said.allow_conversation_access.unwrap_or(true).into());
-            frame
+        let loader = match choice {
+            Choice::Import(_) => "import",
+            Choice::TypeScript(_) => "typescript",
         };
-        match choice {
-            Choice::Import(_) => PluginLoad::Plain(frame("import")),
-            Choice::TypeScript(_, loader) => {
-                PluginLoad::TypeScript { native: frame("import"), otherwise: loader.map(frame) }
+        let mut frame = Map::new();
+        let mut put = |name: &str, value: Value| frame.insert(name.to_owned(), value);
+        put("id", self.id.clone().into());
+        put("root", text(self.root()).into());
+        put("entry", text(choice.file()).into());
+        put("loader", loader.into());
+        for (name, value) in
+            [("name", &manifest.name), ("version", &manifest.version), ("description", &manifest.description)]
+        {
+            if let Some(value) = value {
+                put(name, value.clone().into());
             }
         }
+        put("config", config.clone());
+        put("standalone", (self.kind == CandidateKind::Standalone).into());
+        put("allowPromptInjection", said.allow_prompt_injection.unwrap_or(true).into());
+        put("allowConversationAccess", said.allow_conversation_access.unwrap_or(true).into());
+        frame
     }
 }
 
@@ -283,6 +283,11 @@ impl Set {
         if let Some(home) = places.home() {
             hello.insert("home".to_owned(), home.to_string_lossy().into_owned().into());
         }
+        if let Some(cache) = cache(places) {
+            hello.insert("cache".to_owned(), cache.to_string_lossy().into_owned().into());
+        }
+        hello.insert("installed".to_owned(), json!(installed(places)));
+        hello.insert("download".to_owned(), config.downloads().into());
         hello.insert("config".to_owned(), json!(config.upstream));
         hello.insert("reserved".to_owned(), config.reserved());
         WorkerSpec {
@@ -301,6 +306,26 @@ impl Set {
             bounds: config.bounds(),
         }
     }
+}
+
+/// Where the worker keeps what it takes from a registry, and what it has made of TypeScript.
+fn cache(places: &Places) -> Option<PathBuf> {
+    let named = places.variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = named.or_else(|| places.home().map(|home| home.join(".cache")))?;
+    Some(caches.join("lineside"))
+}
+
+/// Where packages of Node are installed for everybody, as far as their programs are on the `PATH`.
+fn installed(places: &Places) -> Vec<String> {
+    let folders = std::env::split_paths(places.variable("PATH").unwrap_or_default());
+    let mut roots: Vec<String> = folders
+        .filter(|folder| folder.is_absolute())
+        .filter_map(|folder| Some(folder.parent()?.join("lib/node_modules")))
+        .filter(|root| root.is_dir())
+        .map(|root| root.to_string_lossy().into_owned())
+        .collect();
+    roots.dedup();
+    roots
 }
 
 #[cfg(test)]

@@ -39,6 +39,9 @@ function hello(frame) {
   settings = {
     home: typeof frame.home === 'string' ? frame.home : '/',
     config: frame.config ?? {},
+    cache: typeof frame.cache === 'string' ? frame.cache : null,
+    download: frame.download !== false,
+    installed: Array.isArray(frame.installed) ? frame.installed : [],
     maxFrameBytes: frame.maxFrameBytes ?? Infinity,
   };
   registry.reserve(frame.reserved ?? {});
@@ -61,7 +64,7 @@ async function load(frame) {
   const began = performance.now();
   let answer;
   try {
-    answer = await within({ plugin: plugin.id }, () => loadPlugin(plugin, state));
+    answer = await within({ plugin: plugin.id }, () => loadPlugin(plugin, state, frame.id));
   } catch (error) {
     const refusal = error instanceof Refusal ? error : new Refusal('load', failure('load', error));
     answer = {
@@ -76,17 +79,24 @@ async function load(frame) {
   wire.send('loaded', { id: frame.id, ...answer, ms: took(began) });
 }
 
-const failure = (phase, error) => `plugin failed during ${phase}: ${messageOf(error)}`;
+const failure = (phase, error) => `plugin failed during ${phase}: ${messageOf(error).replace(/\s+/g, ' ')}`;
 
-async function loadPlugin(plugin, state) {
-  const module = await importPlugin(plugin);
+async function loadPlugin(plugin, state, id) {
+  const warnings = [];
+  const module = await importPlugin(plugin, {
+    cache: settings.cache,
+    download: settings.download,
+    installed: settings.installed,
+    wait: (ms) => wire.send('waiting', { id, ms }),
+    warn: (message) => warnings.push({ severity: 'warning', code: 'loader', message }),
+  });
   if (state.cancelled) return null; // OC-78: it registers nothing
   const found = findPlugin(module);
   if (!found) throw new Refusal('validation', 'plugin export missing register/activate');
-  const id = identify(plugin, found);
+  const pluginId = identify(plugin, found);
   const record = {
-    id,
-    name: found.name ?? plugin.name ?? id,
+    id: pluginId,
+    name: found.name ?? plugin.name ?? pluginId,
     version: found.version ?? plugin.version,
     description: found.description ?? plugin.description,
     source: plugin.entry,
@@ -98,7 +108,7 @@ async function loadPlugin(plugin, state) {
   const desk = registry.open(record);
   const { api, close } = makeApi(record, desk, settings, log);
   try {
-    within({ plugin: id }, () => callRegister(found, api));
+    within({ plugin: pluginId }, () => callRegister(found, api));
   } catch (error) {
     desk.withdraw(); // OC-21
     throw error instanceof Refusal ? error : new Refusal('register', failure('register', error));
@@ -107,11 +117,15 @@ async function loadPlugin(plugin, state) {
   }
   const { registrations, diagnostics } = desk.commit((hook) => {
     const number = handlers.size + 1;
-    handlers.set(number, { ...hook, plugin: id, said: false });
+    handlers.set(number, { ...hook, plugin: pluginId, said: false });
     return number;
   });
   const { name, version, description } = record;
-  return { plugin: { id, name, version, description }, registrations, diagnostics };
+  return {
+    plugin: { id: pluginId, name, version, description },
+    registrations,
+    diagnostics: [...warnings, ...diagnostics],
+  };
 }
 
 // OC-9: a standalone plugin takes the exported id; any other must export the one it is loaded under, or none.

@@ -53,6 +53,11 @@ pub(super) enum Frame {
         id: Id,
         frame: Map<String, Value>,
     },
+    /// The worker waits for something from outside, and loading takes so much longer.
+    Waiting {
+        id: Id,
+        time: Duration,
+    },
     Started {
         id: Id,
     },
@@ -120,6 +125,9 @@ pub(super) fn read(line: &[u8], token: Option<&str>) -> Option<Frame> {
         },
         ("bye", _) => Frame::Bye,
         ("loaded", Some(_)) => Frame::Loaded { id: id?, frame },
+        ("waiting", Some(_)) => {
+            Frame::Waiting { id: id?, time: Duration::from_millis(frame.get("ms")?.as_u64()?) }
+        }
         ("started", Some(_)) => Frame::Started { id: id? },
         ("result", Some(_)) => Frame::Result { id: id?, outcome: outcome(frame)? },
         ("pong", None) => Frame::Pong,

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::mem;
+use std::time::Duration;
 
 use lineside_core::budget::after;
-use lineside_core::worker::{HandlerKey, PluginLoad, PluginLoaded, StartWorkerError, WorkerReady};
+use lineside_core::worker::{HandlerKey, PluginLoaded, StartWorkerError, WorkerReady};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
@@ -42,7 +43,7 @@ pub(super) async fn bring_up(
 ) -> Result<(Live, WorkerReady), StartWorkerError> {
     loop {
         let (mut live, hello) = greet(manner, connect, voice).await?;
-        match load_all(&mut live, &hello, manner, refused, voice).await {
+        match load_all(&mut live, manner, refused, voice).await {
             Loading::Done(plugins) => return Ok((live, WorkerReady { hello, plugins })),
             Loading::Broken => live.connection.ended(voice).await,
         }
@@ -95,30 +96,14 @@ enum Loading {
     Broken,
 }
 
-async fn load_all(
-    live: &mut Live,
-    hello: &Map<String, Value>,
-    manner: &Manner,
-    refused: &mut Refused,
-    voice: &mut Voice,
-) -> Loading {
-    let runs_typescript = hello.get("typescript") == Some(&Value::Bool(true));
+async fn load_all(live: &mut Live, manner: &Manner, refused: &mut Refused, voice: &mut Voice) -> Loading {
     let mut loaded = Vec::with_capacity(manner.plugins.len());
     for (place, plugin) in manner.plugins.iter().enumerate() {
         if let Some(why) = refused.0.get(&place) {
             loaded.push(why.clone());
             continue;
         }
-        let how = match &plugin.load {
-            PluginLoad::Plain(how) => Some(how),
-            PluginLoad::TypeScript { native, .. } if runs_typescript => Some(native),
-            PluginLoad::TypeScript { otherwise, .. } => otherwise.as_ref(),
-        };
-        let Some(how) = how else {
-            loaded.push(PluginLoaded::NoLoader);
-            continue;
-        };
-        match load(live, how, manner, voice).await {
+        match load(live, &plugin.load, manner, voice).await {
             One::Answered(frame) => {
                 live.handlers.extend(handlers(&frame));
                 loaded.push(PluginLoaded::Answered(frame));
@@ -139,6 +124,9 @@ async fn load_all(
     }
     Loading::Done(loaded)
 }
+
+/// The longest that the worker may wait for something from outside, such as a registry, while it loads a plugin.
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 /// How the loading of one plugin ended.
 enum One {
@@ -175,6 +163,9 @@ async fn load(live: &mut Live, how: &Map<String, Value>, manner: &Manner, voice:
                 return One::Answered(frame);
             }
             Event::Frame(Frame::Cancelled { id: over }) if over == id => return One::TimedOut,
+            Event::Frame(Frame::Waiting { id: waiting, time }) if waiting == id && !cancelled => {
+                by = by.max(after(Instant::now(), time.min(LONGEST_WAIT)));
+            }
             Event::Frame(frame) => voice.frame(frame),
             Event::Room => {}
             Event::Ended(ending) => return One::Died(voice.with_stderr(&ending.why)),

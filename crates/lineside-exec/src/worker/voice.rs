@@ -77,7 +77,7 @@ impl Voice {
     pub(super) fn frame(&mut self, frame: Frame) {
         match frame {
             Frame::Log { level, plugin, text } => self.say(WorkerLog::frame(&level, plugin, text)),
-            Frame::Unknown | Frame::Bye | Frame::Pong | Frame::Cancelled { .. } => {}
+            Frame::Unknown | Frame::Bye | Frame::Pong | Frame::Cancelled { .. } | Frame::Waiting { .. } => {}
             Frame::Hello(_)
             | Frame::Loaded { .. }
             | Frame::Started { .. }

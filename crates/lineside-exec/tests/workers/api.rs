@@ -22,11 +22,9 @@ fn the_api_says_what_it_is_asked() {
     with_spec(
         |room| {
             let mut spec = spec(room, &[("a", plugin)]);
-            if let lineside_core::worker::PluginLoad::Plain(load) = &mut spec.plugins[0].load {
-                let more =
-                    json!({ "name": "Guard", "version": "1", "description": "d", "config": { "deny": [1] } });
-                load.extend(fields(more));
-            }
+            let more =
+                json!({ "name": "Guard", "version": "1", "description": "d", "config": { "deny": [1] } });
+            spec.plugins[0].load.extend(fields(more));
             spec
         },
         async |_, set| {
@@ -110,9 +108,7 @@ fn a_forbidden_hook_is_not_registered() {
             for (plugin, option) in
                 spec.plugins.iter_mut().zip(["allowPromptInjection", "allowConversationAccess"])
             {
-                if let lineside_core::worker::PluginLoad::Plain(load) = &mut plugin.load {
-                    load.insert(option.to_owned(), false.into());
-                }
+                plugin.load.insert(option.to_owned(), false.into());
             }
             spec
         },

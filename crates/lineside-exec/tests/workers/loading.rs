@@ -1,8 +1,8 @@
 //! Plugins that load, that do not, and that take the worker with them.
 
 use lineside_core::failure::FailureKind;
-use lineside_core::worker::{PluginLoad, PluginLoaded};
-use serde_json::{Map, json};
+use lineside_core::worker::PluginLoaded;
+use serde_json::json;
 
 use crate::room::millis;
 use crate::set::{failed, returned, spec, with, with_spec};
@@ -78,9 +78,7 @@ fn a_standalone_plugin_takes_its_exported_id() {
         |room| {
             let mut spec = spec(room, &[("a", named), ("b", named)]);
             for plugin in &mut spec.plugins {
-                if let PluginLoad::Plain(load) = &mut plugin.load {
-                    load.insert("standalone".to_owned(), true.into());
-                }
+                plugin.load.insert("standalone".to_owned(), true.into());
             }
             spec
         },
@@ -146,64 +144,6 @@ fn a_cancelled_load_registers_nothing() {
             assert!(!set.has_line(lineside_exec::LogSource::Frame, "registered"));
         },
     );
-}
-
-/// OC-8: natively where the worker says so, otherwise as given, otherwise not at all.
-#[test]
-fn a_typescript_entry_is_loaded_by_what_there_is() {
-    with_spec(
-        |room| {
-            let mut spec = spec(room, &[("a", FINE), ("b", FINE)]);
-            let load = |place: usize| match &spec.plugins[place].load {
-                PluginLoad::Plain(load) => load.clone(),
-                PluginLoad::TypeScript { .. } => unreachable!(),
-            };
-            let (a, b) = (load(0), load(1));
-            let neither = Map::new();
-            spec.plugins[0].load = PluginLoad::TypeScript { native: neither, otherwise: Some(a) };
-            spec.plugins[1].load = PluginLoad::TypeScript { native: b, otherwise: None };
-            spec
-        },
-        async |_, set| {
-            if set.ready.as_ref().unwrap().hello["typescript"] == json!(false) {
-                assert!(
-                    matches!(set.plugin(0), PluginLoaded::Answered(frame) if !frame.contains_key("error"))
-                );
-                assert_eq!(*set.plugin(1), PluginLoaded::NoLoader);
-            }
-            let gone = set.guard("nobody", json!({})).await;
-            let lineside_core::worker::WorkerEnded::Failed { kind, started, .. } = gone else { panic!() };
-            assert_eq!((kind, started), (FailureKind::Closed, false));
-        },
-    );
-}
-
-/// OC-8: jiti 2 makes something that imports, jiti 1 something that requires.
-#[test]
-fn an_entry_is_loaded_by_the_jiti_of_its_plugin() {
-    let strip = "const load = (file) => { const module = { exports: {} };
-        new Function('module', require('fs').readFileSync(file, 'utf8').replace(/: any/g, ''))(module); return module.exports; };";
-    let entry = "module.exports = (api: any) => { api.on('before_tool_call', () => ({ params: { typed: true } })); };";
-    for export in [
-        "exports.createJiti = () => ({ import: async (file) => load(file) });",
-        "module.exports = () => load;",
-    ] {
-        with_spec(
-            |room| {
-                std::fs::create_dir_all(room.path("node_modules/jiti")).unwrap();
-                room.file("node_modules/jiti/index.js", &format!("{strip} {export}"), 0o644);
-                let mut spec = spec(room, &[("a.ts", entry)]);
-                let PluginLoad::Plain(mut load) = spec.plugins[0].load.clone() else { panic!() };
-                load.insert("loader".to_owned(), "jiti".into());
-                spec.plugins[0].load = PluginLoad::Plain(load);
-                spec
-            },
-            async |_, set| {
-                let answer = set.guard("a", json!({})).await;
-                assert_eq!(answer, returned(json!({ "params": { "typed": true } })), "{export}");
-            },
-        );
-    }
 }
 
 /// OC-19: whatever is installed, for modules of both kinds.

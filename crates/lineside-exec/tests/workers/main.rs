@@ -22,4 +22,5 @@ mod loading;
 mod output;
 mod restarts;
 mod start;
+mod typescript;
 mod wire;

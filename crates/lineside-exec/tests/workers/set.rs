@@ -6,8 +6,8 @@ use std::time::Duration;
 use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Environment, Program};
 use lineside_core::worker::{
-    CallClass, HandlerKey, PluginLoad, PluginLoaded, Repeat, StartWorkerError, WorkerBounds, WorkerCall,
-    WorkerEnded, WorkerPlugin, WorkerReady, WorkerScript, WorkerSpec,
+    CallClass, HandlerKey, PluginLoaded, Repeat, StartWorkerError, WorkerBounds, WorkerCall, WorkerEnded,
+    WorkerPlugin, WorkerReady, WorkerScript, WorkerSpec,
 };
 use lineside_exec::{LogLevel, LogSource, Worker, WorkerListener, WorkerLog};
 use serde_json::{Map, Value, json};
@@ -32,7 +32,7 @@ pub(crate) fn spec(room: &Room, plugins: Plugins<'_>) -> WorkerSpec {
         let source = source.replace("$ROOM", &room.text(""));
         let entry = room.file(&file, &source, 0o644);
         let load = fields(json!({ "id": id, "root": room.text(""), "entry": entry, "loader": "import" }));
-        WorkerPlugin { id, load: PluginLoad::Plain(load), content: String::new() }
+        WorkerPlugin { id, load, content: String::new() }
     });
     WorkerSpec {
         program: Program::argv(["node", "--max-old-space-size=256"]),

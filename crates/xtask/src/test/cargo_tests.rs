@@ -2,11 +2,11 @@
 
 use anyhow::{Context, Result};
 
-use super::conformance::{CURL, NODE, PYTHON};
+use super::conformance::{CURL, PYTHON};
 use super::step::Outcome;
 use super::tally::{Runner, tally};
 use crate::programme::{FOR_A_BUILD, answers, watch};
-use crate::tools::need_programs;
+use crate::tools::{NODE, need_programs};
 use crate::workspace::Workspace;
 
 /// With nextest where it is installed; it takes too long to install it for one run.

@@ -1,11 +1,13 @@
 //! The dialects against their cases: `lineside test` on every suite that must pass.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 
 use super::step::{Counts, Outcome};
 use super::tally::{Runner, tally};
 use crate::programme::{FOR_A_BUILD, FOR_A_RUN, must, watch};
-use crate::tools::{Program, need_programs};
+use crate::tools::{NODE, Program, need_programs};
 use crate::workspace::Workspace;
 
 /// A suite that must pass, and the programmes that its hooks are written in.
@@ -26,7 +28,6 @@ const SUITES: [Suite; 5] = [
 const BASH: Program = Program { name: "bash", package: "bash" };
 const JQ: Program = Program { name: "jq", package: "jq" };
 pub(super) const CURL: Program = Program { name: "curl", package: "curl" };
-pub(super) const NODE: Program = Program { name: "node", package: "nodejs" };
 pub(super) const PYTHON: Program = Program { name: "python3", package: "python3" };
 
 pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
@@ -34,11 +35,15 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     let mut total = Counts::default();
     for suite in &SUITES {
         need_programs(suite.programs)?;
-        let mut lineside =
-            workspace.cargo(["run", "--quiet", "--package", "lineside-cli", "--", "test", suite.cases]);
-        let ended = watch(&mut lineside, FOR_A_RUN)?;
-        total += tally(Runner::Cases, &ended)
-            .with_context(|| format!("`lineside test {}` counted no case", suite.cases))?;
+        total += judged(workspace, suite.cases, None)?;
     }
     Ok(Outcome::Judged(total))
+}
+
+/// What `lineside test` says of these cases, with one more variable in its environment.
+pub(super) fn judged(workspace: &Workspace, cases: &str, variable: Option<(&str, &Path)>) -> Result<Counts> {
+    let mut lineside = workspace.cargo(["run", "--quiet", "--package", "lineside-cli", "--", "test", cases]);
+    lineside.envs(variable);
+    let ended = watch(&mut lineside, FOR_A_RUN)?;
+    tally(Runner::Cases, &ended).with_context(|| format!("`lineside test {cases}` counted no case"))
 }

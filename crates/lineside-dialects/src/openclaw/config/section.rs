@@ -13,7 +13,7 @@ use super::fields::{Fields, Unknown};
 /// The keys of upstream's.
 const UPSTREAM: [&str; 5] = ["enabled", "allow", "deny", "load", "entries"];
 /// All keys, those of OC-16 last.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "enabled",
     "allow",
     "deny",
@@ -22,6 +22,7 @@ const KEYS: [&str; 15] = [
     "failClosed",
     "catchErrors",
     "node",
+    "download",
     "memoryMb",
     "loadTimeoutMs",
     "cancelGraceMs",
@@ -56,6 +57,7 @@ pub(super) struct Section {
     pub(super) fail_closed: Vec<&'static str>,
     pub(super) catch_errors: Option<bool>,
     pub(super) node: Option<String>,
+    pub(super) download: Option<bool>,
     pub(super) memory_mb: Option<u64>,
     pub(super) load_timeout_ms: Option<u64>,
     pub(super) cancel_grace_ms: Option<u64>,
@@ -121,6 +123,7 @@ impl Section {
             deny: fields.texts("deny", findings),
             catch_errors: fields.flag("catchErrors", findings),
             node: fields.text("node", findings).map(|node| program(&node, carrier.home)),
+            download: fields.flag("download", findings),
             memory_mb: fields.count("memoryMb", findings),
             load_timeout_ms: fields.count("loadTimeoutMs", findings),
             cancel_grace_ms: fields.count("cancelGraceMs", findings),
@@ -166,6 +169,7 @@ impl Section {
             enabled: self.enabled.or(lower.enabled),
             catch_errors: self.catch_errors.or(lower.catch_errors),
             node: self.node.or(lower.node),
+            download: self.download.or(lower.download),
             memory_mb: self.memory_mb.or(lower.memory_mb),
             load_timeout_ms: self.load_timeout_ms.or(lower.load_timeout_ms),
             cancel_grace_ms: self.cancel_grace_ms.or(lower.cancel_grace_ms),

@@ -1,6 +1,5 @@
 //! Which plugins a worker is to load, and how.
 
-use lineside_core::worker::PluginLoad;
 use serde_json::{Value, json};
 
 use super::{Set, find};
@@ -136,23 +135,22 @@ fn a_worker_is_told_everything_it_needs() {
         Value::from(spec.hello),
         json!({
             "projectRoot": room.path("project"), "home": room.path("home"),
+            "cache": room.path("home/.cache/lineside"), "installed": [], "download": true,
             "config": { "theme": "dark", "plugins": { "entries": { "a": { "hooks": { "allowPromptInjection": false } } } } },
             "reserved": { "commands": ["x"], "gatewayMethods": [] },
         })
     );
     // OC-8
-    let PluginLoad::TypeScript { native, otherwise: None } = &spec.plugins[0].load else { panic!() };
     assert_eq!(
-        Value::from(native.clone()),
+        Value::from(spec.plugins[0].load.clone()),
         json!({
-            "id": "s", "root": room.path("home"), "entry": room.path("home/s.mts"), "loader": "import", "config": {},
+            "id": "s", "root": room.path("home"), "entry": room.path("home/s.mts"), "loader": "typescript", "config": {},
             "standalone": true, "allowPromptInjection": true, "allowConversationAccess": true,
         })
     );
-    let PluginLoad::Plain(load) = &spec.plugins[1].load else { panic!() };
     let root = room.path("home/.openclaw/plugins/a");
     assert_eq!(
-        Value::from(load.clone()),
+        Value::from(spec.plugins[1].load.clone()),
         json!({
             "id": "a", "root": root, "entry": root.join("index.mjs"), "loader": "import", "name": "A",
             "config": { "w": 1 }, "standalone": false, "allowPromptInjection": false, "allowConversationAccess": true,

@@ -1,8 +1,9 @@
 // Importing the entry of a plugin and finding the plugin in it (OC-8, OC-18, OC-19).
 
-import Module, { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import Module from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+
+import { importTypeScript, isForALoader } from './typescript.mjs';
 
 const SDK_FILE = fileURLToPath(new URL('./sdk.cjs', import.meta.url));
 const SDK_URL = pathToFileURL(SDK_FILE).href;
@@ -26,41 +27,16 @@ export const resolve = (name, context, next) => names.includes(name) ? served : 
   };
 }
 
-export async function importPlugin({ loader, entry, root }) {
-  const url = pathToFileURL(entry).href;
-  if (loader === 'jiti') return importWithJiti(entry, root);
-  if (loader === 'tsx') {
-    const { tsImport } = await importFrom(root, 'tsx/esm/api');
-    return tsImport(url, pathToFileURL(join(root, 'package.json')).href);
-  }
-  return import(url);
-}
-
-async function importWithJiti(entry, root) {
-  const jiti = await importFrom(root, 'jiti');
-  const alias = Object.fromEntries(SDK_NAMES.map((name) => [name, SDK_FILE]));
-  const createJiti = jiti.createJiti ?? jiti.default?.createJiti;
-  if (createJiti) return createJiti(entry, { alias }).import(entry);
-  // jiti 1 is a function that makes a `require`.
-  return (jiti.default ?? jiti)(entry, { alias, interopDefault: false })(entry);
-}
-
-// Imports a package as a module in the plugin's directory would.
-function importFrom(root, name) {
-  const require = createRequire(join(root, 'package.json'));
-  return import(pathToFileURL(exported(require, name) ?? require.resolve(name)).href);
-}
-
-// `require.resolve` finds what is meant for `require`; what is meant for `import` stands in the package's `exports`.
-function exported(require, name) {
-  const [packageName, ...path] = name.split('/');
+export async function importPlugin({ loader, entry, root, standalone }, host) {
+  const names = { alias: Object.fromEntries(SDK_NAMES.map((name) => [name, SDK_FILE])) };
+  const plugin = { entry, root, standalone };
+  if (loader === 'typescript') return importTypeScript(plugin, { ...host, names });
   try {
-    const file = require.resolve(`${packageName}/package.json`);
-    let target = require(file).exports[['.', ...path].join('/')];
-    while (typeof target === 'object' && target !== null) target = target.import ?? target.node ?? target.default;
-    return typeof target === 'string' ? join(dirname(file), target) : null;
-  } catch {
-    return null;
+    return await import(pathToFileURL(entry).href);
+  } catch (error) {
+    // What it imports may be TypeScript.
+    if (!isForALoader(error)) throw error;
+    return importTypeScript(plugin, { ...host, names });
   }
 }
 
