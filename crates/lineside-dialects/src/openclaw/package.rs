@@ -7,6 +7,7 @@ use lineside_core::json::read_strict;
 use lineside_files::{Boundary, OpenFileError};
 use serde_json::{Map, Value};
 
+use super::api_range;
 use super::json5::{self, ReadFileError};
 use super::places::tidy;
 use super::safety::Blocked;
@@ -145,7 +146,7 @@ fn entries(directory: &Path, id: &str, package: &Map<String, Value>) -> Result<V
         Some(_) => return Err(fault("package.json openclaw must be an object")),
     };
     if let Some(compat) = openclaw.get("compat").and_then(|compat| compat.get("pluginApi")) {
-        check_range(compat).map_err(|message| vec![message])?;
+        check_range(compat, &directory.join("package.json")).map_err(|message| vec![message])?;
     }
     let Some(sources) = list(openclaw, "extensions")? else {
         let Some(file) = index(directory) else {
@@ -210,22 +211,21 @@ fn list(openclaw: &Map<String, Value>, key: &str) -> Result<Option<Vec<String>>,
     if faults.is_empty() { Ok(Some(files)) } else { Err(faults) }
 }
 
-/// `>=X.Y.Z`, and this host is not below it.
-fn check_range(range: &Value) -> Result<(), String> {
-    let invalid = || "invalid package plugin API metadata".to_owned();
-    let range = range.as_str().map(str::trim).ok_or_else(invalid)?;
-    let numbers = range.strip_prefix(">=").ok_or_else(invalid)?.trim_start();
-    let parts: Vec<u64> = numbers
-        .split('.')
-        .map(|part| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok()).flatten())
-        .collect::<Option<_>>()
-        .ok_or_else(invalid)?;
-    let wanted: [u64; 3] = parts.try_into().map_err(|_| invalid())?;
-    if wanted <= HOST_VERSION {
+/// `openclaw.compat.pluginApi` has this host.
+fn check_range(range: &Value, file: &Path) -> Result<(), String> {
+    let place = format!("openclaw.compat.pluginApi of {}", file.display());
+    let written = range.as_str().map(str::trim);
+    let Some((written, holds)) = written.and_then(|written| Some((written, api_range::has_host(written)?)))
+    else {
+        return Err(format!(
+            "invalid package plugin API metadata: {place} is {range}, which is no range of versions"
+        ));
+    };
+    if holds {
         return Ok(());
     }
     let [year, month, number] = HOST_VERSION;
-    Err(format!("plugin requires plugin API {range}, but this host is {year}.{month}.{number}"))
+    Err(format!("plugin requires plugin API {written}, but this host is {year}.{month}.{number} ({place})"))
 }
 
 #[cfg(test)]
