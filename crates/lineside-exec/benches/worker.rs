@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use criterion::Criterion;
 use lineside_core::invocation::{Environment, Exit, Invocation, Limits, Program};
 use lineside_core::worker::{
-    CallClass, HandlerKey, HookCall, HookWorker, HookWorkerBounds, PluginLoad, Repeat, WorkerBounds,
-    WorkerCall, WorkerEnded, WorkerPlugin, WorkerReach, WorkerSpec, WorkerStart,
+    CallClass, HandlerKey, HookCall, HookWorker, HookWorkerBounds, Repeat, WorkerBounds, WorkerCall,
+    WorkerEnded, WorkerPlugin, WorkerReach, WorkerSpec, WorkerStart,
 };
 use lineside_exec::{Containment, KITS, Runner, WarmWorker, Worker, WorkerListener};
 use serde_json::{Value, json};
