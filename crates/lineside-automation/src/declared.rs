@@ -10,8 +10,8 @@ use lineside_bus::Installed;
 use lineside_core::PointInfo;
 use lineside_core::hook::{Hook, Select, Standby};
 
-use crate::control::Rules;
-use crate::engine::{Automations, Canceller, Does, Handler, Run, Trigger};
+use crate::control::{Rules, Work};
+use crate::engine::{Automations, Canceller, Does, Handler, RunInTurn, Trigger};
 use crate::machine::job::AutomationId;
 
 /// An automation that a file declares.
@@ -26,8 +26,8 @@ pub struct Declaration {
     pub rules: Arc<Rules>,
     /// The events that cancel its held and waiting work; all of a point, where there is no condition.
     pub cancelled_by: Vec<(&'static PointInfo, Option<Arc<dyn Select>>)>,
-    /// What it runs.
-    pub run: Run,
+    /// What it runs: processes, which have to wait for a turn.
+    pub run: RunInTurn,
 }
 
 /// The automations that files declare, by what has declared them.
@@ -43,7 +43,8 @@ impl Automations {
         let mut registration = 0;
         if hook.standby == Standby::Ready {
             let (name, timeout) = (Arc::clone(&hook.name), hook.timeout);
-            let handler = Handler { registration, name, timeout, does: Does::Run(run) };
+            let rules = Arc::new(Rules { work: Work::InTurn, ..Arc::unwrap_or_clone(rules) });
+            let handler = Handler { registration, name, timeout, does: Does::RunInTurn(run) };
             registration = self.engine.replace(&id, handler, rules);
         }
         let mut hooks = Vec::with_capacity(1 + cancelled_by.len());

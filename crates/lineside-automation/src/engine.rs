@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, Cx, WeakBus};
 use lineside_core::budget::after;
@@ -34,9 +35,11 @@ mod driver;
 mod keeper;
 mod recovered;
 mod trigger;
+mod turn;
 mod waiting;
 
 pub use recovered::{Finding, Recovered};
+pub use turn::Turn;
 
 pub(crate) use trigger::{Canceller, Trigger};
 
@@ -47,6 +50,10 @@ use waiting::Waits;
 
 /// What an automation runs, for the event that all events of a job come to.
 pub type Run = Arc<dyn Fn(AnyEvent, Assignment, Cx) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
+
+/// The same, where what it runs waits for a turn elsewhere.
+pub type RunInTurn =
+    Arc<dyn Fn(AnyEvent, Assignment, Cx, Turn) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
 
 /// An automation that is there.
 #[derive(Clone)]
@@ -64,6 +71,8 @@ pub(crate) struct Handler {
 pub(crate) enum Does {
     /// It runs this.
     Run(Run),
+    /// It runs this, which says itself when it begins.
+    RunInTurn(RunInTurn),
     /// It starts a hook.
     Start(Arc<Starting>),
 }
@@ -107,7 +116,7 @@ struct Core {
     handlers: HashMap<AutomationId, Handler>,
     outbox: VecDeque<Effect<Offered>>,
     wake: Option<Moment>,
-    runs: HashMap<(JobId, Fence), CancellationToken>,
+    runs: HashMap<(JobId, Fence), CancellationToken, RandomState>,
     /// How many effects the machine ever wanted done.
     wanted: u64,
     /// How many of them are done.
@@ -131,7 +140,7 @@ struct Core {
     /// What has not come to rest is left to the next life.
     is_left: bool,
     /// Jobs whose messages are in a mailbox, but on no record.
-    unkept: HashSet<JobId>,
+    unkept: HashSet<JobId, RandomState>,
 }
 
 /// The wall clock when everything began, carried on by tokio's, so that it never jumps.
@@ -211,7 +220,7 @@ impl Automations {
             handlers: HashMap::new(),
             outbox: VecDeque::new(),
             wake: None,
-            runs: HashMap::new(),
+            runs: HashMap::default(),
             wanted: 0,
             done: 0,
             kept: durability,
@@ -224,7 +233,7 @@ impl Automations {
             warned_of_forgetting: false,
             lost: 0,
             is_left: false,
-            unkept: HashSet::new(),
+            unkept: HashSet::default(),
         };
         let engine = Arc::new(Engine {
             core: Mutex::new(core),

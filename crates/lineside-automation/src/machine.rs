@@ -37,7 +37,7 @@ mod progress;
 mod recover;
 mod snapshot;
 
-use job::{AutomationId, Fence, Job, JobId, State, Why};
+use job::{AutomationId, ByJob, Fence, Job, JobId, State, Why};
 use queue::{Key, RateState};
 use timers::Timers;
 
@@ -243,7 +243,7 @@ pub struct Machine<E> {
     automations: Vec<Automation<E>>,
     /// Places of automations that are free.
     free: Vec<usize>,
-    jobs: HashMap<JobId, Box<Job<E>>>,
+    jobs: ByJob<Box<Job<E>>>,
     /// How many jobs have not come to rest.
     live: usize,
     /// How many of them are the work of hooks.
@@ -341,7 +341,7 @@ impl<E: Occurrence> Machine<E> {
             names: HashMap::new(),
             automations: Vec::new(),
             free: Vec::new(),
-            jobs: HashMap::new(),
+            jobs: ByJob::default(),
             live: 0,
             of_hooks: 0,
             sessions: HashMap::new(),

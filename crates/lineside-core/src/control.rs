@@ -310,6 +310,9 @@ pub enum Work {
     /// Its own: it goes on with everything that it had as soon as it is there, and paces its attempts.
     #[default]
     Own,
+    /// Its own as well, but what a run starts waits for a turn outside of the machine: an attempt counts when it has
+    /// that, and one that fails without counts when it fails.
+    InTurn,
     /// That of a session, done by a hook which has rules of its own. It goes on when the session is there and has the
     /// hook, takes nobody's turn, paces its attempts itself, and rests when the session has no more time for it. An
     /// event that comes twice counts twice, as it does for every hook.

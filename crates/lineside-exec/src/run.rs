@@ -37,7 +37,9 @@ pub(crate) async fn run<T>(
         return not_started(&StartHookError::Overloaded { starting: admission.most(), tried }, began);
     };
     // What it needs before it starts is within its time, like everything.
-    let until_started = tokio::time::timeout_at(deadline, on_turn).await;
+    let Ok(until_started) = tokio::time::timeout_at(deadline, on_turn).await else {
+        return ended_unstarted(Exit::TimedOut { after: limits.timeout }, began);
+    };
     let mut guard = Guard::new(limits.ending, reapers);
     let running = match start(invocation, containment, deadline).await {
         Ok(running) => guard.over(running),
@@ -110,8 +112,12 @@ pub(crate) fn outlived(leftovers: Leftovers) -> Leaked {
 }
 
 fn not_started(error: &StartHookError, began: Instant) -> Ended {
+    ended_unstarted(Exit::NotStarted { why: with_causes(error) }, began)
+}
+
+fn ended_unstarted(exit: Exit, began: Instant) -> Ended {
     Ended {
-        exit: Exit::NotStarted { why: with_causes(error) },
+        exit,
         stdout: Captured::default(),
         stderr: Captured::default(),
         took: began.elapsed(),

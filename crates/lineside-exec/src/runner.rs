@@ -109,8 +109,8 @@ impl Runner {
     }
 
     /// As [`run`](Self::run), and awaits `on_turn` when the run has its turn and before it starts; not at all when it has
-    /// none. What that takes is within the run's time; at the deadline it is given up. What it gives is dropped when the
-    /// program was started, or could not be.
+    /// none. What that takes is within the run's time; at the deadline it is given up, and the program is not started. What
+    /// it gives is dropped when the program was started, or could not be.
     ///
     /// # Panics
     ///

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use lineside_automation::engine::{OpenError, Run};
+use lineside_automation::engine::{OpenError, RunInTurn};
 use lineside_automation::{Automations, Declaration};
 use lineside_bus::{Bus, Installed};
 use lineside_core::control::Control;
@@ -92,12 +92,12 @@ fn id(hook: &Hook, point: &PointInfo) -> Arc<str> {
     format!("{}:{}/{}/{}", hook.dialect, file.unwrap_or_default(), point.name, hook.name).into()
 }
 
-fn run(work: Arc<dyn Work>, outside: Outside) -> Run {
-    Arc::new(move |event, assignment, cx| {
+fn run(work: Arc<dyn Work>, outside: Outside) -> RunInTurn {
+    Arc::new(move |event, assignment, cx, turn| {
         let (work, outside) = (Arc::clone(&work), outside.clone());
         Box::pin(async move {
             let call = work.call(&event, assignment)?;
-            let returned = outside.run(call, cx.deadline(), std::future::ready(())).await;
+            let returned = outside.run(call, cx.deadline(), turn.begins()).await;
             work.report(&returned)
         })
     })

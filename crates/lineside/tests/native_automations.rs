@@ -298,6 +298,29 @@ fn life(kept: &Path, live: impl AsyncFnOnce(Bus, Automations)) {
     });
 }
 
+#[tokio::test]
+async fn an_attempt_is_on_record_before_its_program_starts() {
+    let project = Project::with(
+        "hooks:\n- name: lint\n  on: after_tool_batch\n  command: touch started; until [ -e go ]; do sleep 0.01; done\n  automate: {}\n",
+    );
+    let (bus, kept) = (Bus::new(), project.path("kept"));
+    let (automations, _) = open(&kept).automations(&bus, Bounds::default()).unwrap();
+    let assembly = project.load(&bus).await;
+    let session = project.session(&bus).await;
+    let decision = session.publish(batch("a")).await.unwrap();
+    assert!(matches!(taken(&decision, "lint"), Taken::Started(_)));
+    while !project.path("started").exists() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // Another process looks at the records as they are now.
+    let look = Durable::look(&kept).unwrap();
+    let attempts: Vec<_> = look.jobs.iter().map(|job| job.shown.attempts.len()).collect();
+    assert_eq!(attempts, [1]);
+    fs::write(project.path("go"), "").unwrap();
+    automations.at_rest().await.unwrap();
+    drained(assembly).await;
+}
+
 #[test]
 fn accepted_work_goes_on_in_another_life_also_from_another_line() {
     let hooks = "hooks:\n- name: lint\n  on: after_tool_batch\n  command: touch ran\n  automate: {debounce: {quiet: 600000}}\n";

@@ -11,7 +11,7 @@ use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
 use super::compaction::compact;
-use super::{Does, Engine, Handler};
+use super::{Does, Engine, Handler, Turn};
 use crate::adopted::HookId;
 use crate::control::Assignment;
 use crate::machine::job::{AutomationId, Fence, JobId};
@@ -138,45 +138,55 @@ impl Engine {
             // It is kept by now, or was dealt with when it was said.
             Effect::Persist(_) | Effect::WakeAt(_) => {}
             Effect::Start(run) => self.start(run),
-            Effect::Cancel(job, fence) => {
-                if let Some(run) = self.core().runs.get(&(job, fence)) {
-                    run.cancel();
-                }
-            }
+            Effect::Cancel(job, fence) => self.cancel(job, fence),
             Effect::Deliver(job, automation, event, what) => self.hand_over(job, automation, event, what),
             Effect::Told(told) => self.announce(told),
             Effect::Gone(automation) => self.gone(&automation),
         }
     }
 
+    /// Cancels a run, if it is under way still.
+    pub(super) fn cancel(&self, job: JobId, fence: Fence) {
+        if let Some(run) = self.core().runs.get(&(job, fence)) {
+            run.cancel();
+        }
+    }
+
     fn start(self: &Arc<Self>, run: Run<Offered>) {
-        let handler = self.core().handlers.get(&run.automation).cloned();
-        if let (Some(Handler { does: Does::Start(starting), .. }), Some(bus)) = (&handler, self.bus.upgrade())
-        {
+        let Some(bus) = self.bus.upgrade() else { return self.has_gone(&run) };
+        let cancel = CancellationToken::new();
+        let (handler, events) = {
+            let mut core = self.core();
+            let handler = core.handlers.get(&run.automation).cloned();
+            if handler.as_ref().is_some_and(|handler| !matches!(handler.does, Does::Start(_))) {
+                core.runs.insert((run.job, run.fence), cancel.clone());
+            }
+            (handler, core.machine.events_of(run.job))
+        };
+        let Some(Handler { timeout, does, .. }) = handler else { return self.has_gone(&run) };
+        if let Does::Start(starting) = &does {
             return crate::adopted::start(self, &bus, starting, run);
         }
         let Run { job, fence, event, attempt, .. } = run;
-        let events = self.ask(|machine| machine.events_of(job));
         let assignment = Assignment { job: job.0, attempt, events };
-        let handler = handler.map(|handler| (handler.timeout, handler.does));
-        let call = match (handler, event.event(), self.bus.upgrade()) {
-            (Some((timeout, Does::Run(run))), Ok(event), Some(bus)) => (timeout, run, event, bus),
-            (None | Some((_, Does::Start(_))), ..) | (.., None) => {
-                return self.failed(job, fence, FailureKind::Closed, "its automation is gone".into());
-            }
-            (_, Err(error), _) => {
+        let event = match event.event() {
+            Ok(event) => event,
+            Err(error) => {
+                self.core().runs.remove(&(job, fence));
                 let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
                 let detail = format!("{error}{}", source.unwrap_or_default());
                 return self.failed(job, fence, FailureKind::Error, detail.into());
             }
         };
-        let cancel = CancellationToken::new();
-        self.core().runs.insert((job, fence), cancel.clone());
         let engine = Arc::clone(self);
         self.tasks.spawn(async move {
-            let (timeout, run, event, bus) = call;
             let session = session_of(&bus, &event);
-            let call = session.call(&event, timeout, |cx| run(event.clone(), assignment, cx));
+            let turn = || Turn { engine: Arc::clone(&engine), job, fence };
+            let call = session.call(&event, timeout, |cx| match does {
+                Does::Run(run) => run(event.clone(), assignment, cx),
+                Does::RunInTurn(run) => run(event.clone(), assignment, cx, turn()),
+                Does::Start(_) => unreachable!("it is started by its hook"),
+            });
             let ended = match cancel.run_until_cancelled(call).await {
                 Some(result) => Ended::With(result.map_err(|failure| flat(&failure))),
                 None => Ended::Cancelled,
@@ -186,6 +196,10 @@ impl Engine {
             // Nothing may follow, and somebody may wait for that.
             engine.done.send_modify(|done| *done += 1);
         });
+    }
+
+    fn has_gone(&self, run: &Run<Offered>) {
+        self.failed(run.job, run.fence, FailureKind::Closed, "its automation is gone".into());
     }
 
     fn failed(&self, job: JobId, fence: Fence, kind: FailureKind, detail: Cow<'static, str>) {

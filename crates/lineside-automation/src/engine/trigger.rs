@@ -105,7 +105,7 @@ pub(super) fn taken(event: EventId, effects: &[Effect<Offered>], durability: Dur
             ) if last.id() == event || ids.contains(&event) => {
                 (taken, job) = (Some(Taken::Queued(durability)), Some(*into));
             }
-            Effect::Persist(Record::Started { job: started, .. }) if job == Some(*started) => {
+            Effect::Start(run) if job == Some(run.job) => {
                 taken = Some(Taken::Started(durability));
             }
             Effect::Told(told) if told.event == event => match &told.news {

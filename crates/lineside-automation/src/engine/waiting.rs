@@ -1,6 +1,6 @@
 //! Waiting for jobs: each waits for its own, and is woken when the last of them is over and by nothing else.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,11 +9,11 @@ use tokio::sync::Notify;
 
 use super::{Core, Engine};
 use crate::machine::Awaited;
-use crate::machine::job::JobId;
+use crate::machine::job::{ByJob, JobId};
 
 /// All that wait, by job.
 #[derive(Default)]
-pub(super) struct Waits(HashMap<JobId, Vec<Arc<Wait>>>);
+pub(super) struct Waits(ByJob<Vec<Arc<Wait>>>);
 
 /// One that waits.
 struct Wait {

@@ -33,14 +33,27 @@ impl<E: Occurrence> Machine<E> {
 
     /// The run begins an attempt; it counts from here on.
     pub(super) fn begins(&mut self, id: JobId, run: Fence) {
-        let (at, fence) = (self.now, Fence(self.last_fence + 1));
         let runs = |job: &&mut Box<Job<E>>| matches!(job.state, State::Running(own, _) if own == run);
-        let Some(job) = self.jobs.get_mut(&id).filter(runs) else { return self.stale(id) };
+        if self.jobs.get_mut(&id).filter(runs).is_none() {
+            return self.stale(id);
+        }
+        let attempt = self.count_attempt(id);
+        self.tell(id, News::Started(attempt));
+    }
+
+    /// Puts an attempt of a run that is under way on record; gives how many there are.
+    pub(super) fn count_attempt(&mut self, id: JobId) -> u32 {
+        let (at, fence) = (self.now, Fence(self.last_fence + 1));
+        let Some(job) = self.jobs.get_mut(&id) else { return 0 };
         self.last_fence = fence.0;
         job.attempts.push(Attempt::begun(fence, at));
-        let attempt = job.made();
+        let (attempt, place) = (job.made(), job.automation);
+        let rate = job.rate.clone().filter(|_| std::mem::take(&mut job.admitted));
         self.persist(Record::Started { job: id, fence, at });
-        self.tell(id, News::Started(attempt));
+        if let Some(rate) = rate {
+            self.count_start(place, &rate);
+        }
+        attempt
     }
 
     /// The last attempt of a run that is under way.
@@ -135,7 +148,7 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn is_lost(&self, id: JobId, rules: &Rules) -> bool {
         let Some(job) = self.jobs.get(&id) else { return false };
         match rules.work {
-            Work::Own => job.made() >= rules.retry.attempts,
+            Work::Own | Work::InTurn => job.made() >= rules.retry.attempts,
             Work::Adopted { restarts } => {
                 let counted = job.attempts.iter().skip(job.spent as usize);
                 counted.filter(|attempt| attempt.ended.is_none()).count() > restarts as usize
@@ -185,6 +198,12 @@ impl<E: Occurrence> Machine<E> {
         } else {
             self.ready.insert((std::cmp::Reverse(rules.priority), id));
         }
+    }
+
+    /// Whether an attempt of an automation counts when the machine starts it, and not when the run says so.
+    pub(super) fn counts_at_start(&self, place: usize) -> bool {
+        let rules = self.automations.get(place).and_then(|own| own.rules.as_deref());
+        rules.is_none_or(|rules| rules.work == Work::Own)
     }
 
     /// Whether a run of an automation takes a turn.

@@ -1,8 +1,10 @@
 //! A job: what an automation is to do for one event, or for a burst of them, and how far it has come.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use lineside_core::{EventId, FailureKind};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,9 @@ pub type AutomationId = Arc<str>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct JobId(pub u64);
+
+/// What is known by job. The numbers are the machine's own, so that a cheap hash will do.
+pub(crate) type ByJob<T> = HashMap<JobId, T, RandomState>;
 
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! A job runs: its attempt is counted before it starts, and what its end means is decided when it has ended.
+//! A job runs: its attempt is counted before it starts or when it has its turn, and what its end means is decided when it has ended.
 
 use std::sync::Arc;
 
@@ -49,12 +49,12 @@ impl<E: Occurrence> Machine<E> {
         job.fold();
         job.state = State::Running(fence, None);
         let (place, event) = (job.automation, job.event.clone());
-        // One that paces its attempts itself has its turn elsewhere, and counts when it has.
-        let counts = self.takes_turn(place);
-        self.running += usize::from(counts);
+        self.running += usize::from(self.takes_turn(place));
+        // One that has its turn elsewhere counts when it has.
+        let counts = self.counts_at_start(place);
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let attempt = job.made() + 1;
-        let rate = job.rate.clone().filter(|_| std::mem::take(&mut job.admitted));
+        let rate = job.rate.clone().filter(|_| counts && std::mem::take(&mut job.admitted));
         if counts {
             job.attempts.push(Attempt::begun(fence, now));
             self.persist(Record::Started { job: id, fence, at: now });
@@ -85,6 +85,15 @@ impl<E: Occurrence> Machine<E> {
         }
         // One that has failed in this moment goes on in the next life.
         let cancelling = cancelling.filter(|_| !bus_ends);
+        let begins_itself = self.takes_turn(place) && !self.counts_at_start(place);
+        if begins_itself
+            && cancelling.is_none()
+            && matches!(ended, Ended::With(_))
+            && !self.has_begun(id, fence)
+        {
+            // What fails before its turn has come is not tried for ever.
+            self.count_attempt(id);
+        }
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let end = match &ended {
             Ended::With(Ok(report)) => AttemptEnd::Succeeded(report.summary.clone()),
@@ -93,13 +102,19 @@ impl<E: Occurrence> Machine<E> {
         };
         // A run that paces its attempts itself may end before the first, or between two of them.
         let counted = job.attempts.iter_mut().skip(job.spent as usize).last();
-        let open = counted.filter(|attempt| attempt.ended.is_none()).map(|attempt| {
-            attempt.ended = Some((now, end.clone()));
-            (attempt.fence, end)
-        });
+        let open =
+            counted.filter(|attempt| attempt.ended.is_none() && attempt.fence >= fence).map(|attempt| {
+                attempt.ended = Some((now, end.clone()));
+                (attempt.fence, end)
+            });
         let record =
             open.clone().map(|(fence, end)| Record::Ended { job: id, fence, at: now, end, again: None });
         let made = job.made();
+        // It was let in, and has not begun.
+        let not_started = job.rate.clone().filter(|_| std::mem::take(&mut job.admitted));
+        if let Some(rate) = not_started {
+            self.give_back_start(place, &rate);
+        }
         let rules = self.automations.get(place).and_then(|automation| automation.rules.clone());
         match (ended, cancelling) {
             (Ended::With(Ok(report)), _) => {
@@ -122,6 +137,12 @@ impl<E: Occurrence> Machine<E> {
                 self.failed(id, open, rules.as_deref(), FailureKind::Closed, detail, made);
             }
         }
+    }
+
+    /// Whether a run has begun its attempt: the numbers of later ones are greater.
+    fn has_begun(&self, id: JobId, run: Fence) -> bool {
+        let last = self.jobs.get(&id).and_then(|job| job.attempts.last());
+        last.is_some_and(|attempt| attempt.fence >= run)
     }
 
     /// An attempt has failed, unless the run ended without one.

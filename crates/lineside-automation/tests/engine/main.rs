@@ -4,6 +4,7 @@
 mod compaction;
 mod drain;
 mod adopted;
+mod in_turn;
 mod closing;
 mod lives;
 mod recovery;

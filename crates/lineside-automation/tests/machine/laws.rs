@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use lineside_automation::control::{Control, OnBusy, Retry, Rules};
+use lineside_automation::control::{Control, OnBusy, Retry};
 use lineside_automation::machine::job::{Settled, Why};
 use lineside_automation::machine::{Bounds, Effect, Input, Machine, News, Standing};
 use lineside_automation::moment::Moment;
@@ -16,7 +16,7 @@ use crate::world::{Ev, Happens, Script, Told, millis, rules, script, session_id}
 
 /// Plays a script to the machine alone, until everything rests.
 fn play(script: &Script) -> Player {
-    let rules: Vec<Arc<Rules>> = script.automations.iter().map(rules).collect();
+    let rules = script.rules();
     let mut player = Player::new(&rules, script.turns);
     let (mut now, mut starts, mut seen) = (0, 0, 0);
     let mut ends: BTreeMap<u64, (u64, Option<bool>)> = BTreeMap::new();
@@ -143,7 +143,8 @@ proptest! {
                         prop_assert!(same.len() <= most as usize, "{} runs of {}", same.len(), key.0);
                     }
                 }
-                Effect::Persist(Record::Ended { job, .. }) => {
+                // One that is cancelled before its turn has no end of an attempt.
+                Effect::Persist(Record::Ended { job, .. } | Record::Settled { job, .. }) => {
                     running.remove(&job.0);
                 }
                 _ => {}
@@ -197,8 +198,8 @@ proptest! {
             (*gap, Happens::Offer { automation: 0, event })
         });
         let run = crate::world::RunScript { takes: 0, fails: false };
-        let script =
-            Script { automations: vec![control], turns: 100, happens: happens.collect(), runs: vec![run] };
+        let (automations, happens) = (vec![control], happens.collect());
+        let script = Script { automations, in_turn: vec![false], turns: 100, happens, runs: vec![run] };
         let player = play(&script);
         let mut first: HashMap<u64, u64> = HashMap::new();
         let mut held: HashMap<u64, Vec<u32>> = HashMap::new();

@@ -9,3 +9,4 @@ mod leaving;
 mod merging;
 mod restart;
 mod adopted;
+mod in_turn;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lineside_automation::control::Rules;
+use lineside_automation::control::{Rules, Work};
 use lineside_automation::machine::job::{Fence, JobId};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, News};
 use lineside_automation::moment::Moment;
@@ -13,7 +13,7 @@ use lineside_core::FailureKind;
 use proptest::prelude::*;
 
 use crate::reference::{Reference, Said};
-use crate::world::{Ev, Happens, Script, Told, rules, script, session_id};
+use crate::world::{Ev, Happens, Script, Told, script, session_id};
 
 /// The machine, and what drives it: it is called when something happens and when it wanted to be called.
 pub(crate) struct Player {
@@ -21,6 +21,10 @@ pub(crate) struct Player {
     pub(crate) runs: BTreeMap<JobId, Fence>,
     pub(crate) wake: Option<u64>,
     pub(crate) effects: Vec<(u64, Effect<Ev>)>,
+    /// The automations whose runs have their turns elsewhere.
+    pub(crate) in_turn: Vec<Arc<str>>,
+    /// Whether all of their runs begin; else every other one ends before it has had its turn.
+    pub(crate) all_begin: bool,
 }
 
 pub(crate) fn name(automation: usize) -> Arc<str> {
@@ -30,12 +34,17 @@ pub(crate) fn name(automation: usize) -> Arc<str> {
 impl Player {
     pub(crate) fn new(rules: &[Arc<Rules>], turns: usize) -> Self {
         let bounds = Bounds { running: turns, ..Bounds::default() };
-        let mut player =
-            Self { machine: Machine::new(bounds), runs: BTreeMap::new(), wake: None, effects: Vec::new() };
+        let mut player = Self::of(Machine::new(bounds), rules);
         for (number, rules) in rules.iter().enumerate() {
             player.step(0, Input::Registered(name(number), Arc::clone(rules)));
         }
         player
+    }
+
+    pub(crate) fn of(machine: Machine<Ev>, rules: &[Arc<Rules>]) -> Self {
+        let in_turn = (0..).zip(rules).filter(|(_, rules)| rules.work == Work::InTurn);
+        let in_turn = in_turn.map(|(number, _)| name(number)).collect();
+        Self { machine, runs: BTreeMap::new(), wake: None, effects: Vec::new(), in_turn, all_begin: false }
     }
 
     /// One step, and what the reference would say of it. What is to be handed over is, at once.
@@ -60,6 +69,10 @@ impl Player {
             }
             Effect::Start(run) => {
                 self.runs.insert(run.job, run.fence);
+                let begins = self.all_begin || run.fence.0 % 2 == 0;
+                if self.in_turn.contains(&run.automation) && begins {
+                    inputs.push(Input::Begins(run.job, run.fence));
+                }
                 Some(Said::Started { job: run.job.0, attempt: run.attempt, all: run.event.all.clone() })
             }
             Effect::Cancel(job, fence) => {
@@ -239,9 +252,10 @@ fn sorted(said: &[Said]) -> Vec<String> {
 }
 
 fn play(script: Script) -> Result<(), TestCaseError> {
-    let rules: Vec<Arc<Rules>> = script.automations.iter().map(rules).collect();
+    let rules = script.rules();
     let mut both = Both {
-        player: Player::new(&rules, script.turns),
+        // A rate counts a start when the run begins, and the reference when it starts.
+        player: Player { all_begin: true, ..Player::new(&rules, script.turns) },
         told: Told::default(),
         reference: Reference::new(rules, script.turns),
         running: BTreeMap::new(),

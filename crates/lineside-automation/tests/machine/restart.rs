@@ -1,10 +1,10 @@
 //! The process is killed between two steps, or in the middle of writing one down, and starts again.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use lineside_automation::control::{Control, Retry, Rules};
-use lineside_automation::machine::job::{AttemptEnd, JobId, Settled, Why};
+use lineside_automation::control::{Control, Retry, Rules, Work};
+use lineside_automation::machine::job::{AttemptEnd, Fence, JobId, Settled, Why};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Standing, Trouble};
 use lineside_automation::moment::Moment;
 use lineside_automation::record::{Entry, Record, RecordError, VERSION};
@@ -30,7 +30,7 @@ pub(crate) fn restarted(records: Vec<Record<Ev>>, rules: &[Arc<Rules>], turns: u
     let bounds = Bounds { running: turns, ..Bounds::default() };
     let (machine, troubles) = Machine::recover(bounds, records);
     assert_eq!(troubles, []);
-    let mut player = Player { machine, runs: BTreeMap::new(), wake: None, effects: Vec::new() };
+    let mut player = Player::of(machine, rules);
     for (number, rules) in rules.iter().enumerate() {
         player.step(now, Input::Registered(name(number), Arc::clone(rules)));
     }
@@ -64,7 +64,7 @@ proptest! {
     ) {
         let mut script = script;
         script.happens.retain(|(_, happens)| matches!(happens, Happens::Offer { .. } | Happens::Release(_)));
-        let rules: Vec<Arc<Rules>> = script.automations.iter().map(rules).collect();
+        let rules = script.rules();
         let mut player = Player::new(&rules, script.turns);
         let mut now = 100_000;
         for (number, (after, happens)) in script.happens.iter().enumerate() {
@@ -161,7 +161,7 @@ proptest! {
     /// A snapshot says the same as the records that it stands for.
     #[test]
     fn a_snapshot_is_the_machine(script in script()) {
-        let rules: Vec<Arc<Rules>> = script.automations.iter().map(rules).collect();
+        let rules = script.rules();
         let mut player = Player::new(&rules, script.turns);
         let mut now = 0;
         for (after, happens) in &script.happens {
@@ -180,7 +180,7 @@ proptest! {
     fn after_a_snapshot_everything_is_as_without_one(
         script in script(), snapshot in 0.0f64..1.0, kill in 0.0f64..1.0
     ) {
-        let rules: Vec<Arc<Rules>> = script.automations.iter().map(rules).collect();
+        let rules = script.rules();
         let kill = ((script.happens.len() as f64) * kill) as usize;
         let snapshot = ((kill as f64) * snapshot) as usize;
         let mut player = Player::new(&rules, script.turns);
@@ -231,9 +231,13 @@ fn state(machine: &Machine<Ev>, rules: &[Arc<Rules>], now: u64) -> Vec<String> {
                 continue;
             }
         }
-        // The number of a job that was dropped before it was on record may be given once more.
-        if let Record::Numbers { job, .. } = &mut record {
+        // The number of a job that was dropped before it was on record may be given once more, and so may that of a run
+        // that never had its turn.
+        if let Record::Numbers { job, fence } = &mut record {
             *job = JobId(0);
+            if rules.iter().any(|rules| rules.work == Work::InTurn) {
+                *fence = Fence(0);
+            }
         }
         state.push(String::from_utf8(record.write().unwrap().bytes).unwrap());
     }

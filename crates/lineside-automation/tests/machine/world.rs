@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_automation::control::{AtEnd, Batch, Control, Excess, KeyTemplate, OnBusy, Rate, Retry, Rules};
+use lineside_automation::control::{
+    AtEnd, Batch, Control, Excess, KeyTemplate, OnBusy, Rate, Retry, Rules, Work,
+};
 use lineside_automation::machine::Occurrence;
 use lineside_automation::machine::job::JobId;
 use lineside_automation::record::Record;
@@ -146,11 +148,22 @@ pub(crate) struct RunScript {
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
     pub(crate) automations: Vec<Control>,
+    /// Which of them have their turns elsewhere.
+    pub(crate) in_turn: Vec<bool>,
     pub(crate) turns: usize,
     /// After how long after the one before, in milliseconds, and what.
     pub(crate) happens: Vec<(u64, Happens)>,
     /// How the runs go, in the order of their starts, again and again.
     pub(crate) runs: Vec<RunScript>,
+}
+
+impl Script {
+    /// The rules of its automations.
+    pub(crate) fn rules(&self) -> Vec<Arc<Rules>> {
+        let work = |in_turn: &bool| if *in_turn { Work::InTurn } else { Work::Own };
+        let of_each = self.automations.iter().map(rules).zip(&self.in_turn);
+        of_each.map(|(rules, in_turn)| Arc::new(Rules { work: work(in_turn), ..(*rules).clone() })).collect()
+    }
 }
 
 fn control() -> impl Strategy<Value = Control> {
@@ -222,9 +235,16 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
     let run = (0u64..25, prop::bool::weighted(0.4)).prop_map(|(takes, fails)| RunScript { takes, fails });
     (
         prop::collection::vec(control(), 3),
+        prop::collection::vec(prop::bool::weighted(0.3), 3),
         1usize..5,
         prop::collection::vec((0u64..12, happens), 1..45),
         prop::collection::vec(run, 1..20),
     )
-        .prop_map(|(automations, turns, happens, runs)| Script { automations, turns, happens, runs })
+        .prop_map(|(automations, in_turn, turns, happens, runs)| Script {
+            automations,
+            in_turn,
+            turns,
+            happens,
+            runs,
+        })
 }

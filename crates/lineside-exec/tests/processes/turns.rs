@@ -64,3 +64,16 @@ fn what_a_run_needs_before_it_starts_is_asked_for_in_its_turn_and_the_program_st
     });
     room.leave();
 }
+
+#[test]
+fn a_run_that_does_not_get_what_it_needs_in_its_time_is_not_started() {
+    let room = Room::enter();
+    // Whoever tries to start it finds that it is not there.
+    let mut hook = room.command(&[&room.text("nothing")]);
+    hook.limits.timeout = millis(10);
+    let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let ended = runtime.block_on(Runner::new().run_with(&hook, std::future::pending::<()>()));
+    assert_eq!(ended.exit, Exit::TimedOut { after: millis(10) });
+    drop(runtime);
+    room.leave();
+}
