@@ -24,6 +24,12 @@ pub(crate) struct Handled {
     session: usize,
 }
 
+impl Handled {
+    pub(crate) fn of(session: &Session, cause: Cause) -> Self {
+        Self { cause, session: address(session.node()) }
+    }
+}
+
 /// What handles it.
 #[derive(Clone, Copy)]
 struct Handling {
@@ -38,6 +44,12 @@ pub struct Cx {
     session: Session,
     cause: Cause,
     deadline: Instant,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few calls have.
+#[derive(Clone, Default)]
+struct Rare {
     chain: Option<ChainTime>,
     ledger: Option<Arc<dyn Ledger>>,
     luggage: Option<Luggage>,
@@ -54,7 +66,7 @@ pub struct ChainTime {
 
 impl Cx {
     pub(crate) fn new(session: Session, cause: Cause, deadline: Instant) -> Self {
-        Self { session, cause, deadline, chain: None, ledger: None, luggage: None }
+        Self { session, cause, deadline, rare: None }
     }
 
     /// The session whose event is handled.
@@ -72,28 +84,33 @@ impl Cx {
     /// Until when hooks may be started whose answers count together with this one's.
     #[must_use]
     pub fn chain_time(&self) -> Option<ChainTime> {
-        self.chain
+        self.rare.as_ref()?.chain
     }
 
     /// Where the run is on record, if it is; one that makes several attempts tells of each.
     #[must_use]
     pub fn ledger(&self) -> Option<&Arc<dyn Ledger>> {
-        self.ledger.as_ref()
+        self.rare.as_ref()?.ledger.as_ref()
     }
 
     /// What the run was [given](crate::Ticket::with) when it was accepted, if it is of this type; only the first time.
     #[must_use]
     pub fn take<T: std::any::Any + Send>(&self) -> Option<T> {
-        unpack(self.luggage.as_ref()?)
+        unpack(self.rare.as_ref()?.luggage.as_ref()?)
     }
 
     pub(crate) fn on_record(mut self, ledger: Option<Arc<dyn Ledger>>, luggage: Option<Luggage>) -> Self {
-        (self.ledger, self.luggage) = (ledger, luggage);
+        if ledger.is_some() || luggage.is_some() {
+            let rare = self.rare.get_or_insert_default();
+            (rare.ledger, rare.luggage) = (ledger, luggage);
+        }
         self
     }
 
     pub(crate) fn within(mut self, chain: Option<ChainTime>) -> Self {
-        self.chain = chain;
+        if chain.is_some() {
+            self.rare.get_or_insert_default().chain = chain;
+        }
         self
     }
 
@@ -103,7 +120,7 @@ impl Cx {
     }
 
     pub(crate) fn handled(&self) -> Handled {
-        Handled { cause: self.cause, session: address(self.session.node()) }
+        Handled::of(&self.session, self.cause)
     }
 }
 
@@ -111,10 +128,18 @@ impl Cx {
 pub(crate) fn handling<T>(of: Handled, work: impl FnOnce() -> T) -> T {
     let outer = HANDLING.get();
     let nested = outer.is_some_and(|outer| outer.nested || outer.of.session != of.session);
+    let _outer = Outer(outer);
     HANDLING.set(Some(Handling { of, nested }));
-    let result = work();
-    HANDLING.set(outer);
-    result
+    work()
+}
+
+/// What was handled before, and is again when this is dropped, even by a panic.
+struct Outer(Option<Handling>);
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        HANDLING.set(self.0);
+    }
 }
 
 /// The event whose hook is being polled on this thread.

@@ -71,7 +71,7 @@ impl<P: Point> Decision<P> {
         match &self.made {
             Made::Unheard { payload, .. } => payload,
             Made::Settled(receipt) => {
-                let any: &dyn Any = &**receipt.event.payload();
+                let any: &dyn Any = receipt.event.payload();
                 match any.downcast_ref() {
                     Some(payload) => payload,
                     None => unreachable!("an amendment keeps the type of the payload"),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lineside_core::envelope::Cause;
-use lineside_core::{AnyEvent, EventId, Payload, PointInfo, Receipt, Source};
+use lineside_core::{AnyEvent, Envelope, EventId, PointInfo, Receipt, Source};
 use tokio::time::Instant;
 
 use crate::gauge::InFlight;
@@ -33,11 +33,14 @@ impl Dispatch<'_> {
             || self.session.node().stops_so_far().is_some()
     }
 
-    /// Runs the hooks and settles the event.
-    pub(crate) async fn run(self, payload: Arc<dyn Payload>) -> Arc<Receipt> {
-        let Self { session, in_force, seq, cause, details, in_flight, .. } = self;
-        let now = Instant::now();
-        let event = details.event(&session.node().source, seq, cause, now.into_std(), payload);
+    /// The envelope of the event.
+    pub(crate) fn envelope(&self, now: Instant) -> Envelope {
+        self.details.envelope(&self.session.node().source, self.seq, self.cause, now)
+    }
+
+    /// Runs the hooks and settles the event, which was made now.
+    pub(crate) async fn run(self, event: AnyEvent, now: Instant) -> Arc<Receipt> {
+        let Self { session, in_force, details, in_flight, .. } = self;
         let watch = Watch::over(session, &event);
         let plan = in_force.interceptors(&event);
         let budget = details.budget(session.shared().budget);
@@ -87,7 +90,7 @@ pub(crate) fn forget_stops(node: &Node, point: &PointInfo, different: Option<&So
 }
 
 fn tell_observers(session: &Session, in_force: &InForce, receipt: &Arc<Receipt>) {
-    let observers = in_force.observers(&receipt.event);
+    let Some(observers) = in_force.observers(&receipt.event) else { return };
     for (hook, listener) in (0..).map_while(|place| observers.entry(place)) {
         if hook.skip(&receipt.event).is_some() {
             continue;

@@ -1,15 +1,21 @@
 //! What the hooks of one event have given so far, apart from verdicts.
 
 use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
+use std::sync::LazyLock;
 
 use lineside_core::answer::Beyond;
-use lineside_core::receipt::By;
+use lineside_core::receipt::{By, Given};
 use lineside_core::{Append, Change, Failure, Notice};
 use serde_json::{Map, Value};
 
-/// Changes, messages, notices and remarks, each with its author's place in plan order.
+/// Changes, messages, notices and remarks, each with its author's place in plan order. Made when the first hook gives
+/// something, since most give nothing.
 #[derive(Default)]
-pub(crate) struct Gathered {
+pub(crate) struct Gathered(Option<Box<Lists>>);
+
+#[derive(Default)]
+pub(crate) struct Lists {
     pub(crate) changes: Vec<By<Change>>,
     pub(crate) context: Vec<Message>,
     pub(crate) notices: Vec<By<Notice>>,
@@ -28,16 +34,64 @@ pub(crate) struct Message {
     pub(crate) keeps_working: bool,
 }
 
+static NOTHING: LazyLock<Lists> = LazyLock::new(Lists::default);
+
+impl Deref for Gathered {
+    type Target = Lists;
+
+    fn deref(&self) -> &Lists {
+        self.0.as_deref().unwrap_or(&NOTHING)
+    }
+}
+
+impl DerefMut for Gathered {
+    fn deref_mut(&mut self) -> &mut Lists {
+        self.0.get_or_insert_default()
+    }
+}
+
 impl Gathered {
+    /// Whether no hook has given anything.
+    #[inline]
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// What goes into the receipt.
+    pub(crate) fn into_given(self) -> Option<Box<Given>> {
+        let Lists { changes, context, notices, remarks, extra, .. } = *self.0?;
+        let context = context.into_iter().map(|message| message.by).collect();
+        Some(Box::new(Given { changes, context, notices, remarks, extra }))
+    }
+
+    /// Keeps the failed attempts of the hook that is being taken in.
+    pub(crate) fn keep_earlier(&mut self, earlier: Vec<Failure>) {
+        if !earlier.is_empty() {
+            self.earlier = earlier;
+        }
+    }
+
+    /// The failed attempts of the hook that is being taken in, which are not here afterwards.
+    pub(crate) fn take_earlier(&mut self) -> Vec<Failure> {
+        self.0.as_mut().map(|lists| std::mem::take(&mut lists.earlier)).unwrap_or_default()
+    }
+
     pub(crate) fn remark(&mut self, hook: u32, what: impl Into<Cow<'static, str>>) {
         self.remarks.push(By { hook, what: what.into() });
     }
 
     /// Takes back what a hook gave beside its verdict when it judged for the first time.
     pub(crate) fn forget(&mut self, hook: u32) {
-        self.context.retain(|message| message.by.hook != hook);
-        self.notices.retain(|by| by.hook != hook);
-        self.beyond.retain(|by| by.hook != hook);
+        let Some(lists) = &mut self.0 else { return };
+        lists.context.retain(|message| message.by.hook != hook);
+        lists.notices.retain(|by| by.hook != hook);
+        lists.beyond.retain(|by| by.hook != hook);
+    }
+
+    /// Takes back the messages that keep the agent working, except those of these hooks.
+    pub(crate) fn keep_working(&mut self, of: impl Fn(u32) -> bool) {
+        let Some(lists) = &mut self.0 else { return };
+        lists.context.retain(|message| !message.keeps_working || of(message.by.hook));
     }
 
     pub(crate) fn notice(&mut self, hook: u32, what: Notice) {

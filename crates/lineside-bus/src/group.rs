@@ -27,16 +27,17 @@ enum Call<'a> {
     Cancelled(Option<Failure>),
 }
 
-/// Runs the gates at these places and takes in what comes of them.
+/// Runs the gates at these places, behind one that has begun, and takes in what comes of them.
 pub(crate) async fn run(
     turn: &mut Turn<'_>,
     plan: &Plan<'_>,
-    indices: impl Iterator<Item = u32>,
+    first: Option<(u32, Guarded<'_>)>,
+    mut indices: impl Iterator<Item = u32>,
     again: bool,
 ) {
     let start = turn.now;
-    let mut indices = indices;
-    let mut running: Vec<Running<'_>> = Vec::new();
+    let first = first.map(|(index, call)| Running { index, call: Call::Pending(call) });
+    let mut running: Vec<Running<'_>> = first.into_iter().collect();
     // As long as every gate answers when it is first polled, nothing has to be kept.
     poll_fn(|cx| {
         for index in indices.by_ref() {

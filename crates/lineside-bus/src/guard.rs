@@ -85,9 +85,19 @@ enum Call<T> {
     Ended,
 }
 
+/// What came of a call that was polled once.
+pub(crate) enum AtOnce<'a> {
+    /// Its answer.
+    Ended(Result<Said, Failure>),
+    /// It is under way.
+    Pending(Guarded<'a>),
+}
+
 /// When the timer is armed. Most calls answer when they are polled first, and most actors by the time the publisher is
 /// polled again, so that arming it at once would cost more than all the rest.
 enum Timer {
+    /// The call was polled when it began, and need not be polled again at once.
+    JustPolled,
     Unused,
     PolledAgain,
     Armed(Pin<Box<Sleep>>),
@@ -102,6 +112,43 @@ impl<'a> Guarded<'a> {
         failures: Cow<'a, Failures>,
     ) -> Self {
         Self::of(cx, time, failures, |cx| run.intercept(event.clone(), cx))
+    }
+
+    /// Begins a call and polls it once. The caller runs this as part of [handling](crate::cx::handling) the event.
+    pub(crate) fn at_once(
+        run: &dyn Interceptor,
+        event: AnyEvent,
+        cx: Cx,
+        time: Time,
+        failures: Cow<'a, Failures>,
+        task: &mut Context<'_>,
+    ) -> AtOnce<'a> {
+        let handled = cx.handled();
+        // Outside, so that it is not dropped while a panic unwinds.
+        let mut begun = None;
+        let polled =
+            catch_unwind(AssertUnwindSafe(|| begun.insert(run.intercept(event, cx)).as_mut().poll(task)));
+        let dropped = |call: Option<_>| catch_unwind(AssertUnwindSafe(|| drop(call)));
+        match (polled, begun) {
+            (Ok(Poll::Pending), Some(call)) => {
+                let (call, timer) = (Call::Running(call), Timer::JustPolled);
+                AtOnce::Pending(Self { call, handled, failures, time, timer })
+            }
+            (Ok(Poll::Ready(answer)), call) => {
+                if let Err(panic) = dropped(call) {
+                    failures.count();
+                    warn_of(handled, &panicked(panic));
+                }
+                AtOnce::Ended(answer)
+            }
+            (Err(panic), call) => {
+                let failure = panicked(panic);
+                // What it says when it is dropped too would hide why it panicked first.
+                dropped(call).unwrap_or_else(let_go);
+                AtOnce::Ended(Err(failure))
+            }
+            (Ok(Poll::Pending), None) => unreachable!("a call that was polled is there"),
+        }
     }
 }
 
@@ -133,7 +180,7 @@ impl<'a, T> Guarded<'a, T> {
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match &mut self.timer {
-                Timer::Unused => {
+                Timer::JustPolled | Timer::Unused => {
                     self.timer = Timer::PolledAgain;
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
@@ -152,6 +199,9 @@ impl<T> Future for Guarded<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let handled = self.handled;
+        if let Timer::JustPolled = self.timer {
+            return self.poll_timer(cx).map(|()| Err(timed_out(self.time)));
+        }
         let call = match &mut self.call {
             Call::Running(call) => call,
             Call::Failed(_) | Call::Ended => {
@@ -188,9 +238,13 @@ impl<T> Drop for Guarded<'_, T> {
     fn drop(&mut self) {
         if let Some(failure) = self.cancel() {
             self.failures.count();
-            tracing::warn!(event = %self.handled.cause.event, detail = %failure.detail, "a hook that was cancelled failed");
+            warn_of(self.handled, &failure);
         }
     }
+}
+
+fn warn_of(handled: Handled, failure: &Failure) {
+    tracing::warn!(event = %handled.cause.event, detail = %failure.detail, "a hook that was cancelled failed");
 }
 
 /// The failure of a call whose time is over.

@@ -31,6 +31,7 @@ mod tree;
 mod registry;
 mod dispatch;
 mod turn;
+mod advance;
 mod group;
 mod together;
 mod guard;

@@ -8,6 +8,7 @@ use lineside_core::envelope::{Agent, Cause, Model};
 use lineside_core::payload::Point;
 use lineside_core::{AnyEvent, Envelope, EventId, Payload, PointInfo, Receipt, SessionId, Source};
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use crate::clock;
 use crate::cx::handled;
@@ -147,7 +148,9 @@ impl<P: Point> Publication<P> {
         if !dispatch.is_heard() {
             return Ok(Decision::unheard(payload, dispatch.seq));
         }
-        Ok(Decision::settled(dispatch.run(Arc::new(payload)).await))
+        let now = Instant::now();
+        let event = AnyEvent::of(dispatch.envelope(now), payload);
+        Ok(Decision::settled(dispatch.run(event, now).await))
     }
 }
 
@@ -161,7 +164,9 @@ impl Publication<Arc<dyn Payload>> {
     pub async fn publish_any(self) -> Result<Arc<Receipt>, PublishError> {
         let Self { session, payload, details } = self;
         let dispatch = details.admit(&session, payload.info())?;
-        Ok(dispatch.run(payload).await)
+        let now = Instant::now();
+        let event = AnyEvent::new(dispatch.envelope(now), payload);
+        Ok(dispatch.run(event, now).await)
     }
 }
 
@@ -207,21 +212,20 @@ impl Details {
         self.budget.within(bus)
     }
 
-    /// The event, with everything that its envelope says.
-    pub(crate) fn event(
+    /// The envelope of the event.
+    pub(crate) fn envelope(
         &self,
         source: &Arc<Source>,
         seq: u64,
         cause: Option<Cause>,
-        now: std::time::Instant,
-        payload: Arc<dyn Payload>,
-    ) -> AnyEvent {
-        let (id, time) = clock::stamp(now);
+        now: Instant,
+    ) -> Envelope {
+        let (id, time) = clock::stamp(now.into_std());
         let source = match &self.source {
             Some(different) => Arc::new((**different).clone()),
             None => Arc::clone(source),
         };
-        let envelope = Envelope {
+        Envelope {
             id: self.id.unwrap_or(id),
             time: self.time.unwrap_or(time),
             seq,
@@ -229,7 +233,6 @@ impl Details {
             cause,
             turn: self.turn,
             extra: self.extra.clone(),
-        };
-        AnyEvent::new(envelope, payload)
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lineside_core::budget::after;
 use lineside_core::envelope::{Agent, Model};
 use lineside_core::payload::{Intercept, Point};
-use lineside_core::{MessageId, Payload, PointInfo, SessionId, Source};
+use lineside_core::{AnyEvent, MessageId, Payload, PointInfo, SessionId, Source};
 
 use crate::bus::Shared;
 use crate::channel::Channel;
@@ -143,7 +143,9 @@ impl Session {
         if !dispatch.is_heard() {
             return Ok(Decision::unheard(payload, dispatch.seq));
         }
-        Ok(Decision::settled(dispatch.run(Arc::new(payload)).await))
+        let now = tokio::time::Instant::now();
+        let event = AnyEvent::of(dispatch.envelope(now), payload);
+        Ok(Decision::settled(dispatch.run(event, now).await))
     }
 
     /// The number of an event that nobody would notice; `None` when somebody would, or when it has to be looked at.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use lineside_core::answer::Beyond;
 use lineside_core::{Append, Notice, Receipt, Strength, Verdict};
 
-use crate::gathered::Gathered;
 use crate::mailbox::{Order, Source, post};
 use crate::stop_limit::{Ruling, STOPS_IN_A_ROW};
 use crate::tree::{InForce, Node};
@@ -15,10 +14,16 @@ impl Turn<'_> {
     /// The verdict and everything that goes with it.
     pub(crate) fn settle(mut self, in_force: &InForce) -> Arc<Receipt> {
         let (verdict, author) = self.chain.decide();
-        let (verdict, author) = self.limit_blocks(verdict, author);
-        self.append_context();
+        let no_stops = self.session.node().stops_so_far().is_none();
+        // Most events: nothing was said, given or counted.
+        let (verdict, author) = if verdict == Verdict::Continue && self.gathered.is_nothing() && no_stops {
+            (verdict, author)
+        } else {
+            let limited = self.limit_blocks(verdict, author);
+            self.append_context();
+            limited
+        };
         let Self { event, chain, gathered, elapsed: took, .. } = self;
-        let Gathered { changes, context, notices, remarks, extra, .. } = gathered;
         let (hooks, runs) = chain.into_parts();
         Arc::new(Receipt {
             event,
@@ -27,11 +32,7 @@ impl Turn<'_> {
             runs,
             verdict,
             author,
-            changes,
-            context: context.into_iter().map(|message| message.by).collect(),
-            notices,
-            remarks,
-            extra,
+            given: gathered.into_given(),
             took,
         })
     }
@@ -61,7 +62,7 @@ impl Turn<'_> {
             if let Some(counts) = self.session.node().stops_so_far() {
                 counts.passed(&agent(&stops, self), point);
             }
-            self.keep_nobody_working();
+            self.gathered.keep_working(|_| false);
             return (verdict, author);
         };
         let beyond = match beyond {
@@ -81,13 +82,11 @@ impl Turn<'_> {
                 let with_author = |hook: u32| {
                     hook == by || at(hook).zip(at(by)).is_some_and(|(hook, by)| hook.counts_with(by))
                 };
-                self.gathered
-                    .context
-                    .retain(|message| !message.keeps_working || with_author(message.by.hook));
+                self.gathered.keep_working(with_author);
                 (verdict, author)
             }
             Ruling::Overridden => {
-                self.keep_nobody_working();
+                self.gathered.keep_working(|_| false);
                 match beyond {
                     Beyond::Continue(notice) => {
                         self.gathered.remark(by, "overridden: blocked too often in a row");
@@ -98,10 +97,6 @@ impl Turn<'_> {
                 }
             }
         }
-    }
-
-    fn keep_nobody_working(&mut self) {
-        self.gathered.context.retain(|message| !message.keeps_working);
     }
 
     /// Puts the messages into the mailbox of the session's agent; those that keep a subagent working into its own.

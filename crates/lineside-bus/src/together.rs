@@ -97,7 +97,7 @@ impl Turn<'_> {
         if ensemble.sees() == Sees::First {
             return together.first.clone();
         }
-        together.given.iter().fold(event, |event, by| match by.what.amendment.apply(&**event.payload()) {
+        together.given.iter().fold(event, |event, by| match by.what.amendment.apply(event.payload()) {
             Ok(Some(amended)) => event.amended(amended.payload),
             Ok(None) | Err(_) => event,
         })
@@ -116,7 +116,7 @@ impl Turn<'_> {
         if again {
             self.gathered.forget(index);
         }
-        let fits = |answer: &Answer| match answer.amendment.apply(&**shown.payload()) {
+        let fits = |answer: &Answer| match answer.amendment.apply(shown.payload()) {
             Ok(_) => Ok(()),
             Err(error) => Err(Failure::new(FailureKind::Output, format!("amendment refused: {error}"))),
         };

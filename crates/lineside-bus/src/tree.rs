@@ -266,8 +266,14 @@ impl Tree {
     pub(crate) fn in_force(&self, node: &Node, point: &PointInfo) -> InForce {
         let mut in_force = table::InForce(SmallVec::new());
         if !node.is_released() {
-            let own = node.lineage().filter_map(|(from, node)| node.own.get()?.at(point, from));
-            in_force.0.extend(own.chain(self.bus.at(point, From::Below)));
+            for (from, node) in node.lineage() {
+                if let Some(at) = node.own.get().and_then(|own| own.at(point, from)) {
+                    in_force.0.push(at);
+                }
+            }
+            if let Some(at) = self.bus.at(point, From::Below) {
+                in_force.0.push(at);
+            }
         }
         in_force
     }

@@ -3,7 +3,9 @@
 //! What may run and what counts is decided by the pure chain in the core; here it is only run and taken in.
 
 use std::borrow::Cow;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use lineside_core::budget::{Allowance, Budget, after};
@@ -18,7 +20,7 @@ use lineside_core::{
 };
 use tokio::time::Instant;
 
-use crate::cx::Cx;
+use crate::cx::{Cx, Handled};
 use crate::detached::{Errand, Lanes, Ticket, failed};
 use crate::gathered::{Gathered, extend};
 use crate::group;
@@ -72,55 +74,56 @@ impl<'a> Turn<'a> {
     }
 
     /// Every hook in its turn, then once more those that judged an earlier payload and have to judge this one, then
-    /// those that are told of what was decided.
+    /// those that are told of what was decided. What has to be waited for is boxed, since it seldom is.
     pub(crate) async fn walk(&mut self, plan: &Plan<'_>) {
         let mut next = 0;
-        while let Some(group) = plan.group(next) {
-            next = group.end;
-            self.group(plan, group, false).await;
+        while let Some(halt) = poll_fn(|task| Poll::Ready(self.advance(plan, &mut next, task))).await {
+            Box::pin(self.wait(plan, &mut next, halt)).await;
         }
         let stale = self.chain.stale();
         if !stale.is_empty() {
-            self.begin_round();
-            let gate = |index: &u32| {
-                let (hook, _) = plan.entry(*index)?;
-                (hook.part == Part::Gate).then_some(hook.priority)
-            };
-            // As in the first round, only gates of equal priority run at the same time.
-            for together in stale.chunk_by(|a, b| gate(a).is_some() && gate(a) == gate(b)) {
-                self.group(plan, together.iter().copied(), true).await;
-            }
-            self.end_round(true);
+            Box::pin(self.judge_again(plan, &stale)).await;
         }
         if plan.tells() {
             self.tell(plan);
         }
     }
 
-    async fn group(&mut self, plan: &Plan<'_>, mut indices: impl ExactSizeIterator<Item = u32>, again: bool) {
-        if indices.len() > 1 {
-            return Box::pin(group::run(self, plan, indices, again)).await;
+    async fn judge_again(&mut self, plan: &Plan<'_>, stale: &[u32]) {
+        self.begin_round();
+        let gate = |index: &u32| {
+            let (hook, _) = plan.entry(*index)?;
+            (hook.part == Part::Gate).then_some(hook.priority)
+        };
+        // As in the first round, only gates of equal priority run at the same time.
+        for together in stale.chunk_by(|a, b| gate(a).is_some() && gate(a) == gate(b)) {
+            self.group(plan, together, true).await;
         }
-        let Some(index) = indices.next() else { return };
+        self.end_round(true);
+    }
+
+    async fn group(&mut self, plan: &Plan<'_>, indices: &[u32], again: bool) {
+        if let [_, _, ..] = indices {
+            return group::run(self, plan, None, indices.iter().copied(), again).await;
+        }
+        let Some(&index) = indices.first() else { return };
         let Some((hook, run)) = plan.entry(index) else { return };
-        if hook.part == Part::Told {
-            return;
-        }
         if hook.ensemble.is_some() {
-            return Box::pin(self.member(plan, index, again)).await;
+            return self.member(plan, index, again).await;
         }
         let Some(time) = self.admit(index, hook, &**run, None, again) else { return };
-        if hook.part == Part::Detached {
-            let outcome = match self.entrust(index, hook, run) {
-                Ok(Ok(_)) => Outcome::Detached,
-                Ok(Err(errand)) => self.start(errand),
-                Err(failure) => failed(failure),
-            };
-            return self.chain.record(index, false, Duration::ZERO, outcome);
-        }
         let result = Guarded::start(&**run, &self.event, self.cx(time), time, self.failures()).await;
         let took = self.lap();
         self.fold(index, again, took, result);
+    }
+
+    pub(crate) fn detach(&mut self, index: u32, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) {
+        let outcome = match self.entrust(index, hook, run) {
+            Ok(Ok(_)) => Outcome::Detached,
+            Ok(Err(errand)) => self.start(errand),
+            Err(failure) => failed(failure),
+        };
+        self.chain.record(index, false, Duration::ZERO, outcome);
     }
 
     /// Tells of the decision whoever is to be told, unless the event was refused.
@@ -267,6 +270,11 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// What its hooks handle.
+    pub(crate) fn handled(&self) -> Handled {
+        Handled::of(self.session, self.cause)
+    }
+
     pub(crate) fn cx(&self, time: Time) -> Cx {
         Cx::new(self.session.clone(), self.cause, time.deadline)
     }
@@ -297,14 +305,15 @@ impl<'a> Turn<'a> {
             }
         };
         self.chain.record(index, again, took, outcome);
-        if !self.gathered.earlier.is_empty() {
-            self.chain.failed_before(index, std::mem::take(&mut self.gathered.earlier));
+        let earlier = self.gathered.take_earlier();
+        if !earlier.is_empty() {
+            self.chain.failed_before(index, earlier);
         }
     }
 
     fn failed(&mut self, index: u32, hook: &Hook, mut failure: Failure) -> Outcome {
         self.tell_failure(hook, &failure);
-        self.gathered.earlier = std::mem::take(&mut failure.earlier);
+        self.gathered.keep_earlier(std::mem::take(&mut failure.earlier));
         let taken_as = failure.taken_as.take().map(Said::Answer);
         let verdict = match taken_as.map(|said| self.accept(index, hook, said)) {
             Some(Ok(verdict)) => verdict,
@@ -338,10 +347,8 @@ impl<'a> Turn<'a> {
         self.kept_working(index, keep_working);
         extend(&mut self.gathered.notices, index, notices);
         extend(&mut self.gathered.remarks, index, remarks);
-        if !extra.is_empty() {
-            self.gathered.extra.extend(extra);
-        }
-        self.gathered.earlier = earlier;
+        self.gathered.extra.extend(extra);
+        self.gathered.keep_earlier(earlier);
         Ok(verdict.with_readable_reason(&hook.name))
     }
 
@@ -366,7 +373,7 @@ impl<'a> Turn<'a> {
     /// Gives the payload a new version, if the amendment changes anything.
     pub(crate) fn apply(&mut self, index: u32, amendment: &Amendment) -> Result<(), Failure> {
         let amended =
-            amendment.apply(&**self.event.payload()).map_err(|error| refused(&error.to_string()))?;
+            amendment.apply(self.event.payload()).map_err(|error| refused(&error.to_string()))?;
         if let Some(amended) = amended {
             extend(&mut self.gathered.changes, index, amended.changes);
             self.event = self.event.amended(amended.payload);
@@ -381,5 +388,5 @@ fn refused(why: &str) -> Failure {
 }
 
 fn changes(amendment: &Amendment, event: &AnyEvent) -> bool {
-    matches!(amendment.apply(&**event.payload()), Ok(Some(_)))
+    matches!(amendment.apply(event.payload()), Ok(Some(_)))
 }

@@ -100,7 +100,7 @@ impl Page {
     fn row(&self, at: Duration, receipt: &Receipt) -> String {
         let (symbol, tone) = mark(receipt);
         let event = &receipt.event;
-        let about = subject(&**event.original());
+        let about = subject(event.original());
         let room = self.width - TEXT - POINT - 1 - TOOK;
         let heard = receipt.runs.iter().any(|run| run.outcome.has_run());
         let (about, took) = match heard {

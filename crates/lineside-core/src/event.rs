@@ -17,42 +17,86 @@ use crate::point::PointInfo;
 
 /// An event whose point is known only at run time. Cloning it costs one reference count.
 #[derive(Clone)]
-pub struct AnyEvent(Arc<Inner>);
+pub struct AnyEvent(Arc<Inner<dyn Carry>>);
 
-struct Inner {
+struct Inner<C: ?Sized> {
     envelope: Envelope,
-    payload: Arc<dyn Payload>,
-    original: Option<Arc<dyn Payload>>,
+    /// The event as it was published, where this is a later version of it.
+    original: Option<AnyEvent>,
     version: u32,
     json: OnceLock<Map<String, Value>>,
     text: OnceLock<String>,
+    carried: C,
 }
 
-impl AnyEvent {
-    /// An event as it was published.
-    #[must_use]
-    pub fn new(envelope: Envelope, payload: Arc<dyn Payload>) -> Self {
-        Self(Arc::new(Inner {
+/// How an event carries its payload: within itself, or shared with others.
+trait Carry: Send + Sync {
+    fn payload(&self) -> &dyn Payload;
+}
+
+impl<P: Payload> Carry for P {
+    #[inline]
+    fn payload(&self) -> &dyn Payload {
+        self
+    }
+}
+
+impl Carry for Arc<dyn Payload> {
+    #[inline]
+    fn payload(&self) -> &dyn Payload {
+        &**self
+    }
+}
+
+impl Carry for AnyEvent {
+    fn payload(&self) -> &dyn Payload {
+        Self::payload(self)
+    }
+}
+
+impl<C: Carry> Inner<C> {
+    #[inline]
+    fn new(envelope: Envelope, carried: C) -> Self {
+        Self {
             envelope,
-            payload,
             original: None,
             version: 0,
             json: OnceLock::new(),
             text: OnceLock::new(),
-        }))
+            carried,
+        }
+    }
+}
+
+impl AnyEvent {
+    /// An event as it was published, with a payload that others share.
+    #[must_use]
+    pub fn new(envelope: Envelope, payload: Arc<dyn Payload>) -> Self {
+        Self(Arc::new(Inner::new(envelope, payload)))
+    }
+
+    /// An event as it was published, in one allocation with its payload.
+    #[inline]
+    #[must_use]
+    pub fn of(envelope: Envelope, payload: impl Payload) -> Self {
+        Self(Arc::new(Inner::new(envelope, payload)))
     }
 
     /// The same event with another payload; its version is one greater and its original stays that of the first.
     #[must_use]
     pub fn amended(&self, payload: Arc<dyn Payload>) -> Self {
+        let original = self.0.original.as_ref().unwrap_or(self).clone();
         Self(Arc::new(Inner {
-            envelope: self.0.envelope.clone(),
-            payload,
-            original: Some(Arc::clone(self.original())),
+            original: Some(original),
             version: self.0.version + 1,
-            json: OnceLock::new(),
-            text: OnceLock::new(),
+            ..Inner::new(self.0.envelope.clone(), payload)
         }))
+    }
+
+    /// An event of another envelope, as if it had been published with the payload of this one.
+    #[must_use]
+    pub fn with_envelope(&self, envelope: Envelope) -> Self {
+        Self(Arc::new(Inner::new(envelope, self.clone())))
     }
 
     /// The same event as if it had been published with another payload.
@@ -65,7 +109,7 @@ impl AnyEvent {
     #[inline]
     #[must_use]
     pub fn point(&self) -> &'static PointInfo {
-        self.0.payload.info()
+        self.payload().info()
     }
 
     /// The envelope.
@@ -78,14 +122,14 @@ impl AnyEvent {
     /// The payload as the hooks so far have left it.
     #[inline]
     #[must_use]
-    pub fn payload(&self) -> &Arc<dyn Payload> {
-        &self.0.payload
+    pub fn payload(&self) -> &dyn Payload {
+        self.0.carried.payload()
     }
 
     /// The payload as it was published.
     #[must_use]
-    pub fn original(&self) -> &Arc<dyn Payload> {
-        self.0.original.as_ref().unwrap_or(&self.0.payload)
+    pub fn original(&self) -> &dyn Payload {
+        self.0.original.as_ref().unwrap_or(self).payload()
     }
 
     /// How many amendments the payload has taken.
@@ -98,7 +142,7 @@ impl AnyEvent {
     /// The payload as JSON; made at most once for each version, by whoever asks first.
     #[must_use]
     pub fn payload_json(&self) -> &Map<String, Value> {
-        self.0.json.get_or_init(|| self.0.payload.to_json())
+        self.0.json.get_or_init(|| self.payload().to_json())
     }
 
     /// The payload as compact JSON text; made at most once for each version, like [`payload_json`](Self::payload_json).
@@ -135,8 +179,9 @@ impl AnyEvent {
     ///
     /// # Errors
     /// Its point is not `P`; the event comes back.
+    #[inline]
     pub fn into_typed<P: Point>(self) -> Result<Event<P>, Self> {
-        let payload: &dyn Any = &*self.0.payload;
+        let payload: &dyn Any = self.payload();
         if payload.is::<P>() { Ok(Event { any: self, point: PhantomData }) } else { Err(self) }
     }
 }
@@ -145,7 +190,7 @@ impl fmt::Debug for AnyEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Event")
             .field("envelope", &self.0.envelope)
-            .field("payload", &self.0.payload)
+            .field("payload", &self.payload())
             .field("version", &self.0.version)
             .finish_non_exhaustive()
     }
@@ -180,15 +225,16 @@ impl<P: Point> Event<P> {
     /// The payload as it was published, before any hook changed it.
     #[must_use]
     pub fn original(&self) -> &P {
-        downcast(&**self.any.original())
+        downcast(self.any.original())
     }
 }
 
 impl<P: Point> Deref for Event<P> {
     type Target = P;
 
+    #[inline]
     fn deref(&self) -> &P {
-        downcast(&**self.any.payload())
+        downcast(self.any.payload())
     }
 }
 
@@ -204,6 +250,7 @@ impl<P> fmt::Debug for Event<P> {
     }
 }
 
+#[inline]
 fn downcast<P: Point>(payload: &dyn Payload) -> &P {
     let any: &dyn Any = payload;
     match any.downcast_ref() {

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -146,6 +147,15 @@ pub struct Receipt {
     pub verdict: Verdict,
     /// Whose verdict it is; `None` while nobody said more than `continue`.
     pub author: Option<u32>,
+    /// What the hooks gave beside verdicts, which the receipt gives as if it were its own; `None` when that is nothing.
+    pub given: Option<Box<Given>>,
+    /// From the publication to the decision.
+    pub took: Duration,
+}
+
+/// What the hooks of one event gave beside their verdicts.
+#[derive(Debug, Clone, Default)]
+pub struct Given {
     /// Each field changed, in order.
     pub changes: Vec<By<Change>>,
     /// Messages appended to the context, in order.
@@ -156,8 +166,16 @@ pub struct Receipt {
     pub remarks: Vec<By<Cow<'static, str>>>,
     /// What hooks have for the publisher beside the verdict, under names of their formats.
     pub extra: Map<String, Value>,
-    /// From the publication to the decision.
-    pub took: Duration,
+}
+
+static NOTHING: LazyLock<Given> = LazyLock::new(Given::default);
+
+impl Deref for Receipt {
+    type Target = Given;
+
+    fn deref(&self) -> &Given {
+        self.given.as_deref().unwrap_or(&NOTHING)
+    }
 }
 
 impl Receipt {

@@ -222,11 +222,11 @@ impl<I: Clone, O: Clone> InForce<I, O> {
         Candidates::of(&parts)
     }
 
-    /// The observers that may hear an event.
-    pub(crate) fn observers(&self, event: &AnyEvent) -> Candidates<'_, O> {
+    /// The observers that may hear an event; `None` where there are none.
+    pub(crate) fn observers(&self, event: &AnyEvent) -> Option<Candidates<'_, O>> {
         let mut parts = Parts::new();
         self.0.iter().for_each(|at| at.observers.parts(event, &mut parts));
-        Candidates::of(&parts)
+        (!parts.is_empty()).then(|| Candidates::of(&parts))
     }
 
     /// All interceptors, in their order.

@@ -61,7 +61,7 @@ pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
 
 /// The same event after a hook has changed a field.
 pub(super) fn amended(event: &AnyEvent, field: &str, value: Value) -> AnyEvent {
-    let amended = Amendment::default().with(field, value).apply(&**event.payload()).unwrap().unwrap();
+    let amended = Amendment::default().with(field, value).apply(event.payload()).unwrap().unwrap();
     event.amended(amended.payload)
 }
 

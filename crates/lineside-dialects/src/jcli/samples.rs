@@ -38,7 +38,7 @@ pub(super) fn of_source(event: &AnyEvent, change: impl FnOnce(&mut Source)) -> A
     let mut source = (*event.envelope().source).clone();
     change(&mut source);
     let envelope = Envelope { source: Arc::new(source), ..event.envelope().clone() };
-    AnyEvent::new(envelope, Arc::clone(event.payload()))
+    event.with_envelope(envelope)
 }
 
 /// A hook `h` of that event that runs a command.

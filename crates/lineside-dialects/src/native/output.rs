@@ -280,7 +280,7 @@ fn amendment(
         return Err(ReadAnswerError::NoAmender);
     }
     let amendment = Amendment::from_json(amended.clone());
-    match amendment.apply(&**event.payload()) {
+    match amendment.apply(event.payload()) {
         Ok(_) => Ok(amendment),
         Err(error) => Err(ReadAnswerError::Amend(truncated(&error.to_string(), 500))),
     }

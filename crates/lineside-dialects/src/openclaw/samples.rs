@@ -32,14 +32,14 @@ pub(super) fn of(event: &AnyEvent, change: impl FnOnce(&mut Source)) -> AnyEvent
     let mut source = (*event.envelope().source).clone();
     change(&mut source);
     let envelope = Envelope { source: Arc::new(source), ..event.envelope().clone() };
-    AnyEvent::new(envelope, Arc::clone(event.payload()))
+    event.with_envelope(envelope)
 }
 
 /// The event with fields that only the host knows.
 pub(super) fn with_extra(event: &AnyEvent, extra: Value) -> AnyEvent {
     let Value::Object(extra) = extra else { panic!() };
     let envelope = Envelope { extra: Some(Arc::new(extra)), ..event.envelope().clone() };
-    AnyEvent::new(envelope, Arc::clone(event.payload()))
+    event.with_envelope(envelope)
 }
 
 /// An object.

@@ -19,7 +19,7 @@ fn event_in(project_root: Option<&str>, cwd: Option<&str>) -> AnyEvent {
     source.project_root = project_root.map(Into::into);
     source.cwd = cwd.map(Into::into);
     let envelope = Envelope { source: Arc::new(source), ..event.envelope().clone() };
-    AnyEvent::new(envelope, Arc::clone(event.payload()))
+    event.with_envelope(envelope)
 }
 
 fn hook_in(folder: &Path) -> Hook {

@@ -19,7 +19,7 @@ fn in_turn(turn: Option<u64>) -> AnyEvent {
     let event = stop();
     let mut envelope = event.envelope().clone();
     envelope.turn = turn;
-    AnyEvent::new(envelope, std::sync::Arc::clone(event.payload()))
+    event.with_envelope(envelope)
 }
 
 /// Who blocks and why.
