@@ -372,8 +372,7 @@ impl<'a> Turn<'a> {
 
     /// Gives the payload a new version, if the amendment changes anything.
     pub(crate) fn apply(&mut self, index: u32, amendment: &Amendment) -> Result<(), Failure> {
-        let amended =
-            amendment.apply(self.event.payload()).map_err(|error| refused(&error.to_string()))?;
+        let amended = amendment.apply(self.event.payload()).map_err(|error| refused(&error.to_string()))?;
         if let Some(amended) = amended {
             extend(&mut self.gathered.changes, index, amended.changes);
             self.event = self.event.amended(amended.payload);

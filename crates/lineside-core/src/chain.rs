@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::hook::{AfterBlock, Hook, NATIVE, Part};
-use crate::receipt::{Outcome, Run, SkipReason};
+use crate::receipt::{Outcome, Run, Runs, SkipReason};
 use crate::verdict::{Standing, Strength, Verdict};
 
 /// The chain of one event.
 #[derive(Debug)]
 pub struct Chain {
     hooks: Arc<[Arc<Hook>]>,
-    runs: Vec<Run>,
+    runs: Runs,
     /// The authors of the versions that the payload has had so far, the first version's left out.
     authors: Vec<u32>,
     ended_by: Option<u32>,
@@ -28,7 +28,7 @@ impl Chain {
     /// A chain over these hooks, in plan order; nothing has run yet.
     #[must_use]
     pub fn new(hooks: Arc<[Arc<Hook>]>) -> Self {
-        let runs = Vec::with_capacity(hooks.len().min(MOST_AT_ONCE));
+        let runs = Runs::with_room(hooks.len().min(MOST_AT_ONCE));
         Self { hooks, runs, authors: Vec::new(), ended_by: None }
     }
 
@@ -70,6 +70,12 @@ impl Chain {
     /// Records what became of the hook at this place.
     #[inline]
     pub fn record(&mut self, hook: u32, again: bool, took: Duration, outcome: Outcome) {
+        let is_first = !again && self.authors.is_empty();
+        match outcome {
+            Outcome::Answered(Verdict::Continue) if is_first => return self.runs.pass(hook, took),
+            Outcome::Skipped(SkipReason::Filter) if is_first => return self.runs.leave_out(hook),
+            _ => {}
+        }
         let ends = outcome.verdict().is_some_and(|verdict| verdict.strength().is_final());
         if ends && self.ended_by.is_none_or(|first| hook < first) {
             self.ended_by = Some(hook);
@@ -161,6 +167,9 @@ impl Chain {
     /// The verdict that stands, and whose it is.
     #[must_use]
     pub fn decide(&self) -> (Verdict, Option<u32>) {
+        if self.runs.is_short() {
+            return (Verdict::Continue, None);
+        }
         let standing = self.runs.iter().map(|run| self.counts(run)).fold(Standing::default(), Standing::join);
         let author = standing.author;
         let verdict = self
@@ -183,7 +192,7 @@ impl Chain {
 
     /// The hooks and what became of them, once the verdict is known.
     #[must_use]
-    pub fn into_parts(self) -> (Arc<[Arc<Hook>]>, Vec<Run>) {
+    pub fn into_parts(self) -> (Arc<[Arc<Hook>]>, Runs) {
         (self.hooks, self.runs)
     }
 

@@ -57,14 +57,7 @@ impl Carry for AnyEvent {
 impl<C: Carry> Inner<C> {
     #[inline]
     fn new(envelope: Envelope, carried: C) -> Self {
-        Self {
-            envelope,
-            original: None,
-            version: 0,
-            json: OnceLock::new(),
-            text: OnceLock::new(),
-            carried,
-        }
+        Self { envelope, original: None, version: 0, json: OnceLock::new(), text: OnceLock::new(), carried }
     }
 }
 

@@ -20,6 +20,10 @@ use crate::roster::Named;
 use crate::taken::Taken;
 use crate::verdict::Verdict;
 
+mod runs;
+
+pub use runs::Runs;
+
 /// Why a hook did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -122,6 +126,13 @@ pub struct Run {
     pub earlier: Vec<Failure>,
 }
 
+impl Run {
+    /// The first turn of a hook, with the payload as it was published.
+    pub(crate) fn first(hook: u32, took: Duration, outcome: Outcome) -> Self {
+        Self { hook, version: 0, again: false, took, outcome, earlier: Vec::new() }
+    }
+}
+
 /// Something that one hook gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct By<T> {
@@ -142,7 +153,7 @@ pub struct Receipt {
     /// not considered because they are for other tools.
     pub named: Vec<Named>,
     /// What became of them, in the order in which it was settled.
-    pub runs: Vec<Run>,
+    pub runs: Runs,
     /// The joined verdict.
     pub verdict: Verdict,
     /// Whose verdict it is; `None` while nobody said more than `continue`.

@@ -1,0 +1,150 @@
+//! The list of what became of the hooks of one event.
+//!
+//! Most hooks have no objection, or are for other events. Those are kept in a few bytes each, and become a [`Run`]
+//! when the list is read or something else joins them.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use super::{Outcome, Run, SkipReason};
+use crate::verdict::Verdict;
+
+/// What became of the hooks of one event, in the order in which it was settled: a slice of [`Run`]s.
+#[derive(Clone, Default)]
+pub struct Runs {
+    /// Those that are kept short. Nothing is added once the list was read.
+    short: SmallVec<[Short; 4]>,
+    /// All of them at full length.
+    full: OnceLock<Vec<Run>>,
+}
+
+/// A hook whose turn changed nothing about the payload as it was published.
+#[derive(Debug, Clone, Copy)]
+struct Short {
+    hook: u32,
+    /// How many nanoseconds it took to have no objection; `None` for one that its matcher left out.
+    passed: Option<u32>,
+}
+
+impl Runs {
+    /// An empty list with room for this many hooks.
+    #[inline]
+    pub(crate) fn with_room(hooks: usize) -> Self {
+        Self { short: SmallVec::with_capacity(hooks), full: OnceLock::new() }
+    }
+
+    /// Adds a hook that had no objection to the payload as it was published.
+    #[inline]
+    pub(crate) fn pass(&mut self, hook: u32, took: Duration) {
+        match u32::try_from(took.as_nanos()) {
+            Ok(nanos) if self.is_short() => self.short.push(Short { hook, passed: Some(nanos) }),
+            _ => self.push(Run::first(hook, took, Outcome::Answered(Verdict::Continue))),
+        }
+    }
+
+    /// Adds a hook whose matcher left out the event as it was published.
+    #[inline]
+    pub(crate) fn leave_out(&mut self, hook: u32) {
+        if self.is_short() {
+            self.short.push(Short { hook, passed: None });
+        } else {
+            self.push(Run::first(hook, Duration::ZERO, Outcome::Skipped(SkipReason::Filter)));
+        }
+    }
+
+    /// Adds any other.
+    pub(crate) fn push(&mut self, run: Run) {
+        self.list().push(run);
+    }
+
+    /// Whether no hook had more to say than `continue`, and all saw the payload as it was published.
+    #[inline]
+    pub(crate) fn is_short(&self) -> bool {
+        self.full.get().is_none()
+    }
+
+    fn list(&mut self) -> &mut Vec<Run> {
+        self.full.get_or_init(|| expand(&self.short));
+        match self.full.get_mut() {
+            Some(full) => full,
+            None => unreachable!("it was just made"),
+        }
+    }
+}
+
+fn expand(short: &[Short]) -> Vec<Run> {
+    short.iter().copied().map(Run::from).collect()
+}
+
+impl From<Short> for Run {
+    fn from(Short { hook, passed }: Short) -> Self {
+        match passed {
+            Some(nanos) => {
+                let took = Duration::from_nanos(nanos.into());
+                Self::first(hook, took, Outcome::Answered(Verdict::Continue))
+            }
+            None => Self::first(hook, Duration::ZERO, Outcome::Skipped(SkipReason::Filter)),
+        }
+    }
+}
+
+impl Deref for Runs {
+    type Target = [Run];
+
+    fn deref(&self) -> &[Run] {
+        self.full.get_or_init(|| expand(&self.short))
+    }
+}
+
+impl fmt::Debug for Runs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.deref().fmt(f)
+    }
+}
+
+impl DerefMut for Runs {
+    fn deref_mut(&mut self) -> &mut [Run] {
+        self.list()
+    }
+}
+
+impl<'a> IntoIterator for &'a Runs {
+    type Item = &'a Run;
+    type IntoIter = std::slice::Iter<'a, Run>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_short_reads_as_if_it_were_not() {
+        let mut runs = Runs::with_room(2);
+        let (short, long) = (Duration::from_nanos(7), Duration::from_secs(5));
+        runs.pass(0, short);
+        runs.leave_out(1);
+        assert!(runs.is_short());
+        runs.pass(2, long);
+        assert!(!runs.is_short(), "more than four seconds are not kept short");
+        runs.leave_out(3);
+        runs.pass(4, short);
+        let passed = Outcome::Answered(Verdict::Continue);
+        let left_out = Outcome::Skipped(SkipReason::Filter);
+        let expected = [
+            Run::first(0, short, passed.clone()),
+            Run::first(1, Duration::ZERO, left_out.clone()),
+            Run::first(2, long, passed.clone()),
+            Run::first(3, Duration::ZERO, left_out),
+            Run::first(4, short, passed),
+        ];
+        assert_eq!(*runs, expected);
+    }
+}
