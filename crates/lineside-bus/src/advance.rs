@@ -1,22 +1,24 @@
 //! The first round of an event, as far as it goes without waiting: most hooks answer when they are first polled, and
 //! then nothing of them has to be kept.
 
+use std::ops::Range;
 use std::task::Context;
 
 use lineside_core::Part;
 
 use crate::cx::handling;
-use crate::group;
 use crate::guard::{AtOnce, Guarded};
 use crate::tree::Plan;
 use crate::turn::Turn;
 
 /// What the first round has to wait for.
 pub(crate) enum Halt<'a> {
+    /// A call that has begun, of a hook that runs alone.
+    Alone(u32, Guarded<'a>),
+    /// A call that has begun, of a gate, and the gates that run at the same time.
+    Beside(u32, Guarded<'a>, Range<u32>),
     /// The turn of a member of an ensemble.
     Member(u32),
-    /// A call that has begun.
-    Pending(u32, Guarded<'a>),
 }
 
 impl<'a> Turn<'a> {
@@ -27,8 +29,7 @@ impl<'a> Turn<'a> {
         next: &mut u32,
         task: &mut Context<'_>,
     ) -> Option<Halt<'a>> {
-        let handled = self.handled();
-        handling(handled, || {
+        handling(self.handled(), || {
             while let Some((hook, run)) = plan.entry(*next) {
                 let index = *next;
                 *next += 1;
@@ -43,32 +44,24 @@ impl<'a> Turn<'a> {
                     self.detach(index, hook, run);
                     continue;
                 }
-                match Guarded::at_once(&**run, self.event.clone(), self.cx(time), time, self.failures(), task) {
+                let (event, cx, failures) = (self.event.clone(), self.cx(time), self.failures());
+                match Guarded::at_once(&**run, event, cx, time, failures, task) {
                     AtOnce::Ended(result) => {
                         let took = self.lap();
                         self.fold(index, false, took, result);
                     }
-                    AtOnce::Pending(call) => return Some(Halt::Pending(index, call)),
+                    AtOnce::Pending(call) => {
+                        let group = plan.group(index).map_or(*next..*next, |group| *next..group.end);
+                        *next = group.end;
+                        return Some(if group.is_empty() {
+                            Halt::Alone(index, call)
+                        } else {
+                            Halt::Beside(index, call, group)
+                        });
+                    }
                 }
             }
             None
         })
-    }
-
-    /// Waits for what the round has to wait for. Gates of equal priority are waited for together.
-    pub(crate) async fn wait(&mut self, plan: &Plan<'_>, next: &mut u32, halt: Halt<'a>) {
-        match halt {
-            Halt::Member(index) => self.member(plan, index, false).await,
-            Halt::Pending(index, call) => {
-                let group = plan.group(index).unwrap_or(index..index + 1);
-                *next = group.end;
-                if group.len() > 1 {
-                    return group::run(self, plan, Some((index, call)), index + 1..group.end, false).await;
-                }
-                let result = call.await;
-                let took = self.lap();
-                self.fold(index, false, took, result);
-            }
-        }
     }
 }

@@ -12,34 +12,42 @@ use uuid::Builder;
 const CARRIED_ON: Duration = Duration::from_millis(200);
 
 thread_local! {
-    static READING: Cell<Option<(Instant, Timestamp)>> = const { Cell::new(None) };
+    static READING: Cell<Option<Reading>> = const { Cell::new(None) };
+}
+
+/// A reading of the wall clock, and what was made of it last.
+#[derive(Clone, Copy)]
+struct Reading {
+    at: Instant,
+    millis: i64,
+    last: (i64, Timestamp),
 }
 
 /// A new event's id and time. The id is a UUID of version 7 of that time.
 pub(crate) fn stamp(now: Instant) -> (EventId, Timestamp) {
-    let time = time_at(now);
-    let millis = u64::try_from(time.as_millisecond()).unwrap_or_default();
+    let (millis, time) = time_at(now);
+    let millis = u64::try_from(millis).unwrap_or_default();
     let mut random = [0; 10];
     random[..8].copy_from_slice(&fastrand::u64(..).to_ne_bytes());
     random[8..].copy_from_slice(&fastrand::u16(..).to_ne_bytes());
     (EventId(Builder::from_unix_timestamp_millis(millis, &random).into_uuid()), time)
 }
 
-/// The wall clock at a moment of the monotonic one that is just past.
-fn time_at(now: Instant) -> Timestamp {
-    if let Some((then, time)) = READING.get()
-        && let Some(since) = now.checked_duration_since(then)
-        && since < CARRIED_ON
-    {
-        let millis = i64::try_from(since.as_millis()).unwrap_or_default();
-        return if millis == 0 { time } else { later(time, millis) };
-    }
-    let time = later(Timestamp::now(), 0);
-    READING.set(Some((now, time)));
-    time
-}
-
-/// So many milliseconds later, without what is smaller than a millisecond.
-fn later(time: Timestamp, millis: i64) -> Timestamp {
-    Timestamp::from_millisecond(time.as_millisecond() + millis).unwrap_or(time)
+/// The wall clock at a moment of the monotonic one that is just past, in whole milliseconds.
+fn time_at(now: Instant) -> (i64, Timestamp) {
+    let carried_on = READING.get().and_then(|reading| {
+        let since = now.checked_duration_since(reading.at).filter(|since| *since < CARRIED_ON)?;
+        Some((reading, reading.millis + i64::from(since.subsec_millis())))
+    });
+    let (reading, millis) = match carried_on {
+        Some((reading, millis)) if millis == reading.last.0 => return reading.last,
+        Some(known) => known,
+        None => {
+            let millis = Timestamp::now().as_millisecond();
+            (Reading { at: now, millis, last: (millis, Timestamp::UNIX_EPOCH) }, millis)
+        }
+    };
+    let last = (millis, Timestamp::from_millisecond(millis).unwrap_or_default());
+    READING.set(Some(Reading { last, ..reading }));
+    last
 }

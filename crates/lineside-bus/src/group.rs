@@ -28,16 +28,16 @@ enum Call<'a> {
 }
 
 /// Runs the gates at these places, behind one that has begun, and takes in what comes of them.
-pub(crate) async fn run(
-    turn: &mut Turn<'_>,
+pub(crate) async fn run<'a>(
+    turn: &mut Turn<'a>,
     plan: &Plan<'_>,
-    first: Option<(u32, Guarded<'_>)>,
+    first: Option<(u32, Guarded<'a>)>,
     mut indices: impl Iterator<Item = u32>,
     again: bool,
 ) {
     let start = turn.now;
     let first = first.map(|(index, call)| Running { index, call: Call::Pending(call) });
-    let mut running: Vec<Running<'_>> = first.into_iter().collect();
+    let mut running: Vec<Running<'a>> = first.into_iter().collect();
     // As long as every gate answers when it is first polled, nothing has to be kept.
     poll_fn(|cx| {
         for index in indices.by_ref() {

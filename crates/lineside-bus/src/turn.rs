@@ -20,6 +20,7 @@ use lineside_core::{
 };
 use tokio::time::Instant;
 
+use crate::advance::Halt;
 use crate::cx::{Cx, Handled};
 use crate::detached::{Errand, Lanes, Ticket, failed};
 use crate::gathered::{Gathered, extend};
@@ -74,11 +75,21 @@ impl<'a> Turn<'a> {
     }
 
     /// Every hook in its turn, then once more those that judged an earlier payload and have to judge this one, then
-    /// those that are told of what was decided. What has to be waited for is boxed, since it seldom is.
+    /// those that are told of what was decided. What seldom has to be waited for is boxed.
     pub(crate) async fn walk(&mut self, plan: &Plan<'_>) {
         let mut next = 0;
         while let Some(halt) = poll_fn(|task| Poll::Ready(self.advance(plan, &mut next, task))).await {
-            Box::pin(self.wait(plan, &mut next, halt)).await;
+            match halt {
+                Halt::Alone(index, call) => {
+                    let result = call.await;
+                    let took = self.lap();
+                    self.fold(index, false, took, result);
+                }
+                Halt::Beside(index, call, group) => {
+                    Box::pin(group::run(self, plan, Some((index, call)), group, false)).await;
+                }
+                Halt::Member(index) => Box::pin(self.member(plan, index, false)).await,
+            }
         }
         let stale = self.chain.stale();
         if !stale.is_empty() {

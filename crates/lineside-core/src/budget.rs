@@ -56,6 +56,7 @@ impl Budget {
     }
 
     /// The smaller of the two.
+    #[inline]
     #[must_use]
     pub fn within(self, other: Self) -> Self {
         Self {

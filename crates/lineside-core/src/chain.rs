@@ -26,6 +26,7 @@ const MOST_AT_ONCE: usize = 16;
 
 impl Chain {
     /// A chain over these hooks, in plan order; nothing has run yet.
+    #[inline]
     #[must_use]
     pub fn new(hooks: Arc<[Arc<Hook>]>) -> Self {
         let runs = Runs::with_room(hooks.len().min(MOST_AT_ONCE));
@@ -118,6 +119,7 @@ impl Chain {
     ///
     /// Gates are asked again whoever amended. An amender of a foreign format is asked again only if a hook of another
     /// format amended after it: among its own, its page fixes how often each runs.
+    #[inline]
     #[must_use]
     pub fn stale(&self) -> Vec<u32> {
         if self.has_ended() || self.authors.is_empty() {
@@ -165,6 +167,7 @@ impl Chain {
     }
 
     /// The verdict that stands, and whose it is.
+    #[inline]
     #[must_use]
     pub fn decide(&self) -> (Verdict, Option<u32>) {
         if self.runs.is_short() {
@@ -191,6 +194,7 @@ impl Chain {
     }
 
     /// The hooks and what became of them, once the verdict is known.
+    #[inline]
     #[must_use]
     pub fn into_parts(self) -> (Arc<[Arc<Hook>]>, Runs) {
         (self.hooks, self.runs)

@@ -24,8 +24,8 @@ struct Inner<C: ?Sized> {
     /// The event as it was published, where this is a later version of it.
     original: Option<AnyEvent>,
     version: u32,
-    json: OnceLock<Map<String, Value>>,
-    text: OnceLock<String>,
+    json: OnceLock<Box<Map<String, Value>>>,
+    text: OnceLock<Box<str>>,
     carried: C,
 }
 
@@ -135,13 +135,13 @@ impl AnyEvent {
     /// The payload as JSON; made at most once for each version, by whoever asks first.
     #[must_use]
     pub fn payload_json(&self) -> &Map<String, Value> {
-        self.0.json.get_or_init(|| self.payload().to_json())
+        self.0.json.get_or_init(|| Box::new(self.payload().to_json()))
     }
 
     /// The payload as compact JSON text; made at most once for each version, like [`payload_json`](Self::payload_json).
     #[must_use]
     pub fn payload_text(&self) -> &str {
-        self.0.text.get_or_init(|| serde_json::to_string(self.payload_json()).unwrap_or_default())
+        self.0.text.get_or_init(|| serde_json::to_string(self.payload_json()).unwrap_or_default().into())
     }
 
     /// Envelope and payload as one JSON object.

@@ -34,12 +34,14 @@ impl<H> Plan<H> {
     }
 
     /// The hooks in order.
+    #[inline]
     #[must_use]
     pub fn hooks(&self) -> &Arc<[Arc<Hook>]> {
         &self.hooks
     }
 
     /// Whether any of the hooks is told of the decision instead of asked.
+    #[inline]
     #[must_use]
     pub fn tells(&self) -> bool {
         self.tells
@@ -51,6 +53,7 @@ impl<H> Plan<H> {
     }
 
     /// The hook at a place and what runs it.
+    #[inline]
     #[must_use]
     pub fn entry(&self, place: u32) -> Option<(&Arc<Hook>, &H)> {
         let place = usize::try_from(place).ok()?;
@@ -69,6 +72,7 @@ pub enum Candidates<'a, H> {
 
 impl<'a, H> Candidates<'a, H> {
     /// Puts parts together. A hook that stands in several of them has one place.
+    #[inline]
     #[must_use]
     pub fn of(parts: &[&'a Plan<H>]) -> Self {
         if let [one] = parts {
@@ -82,6 +86,7 @@ impl<'a, H> Candidates<'a, H> {
     }
 
     /// The hooks in order.
+    #[inline]
     #[must_use]
     pub fn hooks(&self) -> &Arc<[Arc<Hook>]> {
         match self {
@@ -91,6 +96,7 @@ impl<'a, H> Candidates<'a, H> {
     }
 
     /// Whether any of the hooks is told of the decision instead of asked.
+    #[inline]
     #[must_use]
     pub fn tells(&self) -> bool {
         match self {
@@ -100,6 +106,7 @@ impl<'a, H> Candidates<'a, H> {
     }
 
     /// The hook at a place and what runs it.
+    #[inline]
     #[must_use]
     pub fn entry(&self, place: u32) -> Option<(&Arc<Hook>, &'a H)> {
         match self {

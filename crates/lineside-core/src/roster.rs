@@ -83,14 +83,18 @@ impl<H: Clone> Roster<H> {
     }
 
     /// The hooks that name their tools, which all other tools leave out; `None` when there are none.
+    #[inline]
     #[must_use]
     pub fn named(&self) -> &Named {
         &self.named
     }
 
     /// Adds to `parts` the hooks that the event's tools do not leave out.
+    #[inline]
     pub fn parts<'a>(&'a self, event: &AnyEvent, parts: &mut Parts<'a, H>) {
-        parts.extend(self.any.as_ref().map(Line::plan));
+        if let Some(any) = &self.any {
+            parts.push(any.plan());
+        }
         if let Some(by_tool) = &self.by_tool {
             each_tool(event, &mut |tool| parts.extend(by_tool.get(tool).map(Line::plan)));
         }
@@ -187,6 +191,7 @@ impl<H: Clone> Line<H> {
         Self::Many(Arc::new(Many { ordered, plan: OnceLock::new() }))
     }
 
+    #[inline]
     fn plan(&self) -> &Plan<H> {
         match self {
             Self::Few(plan) => plan,

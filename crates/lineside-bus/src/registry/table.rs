@@ -247,7 +247,12 @@ impl<I: Clone, O: Clone> InForce<I, O> {
 
     /// The interceptors that name their tools.
     pub(crate) fn named(&self) -> Vec<Named> {
-        let named = self.0.iter().map(|at| at.interceptors.named());
-        named.filter(|named| named.is_some()).cloned().collect()
+        let mut named = Vec::new();
+        for at in &self.0 {
+            if at.interceptors.named().is_some() {
+                named.push(at.interceptors.named().clone());
+            }
+        }
+        named
     }
 }
