@@ -245,6 +245,7 @@ fn read(json: &Map<String, Value>, depth: u8) -> Result<AnyEvent, ReadEventError
         model: optional::<Model>(json, "model")?,
         host: name("host")?,
         traceparent: name("traceparent")?,
+        connection: name("connection")?,
     };
     let envelope = Envelope {
         id: id(json, "id")?,

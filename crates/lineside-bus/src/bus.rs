@@ -19,6 +19,7 @@ use crate::interceptor::Interceptor;
 use crate::keeper::Keeper;
 use crate::mailbox::{ContextRecovered, FullTexts, Log, TextsInMemory, WAITING};
 use crate::of_dialect::OfDialect;
+use crate::propagation::Propagate;
 use crate::register::{Intercepting, Observing, RegisterHookError};
 use crate::session::{OpenSession, Session};
 use crate::signal::{Beacon, Signal, Signals};
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) failures: Failures,
     pub(crate) extensions: Extensions,
     pub(crate) keeper: OnceLock<Arc<dyn Keeper>>,
+    /// What processes inherit, where they can reach this bus.
+    pub(crate) propagate: OnceLock<Arc<dyn Propagate>>,
     pub(crate) full_texts: Arc<dyn FullTexts>,
     /// What keeps the context, where something does.
     pub(crate) context: Option<Arc<Log>>,
@@ -124,6 +127,7 @@ impl BusBuilder {
                 failures: Failures::default(),
                 extensions: Extensions::default(),
                 keeper: OnceLock::new(),
+                propagate: OnceLock::new(),
                 full_texts: self.full_texts.unwrap_or_else(|| Arc::new(TextsInMemory::default())),
                 context: self.context,
             }),

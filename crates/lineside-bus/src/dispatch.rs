@@ -29,6 +29,7 @@ impl Dispatch<'_> {
     /// Whether anybody would notice the event.
     pub(crate) fn is_heard(&self) -> bool {
         !self.in_force.is_empty()
+            || self.details.believes()
             || self.session.shared().signals.is_watched()
             || self.session.node().stops_so_far().is_some()
     }
@@ -43,10 +44,18 @@ impl Dispatch<'_> {
         let Self { session, in_force, details, in_flight, .. } = self;
         let watch = Watch::over(session, &event);
         let plan = in_force.interceptors(&event);
+        let coverage = details.mismatch(session).map(Box::new);
+        if let Some(mismatch) = &coverage {
+            session.shared().signals.emit(|| Signal::CoverageMismatch {
+                session: session.id().clone(),
+                event: event.envelope().id,
+                mismatch: (**mismatch).clone(),
+            });
+        }
         let budget = details.budget(session.shared().budget);
         let mut turn = Turn::new(session, Arc::clone(plan.hooks()), event, budget, now);
         turn.walk(&plan).await;
-        let receipt = turn.settle(&in_force);
+        let receipt = turn.settle(&in_force, coverage);
         watch.disarm();
         tell_observers(session, &in_force, &receipt);
         session.shared().signals.emit(|| Signal::Decided(Arc::clone(&receipt)));

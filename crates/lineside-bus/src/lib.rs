@@ -23,6 +23,7 @@ pub mod drain;
 pub mod cx;
 pub mod afterwards;
 pub mod keeper;
+pub mod propagation;
 pub mod ledger;
 
 mod clock;
@@ -57,6 +58,7 @@ pub use mailbox::{
 };
 pub use observer::{Heard, Lost, Overflow};
 pub use of_dialect::OfDialect;
+pub use propagation::Propagate;
 pub use publish::PublishError;
 pub use register::{RegisterHookError, Registration};
 pub use session::{OpenSessionError, Session};

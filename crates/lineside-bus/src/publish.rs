@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use lineside_core::budget::Budget;
 use lineside_core::envelope::{Agent, Cause, Model};
 use lineside_core::payload::Point;
-use lineside_core::{AnyEvent, Envelope, EventId, Payload, PointInfo, Receipt, SessionId, Source};
+use lineside_core::{
+    AnyEvent, CoverageMismatch, Envelope, EventId, Payload, PointInfo, Receipt, SessionId, Source,
+};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
@@ -59,6 +61,7 @@ pub(crate) struct Details {
     time: Option<Timestamp>,
     extra: Option<Arc<Map<String, Value>>>,
     source: Option<Box<Source>>,
+    coverage: Option<Arc<str>>,
 }
 
 impl<P> Publication<P> {
@@ -127,6 +130,18 @@ impl<P> Publication<P> {
         self.differs(|source| source.traceparent = Some(traceparent.into()))
     }
 
+    /// Another connection than that of the session.
+    pub fn connection(self, connection: impl Into<Arc<str>>) -> Self {
+        self.differs(|source| source.connection = Some(connection.into()))
+    }
+
+    /// The digest of the hooks that its publisher believes it is under, as [`Session::coverage`] gives it. When it is
+    /// another one, the event is decided all the same; the receipt and a signal tell it.
+    pub fn believing(mut self, coverage: impl Into<Arc<str>>) -> Self {
+        self.details.coverage = Some(coverage.into());
+        self
+    }
+
     fn differs(mut self, change: impl FnOnce(&mut Source)) -> Self {
         let source = &self.session.node().source;
         change(self.details.source.get_or_insert_with(|| Box::new((**source).clone())));
@@ -180,6 +195,7 @@ impl Details {
         time: None,
         extra: None,
         source: None,
+        coverage: None,
     };
 
     /// Lets the event in: it has a number and a plan from here on.
@@ -205,6 +221,18 @@ impl Details {
         let in_flight = [of_session, shared.in_flight.enter().ok_or(PublishError::Draining)?];
         dispatch::forget_stops(node, point, self.source.as_deref());
         Ok(Dispatch { session, in_force, seq: node.next_seq(), cause, details: self, in_flight })
+    }
+
+    /// Whether its publisher has stated what hooks it is under.
+    pub(crate) fn believes(&self) -> bool {
+        self.coverage.is_some()
+    }
+
+    /// What was stated, where that is not so.
+    pub(crate) fn mismatch(&self, session: &Session) -> Option<CoverageMismatch> {
+        let believed = self.coverage.clone()?;
+        let in_force = session.coverage();
+        (believed != in_force).then_some(CoverageMismatch { believed, in_force })
     }
 
     /// The smaller of the event's own bound and that of the bus.

@@ -171,6 +171,12 @@ impl Session {
         Publication::new(self.clone(), payload)
     }
 
+    /// Whether it is the child of that session, or of a session below that.
+    #[must_use]
+    pub fn is_below(&self, above: &Self) -> bool {
+        self.inner.node.is_below(&above.inner.node)
+    }
+
     /// A session below this one, under its hooks.
     pub fn subagent(&self, id: impl Into<SessionId>) -> OpenSession {
         let mut source = (*self.inner.node.source).clone();
@@ -339,6 +345,18 @@ impl OpenSession {
     pub fn traceparent(mut self, traceparent: impl Into<Arc<str>>) -> Self {
         self.source.traceparent = Some(traceparent.into());
         self
+    }
+
+    /// The connection that its publisher speaks over.
+    pub fn connection(mut self, connection: impl Into<Arc<str>>) -> Self {
+        self.source.connection = Some(connection.into());
+        self
+    }
+
+    /// What its events share, as far as it has been said.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// Opens it. It is under every hook above it from its first event on.

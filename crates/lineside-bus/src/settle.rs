@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lineside_core::answer::Beyond;
-use lineside_core::{Append, Notice, Receipt, Strength, Verdict};
+use lineside_core::{Append, CoverageMismatch, Notice, Receipt, Strength, Verdict};
 
 use crate::mailbox::{Order, Source, post};
 use crate::stop_limit::{Ruling, STOPS_IN_A_ROW};
@@ -12,7 +12,11 @@ use crate::turn::Turn;
 
 impl Turn<'_> {
     /// The verdict and everything that goes with it.
-    pub(crate) fn settle(mut self, in_force: &InForce) -> Arc<Receipt> {
+    pub(crate) fn settle(
+        mut self,
+        in_force: &InForce,
+        coverage: Option<Box<CoverageMismatch>>,
+    ) -> Arc<Receipt> {
         let (verdict, author) = self.chain.decide();
         let no_stops = self.session.node().stops_so_far().is_none();
         // Most events: nothing was said, given or counted.
@@ -34,6 +38,7 @@ impl Turn<'_> {
             author,
             given: gathered.into_given(),
             took,
+            coverage,
         })
     }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lineside_core::{EventId, Failure, Hook, MessageId, Notice, Outcome, Receipt, SessionId, SkipReason};
+use lineside_core::{
+    CoverageMismatch, EventId, Failure, Hook, MessageId, Notice, Outcome, Receipt, SessionId, SkipReason,
+};
 use tokio::sync::broadcast;
 
 /// Something that has happened.
@@ -26,6 +28,15 @@ pub enum Signal {
         session: SessionId,
         /// The number of its last event.
         last_seq: u64,
+    },
+    /// A publisher believes that its session is under other hooks than it is.
+    CoverageMismatch {
+        /// The session.
+        session: SessionId,
+        /// The event that stated it.
+        event: EventId,
+        /// What was stated, and what is.
+        mismatch: CoverageMismatch,
     },
     /// An event was decided.
     Decided(Arc<Receipt>),

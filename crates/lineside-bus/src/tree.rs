@@ -118,6 +118,11 @@ impl Node {
         self.state.load(Ordering::Acquire) == OVER && self.alive.load(Ordering::Acquire) == 0
     }
 
+    /// Whether that session is one of its ancestors.
+    pub(crate) fn is_below(&self, above: &Node) -> bool {
+        self.lineage().skip(1).any(|(_, node)| std::ptr::eq(node, above))
+    }
+
     /// The session and its ancestors, each with how it is looked at from the session.
     fn lineage(&self) -> impl Iterator<Item = (From, &Node)> {
         let ancestors = std::iter::successors(self.parent.as_deref(), |node| node.parent.as_deref());

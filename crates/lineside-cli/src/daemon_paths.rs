@@ -27,6 +27,11 @@ pub(crate) struct DaemonPaths {
 }
 
 impl DaemonArgs {
+    /// Whether a daemon is named, so that what the process has inherited does not count.
+    pub(crate) fn is_named(&self) -> bool {
+        self.socket.is_some() || self.state.is_some()
+    }
+
     /// The paths.
     ///
     /// # Errors

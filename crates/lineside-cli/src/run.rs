@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ use lineside::{Assembly, Session, State};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
+use crate::daemon_paths::DaemonArgs;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::is_broken_pipe;
 use crate::loading::{errors, load_on, tell_findings};
@@ -46,6 +48,7 @@ mod journal;
 mod waiting;
 mod standard_output;
 mod tally;
+mod under;
 
 /// Publish events and print what was decided about each.
 ///
@@ -61,8 +64,11 @@ mod tally;
 ///
 /// Hooks are looked for where their formats keep them. Naming a project with --project says that you trust it, and its
 /// hooks run; without, only those of the user do.
+///
+/// With a command after `--`, runs that command under a session of its own in the running daemon: whatever it starts can
+/// open sessions below that one, under its hooks. Its exit status is passed on, and signals reach it.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = EXIT_STATUS, override_usage = USAGE)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     places: PlaceArgs,
@@ -98,16 +104,32 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     quiet: bool,
 
+    #[command(flatten)]
+    daemon: DaemonArgs,
+
     /// Events, one JSON object a line; `-` or nothing for standard input.
     #[arg(value_name = "EVENTS.jsonl")]
     events: Option<PathBuf>,
+
+    /// Run this command under a session of its own, instead of publishing events.
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        conflicts_with_all = ["events", "strict", "ordered", "pretty", "json", "receipts", "quiet", "untrusted", "dialects"]
+    )]
+    command: Vec<OsString>,
 }
+
+const USAGE: &str = "\
+lineside run [OPTIONS] [EVENTS.jsonl]
+       lineside run [--project <DIR>] [--socket <PATH>] -- <COMMAND>...";
 
 const EXIT_STATUS: &str = "\
 Exit status:
   0    every line was an event and was decided, whatever the verdicts
   1    a line was refused, something was lost or not kept, or --strict found an error
-  2    nothing could be done
+  2    nothing could be done; with a command, it was not started
+  n    with a command, that of the command; 128 and its number for a signal
   130  interrupted (143: terminated, 129: hung up, 131: quit)
   141  the reader of standard output has gone";
 
@@ -162,6 +184,9 @@ impl RunArgs {
 /// # Errors
 /// The project or the input cannot be opened, or the output cannot be written.
 pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
+    if !args.command.is_empty() {
+        return under::run(&args.command, &args.daemon, &args.places).await;
+    }
     if args.shape() != Shape::Nothing && standard_output::goes_nowhere() {
         let note = styles.err.paint(Tone::Bold, "note");
         tell(&format!(

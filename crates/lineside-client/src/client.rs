@@ -84,7 +84,14 @@ impl Client {
         Self { wire: Wire::to(socket.as_ref()) }
     }
 
-    /// A root session of that id, about to be opened.
+    /// The same client with a grant: its sessions are children of the session of the grant, or below it, and it can reach
+    /// nothing else.
+    #[must_use]
+    pub fn granted(&self, grant: impl Into<String>) -> Self {
+        Self { wire: self.wire.granted(grant.into()) }
+    }
+
+    /// A session of that id, about to be opened: a root, or a child of the session whose grant this client has.
     pub fn session(&self, id: impl Into<String>) -> OpenSession {
         OpenSession::root(self.clone(), id.into())
     }

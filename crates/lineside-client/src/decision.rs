@@ -93,6 +93,12 @@ impl<P: Point> Decision<P> {
         self.json.get("off").and_then(Value::as_bool).unwrap_or_default()
     }
 
+    /// The digest of the hooks in force, where it is not the one that the session was opened with.
+    #[must_use]
+    pub fn coverage_in_force(&self) -> Option<&str> {
+        self.json.get("coverage_mismatch")?.get("in_force")?.as_str()
+    }
+
     /// Everything else that the daemon says of it, as its API describes it.
     #[must_use]
     pub fn json(&self) -> &Map<String, Value> {

@@ -17,12 +17,12 @@
 //! # }
 //! ```
 //!
-//! It does not know where the daemon's socket is, nor how to start one. Hooks that live in the client's process are not
-//! part of it.
+//! It does not know how to start a daemon. Hooks that live in the client's process are not part of it.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod wire;
 mod client;
+mod environment;
 mod session;
 mod decision;
 mod delivery;
@@ -30,4 +30,5 @@ mod delivery;
 pub use client::{Client, RequestError};
 pub use decision::Decision;
 pub use delivery::{Collect, Delivery};
+pub use environment::{ReadEnvironmentError, default_socket};
 pub use session::{OpenSession, Session};

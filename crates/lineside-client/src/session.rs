@@ -1,10 +1,15 @@
 //! A session of the daemon: opened, published in, closed.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lineside_core::envelope::Agent;
 use lineside_core::payload::Point;
+use lineside_core::propagation::{GRANT, Propagation, SESSION, SOCKET, TRACEPARENT};
 use lineside_core::{Payload, SessionId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -20,6 +25,9 @@ pub struct Session {
     id: SessionId,
     path: Arc<str>,
     coverage: Arc<str>,
+    /// Whether an event has stated the coverage.
+    stated: Arc<AtomicBool>,
+    environment: Arc<Propagation>,
 }
 
 /// A session about to be opened.
@@ -34,6 +42,8 @@ pub struct OpenSession {
 #[derive(Deserialize)]
 struct Opened {
     coverage: String,
+    #[serde(default)]
+    environment: BTreeMap<String, String>,
 }
 
 impl OpenSession {
@@ -73,6 +83,11 @@ impl OpenSession {
         self
     }
 
+    /// Takes the session of that id over if it is open already, with everything that is registered on it.
+    pub fn resume(self) -> Self {
+        self.with("resume", Value::Bool(true))
+    }
+
     /// Opens it.
     ///
     /// Not cancel safe: a dropped call may have opened it.
@@ -83,7 +98,17 @@ impl OpenSession {
         let Self { client, id, fields } = self;
         let opened: Opened = client.post("/v1/sessions", &fields).await?;
         let path = format!("/v1/sessions/{}", segment(&id)).into();
-        Ok(Session { client, id: id.into(), path, coverage: opened.coverage.into() })
+        let environment = [SOCKET, SESSION, GRANT, TRACEPARENT].into_iter();
+        let environment = environment.filter_map(|name| Some((name, opened.environment.get(name)?)));
+        let environment = environment.fold(Propagation::none(), |all, (name, value)| all.with(name, value));
+        Ok(Session {
+            client,
+            id: id.into(),
+            path,
+            coverage: opened.coverage.into(),
+            stated: Arc::default(),
+            environment: Arc::new(environment),
+        })
     }
 }
 
@@ -98,6 +123,21 @@ impl Session {
     #[must_use]
     pub fn coverage(&self) -> &str {
         &self.coverage
+    }
+
+    /// The variables of a process that is started under this session. What it opens with them, through
+    /// [`Client::from_environment`], stands below the session. They hold a secret, which dies with the session.
+    #[must_use]
+    pub fn environment(&self) -> &Propagation {
+        &self.environment
+    }
+
+    /// A program that is about to be started under this session, with [`environment`](Self::environment). Nothing is
+    /// started here, and who starts it ends it.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.envs(self.environment.iter());
+        command
     }
 
     /// A session below this one, under its hooks.
@@ -164,6 +204,9 @@ impl Session {
         fields.insert("point".to_owned(), json!(point));
         fields.insert("session".to_owned(), json!(self.id));
         fields.insert("payload".to_owned(), Value::Object(payload.to_json()));
+        if !self.stated.swap(true, Ordering::Relaxed) {
+            fields.insert("coverage".to_owned(), json!(self.coverage));
+        }
         let path = match within {
             Some(time) => format!("/v1/events?within_ms={}", time.as_millis()),
             None => "/v1/events".to_owned(),

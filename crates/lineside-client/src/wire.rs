@@ -8,6 +8,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
+use lineside_core::propagation::HEADER;
 use tokio::net::UnixStream;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -16,9 +17,12 @@ use crate::client::RequestError;
 /// How many idle connections are kept.
 const IDLE: usize = 64;
 
-/// The connections to one daemon.
+/// The connections to one daemon, and what is shown there.
 #[derive(Clone)]
-pub(crate) struct Wire(Arc<Inner>);
+pub(crate) struct Wire {
+    inner: Arc<Inner>,
+    grant: Option<Arc<str>>,
+}
 
 struct Inner {
     socket: PathBuf,
@@ -32,11 +36,17 @@ struct Connection {
 
 impl Wire {
     pub(crate) fn to(socket: &Path) -> Self {
-        Self(Arc::new(Inner { socket: socket.to_path_buf(), idle: Mutex::default() }))
+        let inner = Inner { socket: socket.to_path_buf(), idle: Mutex::default() };
+        Self { inner: Arc::new(inner), grant: None }
+    }
+
+    /// The same connections, with a grant.
+    pub(crate) fn granted(&self, grant: String) -> Self {
+        Self { inner: Arc::clone(&self.inner), grant: Some(grant.into()) }
     }
 
     pub(crate) fn socket(&self) -> &Path {
-        &self.0.socket
+        &self.inner.socket
     }
 
     /// One request to its answer. It is sent once: a connection that breaks is not tried again, because the request may
@@ -56,9 +66,13 @@ impl Wire {
             .method(method)
             .uri(path)
             .header(header::HOST, "lineside")
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|_| RequestError::BadPath(path.to_owned()))?;
+            .header(header::CONTENT_TYPE, "application/json");
+        let request = match &self.grant {
+            Some(grant) => request.header(HEADER, &**grant),
+            None => request,
+        };
+        let request =
+            request.body(Full::new(Bytes::from(body))).map_err(|_| RequestError::BadPath(path.to_owned()))?;
         connection.sender.ready().await.map_err(broken)?;
         let response = connection.sender.send_request(request).await.map_err(broken)?;
         let status = response.status();
@@ -69,12 +83,12 @@ impl Wire {
 
     /// A connection that is open still.
     fn idle(&self) -> Option<Connection> {
-        let mut idle = self.0.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
         std::iter::from_fn(|| idle.pop()).find(|connection| !connection.sender.is_closed())
     }
 
     fn give_back(&self, connection: Connection) {
-        let mut idle = self.0.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE && !connection.sender.is_closed() {
             idle.push(connection);
         }

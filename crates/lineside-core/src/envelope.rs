@@ -139,6 +139,8 @@ pub struct Source {
     pub host: Option<Arc<str>>,
     /// The W3C trace context.
     pub traceparent: Option<Arc<str>>,
+    /// The connection that its publisher speaks over, where there is one.
+    pub connection: Option<Arc<str>>,
 }
 
 impl Source {
@@ -156,6 +158,7 @@ impl Source {
             model: None,
             host: None,
             traceparent: None,
+            connection: None,
         }
     }
 }
@@ -229,7 +232,12 @@ impl Envelope {
         if let Some(model) = &source.model {
             put("model", serde_json::to_value(model).unwrap_or_default());
         }
-        for (key, value) in [("host", &source.host), ("traceparent", &source.traceparent)] {
+        let last = [
+            ("host", &source.host),
+            ("traceparent", &source.traceparent),
+            ("connection", &source.connection),
+        ];
+        for (key, value) in last {
             if let Some(value) = value {
                 put(key, text(value));
             }

@@ -142,6 +142,15 @@ pub struct By<T> {
     pub what: T,
 }
 
+/// A publisher believes that its session is under other hooks than it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoverageMismatch {
+    /// The digest that it stated.
+    pub believed: Arc<str>,
+    /// The digest of the hooks in force.
+    pub in_force: Arc<str>,
+}
+
 /// The record of one event.
 #[derive(Debug, Clone)]
 pub struct Receipt {
@@ -162,6 +171,8 @@ pub struct Receipt {
     pub given: Option<Box<Given>>,
     /// From the publication to the decision.
     pub took: Duration,
+    /// The digest that the publisher stated was not that of the hooks in force when the event was let in.
+    pub coverage: Option<Box<CoverageMismatch>>,
 }
 
 /// What the hooks of one event gave beside their verdicts.
@@ -263,6 +274,10 @@ impl Receipt {
             })
             .collect();
         map.insert("changes".into(), Value::Array(changes));
+        if let Some(mismatch) = &self.coverage {
+            let CoverageMismatch { believed, in_force } = &**mismatch;
+            map.insert("coverage_mismatch".into(), json!({"believed": believed, "in_force": in_force}));
+        }
         if !self.extra.is_empty() {
             map.insert("extra".into(), Value::Object(self.extra.clone()));
         }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::FailureKind;
 use crate::invocation::{Environment, Program};
+use crate::propagation::Propagation;
 
 /// A worker: the process, and the plugins that it loads.
 #[derive(Debug, Clone, PartialEq)]
@@ -280,6 +281,8 @@ pub struct HookCall {
     pub hook: String,
     /// The event: one JSON value in one line.
     pub event: String,
+    /// What a process inherits that the hook starts for this event.
+    pub environment: Propagation,
     /// From when the call is due to the last byte of its answer, with the start of the worker, if it comes to that.
     pub timeout: Duration,
 }

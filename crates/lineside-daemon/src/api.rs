@@ -13,6 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use utoipa::OpenApi;
 
+use crate::caller;
 use crate::daemon::{Counts, Daemon};
 use crate::door::{self, Door};
 use crate::problem::Problem;
@@ -84,6 +85,19 @@ pub fn openapi() -> String {
 
 /// Everything behind one door.
 pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
+    let user = Router::new()
+        .route("/v1/sessions", get(sessions::list))
+        .route("/v1/receipts", get(receipts::list))
+        .route("/v1/receipts/{event}", get(receipts::look_up))
+        .route("/v1/jobs", get(jobs::list))
+        .route("/v1/jobs/{job}", get(jobs::look_up).delete(jobs::forget))
+        .route("/v1/jobs/{job}/retry", post(jobs::retry))
+        .route("/v1/signals", get(signals::stream))
+        .route("/v1/status", get(control::status))
+        .route("/v1/metrics", get(control::metrics))
+        .route("/v1/reload", post(control::reload))
+        .route("/v1/stop", post(control::stop))
+        .route_layer(middleware::from_fn(caller::user_only));
     let session = Router::new()
         .route("/", get(sessions::look_up).delete(sessions::close))
         .route("/tree", get(sessions::tree))
@@ -91,24 +105,16 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/context/collect", post(context::collect))
         .route("/context/{delivery}/accept", post(context::accept));
     Router::new()
-        .route("/v1/sessions", get(sessions::list).post(sessions::open))
+        .merge(user)
+        .route("/v1/sessions", post(sessions::open))
         .nest("/v1/sessions/{session}", session)
         .route("/v1/events", post(events::publish))
         .route("/v1/events/batch", post(events::publish_many))
-        .route("/v1/receipts", get(receipts::list))
-        .route("/v1/receipts/{event}", get(receipts::look_up))
-        .route("/v1/jobs", get(jobs::list))
-        .route("/v1/jobs/{job}", get(jobs::look_up).delete(jobs::forget))
-        .route("/v1/jobs/{job}/retry", post(jobs::retry))
-        .route("/v1/signals", get(signals::stream))
         .route("/v1/health", get(control::health))
-        .route("/v1/status", get(control::status))
-        .route("/v1/metrics", get(control::metrics))
-        .route("/v1/reload", post(control::reload))
-        .route("/v1/stop", post(control::stop))
         .route("/v1/openapi.json", get(control::openapi))
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
+        .layer(middleware::from_fn_with_state(Arc::clone(daemon), caller::recognise))
         .layer(middleware::from_fn_with_state(door, door::guard))
         .layer(middleware::from_fn_with_state(Arc::clone(daemon), count))
         .with_state(Arc::clone(daemon))

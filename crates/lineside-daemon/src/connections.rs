@@ -7,9 +7,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use lineside::Signal;
 use lineside::bus::signal::Watched;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -18,6 +22,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::caller::Connection;
 use crate::daemon::Daemon;
 use crate::socket::Socket;
 
@@ -43,6 +48,9 @@ pub(crate) trait Source: Send + Sync + 'static {
     type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
     fn next(&self) -> impl Future<Output = io::Result<Self::Io>> + Send;
+
+    /// The word for it.
+    fn door(&self) -> &'static str;
 }
 
 impl Source for Socket {
@@ -50,6 +58,10 @@ impl Source for Socket {
 
     async fn next(&self) -> io::Result<Self::Io> {
         self.accept().await
+    }
+
+    fn door(&self) -> &'static str {
+        "socket"
     }
 }
 
@@ -60,6 +72,10 @@ impl Source for TcpListener {
         let (stream, _) = self.accept().await?;
         stream.set_nodelay(true)?;
         Ok(stream)
+    }
+
+    fn door(&self) -> &'static str {
+        "http"
     }
 }
 
@@ -101,12 +117,14 @@ impl Tasks {
                         continue;
                     }
                 };
+                let number = daemon.counts.accepted.fetch_add(1, Ordering::Relaxed) + 1;
+                let connection = Connection(format!("{}:{number}", source.door()).into());
                 let (daemon, router) = (Arc::clone(&daemon), router.clone());
                 let (graceful, now) = (graceful.clone(), now.clone());
                 tracker.spawn(async move {
                     let _room = room;
                     let _count = Counted::new(&daemon);
-                    serve(stream, router, daemon.settings.limits.head, graceful, now).await;
+                    serve(stream, connection, router, daemon.settings.limits.head, graceful, now).await;
                 });
             }
         });
@@ -123,7 +141,12 @@ impl Tasks {
                     watched = signals.next() => watched,
                 };
                 match watched {
-                    Some(Watched::Signal(signal)) => daemon.feed.push(signal),
+                    Some(Watched::Signal(signal)) => {
+                        if let Signal::SessionClosed { session, .. } = &signal {
+                            daemon.grants.forget(session);
+                        }
+                        daemon.feed.push(signal);
+                    }
                     Some(Watched::Lost(lost)) => daemon.feed.push_lost(lost),
                     None => return,
                 }
@@ -168,6 +191,7 @@ impl Tasks {
 /// One connection to its end.
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    from: Connection,
     router: Router,
     head: Duration,
     graceful: CancellationToken,
@@ -175,7 +199,11 @@ async fn serve(
 ) {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(true);
-    let service = TowerToHyperService::new(router);
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(from.clone());
+        router.call(request)
+    });
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let mut asked = false;

@@ -19,9 +19,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::deliveries::Deliveries;
 use crate::feed::Feed;
+use crate::grants::Grants;
+use crate::mismatches::Mismatches;
 use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::switch::Switch;
+use crate::trace;
 
 /// A running daemon, apart from how it is reached.
 pub(crate) struct Daemon {
@@ -33,6 +36,8 @@ pub(crate) struct Daemon {
     pub(crate) feed: Feed,
     pub(crate) deliveries: Deliveries,
     pub(crate) switch: Switch,
+    pub(crate) grants: Grants,
+    pub(crate) mismatches: Mismatches,
     pub(crate) vocabulary: Vocabulary,
     pub(crate) started: Instant,
     /// Cancelled when the daemon is to end.
@@ -60,6 +65,7 @@ pub(crate) struct Counts {
     pub(crate) problems: AtomicU64,
     pub(crate) events: AtomicU64,
     pub(crate) connections: AtomicU64,
+    pub(crate) accepted: AtomicU64,
     pub(crate) deliveries_returned: AtomicU64,
 }
 
@@ -80,7 +86,11 @@ pub(crate) struct Opening {
     pub(crate) model: Option<Model>,
     pub(crate) host: Option<String>,
     pub(crate) traceparent: Option<String>,
+    pub(crate) connection: Option<Arc<str>>,
 }
+
+/// The greatest distance of a session from its root: hooks that start agents whose hooks start agents come to an end.
+const DEEPEST: u32 = 32;
 
 /// How many closed sessions are remembered by their ids.
 const CLOSED: usize = 65_536;
@@ -107,6 +117,8 @@ impl Daemon {
             automations,
             _durable: durable,
             deliveries: Deliveries::default(),
+            grants: Grants::default(),
+            mismatches: Mismatches::default(),
             started: Instant::now(),
             ending: CancellationToken::new(),
             counts: Counts::default(),
@@ -156,17 +168,23 @@ impl Daemon {
             None => self.bus().session(asked.id.as_str()),
             Some(parent) => self.session(parent)?.subagent(asked.id.as_str()),
         };
+        if opening.source().depth > DEEPEST {
+            return Err(too_deep(&asked.id));
+        }
+        let above = opening.source().traceparent.clone();
         let opening = match asked.agent {
             Some(agent) => opening.agent(agent),
             None => opening,
         };
         let texts = [asked.project_root, asked.cwd, asked.host, asked.traceparent];
         let [project_root, cwd, host, traceparent] = texts;
+        let traceparent = trace::of_session(traceparent, above.as_deref());
         let opening = project_root.into_iter().fold(opening, OpenSession::project_root);
         let opening = cwd.into_iter().fold(opening, OpenSession::cwd);
         let opening = host.into_iter().fold(opening, OpenSession::host);
         let opening = traceparent.into_iter().fold(opening, OpenSession::traceparent);
         let opening = asked.model.into_iter().fold(opening, OpenSession::model);
+        let opening = asked.connection.into_iter().fold(opening, OpenSession::connection);
         let session = opening.open().await.map_err(|error| cannot_open(&asked.id, &error))?;
         self.closed().remove(session.id());
         Ok(session)
@@ -196,6 +214,7 @@ impl Daemon {
                 project_root: asked.project_root.clone(),
                 cwd: asked.cwd.clone(),
                 host: asked.host.clone(),
+                connection: asked.connection.clone(),
                 ..Opening::default()
             };
             self.open_unless_open(above).await?;
@@ -228,6 +247,14 @@ impl Daemon {
 fn closed(id: &str) -> Problem {
     let detail = format!("session `{id}` is closed; open it anew with POST /v1/sessions");
     Problem::conflict("session-closed", "The session is closed", detail).blocks()
+}
+
+fn too_deep(id: &str) -> Problem {
+    let detail = format!(
+        "session `{id}` would be {} levels below its root, at most {DEEPEST} are possible",
+        DEEPEST + 1
+    );
+    Problem::conflict("too-deep", "The session is too deep", detail).blocks()
 }
 
 fn cannot_open(id: &str, error: &OpenSessionError) -> Problem {

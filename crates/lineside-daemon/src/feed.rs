@@ -194,6 +194,7 @@ fn session_of(signal: &Signal) -> Option<&SessionId> {
     match signal {
         Signal::Decided(receipt) => Some(&receipt.event.envelope().source.session),
         Signal::SessionOpened { session, .. }
+        | Signal::CoverageMismatch { session, .. }
         | Signal::SessionClosed { session, .. }
         | Signal::Abandoned { session, .. }
         | Signal::DetachedFinished { session, .. }

@@ -20,6 +20,7 @@ use crate::api;
 use crate::connections::Tasks;
 use crate::daemon::Daemon;
 use crate::door::{Door, Lock};
+use crate::grants::Heritage;
 use crate::settings::Settings;
 use crate::socket::{BindSocketError, Socket, private_folder};
 use crate::token::Token;
@@ -114,6 +115,7 @@ impl Server {
         let limits = settings.limits;
         let (path, http, state) = (settings.socket.clone(), settings.http, settings.state.clone());
         let daemon = Arc::new(Daemon::new(settings, assembly, automations, durable));
+        Heritage::of(&daemon);
         let tasks = Tasks::new(limits.connections);
         tasks.feed(&daemon);
         tasks.put_back(&daemon);
@@ -137,6 +139,12 @@ impl Server {
     #[must_use]
     pub fn http(&self) -> Option<SocketAddr> {
         self.http
+    }
+
+    /// The bus: what a program that holds the daemon registers there is in force for all its sessions.
+    #[must_use]
+    pub fn bus(&self) -> &lineside::Bus {
+        self.daemon.bus()
     }
 
     /// What was found in the journals, for people.

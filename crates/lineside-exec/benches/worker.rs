@@ -9,6 +9,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use criterion::Criterion;
+use lineside_core::Propagation;
 use lineside_core::invocation::{Environment, Exit, Invocation, Limits, Program};
 use lineside_core::worker::{
     CallClass, HandlerKey, HookCall, HookWorker, HookWorkerBounds, Repeat, WorkerBounds, WorkerCall,
@@ -246,7 +247,9 @@ fn warm(language: &str, program: &'static str, runtime: &Runtime, room: &std::pa
 
 async fn hook(worker: &WarmWorker) {
     let (hook, timeout) = ("check".to_owned(), Duration::from_secs(15));
-    let ended = worker.call(HookCall { hook, event: event().to_string(), timeout }).await;
+    let ended = worker
+        .call(HookCall { environment: Propagation::none(), hook, event: event().to_string(), timeout })
+        .await;
     assert!(matches!(ended, WorkerEnded::Answered(_)), "{ended:?}");
 }
 

@@ -12,6 +12,7 @@ use lineside_core::hook::Standby;
 use lineside_core::{Hook, PointInfo};
 use lineside_dialects::{Automation, ForeignHook, Work};
 
+use crate::foreign::propagated;
 use crate::outside::Outside;
 
 /// The automations of one load of a dialect.
@@ -96,8 +97,9 @@ fn run(work: Arc<dyn Work>, outside: Outside) -> RunInTurn {
     Arc::new(move |event, assignment, cx, turn| {
         let (work, outside) = (Arc::clone(&work), outside.clone());
         Box::pin(async move {
+            let propagation = propagated(&event, &cx);
             let call = work.call(&event, assignment)?;
-            let returned = outside.run(call, cx.deadline(), turn.begins()).await;
+            let returned = outside.run(call, cx.deadline(), turn.begins(), propagation).await;
             work.report(&returned)
         })
     })

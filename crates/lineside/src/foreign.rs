@@ -9,7 +9,8 @@ use lineside_automation::{Adopted, Adoption, Adoptions, Debouncer, HookId, Keys}
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{Accepted, ChainTime, Cx, Release, Ticket};
 use lineside_core::flow::Retry;
-use lineside_core::{Answer, AnyEvent, Failure, Outcome, Said, SessionId, SkipReason};
+use lineside_core::propagation::TRACEPARENT;
+use lineside_core::{Answer, AnyEvent, Failure, Outcome, Propagation, Said, SessionId, SkipReason};
 use lineside_dialects::{ForeignHook, Handler, Moment};
 use tokio::time::{Instant, sleep};
 
@@ -189,7 +190,7 @@ impl Attempts {
                         None => None,
                     }
                 };
-                let returned = self.outside.run(call, cx.deadline(), begins).await;
+                let returned = self.outside.run(call, cx.deadline(), begins, propagated(event, cx)).await;
                 let mut result = self.handler.read(event, &returned);
                 if let Ok(answer) = &mut result {
                     answer.remarks.extend(self.handler.answer_keys().remarks(&returned));
@@ -207,6 +208,15 @@ impl Attempts {
     fn tell(&self, moment: &Moment<'_>) {
         tell(&*self.handler, self.log.as_deref(), moment);
     }
+}
+
+/// What a process inherits that is started for this event, which may have a trace of its own.
+pub(crate) fn propagated(event: &AnyEvent, cx: &Cx) -> Option<Propagation> {
+    let variables = cx.session().propagated()?;
+    Some(match &event.envelope().source.traceparent {
+        Some(traceparent) => variables.with(TRACEPARENT, &**traceparent),
+        None => variables,
+    })
 }
 
 fn tell(handler: &dyn Handler, log: Option<&DebugLog>, moment: &Moment<'_>) {

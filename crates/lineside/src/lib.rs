@@ -78,6 +78,8 @@ mod pages {
     struct Concepts;
     #[doc = include_str!("../../../docs/daemon.md")]
     struct Daemon;
+    #[doc = include_str!("../../../docs/inheritance.md")]
+    struct Inheritance;
     #[doc = include_str!("../../../docs/dialects/flyto.md")]
     struct Flyto;
 }

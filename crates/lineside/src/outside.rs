@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_core::Propagation;
 use lineside_core::invocation::{Environment, Inherit};
 use lineside_core::worker::{HookWorker, WorkerReach};
 use lineside_dialects::{Call, Returned};
@@ -28,18 +29,20 @@ pub(crate) struct Outside {
 
 impl Outside {
     /// Runs a call to its end, at the latest until the deadline. What it runs begins when `begins` has ended, which is
-    /// awaited when it has its turn.
+    /// awaited when it has its turn. What it starts inherits the propagation.
     pub(crate) async fn run<T>(
         &self,
         call: Call,
         deadline: Instant,
         begins: impl Future<Output = T>,
+        propagation: Option<Propagation>,
     ) -> Returned {
         let rest = deadline.saturating_duration_since(Instant::now());
         let shorten = |timeout: &mut Duration| *timeout = rest.min(*timeout);
         match call {
             Call::Command(mut invocation) => {
                 self.rebase(&mut invocation.environment);
+                propagate(&propagation.unwrap_or_default(), &mut invocation.environment);
                 shorten(&mut invocation.limits.timeout);
                 Returned::Command(self.runner.run_with(&invocation, begins).await)
             }
@@ -56,6 +59,7 @@ impl Outside {
             Call::Warm(mut worker, mut call) => {
                 shorten(&mut call.timeout);
                 self.rebase_worker(&mut worker);
+                call.environment = propagation.unwrap_or_default();
                 let worker = self.warm.of(*worker, self.runner.containment());
                 drop(begins.await);
                 Returned::Worker(worker.call(call).await)
@@ -76,6 +80,7 @@ impl Outside {
     pub(crate) fn rebase_worker(&self, worker: &mut HookWorker) {
         if let WorkerReach::Program { environment, .. } = &mut worker.reach {
             self.rebase(environment);
+            propagate(&self.warm.environment(), environment);
         }
     }
 
@@ -85,6 +90,12 @@ impl Outside {
             *environment = based_on(base, environment);
         }
     }
+}
+
+/// Has a process inherit this; a variable of the hook's own with the same name gives way.
+fn propagate(propagation: &Propagation, environment: &mut Environment) {
+    let variables = propagation.iter().map(|(name, value)| (name.into(), value.into()));
+    environment.set.extend(variables);
 }
 
 /// The environment of a hook whose runtime has another environment than this process.

@@ -7,10 +7,10 @@ use std::sync;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use lineside_bus::{Bus, WeakBus};
-use lineside_core::Notice;
 use lineside_core::worker::{
     HookWorker, PluginLoaded, StartWorkerError, WorkerReach, WorkerReady, WorkerSpec,
 };
+use lineside_core::{Notice, Propagation};
 use lineside_dialects::{Loaded, Plugins};
 use lineside_exec::{Containment, LogLevel, LogSource, WarmWorker, Worker, WorkerListener, WorkerLog};
 use lineside_points::OnServiceStop;
@@ -37,6 +37,11 @@ struct Warm {
 impl WarmWorkers {
     pub(crate) fn new(bus: &Bus) -> Self {
         Self { bus: Some(bus.downgrade()), kept: sync::Mutex::default() }
+    }
+
+    /// What each of them inherits, whichever sessions call it.
+    pub(crate) fn environment(&self) -> Propagation {
+        self.bus.as_ref().and_then(WeakBus::upgrade).map(|bus| bus.environment()).unwrap_or_default()
     }
 
     fn kept(&self) -> sync::MutexGuard<'_, Warm> {

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use crate::stage::{Said, Stage};
 
 /// A daemon of a stage.
-struct Daemon<'a> {
+pub(crate) struct Daemon<'a> {
     stage: &'a Stage,
     child: Child,
 }
 
 impl<'a> Daemon<'a> {
     /// Starts it, and waits until it is ready.
-    fn start(stage: &'a Stage) -> Self {
+    pub(crate) fn start(stage: &'a Stage) -> Self {
         let mut child = stage.command(&["serve", "--project", "."]).spawn().unwrap();
         let mut ready = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());
@@ -31,8 +31,16 @@ impl<'a> Daemon<'a> {
         assert!(kill.success());
     }
 
-    fn ended(self) -> Said {
-        self.stage.said(self.child)
+    fn ended(mut self) -> Said {
+        let nobody = Command::new("true").spawn().unwrap();
+        self.stage.said(std::mem::replace(&mut self.child, nobody))
+    }
+}
+
+impl Drop for Daemon<'_> {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 

@@ -15,4 +15,5 @@ mod run_bad_input;
 mod run_flow;
 mod run_journal;
 mod run_sessions;
+mod run_under;
 mod test;

@@ -87,7 +87,9 @@ const PEM: &str = r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:.*?--
 const PEM_TAIL: &str = r"(?:[A-Za-z0-9+/=]{16,}(?:\s+|\\[rn])+)+[A-Za-z0-9+/=]*(?:\s|\\[rn])*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----";
 
 /// Keys whose issuers mark them: AWS, GitHub, GitLab, Slack, Stripe, Google, npm, PyPI, and whom else one meets.
-const SHAPES: [&str; 27] = [
+const SHAPES: [&str; 28] = [
+    // Our own grants.
+    r"lsg_[0-9a-f]{16,}",
     r"(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{12,}",
     r"gh[pousr]_[A-Za-z0-9]{16,}",
     r"github_pat_[A-Za-z0-9_]{16,}",
@@ -271,7 +273,7 @@ fn is_reference(text: &str) -> bool {
 /// Whether a header of that name has a secret for its value.
 pub(super) fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    ["auth", "cookie", "token", "secret", "key", "passw", "credential", "signature"]
+    ["auth", "cookie", "token", "secret", "key", "passw", "credential", "signature", "grant"]
         .iter()
         .any(|part| name.contains(part))
 }

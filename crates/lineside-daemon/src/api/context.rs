@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::shapes::{Accepted, Collect, Delivery};
 use crate::body::{Asked, Json};
+use crate::caller::Caller;
 use crate::daemon::Daemon;
 use crate::problem::Problem;
 
@@ -24,10 +25,11 @@ use crate::problem::Problem;
 )]
 pub(super) async fn collect(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     Path(session): Path<String>,
     Asked(asked): Asked<Collect>,
 ) -> Result<Json<Delivery>, Problem> {
-    let session = daemon.session(&session)?;
+    let session = caller.session(&daemon, &session)?;
     let usual = Bounds::default();
     let bounds = Bounds {
         messages: asked.messages.unwrap_or(usual.messages),
@@ -67,8 +69,12 @@ pub(super) async fn collect(
 )]
 pub(super) async fn accept(
     State(daemon): State<Arc<Daemon>>,
-    Path((_session, delivery)): Path<(String, String)>,
+    caller: Caller,
+    Path((session, delivery)): Path<(String, String)>,
 ) -> Result<Json<Accepted>, Problem> {
+    if caller.granted().is_some() {
+        caller.session(&daemon, &session)?;
+    }
     let Some(taken) = daemon.deliveries.take(&delivery) else {
         let detail = format!("delivery `{delivery}` was accepted before, or has gone back; collect again");
         return Err(Problem::not_found(detail));

@@ -25,12 +25,15 @@ pub(super) async fn health(State(daemon): State<Arc<Daemon>>) -> Json<Health> {
 #[utoipa::path(get, path = "/v1/status", tag = "daemon", responses((status = 200, body = Status)))]
 pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
     let loaded = daemon.loaded();
+    let (coverage_mismatches, mismatches) = daemon.mismatches.told();
+    let mismatches = mismatches.into_iter().map(|text| Finding { severity: "warning", text });
     Json(Status {
         health: healthy(&daemon),
         off: daemon.switch.is_off(),
         generation: loaded.generation,
         hooks: hooks(&loaded),
-        findings: findings(&loaded),
+        findings: findings(&loaded).into_iter().chain(mismatches).collect(),
+        coverage_mismatches,
         sessions: daemon.bus().sessions().len(),
         failures: daemon.bus().failures(),
         durability: daemon.settings.durability.as_str(),

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::shapes::{Decision, Decisions, Event, Events, PublishQuery};
 use crate::body::{Asked, Fields, Json, Query};
+use crate::caller::Caller;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
 
@@ -37,11 +38,12 @@ const MOST: usize = 10_000;
 )]
 pub(super) async fn publish(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     query: Result<Query<PublishQuery>, Problem>,
     Fields(fields): Fields,
 ) -> Result<Json<Map<String, Value>>, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
-    decide(&daemon, &query, fields).await.map(Json)
+    decide(&daemon, &caller, &query, fields).await.map(Json)
 }
 
 /// Publish many events; those of one session one after another, sessions beside one another.
@@ -51,6 +53,7 @@ pub(super) async fn publish(
 )]
 pub(super) async fn publish_many(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     query: Result<Query<PublishQuery>, Problem>,
     asked: Result<Asked<Events>, Problem>,
 ) -> Result<Json<Decisions>, Problem> {
@@ -66,11 +69,11 @@ pub(super) async fn publish_many(
         let session = event.get("session").and_then(Value::as_str).unwrap_or_default().to_owned();
         lines.entry(session).or_default().push((place, event));
     }
-    let (daemon, query) = (&daemon, &query);
+    let (daemon, caller, query) = (&daemon, &caller, &query);
     let lines = lines.into_values().map(async |line| {
         let mut decided = Vec::with_capacity(line.len());
         for (place, event) in line {
-            let result = match decide(daemon, query, event).await {
+            let result = match decide(daemon, caller, query, event).await {
                 Ok(decision) => Value::Object(decision),
                 Err(problem) => json!(problem),
             };
@@ -90,6 +93,7 @@ pub(super) async fn publish_many(
 /// One event to its decision.
 async fn decide(
     daemon: &Daemon,
+    caller: &Caller,
     query: &PublishQuery,
     fields: Map<String, Value>,
 ) -> Result<Map<String, Value>, Problem> {
@@ -102,17 +106,29 @@ async fn decide(
         return Ok(unseen(&id, &draft));
     }
     let session = if query.open {
-        daemon.session_of_event(opening(id, &draft)).await?
+        if daemon.bus().find(&id).is_some() {
+            caller.session(daemon, &id)?;
+        }
+        let parent = caller.parent(daemon, draft.parent.clone())?;
+        let connection = caller.connection.clone();
+        daemon.session_of_event(Opening { parent, connection, ..opening(id, &draft) }).await?
     } else {
-        daemon.session(&id).map_err(Problem::blocks)?
+        caller.session(daemon, &id).map_err(Problem::blocks)?
     };
     let publication = wire::publication(&session, draft);
     let publication = match query.within_ms {
         Some(within) => publication.within(Duration::from_millis(within)),
         None => publication,
     };
+    let publication = match &caller.connection {
+        Some(connection) if session.source().connection.as_ref() != Some(connection) => {
+            publication.connection(Arc::clone(connection))
+        }
+        _ => publication,
+    };
     let receipt = publication.publish_any().await.map_err(|error| not_published(&error))?;
     daemon.counts.events.fetch_add(1, Ordering::Relaxed);
+    daemon.mismatches.note(&receipt);
     if receipt.event.point().name == "after_session" {
         daemon.note_closed(session.id());
         session.close().await;
@@ -130,6 +146,7 @@ fn opening(id: String, draft: &EventDraft) -> Opening {
         model: draft.model.clone(),
         host: draft.host.clone(),
         traceparent: draft.traceparent.clone(),
+        connection: None,
     }
 }
 

@@ -7,10 +7,12 @@ use std::time::Duration;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use lineside::wire;
+use lineside::core::SessionId;
+use lineside::{Session as BusSession, wire};
 
-use super::shapes::{CloseQuery, Closed, Hooks, OpenSession, Session, Sessions};
+use super::shapes::{CloseQuery, Closed, Hooks, OpenSession, Opened, Session, Sessions};
 use crate::body::{Asked, Json, Query};
+use crate::caller::Caller;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
 
@@ -18,21 +20,43 @@ use crate::problem::Problem;
 #[utoipa::path(
     post, path = "/v1/sessions", tag = "sessions", request_body = OpenSession,
     responses(
-        (status = 201, body = Session),
+        (status = 201, body = Opened),
+        (status = 200, body = Opened, description = "it was open, and is resumed"),
+        (status = 403, body = Problem, description = "the grant does not reach this far"),
         (status = 404, body = Problem, description = "the parent is not open"),
         (status = 409, body = Problem, description = "the id is taken"),
     )
 )]
 pub(super) async fn open(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     Asked(asked): Asked<OpenSession>,
 ) -> Result<Response, Problem> {
-    let OpenSession { id, parent, agent, project_root, cwd, model, host, traceparent } = asked;
+    let OpenSession { id, parent, agent, project_root, cwd, model, host, traceparent, resume } = asked;
+    if resume && daemon.bus().find(&id).is_some() {
+        let session = caller.session(&daemon, &id)?;
+        if parent.is_some_and(|parent| {
+            session.source().parent_session.as_ref().map(SessionId::as_str) != Some(&parent)
+        }) {
+            let detail = format!("session `{id}` is open and has another parent");
+            return Err(Problem::conflict("other-parent", "The session has another parent", detail));
+        }
+        return Ok(opened(StatusCode::OK, &session));
+    }
     let (agent, model) = (agent.map(Into::into), model.map(Into::into));
-    let opening = Opening { id, parent, agent, project_root, cwd, model, host, traceparent };
+    let parent = caller.parent(&daemon, parent)?;
+    let connection = caller.connection;
+    let opening = Opening { id, parent, agent, project_root, cwd, model, host, traceparent, connection };
     let session = daemon.open(opening).await?;
-    let shape = Session::from(&session);
-    Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], Json(shape)).into_response())
+    Ok(opened(StatusCode::CREATED, &session))
+}
+
+/// What whoever opens a session gets, which is not shown again: what processes of the session inherit.
+fn opened(status: StatusCode, session: &BusSession) -> Response {
+    let variables = session.environment();
+    let environment = variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let shape = Opened { session: session.into(), environment };
+    (status, [(header::CACHE_CONTROL, "no-store")], Json(shape)).into_response()
 }
 
 /// The open sessions.
@@ -48,9 +72,10 @@ pub(super) async fn list(State(daemon): State<Arc<Daemon>>) -> Json<Sessions> {
 )]
 pub(super) async fn look_up(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     Path(session): Path<String>,
 ) -> Result<Json<Session>, Problem> {
-    Ok(Json((&daemon.session(&session)?).into()))
+    Ok(Json((&caller.session(&daemon, &session)?).into()))
 }
 
 /// A session and everything open below it, each parent before its children.
@@ -60,9 +85,10 @@ pub(super) async fn look_up(
 )]
 pub(super) async fn tree(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     Path(session): Path<String>,
 ) -> Result<Json<Sessions>, Problem> {
-    let top = daemon.session(&session)?;
+    let top = caller.session(&daemon, &session)?;
     let mut below: BTreeMap<String, Vec<Session>> = BTreeMap::new();
     for session in all(&daemon).into_values() {
         if let Some(parent) = &session.parent {
@@ -84,10 +110,11 @@ pub(super) async fn tree(
 )]
 pub(super) async fn close(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     Path(session): Path<String>,
     Query(query): Query<CloseQuery>,
 ) -> Result<Json<Closed>, Problem> {
-    let session = daemon.session(&session)?;
+    let session = caller.session(&daemon, &session)?;
     daemon.note_closed(session.id());
     match query.within_ms {
         Some(within) => session.close_within(Duration::from_millis(within)).await,
@@ -103,9 +130,10 @@ pub(super) async fn close(
 )]
 pub(super) async fn hooks(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     Path(session): Path<String>,
 ) -> Result<Json<Hooks>, Problem> {
-    let session = daemon.session(&session)?;
+    let session = caller.session(&daemon, &session)?;
     let hooks = session.hooks().iter().map(|(point, hook)| wire::hook(point, hook)).collect();
     Ok(Json(Hooks { coverage: session.coverage().to_string(), hooks }))
 }

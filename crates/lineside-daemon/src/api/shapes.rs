@@ -1,5 +1,7 @@
 //! The forms of requests and answers. What the library writes as JSON itself is described here and not made.
 
+use std::collections::BTreeMap;
+
 use lineside::Session as BusSession;
 use lineside::core::{Agent as BusAgent, AgentKind, Model as BusModel};
 use serde::{Deserialize, Serialize};
@@ -12,7 +14,8 @@ use utoipa::{IntoParams, ToSchema};
 pub struct OpenSession {
     /// Its id, as its host names it: any text but the empty one.
     pub id: String,
-    /// The session that starts it, which must be open. It is under every hook of that one.
+    /// The session that starts it, which must be open. It is under every hook of that one. With a grant, that of the
+    /// grant without it.
     pub parent: Option<String>,
     /// Its agent; `main` for a root, `subagent` below.
     pub agent: Option<Agent>,
@@ -24,8 +27,11 @@ pub struct OpenSession {
     pub model: Option<Model>,
     /// The agent program that publishes.
     pub host: Option<String>,
-    /// The W3C trace context.
+    /// The W3C trace context; a span in that of the parent, or a new trace, without it.
     pub traceparent: Option<String>,
+    /// Gives the session of that id when it is open already, instead of refusing.
+    #[serde(default)]
+    pub resume: bool,
 }
 
 /// An agent.
@@ -84,6 +90,20 @@ pub struct Session {
     /// The W3C trace context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
+    /// The connection that it was opened over, such as `socket:17`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection: Option<String>,
+}
+
+/// A session that was opened, and what processes that are started under it inherit.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct Opened {
+    /// The session.
+    #[serde(flatten)]
+    pub session: Session,
+    /// `LINESIDE_SOCKET`, `LINESIDE_SESSION`, `LINESIDE_GRANT` and `TRACEPARENT`. The grant is a secret: whoever has it
+    /// opens sessions below this one, as long as this one is open.
+    pub environment: BTreeMap<String, String>,
 }
 
 /// Open sessions.
@@ -157,6 +177,9 @@ pub struct Event {
     pub host: Option<String>,
     /// The W3C trace context.
     pub traceparent: Option<String>,
+    /// The digest of the hooks that its publisher believes it is under, as the session's opening gave it. Another one is
+    /// told in the decision, in the signals and in the status.
+    pub coverage: Option<String>,
 }
 
 /// Events to be published: those of one session one after another, sessions beside one another.
@@ -209,6 +232,9 @@ pub struct Decision {
     /// What hooks have for the publisher under names of their formats.
     #[schema(value_type = Option<Object>)]
     pub extra: Option<Map<String, Value>>,
+    /// The publisher stated another coverage than that of its session: `believed` and `in_force`.
+    #[schema(value_type = Option<Object>)]
+    pub coverage_mismatch: Option<Map<String, Value>>,
     /// Hooks are switched off: none has seen the event.
     pub off: Option<bool>,
     /// How long it took, with the receipt.
@@ -439,10 +465,12 @@ pub struct Status {
     pub generation: u64,
     /// How many hooks it found, each counted once.
     pub hooks: usize,
-    /// What is wrong with hook files, each with file and line.
+    /// What is wrong: with hook files, each with file and line, and with the coverage of sessions.
     pub findings: Vec<Finding>,
     /// How many sessions are open.
     pub sessions: usize,
+    /// How many events stated another coverage than that of their sessions.
+    pub coverage_mismatches: u64,
     /// How many hooks have failed so far.
     pub failures: u64,
     /// What accepted work survives: `memory`, `process` or `disk`.
@@ -516,6 +544,7 @@ impl From<&BusSession> for Session {
             cwd: text(&source.cwd),
             host: text(&source.host),
             traceparent: text(&source.traceparent),
+            connection: text(&source.connection),
         }
     }
 }

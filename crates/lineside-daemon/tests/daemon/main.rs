@@ -5,6 +5,7 @@ mod house;
 
 mod api;
 mod clients;
+mod inheritance;
 mod files;
 mod http;
 mod signals;

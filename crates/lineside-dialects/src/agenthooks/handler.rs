@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lineside_core::invocation::{Ending, Environment, Invocation, Leftovers, Limits, Program};
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach};
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, OnFailure};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, OnFailure, Propagation};
 
 use super::entry::{self, Entry, Search};
 use super::fields::Mode;
@@ -155,7 +155,10 @@ impl Handler for Hook {
             let program = entry.resolved().program(&search).map_err(Self::cannot_start)?;
             let worker = self.kept(warm, program, entry.stamp(), &work_dir);
             let hook = self.identity.name.to_string();
-            return Ok(Call::Warm(Box::new(worker), HookCall { hook, event: stdin, timeout: self.timeout }));
+            return Ok(Call::Warm(
+                Box::new(worker),
+                HookCall { environment: Propagation::none(), hook, event: stdin, timeout: self.timeout },
+            ));
         }
         let program = entry.program(&search).map_err(Self::cannot_start)?;
         Ok(Call::Command(Invocation {

@@ -9,7 +9,7 @@ use lineside_core::exchange::Post;
 use lineside_core::invocation::{Environment, Invocation, Limits, Program};
 use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach};
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Propagation};
 
 use serde_json::{Map, Value, json};
 
@@ -50,7 +50,7 @@ impl NativeHook {
             Run::Worker(warm, room) => {
                 let directory = room.existing_directory(&self.project(event))?;
                 let (hook, timeout) = (self.name.to_string(), self.definition.timeout);
-                let call = HookCall { hook, event: text, timeout };
+                let call = HookCall { environment: Propagation::none(), hook, event: text, timeout };
                 Ok(Call::Warm(Box::new(kept(warm, room, directory)), call))
             }
             Run::Post(target) => Ok(Call::Post(self.post(target, event, text))),

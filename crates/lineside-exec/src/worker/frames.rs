@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use lineside_core::Propagation;
 use lineside_core::json::{self, read_strict_within};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -268,9 +269,15 @@ pub(super) fn call_head(id: Id, handler: u64) -> String {
 }
 
 /// The call of a hook, up to its end. The event is JSON already, in one line.
-pub(super) fn hook_body(hook: &str, event: &str) -> Vec<u8> {
+pub(super) fn hook_body(hook: &str, event: &str, environment: &Propagation) -> Vec<u8> {
     let hook = serde_json::to_string(hook).unwrap_or_default();
-    ["\"hook\":", &hook, ",\"event\":", event.trim_end(), "}\n"].concat().into_bytes()
+    let environment = match environment.is_empty() {
+        true => String::new(),
+        false => {
+            format!(",\"environment\":{}", environment.iter().map(|(n, v)| (n, json!(v))).collect::<Value>())
+        }
+    };
+    ["\"hook\":", &hook, &environment, ",\"event\":", event.trim_end(), "}\n"].concat().into_bytes()
 }
 
 /// The part of such a call before that, with the time that is left for it.
@@ -378,7 +385,7 @@ mod tests {
             )
         );
         let call = hook_head(Id::Random(3), Duration::from_millis(1500))
-            + &text(hook_body("a \"b\"", "{\"x\": 1}\n"));
+            + &text(hook_body("a \"b\"", "{\"x\": 1}\n", &Propagation::none()));
         assert_eq!(
             call,
             "{\"type\":\"call\",\"id\":\"00000000000000000000000000000003\",\"deadline_ms\":1500,\"hook\":\"a \\\"b\\\"\",\"event\":{\"x\": 1}}\n"

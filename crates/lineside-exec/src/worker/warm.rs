@@ -99,7 +99,7 @@ impl WarmWorker {
     /// Dropping the future gives the call up: the worker is told that nobody waits any more.
     pub async fn call(&self, call: HookCall) -> WorkerEnded {
         let until = after(Instant::now(), call.timeout);
-        let HookCall { hook, event, timeout } = call;
+        let HookCall { hook, event, environment, timeout } = call;
         if event.trim_end().contains(['\n', '\r']) {
             return WorkerEnded::Failed {
                 kind: FailureKind::Error,
@@ -107,7 +107,7 @@ impl WarmWorker {
                 started: false,
             };
         }
-        let body = frames::hook_body(&hook, &event);
+        let body = frames::hook_body(&hook, &event, &environment);
         if body.len() + HEAD > self.kept.frame {
             return WorkerEnded::TooLarge;
         }

@@ -71,6 +71,7 @@ fn a_worker_hears_hello_calls_cancellations_and_shutdown() {
 fn an_event_has_to_stand_in_one_line() {
     with_raw(KEEPS, async |_, yard| {
         let call = lineside_core::worker::HookCall {
+            environment: lineside_core::Propagation::none(),
             hook: "check".to_owned(),
             event: "{\n}".to_owned(),
             timeout: millis(1000),

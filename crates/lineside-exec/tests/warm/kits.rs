@@ -1,5 +1,6 @@
 //! What the kits promise.
 
+use lineside_core::Propagation;
 use lineside_core::failure::FailureKind;
 use lineside_core::worker::{HookCall, WorkerEnded};
 use lineside_exec::LogSource;
@@ -37,7 +38,8 @@ fn plain_and_asynchronous_functions_are_hooks_by_name() {
             _ => "sleep(0, call.hook)",
         };
         let event = json!({ "do": event }).to_string();
-        let call = HookCall { hook: "async".to_owned(), event, timeout: PATIENCE };
+        let call =
+            HookCall { environment: Propagation::none(), hook: "async".to_owned(), event, timeout: PATIENCE };
         assert_eq!(yard.worker.call(call).await, answered("{\"log\":\"async\"}"));
     });
 }
@@ -82,7 +84,12 @@ fn an_asynchronous_function_is_interrupted_where_it_waits() {
             _ => "sleep(600000, 1, { signal: call.signal })",
         };
         let event = json!({ "do": event }).to_string();
-        let call = HookCall { hook: "async".to_owned(), event, timeout: millis(100) };
+        let call = HookCall {
+            environment: Propagation::none(),
+            hook: "async".to_owned(),
+            event,
+            timeout: millis(100),
+        };
         assert_eq!(failed(yard.worker.call(call).await).0, FailureKind::Timeout);
         assert_eq!(yard.said(language.pid).await, before, "the same process");
     });

@@ -1,6 +1,7 @@
 //! Workers that are somebody else's programs: they listen on a socket, or they come to us. The owners here are tasks of
 //! the test with real sockets.
 
+use lineside_core::Propagation;
 use lineside_core::failure::FailureKind;
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerEnded, WorkerReach, WorkerStart};
 use lineside_exec::{Containment, WarmWorker, WorkerListener};
@@ -39,7 +40,14 @@ async fn owner(stream: UnixStream, answers: usize) {
 }
 
 async fn ask(worker: &WarmWorker) -> WorkerEnded {
-    worker.call(HookCall { hook: "h".to_owned(), event: "{}".to_owned(), timeout: PATIENCE }).await
+    worker
+        .call(HookCall {
+            environment: Propagation::none(),
+            hook: "h".to_owned(),
+            event: "{}".to_owned(),
+            timeout: PATIENCE,
+        })
+        .await
 }
 
 #[test]
@@ -119,7 +127,12 @@ fn an_owner_that_does_not_obey_loses_its_connection() {
         seat.connect(ours).unwrap();
         let (input, mut output) = theirs.into_split();
         output.write_all(b"{\"type\":\"hello\",\"protocol\":2}\n").await.unwrap();
-        let call = HookCall { hook: "h".to_owned(), event: "{}".to_owned(), timeout: millis(200) };
+        let call = HookCall {
+            environment: Propagation::none(),
+            hook: "h".to_owned(),
+            event: "{}".to_owned(),
+            timeout: millis(200),
+        };
         let ended = loop {
             let (kind, why) = failed(worker.call(call.clone()).await);
             if kind != FailureKind::Closed {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use lineside_core::Propagation;
 use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Environment, Program};
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerEnded, WorkerReach, WorkerStart};
@@ -210,7 +211,14 @@ impl Yard {
     }
 
     pub(crate) async fn within(&self, timeout: Duration, event: Value) -> WorkerEnded {
-        self.worker.call(HookCall { hook: "check".to_owned(), event: event.to_string(), timeout }).await
+        self.worker
+            .call(HookCall {
+                environment: Propagation::none(),
+                hook: "check".to_owned(),
+                event: event.to_string(),
+                timeout,
+            })
+            .await
     }
 
     /// A worker without a kit runs.

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 /// Fields: `id`, `session`, `seq`, `point`, `verdict`, `reason?`, `by?`, `payload`, `payload_sha256`, `context`,
 /// `notices`, and where there is any: `changed` (names of amended fields), `failed` (hooks that could not answer, and
 /// what that counted as), `untrusted` (hooks of a project that is not trusted), `remarks` (what a person should know of
-/// a hook, such as a key of its answer that means nothing), `extra`. With `whole` also `took_us`, `hooks` and `changes`.
+/// a hook, such as a key of its answer that means nothing), `coverage_mismatch` (`believed` and `in_force`, two digests
+/// of hooks), `extra`. With `whole` also `took_us`, `hooks` and `changes`.
 #[must_use]
 pub fn decision(receipt: &Receipt, whole: bool) -> Map<String, Value> {
     let mut receipt_json = receipt.to_json();
@@ -39,6 +40,9 @@ pub fn decision(receipt: &Receipt, whole: bool) -> Map<String, Value> {
         if !list.is_empty() {
             map.insert(name.to_owned(), Value::Array(list));
         }
+    }
+    if let Some(mismatch) = receipt_json.remove("coverage_mismatch") {
+        map.insert("coverage_mismatch".to_owned(), mismatch);
     }
     if let Some(extra) = receipt_json.remove("extra") {
         map.insert("extra".to_owned(), extra);

@@ -1,7 +1,7 @@
 //! An event from JSON: the fields of the envelope at the top level, beside `payload`.
 //!
-//! What has no canonical name is kept as `extra` and handed on. `seq`, `root_session` and `depth` are the bus's to give
-//! and are ignored.
+//! What has no canonical name is kept as `extra` and handed on. `seq`, `root_session`, `depth` and `connection` are the
+//! bus's to give and are ignored.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::vocabulary::{UnknownPointError, Vocabulary};
 
 /// The fields of the envelope, and the payload, in the order in which an event is written.
-pub const FIELDS: [&str; 18] = [
+pub const FIELDS: [&str; 20] = [
     "id",
     "point",
     "time",
@@ -34,6 +34,8 @@ pub const FIELDS: [&str; 18] = [
     "model",
     "host",
     "traceparent",
+    "connection",
+    "coverage",
     "payload",
     "extra",
 ];
@@ -70,6 +72,8 @@ pub struct EventDraft {
     pub host: Option<String>,
     /// The W3C trace context.
     pub traceparent: Option<String>,
+    /// The digest of the hooks that its publisher believes it is under.
+    pub coverage: Option<String>,
     /// Everything without a canonical name.
     pub extra: Map<String, Value>,
     /// Keys that the specification does not have, which went to `extra`.
@@ -151,7 +155,7 @@ impl EventDraft {
         let point = vocabulary.point(&name, &payload)?;
         let (payload, others) = known_fields(point, payload);
         let payload = (point.decode)(point, payload)?;
-        for given_anew in ["seq", "root_session", "depth"] {
+        for given_anew in ["seq", "root_session", "depth", "connection"] {
             fields.shift_remove(given_anew);
         }
         let unknown = unknown_keys(point, &fields, &others);
@@ -170,6 +174,7 @@ impl EventDraft {
             model: take(&mut fields, "model", "an object with `selected` or `running`")?,
             host: take(&mut fields, "host", TEXT)?,
             traceparent: take(&mut fields, "traceparent", TEXT)?,
+            coverage: take(&mut fields, "coverage", TEXT)?,
             extra: extra(object(&mut fields, "extra")?.unwrap_or_default(), fields, others),
             unknown,
         })

@@ -41,6 +41,9 @@ pub fn publication(session: &Session, draft: EventDraft) -> Publication<Arc<dyn 
     if let Some(traceparent) = draft.traceparent {
         publication = publication.traceparent(traceparent);
     }
+    if let Some(coverage) = draft.coverage {
+        publication = publication.believing(coverage);
+    }
     let mut extra = draft.extra;
     // The program that publishes is a matter of the session; another one is handed on beside it.
     if let Some(host) = draft.host.filter(|host| source.host.as_deref() != Some(host)) {

@@ -1,7 +1,7 @@
 //! A signal as JSON: its kind, whose it is, and what it says.
 
 use lineside_bus::{JobNews, Signal};
-use lineside_core::{EventId, Outcome, SessionId};
+use lineside_core::{CoverageMismatch, EventId, Outcome, SessionId};
 use serde_json::{Map, Value, json};
 
 use super::decision;
@@ -38,6 +38,11 @@ pub fn signal(signal: &Signal) -> SignalAbout {
         }
         Signal::SessionClosed { session, last_seq } => {
             about("session_closed", Some(session), json!({"last_seq": last_seq}))
+        }
+        Signal::CoverageMismatch { session, event, mismatch } => {
+            let CoverageMismatch { believed, in_force } = mismatch;
+            let fields = json!({"event": event, "believed": believed, "in_force": in_force});
+            about("coverage_mismatch", Some(session), fields)
         }
         Signal::Decided(receipt) => {
             let session = &receipt.event.envelope().source.session;

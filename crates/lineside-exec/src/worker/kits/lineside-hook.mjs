@@ -10,8 +10,8 @@
 //     serve();
 //
 // A function is given the event and returns what a HOOK.md hook would print: an object, or nothing for no objection.
-// It may be asynchronous. Its second argument is the call: `call.hook`, `call.remaining()` in milliseconds, and
-// `call.signal`, an AbortSignal to be handed to what takes one. Calls run at the same time. An exception is a failure,
+// It may be asynchronous. Its second argument is the call: `call.hook`, `call.remaining()` in milliseconds,
+// `call.environment` for programs that it starts, and `call.signal`, an AbortSignal to be handed to what takes one. Calls run at the same time. An exception is a failure,
 // and its stack goes to standard error, where everything goes that is printed.
 //
 // Started as a plain command, the same file reads one event and prints one answer.
@@ -156,7 +156,7 @@ function functionOf(name) {
   return fn;
 }
 
-function callOf({ id, hook, event, deadline_ms = 600000 }) {
+function callOf({ id, hook, event, environment = {}, deadline_ms = 600000 }) {
   const until = performance.now() + deadline_ms;
   let cancelled = false;
   let controller;
@@ -164,6 +164,8 @@ function callOf({ id, hook, event, deadline_ms = 600000 }) {
     id,
     hook,
     event,
+    // What a program inherits that is started for this event: `env: { ...process.env, ...call.environment }`.
+    environment,
     remaining: () => Math.max(0, until - performance.now()),
     cancelled: () => cancelled,
     cancel() {

@@ -11,7 +11,7 @@
 
 A function is given the event and returns what a HOOK.md hook would print: a dictionary, or None for no objection.
 It may be `async`. If it has a parameter `call` it is given that as well: `call.hook`, `call.remaining()` in seconds,
-and `call.cancelled()`, which a long function asks from time to time. Calls run at the same time, plain functions in
+`call.environment` for programs that it starts, and `call.cancelled()`, which a long function asks from time to time. Calls run at the same time, plain functions in
 threads. An exception is a failure, and its traceback goes to standard error, where everything goes that is printed.
 
 Started as a plain command, the same file reads one event and prints one answer.
@@ -72,6 +72,8 @@ class Call:
         self.id = frame.get("id")
         self.hook = frame.get("hook")
         self.event = frame.get("event")
+        # What a program inherits that is started for this event: `env={**os.environ, **call.environment}`.
+        self.environment = frame.get("environment") or {}
         self._until = time.monotonic() + frame.get("deadline_ms", 600000) / 1000
         self._cancelled = False
         self._task = None

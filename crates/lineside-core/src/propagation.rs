@@ -1,0 +1,140 @@
+//! What a process inherits that is started under a session: where the daemon is, which session it is, the grant that
+//! lets it open sessions below that one, and the trace.
+//!
+//! Only the names and forms are known here. Who may have a grant, and what one is worth, is the daemon's business.
+
+use std::fmt;
+
+/// The variable with the path of the daemon's socket.
+pub const SOCKET: &str = "LINESIDE_SOCKET";
+/// The variable with the id of the session.
+pub const SESSION: &str = "LINESIDE_SESSION";
+/// The variable with the grant.
+pub const GRANT: &str = "LINESIDE_GRANT";
+/// The variable with the W3C trace context.
+pub const TRACEPARENT: &str = "TRACEPARENT";
+/// The header of a request that carries the grant.
+pub const HEADER: &str = "lineside-grant";
+
+/// The variables of a process that is started under a session.
+///
+/// Its `Debug` has their names and no values: a grant is a secret.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Propagation(Vec<(&'static str, String)>);
+
+impl Propagation {
+    /// No variables.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// With this variable as well; a later value replaces an earlier one.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.0.retain(|(other, _)| *other != name);
+        self.0.push((name, value.into()));
+        self
+    }
+
+    /// The value of a variable.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.iter().find(|(other, _)| *other == name).map(|(_, value)| value)
+    }
+
+    /// Names and values, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Propagation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// A W3C trace context (Trace Context, level 1): a trace, a span in it, and whether it is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Traceparent {
+    /// The trace, not 0.
+    pub trace: u128,
+    /// The span, not 0.
+    pub span: u64,
+    /// Whether whoever made it records the trace.
+    pub sampled: bool,
+}
+
+impl Traceparent {
+    /// Reads the value of a header or a variable; `None` where it is not of the known form. Of later versions, what
+    /// follows the four known parts is left out.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let version = hex(parts.next()?, 2)?;
+        let trace = hex(parts.next()?, 32)?;
+        let span = u64::try_from(hex(parts.next()?, 16)?).ok()?;
+        let flags = hex(parts.next()?, 2)?;
+        let known = version != 0xff && (version > 0 || parts.next().is_none());
+        (known && trace != 0 && span != 0).then_some(Self { trace, span, sampled: flags & 1 == 1 })
+    }
+
+    /// The same trace with another span.
+    #[must_use]
+    pub fn child(self, span: u64) -> Self {
+        Self { span, ..self }
+    }
+}
+
+impl fmt::Display for Traceparent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "00-{:032x}-{:016x}-{:02x}", self.trace, self.span, u8::from(self.sampled))
+    }
+}
+
+fn hex(text: &str, digits: usize) -> Option<u128> {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    (text.len() == digits && text.bytes().all(is_digit)).then(|| u128::from_str_radix(text, 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_context_is_read_strictly_and_written_as_it_was() {
+        let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let read = Traceparent::read(text).unwrap();
+        assert!(read.sampled);
+        assert_eq!(read.to_string(), text);
+        assert_eq!(read.child(1).to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000001-01");
+        let later = format!("{}-more", text.replacen("00", "cc", 1));
+        assert_eq!(Traceparent::read(&later), Some(read));
+        for wrong in [
+            "",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7",
+            "00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
+            "00-+bf92f3577b34da6a3ce929d0e0e473-00f067aa0ba902b7-01",
+        ] {
+            assert_eq!(Traceparent::read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_debug_of_variables_shows_no_value() {
+        let variables = Propagation::none().with(SESSION, "s").with(GRANT, "x").with(GRANT, "hunter2");
+        assert_eq!(format!("{variables:?}"), r#"{"LINESIDE_SESSION", "LINESIDE_GRANT"}"#);
+        assert_eq!((variables.get(GRANT), variables.get(SOCKET)), (Some("hunter2"), None));
+    }
+}

@@ -1,0 +1,127 @@
+//! Who asks: over which connection, and with which rights. The user may do everything; a process that shows a grant may
+//! act below the session of the grant and nowhere else.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use lineside::Session;
+use lineside::core::propagation::HEADER;
+
+use crate::daemon::Daemon;
+use crate::problem::Problem;
+
+/// The connection that a request came over: its door and its number, such as `socket:17`.
+#[derive(Debug, Clone)]
+pub(crate) struct Connection(pub(crate) Arc<str>);
+
+/// Who asks.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    rights: Rights,
+    pub(crate) connection: Option<Arc<str>>,
+}
+
+#[derive(Clone)]
+enum Rights {
+    /// The user, who has the socket or the token.
+    User,
+    /// A process that was started under this session.
+    Below(Session),
+}
+
+impl Caller {
+    /// The session that its new sessions are children of when it names no parent.
+    pub(crate) fn granted(&self) -> Option<&Session> {
+        match &self.rights {
+            Rights::User => None,
+            Rights::Below(session) => Some(session),
+        }
+    }
+
+    /// An open session that the caller may act in.
+    ///
+    /// # Errors
+    /// It is not open, or it is not below the session of the grant; which of the two is not told.
+    pub(crate) fn session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
+        let found = daemon.session(id);
+        match &self.rights {
+            Rights::User => found,
+            Rights::Below(above) => {
+                found.ok().filter(|session| session.is_below(above)).ok_or_else(|| not_below(id, above))
+            }
+        }
+    }
+
+    /// The parent of a session that is to be opened: the one that is named, else that of the grant.
+    ///
+    /// # Errors
+    /// The one that is named is neither the session of the grant nor below it.
+    pub(crate) fn parent(&self, daemon: &Daemon, named: Option<String>) -> Result<Option<String>, Problem> {
+        match (&self.rights, named) {
+            (Rights::User, named) => Ok(named),
+            (Rights::Below(above), None) => Ok(Some(above.id().to_string())),
+            (Rights::Below(above), Some(named)) if *above.id().as_str() == *named => Ok(Some(named)),
+            (Rights::Below(_), Some(named)) => self.session(daemon, &named).map(|_| Some(named)),
+        }
+    }
+}
+
+fn not_below(id: &str, above: &Session) -> Problem {
+    let detail = format!(
+        "the grant of session `{}` is for sessions below it; `{id}` is not an open one of them",
+        above.id()
+    );
+    Problem::new(StatusCode::FORBIDDEN, "not-granted", "The grant does not reach this far", detail).blocks()
+}
+
+/// Finds out who asks.
+pub(crate) async fn recognise(
+    State(daemon): State<Arc<Daemon>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let rights = {
+        let mut given = request.headers().get_all(HEADER).iter();
+        match (given.next(), given.next()) {
+            (None, _) => Some(Rights::User),
+            (Some(grant), None) => daemon.grants.session(grant.as_bytes()).map(Rights::Below),
+            (Some(_), Some(_)) => None,
+        }
+    };
+    let Some(rights) = rights else {
+        let detail = "the header `Lineside-Grant` does not hold the grant of an open session; a grant ends with \
+            its session, and a process that presents none is a root session of the user";
+        let problem =
+            Problem::new(StatusCode::FORBIDDEN, "no-such-grant", "The grant is not known", detail).blocks();
+        return problem.into_response();
+    };
+    let connection = request.extensions().get::<Connection>().map(|connection| Arc::clone(&connection.0));
+    request.extensions_mut().insert(Caller { rights, connection });
+    next.run(request).await
+}
+
+/// Lets only the user in.
+pub(crate) async fn user_only(caller: Caller, request: Request, next: Next) -> Response {
+    match caller.granted() {
+        None => next.run(request).await,
+        Some(_) => {
+            let detail = "a grant lets a process open sessions and publish below its session; leave the header \
+                `Lineside-Grant` out to act as the user";
+            Problem::new(StatusCode::FORBIDDEN, "not-granted", "The grant does not reach this far", detail)
+                .into_response()
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let caller = parts.extensions.get::<Self>().cloned();
+        caller.ok_or_else(|| Problem::bad_request("it is not known who asks"))
+    }
+}

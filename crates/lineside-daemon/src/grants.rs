@@ -1,0 +1,207 @@
+//! Grants: what lets a process that was started under a session open sessions below it, and do nothing else.
+//!
+//! A grant is random, belongs to one open session, and dies with it. Its name finds it; its secret is compared in
+//! constant time. No part of it is ever shown.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use lineside::Session;
+use lineside::bus::Propagate;
+use lineside::core::propagation::{GRANT, SESSION, SOCKET, TRACEPARENT};
+use lineside::core::{Propagation, SessionId};
+use rand::TryRngCore as _;
+use rand::rngs::OsRng;
+use subtle::ConstantTimeEq as _;
+
+use crate::daemon::Daemon;
+
+/// What a grant begins with.
+const PREFIX: &str = "lsg_";
+/// The bytes of its name and of its secret; their text is twice as long.
+const NAME: usize = 8;
+const SECRET: usize = 24;
+/// Grants of sessions that are over are looked for when there are this many more than when that was done last.
+const MORE: usize = 1_024;
+
+/// The grants of all open sessions that have one.
+#[derive(Default)]
+pub(crate) struct Grants(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    by_name: HashMap<[u8; NAME], Grant>,
+    of_session: HashMap<SessionId, [u8; NAME]>,
+    /// How many there may be before those of sessions that are over are taken away.
+    full: usize,
+}
+
+struct Grant {
+    session: Session,
+    secret: [u8; SECRET],
+}
+
+impl fmt::Debug for Grants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grants").finish_non_exhaustive()
+    }
+}
+
+impl Grants {
+    /// The grant of a session, made when it has none; `None` where the session is closed or the system has no
+    /// randomness.
+    pub(crate) fn of(&self, session: &Session) -> Option<String> {
+        if !session.is_open() {
+            return None;
+        }
+        let mut kept = self.kept();
+        if let Some(name) = kept.of_session.get(session.id())
+            && let Some(grant) = kept.by_name.get(name).filter(|grant| grant.session.is_open())
+        {
+            return Some(text(name, &grant.secret));
+        }
+        let (mut name, mut secret) = ([0; NAME], [0; SECRET]);
+        OsRng.try_fill_bytes(&mut name).and_then(|()| OsRng.try_fill_bytes(&mut secret)).ok()?;
+        kept.forget(session.id());
+        kept.by_name.insert(name, Grant { session: session.clone(), secret });
+        kept.of_session.insert(session.id().clone(), name);
+        kept.tidy();
+        Some(text(&name, &secret))
+    }
+
+    /// The session that a grant is of; `None` when there is none of that text, or its session is over.
+    pub(crate) fn session(&self, grant: &[u8]) -> Option<Session> {
+        let (name, secret) = read(grant)?;
+        let kept = self.kept();
+        let found = kept.by_name.get(&name)?;
+        let is_it: bool = found.secret.ct_eq(&secret).into();
+        (is_it && found.session.is_open()).then(|| found.session.clone())
+    }
+
+    /// The session is over, and its grant with it.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        let mut kept = self.kept();
+        let over = kept.of_session.get(session).and_then(|name| kept.by_name.get(name));
+        // Under its id there may be a later session by now.
+        if over.is_some_and(|grant| !grant.session.is_open()) {
+            kept.forget(session);
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn forget(&mut self, session: &SessionId) {
+        if let Some(name) = self.of_session.remove(session) {
+            self.by_name.remove(&name);
+        }
+    }
+
+    /// Sessions may end without a word to us; what is left of them is bounded by this.
+    fn tidy(&mut self) {
+        if self.by_name.len() > self.full {
+            self.by_name.retain(|_, grant| grant.session.is_open());
+            let Self { by_name, of_session, .. } = self;
+            of_session.retain(|_, name| by_name.contains_key(name));
+            self.full = self.by_name.len() * 2 + MORE;
+        }
+    }
+}
+
+fn text(name: &[u8; NAME], secret: &[u8; SECRET]) -> String {
+    let bytes = name.iter().chain(secret);
+    bytes.fold(PREFIX.to_owned(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+fn read(grant: &[u8]) -> Option<([u8; NAME], [u8; SECRET])> {
+    let digits = grant.strip_prefix(PREFIX.as_bytes())?;
+    if digits.len() != 2 * (NAME + SECRET) {
+        return None;
+    }
+    let (mut name, mut secret) = ([0; NAME], [0; SECRET]);
+    for (byte, pair) in name.iter_mut().chain(&mut secret).zip(digits.chunks_exact(2)) {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| !pair.starts_with('+'))?;
+        *byte = u8::from_str_radix(pair, 16).ok()?;
+    }
+    Some((name, secret))
+}
+
+/// What processes inherit of a daemon.
+pub(crate) struct Heritage(pub(crate) Weak<Daemon>);
+
+impl Heritage {
+    /// Has the processes that are started under sessions of a daemon's bus inherit it.
+    pub(crate) fn of(daemon: &Arc<Daemon>) {
+        daemon.bus().propagate(Arc::new(Self(Arc::downgrade(daemon))));
+    }
+}
+
+impl Propagate for Heritage {
+    fn of_session(&self, session: &Session) -> Propagation {
+        let Some(daemon) = self.0.upgrade() else { return Propagation::none() };
+        let Some(grant) = daemon.grants.of(session) else { return Propagation::none() };
+        let variables = self.of_bus().with(SESSION, session.id().as_str()).with(GRANT, grant);
+        match &session.source().traceparent {
+            Some(traceparent) => variables.with(TRACEPARENT, &**traceparent),
+            None => variables,
+        }
+    }
+
+    fn of_bus(&self) -> Propagation {
+        match self.0.upgrade() {
+            Some(daemon) => Propagation::none().with(SOCKET, daemon.settings.socket.to_string_lossy()),
+            None => Propagation::none(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::Bus;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_grant_is_of_one_open_session_and_dies_with_it() {
+        let (bus, grants) = (Bus::new(), Grants::default());
+        let session = bus.session("s").open().await.unwrap();
+        let grant = grants.of(&session).unwrap();
+        assert_eq!(grant.len(), PREFIX.len() + 64);
+        assert_eq!(grants.of(&session).as_deref(), Some(&*grant), "one for each session");
+        assert_eq!(grants.session(grant.as_bytes()).unwrap().id(), session.id());
+        let mut other = grant.clone().into_bytes();
+        *other.last_mut().unwrap() ^= 1;
+        assert!(grants.session(&other).is_none());
+        for wrong in ["", "lsg_", "x", &grant[..67], &format!("{grant}0"), &grant.to_uppercase()] {
+            assert!(grants.session(wrong.as_bytes()).is_none(), "{wrong}");
+        }
+        session.close().await;
+        assert!(grants.session(grant.as_bytes()).is_none());
+        assert!(grants.of(&session).is_none());
+        // A later session of that id has another one.
+        let later = bus.session("s").open().await.unwrap();
+        let another = grants.of(&later).unwrap();
+        assert_ne!(another, grant);
+        assert!(grants.session(grant.as_bytes()).is_none());
+        grants.forget(later.id());
+        assert!(grants.session(another.as_bytes()).is_some(), "its session is open");
+        assert_eq!(format!("{grants:?}"), "Grants { .. }");
+    }
+
+    #[tokio::test]
+    async fn what_is_left_of_sessions_that_ended_is_bounded() {
+        let (bus, grants) = (Bus::new(), Grants::default());
+        for number in 0..4 * MORE {
+            let session = bus.session(number.to_string()).open().await.unwrap();
+            grants.of(&session).unwrap();
+            session.close().await;
+        }
+        let kept = grants.kept();
+        assert!(kept.by_name.len() <= MORE + 1);
+        assert_eq!(kept.by_name.len(), kept.of_session.len());
+    }
+}

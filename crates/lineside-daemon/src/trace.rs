@@ -1,0 +1,40 @@
+//! The trace of a session: the one that it was opened with, else a span in that of its parent, else a new one.
+
+use lineside::core::Traceparent;
+use rand::TryRngCore as _;
+use rand::rngs::OsRng;
+
+/// The trace context of a session that is to be opened. A text that is none is handed on as it is; whoever has given it
+/// may know more.
+pub(crate) fn of_session(given: Option<String>, above: Option<&str>) -> Option<String> {
+    if given.is_some() {
+        return given;
+    }
+    let span = OsRng.try_next_u64().ok()? | 1;
+    let child = match above {
+        Some(above) => Traceparent::read(above)?.child(span),
+        None => {
+            let mut bytes = [0; 16];
+            OsRng.try_fill_bytes(&mut bytes).ok()?;
+            // Sampled: an exporter below decides by that of its parent, and nobody here has decided against it.
+            Traceparent { trace: u128::from_be_bytes(bytes) | 1, span, sampled: true }
+        }
+    };
+    Some(child.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_has_the_trace_of_its_parent_and_a_span_of_its_own() {
+        let root = of_session(None, None).unwrap();
+        let read = Traceparent::read(&root).unwrap();
+        let child = Traceparent::read(&of_session(None, Some(&root)).unwrap()).unwrap();
+        assert_eq!((child.trace, child.sampled), (read.trace, true));
+        assert_ne!(child.span, read.span);
+        assert_ne!(Traceparent::read(&of_session(None, None).unwrap()).unwrap().trace, read.trace);
+        assert_eq!(of_session(Some("given".to_owned()), Some(&root)).as_deref(), Some("given"));
+    }
+}
