@@ -195,12 +195,13 @@ impl Background {
         self.cancel.cancel();
     }
 
-    /// Waits until everything has ended.
+    /// Waits until everything has ended, and lets go of the hooks that hold nothing of the session any more.
     pub(crate) async fn ended(&self, session: &SessionId, failures: &Failures) {
         self.tracker.wait().await;
         let holders = lock(&self.holders).clone();
         for holder in holders {
             failures.caught_later(|| holder.settled(session, Release::All)).await.ok();
+            lock(&self.holders).retain(|other| !Arc::ptr_eq(other, &holder));
         }
     }
 }

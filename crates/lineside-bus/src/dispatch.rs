@@ -1,5 +1,6 @@
 //! One event from its admission to its receipt.
 
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 use lineside_core::envelope::Cause;
@@ -100,11 +101,12 @@ pub(crate) fn forget_stops(node: &Node, point: &PointInfo, different: Option<&So
 
 fn tell_observers(session: &Session, in_force: &InForce, receipt: &Arc<Receipt>) {
     let Some(observers) = in_force.observers(&receipt.event) else { return };
+    let weight = LazyCell::new(|| receipt.weight());
     for (hook, listener) in (0..).map_while(|place| observers.entry(place)) {
         if hook.skip(&receipt.event).is_some() {
             continue;
         }
-        if let Some(lost) = listener.push(receipt) {
+        if let Some(lost) = listener.push(receipt, *weight) {
             let hook = Arc::clone(&hook.name);
             session.shared().signals.emit(|| Signal::ObserverLagged { hook, lost });
         }

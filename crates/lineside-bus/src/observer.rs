@@ -8,7 +8,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kameo::Actor;
 use kameo::actor::{ActorRef, Spawn};
@@ -17,6 +17,7 @@ use kameo::mailbox;
 use kameo::message::{Context, Message};
 use lineside_core::payload::Point;
 use lineside_core::{Event, Receipt, Verdict};
+use smallvec::SmallVec;
 use tokio::sync::Notify;
 
 use crate::interceptor::BoxFuture;
@@ -71,8 +72,8 @@ pub enum Overflow {
 
 /// The publisher's side of an observer.
 pub(crate) trait Listener: Send + Sync {
-    /// Hands an outcome over. Never waits. Gives the number lost so far when something was dropped.
-    fn push(&self, receipt: &Arc<Receipt>) -> Option<u64>;
+    /// Hands an outcome over, which takes about so many bytes. Never waits. Gives the number lost so far when something was dropped.
+    fn push(&self, receipt: &Arc<Receipt>, weight: usize) -> Option<u64>;
 
     /// Waits until everything that was pushed so far has been heard.
     fn flush(&self) -> BoxFuture<()>;
@@ -87,9 +88,25 @@ pub(crate) struct Queue<P: Point> {
     watcher: ActorRef<Watcher<P>>,
 }
 
+/// How much waits for an observer at most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Capacity {
+    /// Events, at least 1.
+    pub(crate) events: usize,
+    /// Bytes of events; one alone may be longer.
+    pub(crate) bytes: usize,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// Each with about how many bytes it takes.
+    receipts: VecDeque<(Arc<Receipt>, usize)>,
+    bytes: usize,
+}
+
 struct Ring {
-    waiting: Mutex<VecDeque<Arc<Receipt>>>,
-    capacity: usize,
+    waiting: Mutex<Waiting>,
+    most: Capacity,
     overflow: Overflow,
     woken: AtomicBool,
     lost: AtomicU64,
@@ -105,10 +122,10 @@ pub(crate) type Hear<P> = Box<dyn FnMut(Heard<P>) -> BoxFuture<()> + Send>;
 
 impl<P: Point> Queue<P> {
     /// Starts the actor. Needs a tokio runtime.
-    pub(crate) fn start(capacity: usize, overflow: Overflow, hear: Hear<P>) -> Self {
+    pub(crate) fn start(most: Capacity, overflow: Overflow, hear: Hear<P>) -> Self {
         let ring = Arc::new(Ring {
-            waiting: Mutex::new(VecDeque::with_capacity(capacity.min(64))),
-            capacity: capacity.max(1),
+            waiting: Mutex::default(),
+            most,
             overflow,
             woken: AtomicBool::new(false),
             lost: AtomicU64::new(0),
@@ -146,8 +163,8 @@ where
 }
 
 impl<P: Point> Listener for Queue<P> {
-    fn push(&self, receipt: &Arc<Receipt>) -> Option<u64> {
-        let lost = self.ring.push(receipt);
+    fn push(&self, receipt: &Arc<Receipt>, weight: usize) -> Option<u64> {
+        let lost = self.ring.push(receipt, weight);
         if !self.ring.woken.swap(true, Ordering::AcqRel) {
             // A full mailbox holds a wake-up already.
             self.watcher.tell(Drain).try_send().ok();
@@ -177,37 +194,54 @@ impl<P: Point> Listener for Queue<P> {
 }
 
 impl Ring {
-    fn push(&self, receipt: &Arc<Receipt>) -> Option<u64> {
+    fn push(&self, receipt: &Arc<Receipt>, weight: usize) -> Option<u64> {
         self.pushed.fetch_add(1, Ordering::AcqRel);
-        let lost = self.put(receipt);
-        if lost.is_some() {
-            self.one_is_over();
+        let lost = self.put(receipt, weight);
+        self.are_over(lost);
+        (lost > 0).then(|| self.lost.fetch_add(lost, Ordering::Relaxed) + lost)
+    }
+
+    fn are_over(&self, events: u64) {
+        if events > 0 {
+            self.over.fetch_add(events, Ordering::AcqRel);
+            self.progress.notify_waiters();
         }
-        lost
     }
 
-    fn one_is_over(&self) {
-        self.over.fetch_add(1, Ordering::AcqRel);
-        self.progress.notify_waiters();
-    }
-
-    fn put(&self, receipt: &Arc<Receipt>) -> Option<u64> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let full = waiting.len() >= self.capacity;
-        let lost = full.then(|| self.lost.fetch_add(1, Ordering::Relaxed) + 1);
-        let dropped = match (full, self.overflow) {
-            (true, Overflow::DropNewest) => return lost,
-            (true, Overflow::DropOldest) => waiting.pop_front(),
-            (false, _) => None,
+    /// Gives how many events gave way, this one among them where the newest does.
+    fn put(&self, receipt: &Arc<Receipt>, weight: usize) -> u64 {
+        let mut waiting = self.lock();
+        let fits = |waiting: &Waiting| {
+            let is_empty = waiting.receipts.is_empty();
+            is_empty || waiting.receipts.len() < self.most.events && waiting.bytes + weight <= self.most.bytes
         };
-        waiting.push_back(Arc::clone(receipt));
+        if self.overflow == Overflow::DropNewest && !fits(&waiting) {
+            return 1;
+        }
+        let mut dropped = SmallVec::<[_; 1]>::new();
+        while !fits(&waiting) {
+            dropped.extend(waiting.pop());
+        }
+        waiting.bytes += weight;
+        waiting.receipts.push_back((Arc::clone(receipt), weight));
         drop(waiting);
-        drop(dropped);
-        lost
+        dropped.len() as u64
     }
 
     fn pop(&self) -> Option<Arc<Receipt>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.lock().pop()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    fn pop(&mut self) -> Option<Arc<Receipt>> {
+        let (receipt, weight) = self.receipts.pop_front()?;
+        self.bytes -= weight;
+        Some(receipt)
     }
 }
 
@@ -234,7 +268,7 @@ struct Over(Arc<Ring>);
 
 impl Drop for Over {
     fn drop(&mut self) {
-        self.0.one_is_over();
+        self.0.are_over(1);
     }
 }
 

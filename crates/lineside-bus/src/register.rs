@@ -19,7 +19,7 @@ use crate::asked::Asked;
 use crate::bus::Shared;
 use crate::cx::Cx;
 use crate::interceptor::{Closure, Fallible, Intercept, Interceptor};
-use crate::observer::{Hear, Heard, Overflow, Queue, hear_by, hear_with};
+use crate::observer::{Capacity, Hear, Heard, Overflow, Queue, hear_by, hear_with};
 use crate::tree::{Added, Leaves, Place, Runs, SessionIsClosed};
 
 /// What every registration says.
@@ -238,14 +238,15 @@ impl<P: Amend> Intercepting<P> {
     }
 }
 
-/// How many events wait for an observer at most, when nothing else is said.
-const OBSERVER_CAPACITY: usize = 256;
+/// How much waits for an observer at most, when nothing else is said: what comes in a burst, and little enough for many
+/// observers.
+const OBSERVER_CAPACITY: Capacity = Capacity { events: 256, bytes: 16 << 20 };
 
 /// An observer about to be registered.
 #[must_use = "an observer is registered by `run` or `actor`"]
 pub struct Observing<P> {
     draft: Draft,
-    capacity: usize,
+    capacity: Capacity,
     overflow: Overflow,
     point: PhantomData<fn() -> P>,
 }
@@ -260,7 +261,13 @@ impl<P: Point> Observing<P> {
 
     /// How many events wait for it at most, at least 1; 256 when this is not called.
     pub fn capacity(mut self, events: usize) -> Self {
-        self.capacity = events;
+        self.capacity.events = events.max(1);
+        self
+    }
+
+    /// How many bytes of events wait for it at most, though one alone may be longer; 16 MiB when this is not called.
+    pub fn bytes(mut self, bytes: usize) -> Self {
+        self.capacity.bytes = bytes;
         self
     }
 

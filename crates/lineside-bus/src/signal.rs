@@ -7,7 +7,10 @@ use std::time::Duration;
 use lineside_core::{
     CoverageMismatch, EventId, Failure, Hook, MessageId, Notice, Outcome, Receipt, SessionId, SkipReason,
 };
-use tokio::sync::broadcast;
+
+mod ring;
+
+use ring::{Found, Most, Ring, Watching};
 
 /// Something that has happened.
 #[derive(Debug, Clone)]
@@ -211,39 +214,57 @@ impl Signal {
 /// Where signals are sent. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Beacon {
-    all: Ring,
-    news: Ring,
+    all: Heard,
+    news: Heard,
     /// Of either.
     watchers: Arc<AtomicUsize>,
 }
 
+/// How far a watcher may be behind before it loses the oldest signals: a flood of a few seconds, and receipts of large
+/// events as well as of small ones.
+const BEHIND: Most = Most { count: 4096, bytes: 32 << 20 };
+
 #[derive(Clone)]
-struct Ring {
-    sender: broadcast::Sender<Signal>,
+struct Heard {
+    ring: Ring<Signal>,
     watchers: Arc<AtomicUsize>,
 }
 
-/// How many signals a watcher may be behind before it loses the oldest.
-const BEHIND: usize = 4096;
-
-impl Ring {
+impl Heard {
     fn new() -> Self {
-        Self { sender: broadcast::Sender::new(BEHIND), watchers: Arc::default() }
+        Self { ring: Ring::new(BEHIND), watchers: Arc::default() }
     }
 
     fn is_watched(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) > 0
     }
+}
 
-    fn send(&self, signal: Signal) {
-        // An error says that the last watcher has just left.
-        self.sender.send(signal).ok();
+impl Signal {
+    /// About how many bytes it takes.
+    fn weight(&self) -> usize {
+        /// Ids and names.
+        const BASE: usize = 256;
+        let texts = match self {
+            Self::Decided(receipt) => receipt.weight(),
+            Self::DetachedFinished { earlier, .. } => {
+                earlier.iter().map(|failure| BASE + failure.detail.len()).sum()
+            }
+            Self::Notified { notice, .. } | Self::Announced { notice } => notice.text.len(),
+            Self::Automation { news, .. } => match news {
+                JobNews::Refused(why) | JobNews::Dead(why) | JobNews::Cancelled(why) => why.len(),
+                JobNews::Retried { failed, .. } => failed.len(),
+                _ => 0,
+            },
+            _ => 0,
+        };
+        BASE + texts
     }
 }
 
 impl Beacon {
     pub(crate) fn new() -> Self {
-        Self { all: Ring::new(), news: Ring::new(), watchers: Arc::default() }
+        Self { all: Heard::new(), news: Heard::new(), watchers: Arc::default() }
     }
 
     pub(crate) fn is_watched(&self) -> bool {
@@ -257,10 +278,11 @@ impl Beacon {
         }
         let signal = signal();
         if signal.is_news() && self.news.is_watched() {
-            self.news.send(signal.clone());
+            self.news.ring.send(signal.clone(), signal.weight());
         }
         if self.all.is_watched() {
-            self.all.send(signal);
+            let weight = signal.weight();
+            self.all.ring.send(signal, weight);
         }
     }
 
@@ -273,18 +295,18 @@ impl Beacon {
         self.watch_ring(&self.news)
     }
 
-    fn watch_ring(&self, ring: &Ring) -> Signals {
-        let watchers = [Arc::clone(&self.watchers), Arc::clone(&ring.watchers)];
+    fn watch_ring(&self, heard: &Heard) -> Signals {
+        let watchers = [Arc::clone(&self.watchers), Arc::clone(&heard.watchers)];
         for watchers in &watchers {
             watchers.fetch_add(1, Ordering::Relaxed);
         }
-        Signals { receiver: ring.sender.subscribe(), watchers }
+        Signals { watching: heard.ring.watch(), watchers }
     }
 }
 
 /// A stream of signals, from the moment at which it was asked for.
 pub struct Signals {
-    receiver: broadcast::Receiver<Signal>,
+    watching: Watching<Signal>,
     watchers: [Arc<AtomicUsize>; 2],
 }
 
@@ -302,19 +324,21 @@ impl Signals {
     ///
     /// Cancel safe: a dropped call loses nothing.
     pub async fn next(&mut self) -> Option<Watched> {
-        match self.receiver.recv().await {
-            Ok(signal) => Some(Watched::Signal(signal)),
-            Err(broadcast::error::RecvError::Lagged(lost)) => Some(Watched::Lost(lost)),
-            Err(broadcast::error::RecvError::Closed) => None,
-        }
+        self.watching.next().await.watched()
     }
 
     /// The next signal if there is one already.
     pub fn try_next(&mut self) -> Option<Watched> {
-        match self.receiver.try_recv() {
-            Ok(signal) => Some(Watched::Signal(signal)),
-            Err(broadcast::error::TryRecvError::Lagged(lost)) => Some(Watched::Lost(lost)),
-            Err(_) => None,
+        self.watching.now().watched()
+    }
+}
+
+impl Found<Signal> {
+    fn watched(self) -> Option<Watched> {
+        match self {
+            Self::Value(signal) => Some(Watched::Signal(signal)),
+            Self::Lost(lost) => Some(Watched::Lost(lost)),
+            Self::Nothing | Self::Closed => None,
         }
     }
 }
@@ -336,7 +360,7 @@ mod tests {
         let beacon = Beacon::new();
         let (mut news, mut all) = (beacon.watch_news(), beacon.watch());
         beacon.emit(|| Signal::Announced { notice: Notice::info("one") });
-        for seq in 0..2 * BEHIND as u64 {
+        for seq in 0..2 * BEHIND.count as u64 {
             beacon.emit(|| Signal::SessionClosed { session: "s1".into(), last_seq: seq });
         }
         beacon.emit(|| Signal::Announced { notice: Notice::info("two") });

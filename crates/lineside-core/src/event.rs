@@ -144,6 +144,13 @@ impl AnyEvent {
         self.0.text.get_or_init(|| serde_json::to_string(self.payload_json()).unwrap_or_default().into())
     }
 
+    /// About how many bytes its payload takes, and the payload as it was published if that is another one.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let original = self.0.original.as_ref().map_or(0, Self::weight);
+        self.payload().weight() + original
+    }
+
     /// Envelope and payload as one JSON object.
     #[must_use]
     pub fn to_json(&self) -> Map<String, Value> {

@@ -33,6 +33,9 @@ pub trait Payload: Any + Send + Sync + Debug {
     /// Calls `visit` for each path that the payload names: its `paths`, or those in its tool input, or its changed
     /// files.
     fn each_path(&self, visit: &mut dyn FnMut(&str));
+
+    /// About how many bytes its fields take beside its own size: their texts and their JSON.
+    fn weight(&self) -> usize;
 }
 
 /// A payload type that belongs to one point.
@@ -95,6 +98,10 @@ pub trait Probe {
     fn each_path(&self, _visit: &mut dyn FnMut(&str)) -> bool {
         false
     }
+    /// About how many bytes the field takes beside its own size.
+    fn weight(&self) -> usize {
+        self.text().map_or(0, str::len)
+    }
 }
 
 impl Probe for String {
@@ -110,6 +117,29 @@ impl Probe for Value {
     fn value(&self) -> Option<&Value> {
         Some(self)
     }
+    fn weight(&self) -> usize {
+        json_weight(self)
+    }
+}
+
+/// About how many bytes a JSON value takes beside its own size.
+#[must_use]
+pub fn json_weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(|item| size_of::<Value>() + json_weight(item)).sum(),
+        Value::Object(fields) => fields_weight(fields),
+    }
+}
+
+/// The same of the fields of a JSON object.
+#[must_use]
+pub fn fields_weight(fields: &Map<String, Value>) -> usize {
+    let of_field = |(name, value): (&String, &Value)| {
+        size_of::<String>() + name.len() + size_of::<Value>() + json_weight(value)
+    };
+    fields.iter().map(of_field).sum()
 }
 
 /// An item of a list field.
@@ -118,13 +148,22 @@ pub trait Item {
     fn path(&self) -> Option<&str> {
         None
     }
+    /// About how many bytes it takes beside its own size.
+    fn weight(&self) -> usize;
 }
 
-impl Item for Value {}
+impl Item for Value {
+    fn weight(&self) -> usize {
+        json_weight(self)
+    }
+}
 
 impl Item for String {
     fn path(&self) -> Option<&str> {
         Some(self)
+    }
+    fn weight(&self) -> usize {
+        self.len()
     }
 }
 
@@ -137,6 +176,9 @@ impl<T: Item> Probe for Vec<T> {
         }
         named
     }
+    fn weight(&self) -> usize {
+        self.iter().map(|item| size_of::<T>() + item.weight()).sum()
+    }
 }
 
 impl<T: Probe> Probe for Option<T> {
@@ -148,6 +190,9 @@ impl<T: Probe> Probe for Option<T> {
     }
     fn each_path(&self, visit: &mut dyn FnMut(&str)) -> bool {
         self.as_ref().is_some_and(|inner| inner.each_path(visit))
+    }
+    fn weight(&self) -> usize {
+        self.as_ref().map_or(0, T::weight)
     }
 }
 

@@ -16,6 +16,7 @@ use crate::event::AnyEvent;
 use crate::failure::Failure;
 use crate::hook::Hook;
 use crate::journal::Unavailable;
+use crate::payload::{fields_weight, json_weight};
 use crate::roster::Named;
 use crate::taken::Taken;
 use crate::verdict::Verdict;
@@ -201,6 +202,18 @@ impl Deref for Receipt {
 }
 
 impl Receipt {
+    /// About how many bytes it takes: its event, what hooks have given, and something for each that was considered.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        const BASE: usize = 1 << 10;
+        let texts = self.context.iter().map(|given| given.what.text.len()).sum::<usize>()
+            + self.notices.iter().map(|given| given.what.text.len()).sum::<usize>();
+        let change = |given: &By<Change>| json_weight(&given.what.before) + json_weight(&given.what.after);
+        let changes: usize = self.changes.iter().map(change).sum();
+        let runs = self.runs.len() * size_of::<Run>();
+        BASE + self.event.weight() + runs + texts + changes + fields_weight(&self.extra)
+    }
+
     /// The hook at a place in plan order.
     #[must_use]
     pub fn hook(&self, index: u32) -> Option<&Hook> {

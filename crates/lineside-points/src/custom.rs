@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use lineside_core::payload::{DecodePayloadError, each_input_path};
+use lineside_core::payload::{DecodePayloadError, each_input_path, fields_weight};
 use lineside_core::point::{Field, Slot};
 use lineside_core::{Payload, Phase, PointInfo};
 use serde_json::{Map, Value};
@@ -97,6 +97,10 @@ impl Payload for Custom {
 
     fn value(&self, field: &str) -> Option<&Value> {
         self.fields.get(field)
+    }
+
+    fn weight(&self) -> usize {
+        fields_weight(&self.fields)
     }
 
     fn each_path(&self, visit: &mut dyn FnMut(&str)) {

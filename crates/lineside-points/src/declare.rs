@@ -119,6 +119,11 @@ macro_rules! points {
                 None
             }
 
+            fn weight(&self) -> usize {
+                0 $( + lineside_core::payload::Probe::weight(&self.$required) )*
+                    $( + lineside_core::payload::Probe::weight(&self.$optional) )*
+            }
+
             fn each_path(&self, visit: &mut dyn FnMut(&str)) {
                 let mut named = false;
                 $( if $crate::declare::names_paths(stringify!($required)) {

@@ -138,10 +138,26 @@ pub struct Usage {
 }
 
 impl Probe for Usage {}
-impl Item for ToolCall {}
+
+impl Item for ToolCall {
+    fn weight(&self) -> usize {
+        let Self { tool_name, tool_call_id, tool_input, tool_output, error, paths } = self;
+        tool_name.len()
+            + tool_call_id.weight()
+            + tool_input.weight()
+            + tool_output.weight()
+            + error.weight()
+            + paths.weight()
+    }
+}
 
 impl Item for ChangedFile {
     fn path(&self) -> Option<&str> {
         Some(&self.path)
+    }
+
+    fn weight(&self) -> usize {
+        let Self { path, tool_name, is_new: _, is_deleted: _, diff } = self;
+        path.len() + tool_name.weight() + diff.weight()
     }
 }
