@@ -3,53 +3,32 @@
 //! Publishing walks a prepared, immutable plan in the publisher's own task: no lock, and nothing at all where nobody
 //! listens. This crate is the only one that knows kameo. It does not know foreign formats, processes or files.
 //!
-//! The modules stand in reading order: a bus has sessions, a session has channels, a channel takes registrations and
-//! publishes events, an event is dispatched, and what comes of it is decided, heard, collected and signalled.
+//! The folders are layers, each of which knows only those before it: `base`, `registry`, `context`, `hook`, `dispatch`,
+//! `api`. `docs/architecture.md` has the picture.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-pub mod bus;
-pub mod session;
-pub mod channel;
-pub mod register;
-pub mod of_dialect;
-pub mod interceptor;
-mod asked;
-pub mod observer;
-pub mod publish;
-pub mod decision;
-pub mod mailbox;
-pub mod signal;
-pub mod drain;
-pub mod cx;
-pub mod afterwards;
-pub mod keeper;
-pub mod propagation;
-pub mod ledger;
-
-mod clock;
-mod gauge;
-mod tree;
+mod base;
 mod registry;
+mod context;
+mod hook;
 mod dispatch;
-mod turn;
-mod advance;
-mod group;
-mod together;
-mod guard;
-mod gathered;
-mod settle;
-mod detached;
-mod stop_limit;
-mod background;
+mod api;
+
+pub use api::{
+    afterwards, bus, channel, decision, drain, of_dialect, propagation, publish, register, session,
+};
+pub use base::signal;
+pub use context::mailbox;
+pub use hook::{cx, interceptor, keeper, ledger, observer};
 
 pub use afterwards::{Call, Late, WeakBus};
-pub use background::Release;
 pub use bus::{Bus, BusBuilder, Installed};
 pub use channel::Channel;
 pub use cx::{ChainTime, Cx};
 pub use decision::Decision;
-pub use detached::Ticket;
+pub use dispatch::detached::Ticket;
 pub use drain::DrainReport;
+pub use hook::background::Release;
 pub use interceptor::{Intercept, Interceptor};
 pub use keeper::{JobCounts, Keeper};
 pub use ledger::{Accepted, Begun, Ending, Ledger, OnRecord, UntilBegun};

@@ -25,8 +25,8 @@ use passes::{Pass, passes};
 /// What is judged when no path is given: what decides, and what must not lose anything. A star stands for slashes, too.
 const AREAS: [&str; 6] = [
     "crates/lineside-core/src/**",
-    "crates/lineside-bus/src/dispatch*",
-    "crates/lineside-bus/src/tree*",
+    "crates/lineside-bus/src/dispatch/*",
+    "crates/lineside-bus/src/hook/tree*",
     "crates/lineside-automation/src/machine*",
     "crates/lineside-journal/src/recovery*",
     "crates/lineside-dialects/src/*/output*",

@@ -1,0 +1,12 @@
+//! What a program calls: the bus, its sessions, registering, publishing, deciding, and the end of it all.
+
+pub mod bus;
+pub mod session;
+pub mod channel;
+pub mod register;
+pub mod of_dialect;
+pub mod publish;
+pub mod decision;
+pub mod drain;
+pub mod propagation;
+pub mod afterwards;

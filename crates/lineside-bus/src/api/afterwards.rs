@@ -1,0 +1,169 @@
+//! What work on behalf of events needs of the bus when the events themselves are decided: to be told of events, to be
+//! run for one with its cause and its time, and to put into a mailbox what it found.
+//!
+//! When such work runs, and how often, is not known here; see `lineside-automation`.
+
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use lineside_core::budget::{Bound, after};
+use lineside_core::envelope::Cause;
+use lineside_core::{AnyEvent, Append, EventId, Failure, MessageId, SessionId, Source};
+use tokio::time::Instant;
+
+use crate::api::bus::{Bus, Installed, Shared};
+use crate::api::register::{RegisterHookError, Registration};
+use crate::api::session::Session;
+use crate::base::clock;
+use crate::base::signal::Signal;
+use crate::context::mailbox::{self, Posted};
+use crate::hook::cx::Cx;
+use crate::hook::guard::{Guarded, Time};
+use crate::hook::interceptor::BoxFuture;
+use crate::hook::tree::{Node, Place};
+
+/// Things that others keep with the bus, one of each type.
+#[derive(Default)]
+pub(crate) struct Extensions(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+
+/// A bus that may be gone.
+#[derive(Clone)]
+pub struct WeakBus(Weak<Shared>);
+
+impl WeakBus {
+    /// The bus, if it is still there.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Bus> {
+        self.0.upgrade().map(|shared| Bus { shared })
+    }
+}
+
+impl Bus {
+    /// The same bus, without keeping it alive.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakBus {
+        WeakBus(Arc::downgrade(&self.shared))
+    }
+
+    /// The one thing of this type that is kept with the bus; made when it is asked for first.
+    pub fn extension<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        let mut all = self.shared.extensions.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let one = all.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(make()));
+        match Arc::clone(one).downcast() {
+            Ok(one) => one,
+            Err(_) => unreachable!("it is kept under its own type"),
+        }
+    }
+
+    /// The one thing of this type that is kept with the bus, if somebody has asked for it before.
+    #[must_use]
+    pub fn kept_extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let all = self.shared.extensions.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.get(&TypeId::of::<T>())?).downcast().ok()
+    }
+
+    /// What the wall clock says, to the millisecond.
+    #[must_use]
+    pub fn wall_clock(&self) -> Timestamp {
+        clock::stamp(Instant::now().into_std()).1
+    }
+
+    /// Sends a signal to whoever watches.
+    pub fn signal(&self, signal: impl FnOnce() -> Signal) {
+        self.shared.signals.emit(signal);
+    }
+
+    /// Puts a message into the mailbox of a session. One that does not fit is dropped, counted and told of, like any
+    /// other; one whose id was there before is not there twice.
+    ///
+    /// Where the bus has a context journal, a message for a session that is not open is kept for when it is opened
+    /// again; where it has none, that is a message that does not fit.
+    pub fn deliver(&self, to: &SessionId, late: Late) -> Posted {
+        let Late { hook, dialect, point, event, seq, id, append } = late;
+        let source = mailbox::Source { hook, dialect, point, event, session: to.clone() };
+        mailbox::post_to(&self.shared, to, seq, source.message(id, append))
+    }
+
+    /// Installs one hook for every session, beside those that are there.
+    ///
+    /// # Errors
+    /// An interceptor at a fact.
+    pub fn attach(&self, hook: Installed) -> Result<Registration, RegisterHookError> {
+        self.shared.register(Place::Bus, hook.added(None))
+    }
+
+    /// A handle on a session that is over: it takes no events, and nobody collects what it gets.
+    #[must_use]
+    pub fn session_that_is_over(&self, source: &Source) -> Session {
+        Session::new(Arc::new(Node::over(source.clone())), Arc::clone(&self.shared))
+    }
+}
+
+/// A message for the context that comes after its event was decided.
+#[derive(Debug, Clone)]
+pub struct Late {
+    /// The hook that gives it.
+    pub hook: Arc<str>,
+    /// The format of that hook.
+    pub dialect: &'static str,
+    /// The point of the event that it answers.
+    pub point: Cow<'static, str>,
+    /// The event that it answers.
+    pub event: EventId,
+    /// The number of that event in its session; messages stand in the order of their events.
+    pub seq: u64,
+    /// Which message it is, where it may be offered more than once; see [`MessageId::stable`].
+    pub id: Option<MessageId>,
+    /// The message.
+    pub append: Append,
+}
+
+impl Session {
+    /// The bus.
+    #[must_use]
+    pub fn bus(&self) -> Bus {
+        Bus { shared: Arc::clone(self.shared()) }
+    }
+
+    /// Installs one hook on this session.
+    ///
+    /// # Errors
+    /// An interceptor at a fact, or a session that is closed.
+    pub fn attach(&self, hook: Installed) -> Result<Registration, RegisterHookError> {
+        self.shared().register(self.place(), hook.added(None))
+    }
+
+    /// Calls something on behalf of an event of this session: what it publishes carries the event as its cause, its
+    /// panics are failures, and it has so much time. It is called at once, and cancelled when the call is dropped.
+    pub fn call<T>(
+        &self,
+        event: &AnyEvent,
+        timeout: Duration,
+        work: impl FnOnce(Cx) -> BoxFuture<Result<T, Failure>>,
+    ) -> Call<T> {
+        let envelope = event.envelope();
+        let cause = Cause { event: envelope.id, depth: envelope.cause.map_or(0, |cause| cause.depth) };
+        let time = Time { granted: timeout, bound: Bound::Hook, deadline: after(Instant::now(), timeout) };
+        let cx = Cx::new(self.clone(), cause, time.deadline);
+        Call(Guarded::of(cx, time, Cow::Owned(self.shared().failures.clone()), work))
+    }
+}
+
+/// A call under way. Dropping it cancels it.
+#[must_use = "a call is cancelled when it is dropped"]
+pub struct Call<T>(Guarded<'static, T>);
+
+impl<T> Future for Call<T> {
+    type Output = Result<T, Failure>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx)
+    }
+}

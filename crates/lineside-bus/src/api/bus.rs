@@ -1,0 +1,267 @@
+//! The bus: sessions, hooks that hold for all of them, signals, and the end of it all.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use lineside_core::budget::Budget;
+use lineside_core::hook::Hook;
+use lineside_core::journal::{Journal, Record, Sequence};
+use lineside_core::payload::{Intercept, Point};
+use lineside_core::{Notice, PointInfo, SessionId};
+
+use crate::api::afterwards::Extensions;
+use crate::api::of_dialect::OfDialect;
+use crate::api::propagation::Propagate;
+use crate::api::register::{Intercepting, Observing, RegisterHookError};
+use crate::api::session::{OpenSession, Session};
+use crate::base::gauge::Gauge;
+use crate::base::signal::{Beacon, Signal, Signals};
+use crate::context::mailbox::{ContextRecovered, FullTexts, Log, TextsInMemory, WAITING};
+use crate::hook::background::Endings;
+use crate::hook::guard::Failures;
+use crate::hook::interceptor::Interceptor;
+use crate::hook::keeper::Keeper;
+use crate::hook::tree::{Added, Place, Registered, Runs, Tree};
+
+/// A hook bus. Cloning it costs one reference count; all clones are the same bus.
+#[derive(Clone)]
+pub struct Bus {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What all sessions of a bus share.
+pub(crate) struct Shared {
+    pub(crate) tree: Tree,
+    pub(crate) signals: Beacon,
+    pub(crate) budget: Budget,
+    pub(crate) in_flight: Gauge,
+    /// Sessions that come to their end behind a hook of theirs.
+    pub(crate) endings: Endings,
+    draining: AtomicBool,
+    pub(crate) failures: Failures,
+    pub(crate) extensions: Extensions,
+    pub(crate) keeper: OnceLock<Arc<dyn Keeper>>,
+    /// What processes inherit, where they can reach this bus.
+    pub(crate) propagate: OnceLock<Arc<dyn Propagate>>,
+    pub(crate) full_texts: Arc<dyn FullTexts>,
+    /// What keeps the context, where something does.
+    pub(crate) context: Option<Arc<Log>>,
+}
+
+impl Shared {
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+
+    /// Lets in no further event or session.
+    pub(crate) fn close_to_events(&self) {
+        self.draining.store(true, Ordering::Release);
+        self.in_flight.close();
+    }
+
+    /// Takes the hooks of one source away at one place, at one point or at all. Sources compare as whole strings.
+    pub(crate) fn remove_source(&self, place: &Place, point: Option<&PointInfo>, source: &str) -> usize {
+        self.tree.remove(place, &|registered| {
+            *registered.hook.source == *source && point.is_none_or(|point| registered.point == point)
+        })
+    }
+}
+
+/// A bus about to be made.
+#[derive(Clone, Default)]
+pub struct BusBuilder {
+    budget: Budget,
+    full_texts: Option<Arc<dyn FullTexts>>,
+    context: Option<Arc<Log>>,
+}
+
+impl BusBuilder {
+    /// At most this much time for all hooks of one event together. Without it each hook has its own timeout and
+    /// nothing else, because foreign formats allow ten minutes for a single hook.
+    #[must_use]
+    pub fn event_budget(mut self, time: Duration) -> Self {
+        self.budget = Budget::of(time);
+        self
+    }
+
+    /// Keeps here the whole texts of messages that were cut. Without it they are in memory.
+    #[must_use]
+    pub fn full_texts(mut self, texts: Arc<dyn FullTexts>) -> Self {
+        self.full_texts = Some(texts);
+        self
+    }
+
+    /// Keeps in this journal which messages wait for which session, and which have been accepted; `recovered` is what
+    /// it had when it was opened, in order.
+    ///
+    /// A session that is opened under an id for which messages are on record gets them, and none that was accepted
+    /// there. Messages of automations are on record before their job is done; those of other hooks follow at once. The
+    /// journal is this bus's alone. When it fails, everything goes on in memory, and who waits for it is told.
+    #[must_use]
+    pub fn context_journal(
+        mut self,
+        journal: Arc<dyn Journal>,
+        recovered: impl IntoIterator<Item = (Sequence, Record)>,
+    ) -> Self {
+        self.context = Some(Arc::new(Log::open(journal, WAITING, recovered)));
+        self
+    }
+
+    /// Makes the bus.
+    #[must_use]
+    pub fn build(self) -> Bus {
+        let signals = Beacon::new();
+        if let Some(log) = &self.context {
+            log.tell_by(&signals);
+        }
+        Bus {
+            shared: Arc::new(Shared {
+                tree: Tree::new(),
+                signals,
+                budget: self.budget,
+                in_flight: Gauge::default(),
+                endings: Endings::default(),
+                draining: AtomicBool::new(false),
+                failures: Failures::default(),
+                extensions: Extensions::default(),
+                keeper: OnceLock::new(),
+                propagate: OnceLock::new(),
+                full_texts: self.full_texts.unwrap_or_else(|| Arc::new(TextsInMemory::default())),
+                context: self.context,
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for BusBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BusBuilder").field("budget", &self.budget).finish_non_exhaustive()
+    }
+}
+
+impl Default for Bus {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A hook whose point is known only at run time, to be installed.
+pub struct Installed {
+    /// The point.
+    pub point: &'static PointInfo,
+    /// The hook. Its registration number is given when it is installed.
+    pub hook: Hook,
+    /// What it runs.
+    pub run: Arc<dyn Interceptor>,
+}
+
+impl Installed {
+    pub(crate) fn added(self, installed: Option<Arc<str>>) -> Added {
+        let Self { point, hook, run } = self;
+        Added { hook, point, runs: Runs::Interceptor(run), installed }
+    }
+}
+
+impl Bus {
+    /// A bus with the usual settings.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// A bus with other settings.
+    #[must_use]
+    pub fn builder() -> BusBuilder {
+        BusBuilder::default()
+    }
+
+    /// A root session of that id, about to be opened.
+    pub fn session(&self, id: impl Into<SessionId>) -> OpenSession {
+        OpenSession::root(Arc::clone(&self.shared), id.into())
+    }
+
+    /// The open session of that id.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<Session> {
+        let node = self.shared.tree.find(id)?;
+        Some(Session::new(node, Arc::clone(&self.shared)))
+    }
+
+    /// The ids of all open sessions, in no particular order.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<SessionId> {
+        self.shared.tree.sessions().iter().map(|node| node.source.session.clone()).collect()
+    }
+
+    /// Registers an interceptor for every session.
+    pub fn intercept<P: Intercept>(&self, name: impl Into<Arc<str>>) -> Intercepting<P> {
+        Intercepting::new(Arc::clone(&self.shared), Place::Bus, name.into())
+    }
+
+    /// Registers an observer for every session.
+    pub fn observe<P: Point>(&self, name: impl Into<Arc<str>>) -> Observing<P> {
+        Observing::new(Arc::clone(&self.shared), Place::Bus, name.into())
+    }
+
+    /// Puts hooks in the place of all that were installed under the same name before, at once: no event sees something
+    /// in between, and events under way end with the hooks that they began with.
+    ///
+    /// # Errors
+    /// An interceptor at a fact; nothing is changed then.
+    pub fn install(&self, name: &str, hooks: Vec<Installed>) -> Result<(), RegisterHookError> {
+        let name: Arc<str> = name.into();
+        let added = hooks.into_iter().map(|hook| hook.added(Some(Arc::clone(&name)))).collect();
+        let leaves = |registered: &Registered| registered.installed.as_ref() == Some(&name);
+        self.shared.replace(&Place::Bus, Some(&leaves), added)?;
+        Ok(())
+    }
+
+    /// The hooks of one format that are registered on the bus itself.
+    #[must_use]
+    pub fn of_dialect(&self, dialect: &'static str) -> OfDialect {
+        OfDialect::new(Arc::clone(&self.shared), Place::Bus, dialect)
+    }
+
+    /// Takes away the hooks of the bus that have this name. Gives how many there were.
+    pub fn remove(&self, name: &str) -> usize {
+        self.shared.tree.remove(&Place::Bus, &|registered| *registered.hook.name == *name)
+    }
+
+    /// Takes away the hooks of the bus that have this source, at one point or at all. Sources compare as whole
+    /// strings; an unknown one is no error.
+    pub fn remove_source(&self, point: Option<&PointInfo>, source: &str) -> usize {
+        self.shared.remove_source(&Place::Bus, point, source)
+    }
+
+    /// What was found in the context journal when the bus was built; nothing without one.
+    #[must_use]
+    pub fn context_recovered(&self) -> ContextRecovered {
+        self.shared.context.as_ref().map(|log| log.recovered).unwrap_or_default()
+    }
+
+    /// Tells whoever watches the signals of a message for the user that belongs to no event.
+    pub fn announce(&self, notice: Notice) {
+        self.shared.signals.emit(|| Signal::Announced { notice });
+    }
+
+    /// Everything that happens from now on.
+    #[must_use]
+    pub fn signals(&self) -> Signals {
+        self.shared.signals.watch()
+    }
+
+    /// What a person waits to hear from now on: the signals that are [news](Signal::is_news). However much else happens,
+    /// it takes no place among them.
+    #[must_use]
+    pub fn news(&self) -> Signals {
+        self.shared.signals.watch_news()
+    }
+
+    /// How many hooks have failed so far, whatever that meant for their events.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.shared.failures.so_far()
+    }
+}

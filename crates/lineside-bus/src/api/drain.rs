@@ -1,0 +1,115 @@
+//! Shutting down: what is under way comes to its end, up to a deadline, and a report says what did not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::budget::after;
+use tokio::time::{Instant, timeout_at};
+
+use crate::api::bus::Bus;
+use crate::api::session::Session;
+use crate::hook::keeper::JobCounts;
+
+/// What a drain found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use = "it says what was lost"]
+pub struct DrainReport {
+    /// Events that were still undecided at the deadline.
+    pub undecided: usize,
+    /// Detached hooks that came to their own end, over the whole life of the sessions still open.
+    pub detached_finished: u64,
+    /// Detached hooks that were cut short, likewise.
+    pub detached_cut_short: u64,
+    /// Events that observers have lost because they were too slow.
+    pub observers_lost: u64,
+    /// Observers that had not heard everything at the deadline.
+    pub observers_behind: usize,
+    /// Context messages that nobody has collected.
+    pub context_waiting: usize,
+    /// Context messages that did not fit into a mailbox, or waited too long for a session that was not opened.
+    pub context_dropped: u64,
+    /// What has become of the jobs of automations.
+    pub jobs: JobCounts,
+    /// What has become of context messages and is not on record, where there is a context journal.
+    pub context_unkept: u64,
+    /// Sessions that were still open.
+    pub sessions: usize,
+}
+
+impl DrainReport {
+    /// Whether everything came to its end and nothing was lost.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.undecided == 0
+            && self.detached_cut_short == 0
+            && self.observers_lost == 0
+            && self.observers_behind == 0
+            && self.context_dropped == 0
+            && self.jobs.lost == 0
+            && self.context_unkept == 0
+    }
+}
+
+impl Bus {
+    /// Shuts the bus down: no new event or session is let in; what is under way comes to its end, up to `limit`.
+    ///
+    /// All sessions end at the same time: the work of each has the whole limit, and its own patience where it has one.
+    /// Jobs that have not come to rest at the limit are left to the next life where a journal keeps them, and are
+    /// cancelled and counted as lost otherwise; after this, nothing becomes of them.
+    ///
+    /// Cancel safe: the bus is closed at the first poll; calling it again takes up the waiting.
+    pub async fn drain(&self, limit: Duration) -> DrainReport {
+        let deadline = after(Instant::now(), limit);
+        let shared = &self.shared;
+        shared.close_to_events();
+        let mut report = DrainReport::default();
+        if timeout_at(deadline, shared.in_flight.emptied()).await.is_err() {
+            report.undecided = shared.in_flight.inside();
+        }
+        let sessions: Vec<Session> =
+            shared.tree.sessions().into_iter().map(|node| Session::new(node, Arc::clone(shared))).collect();
+        report.sessions = sessions.len();
+        let listeners = shared.tree.listeners();
+        let keeper = shared.keeper.get();
+        if let Some(keeper) = keeper {
+            keeper.bus_ends();
+        }
+        // All of them, before any of them is waited for.
+        for session in &sessions {
+            session.begin_end();
+        }
+        let ended = async {
+            for session in &sessions {
+                session.has_ended().await;
+            }
+            if let Some(keeper) = keeper {
+                keeper.rested().await;
+            }
+        };
+        let in_time = timeout_at(deadline, ended).await.is_ok();
+        if let Some(keeper) = keeper {
+            report.jobs = keeper.bus_ended().await;
+        }
+        if !in_time {
+            sessions.iter().for_each(Session::cut);
+        }
+        for session in &sessions {
+            // It has ended, or was cut a moment ago, with what has begun since.
+            session.end(Some(deadline)).await;
+            session.count(&mut report);
+        }
+        timeout_at(deadline, shared.endings.come()).await.ok();
+        // They hear by themselves, all at the same time; here is only asked whether they have.
+        for listener in listeners {
+            report.observers_behind += usize::from(timeout_at(deadline, listener.flush()).await.is_err());
+            report.observers_lost += listener.losses().0;
+        }
+        if let Some(log) = &shared.context {
+            // Failed and late records are both counted below.
+            timeout_at(deadline, log.kept(log.mark())).await.ok();
+            report.context_unkept = log.behind();
+            report.context_dropped += log.given_up();
+        }
+        report
+    }
+}

@@ -1,0 +1,367 @@
+//! Registering hooks: a builder that is configured and then given what it runs.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kameo::actor::ActorRef;
+use kameo::message::Message;
+use kameo::{Actor, Reply as ActorReply};
+use lineside_core::hook::Hook;
+use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
+use lineside_core::nearest::nearest;
+use lineside_core::payload::{Amend, Intercept as Interceptable, Point};
+use lineside_core::{Event, Judgement, Layer, OnFailure, Part, PointInfo, Reach, Reply, SessionId};
+use lineside_points::CATALOGUE;
+
+use crate::api::bus::Shared;
+use crate::hook::asked::Asked;
+use crate::hook::cx::Cx;
+use crate::hook::interceptor::{Closure, Fallible, Intercept, Interceptor};
+use crate::hook::observer::{Capacity, Hear, Heard, Overflow, Queue, hear_by, hear_with};
+use crate::hook::tree::{Added, Leaves, Place, Runs, SessionIsClosed};
+
+/// What every registration says.
+struct Draft {
+    shared: Arc<Shared>,
+    place: Place,
+    hook: Hook,
+    matcher: Option<MatcherDraft>,
+    on_failure: Option<OnFailure>,
+}
+
+impl Draft {
+    fn new(shared: Arc<Shared>, place: Place, name: Arc<str>, part: Part) -> Self {
+        let mut hook = Hook::native(name, part);
+        hook.layer = Layer::Managed;
+        Self { shared, place, hook, matcher: None, on_failure: None }
+    }
+
+    fn register<P: Point>(self, runs: Runs) -> Result<Registration, RegisterHookError> {
+        let Self { shared, place, mut hook, matcher, on_failure } = self;
+        if hook.name.trim().is_empty() {
+            return Err(RegisterHookError::NoName);
+        }
+        if let Some(draft) = matcher {
+            hook.select = Some(Arc::new(draft.compile()?));
+        }
+        hook.on_failure = on_failure.unwrap_or(hook.on_failure);
+        shared.register(place, Added { hook, point: P::INFO, runs, installed: None })
+    }
+}
+
+impl Shared {
+    /// Registers one hook at one place.
+    pub(crate) fn register(
+        self: &Arc<Self>,
+        place: Place,
+        added: Added,
+    ) -> Result<Registration, RegisterHookError> {
+        let numbers = self.replace(&place, None, vec![added])?;
+        let number = numbers.first().copied().unwrap_or_default();
+        Ok(Registration { shared: Arc::clone(self), place, number })
+    }
+
+    /// Takes hooks away and registers others at one place, at once. Every registration comes by here, so that each hook
+    /// has the authority that it needs and stands in the layer of its place.
+    pub(crate) fn replace(
+        &self,
+        place: &Place,
+        leaves: Option<Leaves<'_>>,
+        mut added: Vec<Added>,
+    ) -> Result<Vec<u64>, RegisterHookError> {
+        for Added { hook, point, runs, .. } in &mut added {
+            let asked =
+                matches!(runs, Runs::Interceptor(_)) && !matches!(hook.part, Part::Detached | Part::Told);
+            if asked && !point.phase.may_intercept() {
+                return Err(RegisterHookError::no_authority(point));
+            }
+            match place {
+                // Every session hears the hooks of the bus.
+                Place::Bus => (hook.depth, hook.reach) = (0, Reach::Subtree),
+                Place::Session(node) => (hook.layer, hook.depth) = (Layer::Session, node.source.depth),
+            }
+        }
+        let replaced = self.tree.replace(place, leaves, added);
+        replaced.map_err(|SessionIsClosed(session)| RegisterHookError::Closed(session))
+    }
+}
+
+macro_rules! settings {
+    () => {
+        /// Who registers it, for removal by source.
+        pub fn source(mut self, source: impl Into<Arc<str>>) -> Self {
+            self.draft.hook.source = source.into();
+            self
+        }
+
+        /// Runs only for events that these filters let through.
+        pub fn matching(mut self, matcher: MatcherDraft) -> Self {
+            self.draft.matcher = Some(matcher);
+            self
+        }
+
+        /// Which sessions it hears; the session and everything below when this is not called.
+        pub fn reach(mut self, reach: Reach) -> Self {
+            self.draft.hook.reach = reach;
+            self
+        }
+
+        /// Its layer, for hooks of the bus; `managed` when this is not called. Hooks of a session stay in its layer.
+        pub fn layer(mut self, layer: Layer) -> Self {
+            self.draft.hook.layer = layer;
+            self
+        }
+    };
+}
+
+/// An interceptor about to be registered.
+#[must_use = "a hook is registered by `gate`, `amend`, `actor` or `amending_actor`"]
+pub struct Intercepting<P> {
+    draft: Draft,
+    point: PhantomData<fn() -> P>,
+}
+
+impl<P: Interceptable> Intercepting<P> {
+    pub(crate) fn new(shared: Arc<Shared>, place: Place, name: Arc<str>) -> Self {
+        Self { draft: Draft::new(shared, place, name, Part::Gate), point: PhantomData }
+    }
+
+    settings!();
+
+    /// Greater runs first; 0 when this is not called.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.draft.hook.priority = priority;
+        self
+    }
+
+    /// What it counts as when it cannot answer: gates block and amenders continue when this is not called.
+    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
+        self.draft.on_failure = Some(on_failure);
+        self
+    }
+
+    /// Its time, from before its start to its answer; 30 s when this is not called.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.draft.hook.timeout = timeout;
+        self
+    }
+
+    fn register(
+        mut self,
+        part: Part,
+        run: impl Interceptor + 'static,
+    ) -> Result<Registration, RegisterHookError> {
+        self.draft.hook.part = part;
+        self.draft.hook.on_failure = Hook::native("", part).on_failure;
+        self.draft.register::<P>(Runs::Interceptor(Arc::new(run)))
+    }
+
+    /// Registers a closure that judges. It runs in the publisher's task, together with the gates beside it that have
+    /// the same priority.
+    ///
+    /// # Errors
+    /// The name is blank, a matcher cannot be compiled, or the session is closed.
+    pub fn gate<F, Fut>(self, run: F) -> Result<Registration, RegisterHookError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: Into<Judgement>> + Send + 'static,
+    {
+        self.register(Part::Gate, Closure::<P, Judgement, F>::new(run))
+    }
+
+    /// As [`gate`](Self::gate), for a closure that may return an error, which is a failure of the hook.
+    ///
+    /// # Errors
+    /// As [`gate`](Self::gate).
+    pub fn try_gate<F, Fut, J, E>(self, run: F) -> Result<Registration, RegisterHookError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<J, E>> + Send + 'static,
+        J: Into<Judgement> + 'static,
+        E: std::fmt::Display + 'static,
+    {
+        self.register(Part::Gate, Fallible(Closure::<P, Judgement, F>::new(run)))
+    }
+
+    /// Registers an actor that judges. It is asked and answers through a oneshot reply.
+    ///
+    /// # Errors
+    /// As [`gate`](Self::gate).
+    pub fn actor<A>(self, actor: ActorRef<A>) -> Result<Registration, RegisterHookError>
+    where
+        A: Actor + Message<Intercept<P>>,
+        <<A as Message<Intercept<P>>>::Reply as ActorReply>::Ok: Into<Judgement>,
+    {
+        self.register(Part::Gate, Asked::<P, Judgement, A>::new(actor))
+    }
+}
+
+impl<P: Amend> Intercepting<P> {
+    /// Registers a closure that may change the payload too. It runs alone.
+    ///
+    /// # Errors
+    /// As [`gate`](Self::gate).
+    pub fn amend<F, Fut>(self, run: F) -> Result<Registration, RegisterHookError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: Into<Reply<P>>> + Send + 'static,
+    {
+        self.register(Part::Amender, Closure::<P, Reply<P>, F>::new(run))
+    }
+
+    /// As [`amend`](Self::amend), for a closure that may return an error, which is a failure of the hook.
+    ///
+    /// # Errors
+    /// As [`gate`](Self::gate).
+    pub fn try_amend<F, Fut, R, E>(self, run: F) -> Result<Registration, RegisterHookError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R, E>> + Send + 'static,
+        R: Into<Reply<P>> + 'static,
+        E: std::fmt::Display + 'static,
+    {
+        self.register(Part::Amender, Fallible(Closure::<P, Reply<P>, F>::new(run)))
+    }
+
+    /// Registers an actor that may change the payload too. It runs alone.
+    ///
+    /// # Errors
+    /// As [`gate`](Self::gate).
+    pub fn amending_actor<A>(self, actor: ActorRef<A>) -> Result<Registration, RegisterHookError>
+    where
+        A: Actor + Message<Intercept<P>>,
+        <<A as Message<Intercept<P>>>::Reply as ActorReply>::Ok: Into<Reply<P>>,
+    {
+        self.register(Part::Amender, Asked::<P, Reply<P>, A>::new(actor))
+    }
+}
+
+/// How much waits for an observer at most, when nothing else is said: what comes in a burst, and little enough for many
+/// observers.
+const OBSERVER_CAPACITY: Capacity = Capacity { events: 256, bytes: 16 << 20 };
+
+/// An observer about to be registered.
+#[must_use = "an observer is registered by `run` or `actor`"]
+pub struct Observing<P> {
+    draft: Draft,
+    capacity: Capacity,
+    overflow: Overflow,
+    point: PhantomData<fn() -> P>,
+}
+
+impl<P: Point> Observing<P> {
+    pub(crate) fn new(shared: Arc<Shared>, place: Place, name: Arc<str>) -> Self {
+        let draft = Draft::new(shared, place, name, Part::Observer);
+        Self { draft, capacity: OBSERVER_CAPACITY, overflow: Overflow::default(), point: PhantomData }
+    }
+
+    settings!();
+
+    /// How many events wait for it at most, at least 1; 256 when this is not called.
+    pub fn capacity(mut self, events: usize) -> Self {
+        self.capacity.events = events.max(1);
+        self
+    }
+
+    /// How many bytes of events wait for it at most, though one alone may be longer; 16 MiB when this is not called.
+    pub fn bytes(mut self, bytes: usize) -> Self {
+        self.capacity.bytes = bytes;
+        self
+    }
+
+    /// What gives way when its queue is full; the oldest event when this is not called.
+    pub fn overflow(mut self, overflow: Overflow) -> Self {
+        self.overflow = overflow;
+        self
+    }
+
+    fn register(self, hear: Hear<P>) -> Result<Registration, RegisterHookError> {
+        tokio::runtime::Handle::try_current().map_err(|_| RegisterHookError::NoRuntime)?;
+        let queue = Queue::start(self.capacity, self.overflow, hear);
+        self.draft.register::<P>(Runs::Observer(Arc::new(queue)))
+    }
+
+    /// Registers a closure; an actor of its own runs it, one event at a time. A panic costs that event alone.
+    ///
+    /// # Errors
+    /// The name is blank, a matcher cannot be compiled, the session is closed, or there is no tokio runtime.
+    pub fn run<F, Fut>(self, run: F) -> Result<Registration, RegisterHookError>
+    where
+        F: FnMut(Heard<P>) -> Fut + Send + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.register(hear_with(run))
+    }
+
+    /// Registers an actor, which gets each event as a message, no faster than its own mailbox takes them.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn actor<A>(self, actor: ActorRef<A>) -> Result<Registration, RegisterHookError>
+    where
+        A: Actor + Message<Heard<P>>,
+    {
+        self.register(hear_by(actor))
+    }
+}
+
+/// A registered hook. Dropping it changes nothing.
+#[derive(Clone)]
+pub struct Registration {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) place: Place,
+    pub(crate) number: u64,
+}
+
+impl Registration {
+    /// Takes the hook away; events under way still see it. `false` when it was gone already.
+    pub fn remove(&self) -> bool {
+        self.shared.tree.remove(&self.place, &|registered| registered.hook.registration == self.number) > 0
+    }
+}
+
+/// Why a hook cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegisterHookError {
+    /// It has no name to be found by.
+    #[error("a hook needs a name")]
+    NoName,
+    /// A matcher that matches nothing it could mean.
+    #[error(transparent)]
+    Matcher(#[from] CompileMatcherError),
+    /// The session is closed; a hook there would never run.
+    #[error("session `{0}` is closed")]
+    Closed(SessionId),
+    /// An interceptor where nobody has authority.
+    #[error(
+        "an interceptor has no authority at `{point}`, which is a fact; `{nearest}` is the nearest gate or review"
+    )]
+    NoAuthority {
+        /// The point.
+        point: &'static str,
+        /// A point at which it would have authority.
+        nearest: &'static str,
+    },
+    /// A hook of another format.
+    #[error("a hook of `{found}` is none of `{expected}`")]
+    OtherDialect {
+        /// The format that was spoken of.
+        expected: &'static str,
+        /// The hook's.
+        found: &'static str,
+    },
+    /// An observer outside a tokio runtime.
+    #[error("an observer needs a tokio runtime, because it is an actor")]
+    NoRuntime,
+}
+
+impl RegisterHookError {
+    pub(crate) fn no_authority(point: &PointInfo) -> Self {
+        let others = CATALOGUE.iter().filter(|other| other.phase.may_intercept()).map(|other| other.name);
+        let nearest = nearest(point.name, others).unwrap_or_default();
+        Self::NoAuthority { point: point.name, nearest }
+    }
+}

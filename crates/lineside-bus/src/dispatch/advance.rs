@@ -1,0 +1,67 @@
+//! The first round of an event, as far as it goes without waiting: most hooks answer when they are first polled, and
+//! then nothing of them has to be kept.
+
+use std::ops::Range;
+use std::task::Context;
+
+use lineside_core::Part;
+
+use crate::dispatch::turn::Turn;
+use crate::hook::cx::handling;
+use crate::hook::guard::{AtOnce, Guarded};
+use crate::hook::tree::Plan;
+
+/// What the first round has to wait for.
+pub(crate) enum Halt<'a> {
+    /// A call that has begun, of a hook that runs alone.
+    Alone(u32, Guarded<'a>),
+    /// A call that has begun, of a gate, and the gates that run at the same time.
+    Beside(u32, Guarded<'a>, Range<u32>),
+    /// The turn of a member of an ensemble.
+    Member(u32),
+}
+
+impl<'a> Turn<'a> {
+    /// Runs the hooks from `next` on, until there are no more or one has to be waited for.
+    pub(crate) fn advance(
+        &mut self,
+        plan: &Plan<'_>,
+        next: &mut u32,
+        task: &mut Context<'_>,
+    ) -> Option<Halt<'a>> {
+        handling(self.handled(), || {
+            while let Some((hook, run)) = plan.entry(*next) {
+                let index = *next;
+                *next += 1;
+                if hook.part == Part::Told {
+                    continue;
+                }
+                if hook.ensemble.is_some() {
+                    return Some(Halt::Member(index));
+                }
+                let Some(time) = self.admit(index, hook, &**run, None, false) else { continue };
+                if hook.part == Part::Detached {
+                    self.detach(index, hook, run);
+                    continue;
+                }
+                let (event, cx, failures) = (self.event.clone(), self.cx(time), self.failures());
+                match Guarded::at_once(&**run, event, cx, time, failures, task) {
+                    AtOnce::Ended(result) => {
+                        let took = self.lap();
+                        self.fold(index, false, took, result);
+                    }
+                    AtOnce::Pending(call) => {
+                        let group = plan.group(index).map_or(*next..*next, |group| *next..group.end);
+                        *next = group.end;
+                        return Some(if group.is_empty() {
+                            Halt::Alone(index, call)
+                        } else {
+                            Halt::Beside(index, call, group)
+                        });
+                    }
+                }
+            }
+            None
+        })
+    }
+}

@@ -1,0 +1,351 @@
+//! Hooks that nobody waits for: started, held for later, and reported when they have ended.
+
+use std::borrow::Cow;
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::Poll;
+use std::time::Duration;
+
+use lineside_core::budget::{Bound, after};
+use lineside_core::envelope::Cause;
+use lineside_core::hook::{Hook, Join, Lane};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, SkipReason, Verdict};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::session::Session;
+use crate::base::signal::Signal;
+use crate::context::mailbox::{Order, Source, post};
+use crate::hook::background::{Cut, Terms};
+use crate::hook::cx::{ChainTime, Cx};
+use crate::hook::guard::{Guarded, Time};
+use crate::hook::interceptor::Interceptor;
+use crate::hook::ledger::{Accepted, Ending, Ledger, Luggage};
+
+/// A hook that is to run on behalf of an event.
+#[derive(Clone)]
+pub(crate) struct Errand {
+    pub(crate) session: Session,
+    pub(crate) hook: Arc<Hook>,
+    /// The hook's place in plan order.
+    pub(crate) place: u32,
+    pub(crate) run: Arc<dyn Interceptor>,
+    pub(crate) cause: Cause,
+    /// Until when hooks of its lane may be started, where its ensemble bounds that; set by the first of them.
+    pub(crate) chain: Arc<OnceLock<ChainTime>>,
+    /// Where it is on record, and what cancels it, if it is.
+    pub(crate) on_record: Option<(Arc<dyn Ledger>, CancellationToken)>,
+    /// What it was given when it was accepted.
+    pub(crate) luggage: Option<Luggage>,
+    /// Whoever has it on record starts it when the one before it in its lane is over.
+    pub(crate) is_behind: bool,
+}
+
+impl Errand {
+    pub(crate) fn new(
+        session: &Session,
+        hook: &Arc<Hook>,
+        place: u32,
+        run: &Arc<dyn Interceptor>,
+        cause: Cause,
+    ) -> Self {
+        let (session, hook, run) = (session.clone(), Arc::clone(hook), Arc::clone(run));
+        let (chain, on_record, luggage) = (Arc::default(), None, None);
+        Self { session, hook, place, run, cause, chain, on_record, luggage, is_behind: false }
+    }
+
+    /// Starts it. It begins when the one before it in its lane is over, and in any case after those that were started
+    /// before it for the same event.
+    pub(crate) fn start(self, event: AnyEvent, turn: Beginning) -> Started {
+        let Beginning { after, behind } = turn;
+        let (done, begun) = (CancellationToken::new(), CancellationToken::new());
+        let background = Arc::clone(self.session.node().background());
+        let Some(_admitted) = background.admit() else {
+            Report { errand: self, event }.cut(Cut::Unbegun);
+            done.cancel();
+            begun.cancel();
+            return Started { done, begun };
+        };
+        let join = if self.hook.part == Part::Told { self.hook.join } else { Join::Background };
+        let drain = self.hook.drain;
+        let cancel = self.on_record.as_ref().map(|(_, cancel)| cancel.clone());
+        let cut = Report { errand: self.clone(), event: event.clone() };
+        // What can start at once is called at once, so that hooks that queue for something do so in their order.
+        let called = after.is_none().then(|| self.call(&event));
+        let started = Started { done: done.clone(), begun: begun.clone() };
+        let begun = begun.drop_guard();
+        let work = async move {
+            let (mut call, began) = match (called, after) {
+                (Some(called), _) => {
+                    if let Some(behind) = behind {
+                        behind.cancelled().await;
+                    }
+                    called
+                }
+                (None, Some(after)) => {
+                    after.cancelled().await;
+                    self.call(&event)
+                }
+                (None, None) => return,
+            };
+            let at_once = poll_fn(|cx| Poll::Ready(Pin::new(&mut call).poll(cx))).await;
+            drop(begun);
+            let result = match at_once {
+                Poll::Ready(result) => result,
+                Poll::Pending => call.await,
+            };
+            Report { errand: self, event }.send(result, began.elapsed());
+        };
+        let terms = Terms { join, drain, cancel };
+        background.spawn(terms, done, work, move |why| cut.cut(why));
+        started
+    }
+
+    /// Tells that a hook that held events runs for what they came to, or why it does not.
+    pub(crate) fn released(&self, event: &AnyEvent, skipped: Option<SkipReason>) {
+        self.session.shared().signals.emit(|| Signal::Released {
+            event: event.envelope().id,
+            session: self.session.id().clone(),
+            hook: Arc::clone(&self.hook),
+            skipped,
+        });
+    }
+
+    fn call(&self, event: &AnyEvent) -> (Guarded<'static>, Instant) {
+        let began = Instant::now();
+        let granted = self.hook.timeout;
+        let time = Time { granted, bound: Bound::Hook, deadline: after(began, granted) };
+        let bound = self.hook.ensemble.as_ref().and_then(|ensemble| ensemble.time());
+        let chain =
+            bound.map(|whole| *self.chain.get_or_init(|| ChainTime { ends: after(began, whole), whole }));
+        let ledger = self.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
+        let cx = Cx::new(self.session.clone(), self.cause, time.deadline).within(chain);
+        let cx = cx.on_record(ledger, self.luggage.clone());
+        let failures = Cow::Owned(self.session.shared().failures.clone());
+        (Guarded::start(&*self.run, event, cx, time, failures), began)
+    }
+}
+
+/// What a hook waits for before it begins.
+#[derive(Default)]
+pub(crate) struct Beginning {
+    /// The end of the one before it in its lane.
+    pub(crate) after: Option<CancellationToken>,
+    /// The beginning of the one that was started before it for the same event.
+    pub(crate) behind: Option<CancellationToken>,
+}
+
+/// A hook that was started: what tells when it is over, and when it has begun.
+pub(crate) struct Started {
+    done: CancellationToken,
+    pub(crate) begun: CancellationToken,
+}
+
+/// The hooks of one event that nobody waits for: they begin in order, and those of a lane run one after another.
+#[derive(Default)]
+pub(crate) struct Lanes {
+    /// The last hook of each dialect whose hooks run one after another.
+    last: Vec<(&'static str, CancellationToken, Arc<OnceLock<ChainTime>>)>,
+    begun: Option<CancellationToken>,
+    /// The time of the hooks of each dialect that somebody else has on record, who runs them one after another.
+    on_record: Vec<(&'static str, Arc<OnceLock<ChainTime>>)>,
+}
+
+impl Lanes {
+    /// Has a hook taken over by who has it on record.
+    ///
+    /// # Errors
+    /// The hook, when nobody does.
+    pub(crate) fn entrust(&mut self, mut errand: Errand, event: &AnyEvent) -> Result<Accepted, Errand> {
+        if errand.run.kept_as().is_none() {
+            return Err(errand);
+        }
+        if errand.hook.lane == Lane::Shared {
+            let dialect = errand.hook.dialect;
+            match self.on_record.iter().find(|(other, _)| *other == dialect) {
+                Some((_, chain)) => (errand.chain, errand.is_behind) = (Arc::clone(chain), true),
+                None => self.on_record.push((dialect, Arc::clone(&errand.chain))),
+            }
+        }
+        let (run, session) = (Arc::clone(&errand.run), errand.session.clone());
+        // Before it is taken over: from then on, somebody may wait for it.
+        session.node().background().holds(&run);
+        run.accept(event, Ticket::new(errand)).map_err(|ticket| ticket.errand)
+    }
+
+    /// Starts a hook behind those that were started before it.
+    pub(crate) fn start(&mut self, mut errand: Errand, event: AnyEvent) {
+        let dialect = errand.hook.dialect;
+        let behind = self.begun.take();
+        if errand.hook.lane == Lane::Own {
+            let started = errand.start(event, Beginning { after: None, behind });
+            self.begun = Some(started.begun);
+            return;
+        }
+        let lane = self.last.iter().position(|(other, ..)| *other == dialect);
+        let before = lane.and_then(|lane| self.last.get(lane));
+        let after = before.map(|(_, last, _)| last.clone());
+        if let Some((.., chain)) = before {
+            errand.chain = Arc::clone(chain);
+        }
+        let chain = Arc::clone(&errand.chain);
+        let waits = after.is_some();
+        let started = errand.start(event, Beginning { after, behind: behind.clone() });
+        // One that waits for its lane holds nobody up.
+        self.begun = if waits { behind } else { Some(started.begun) };
+        match lane.and_then(|lane| self.last.get_mut(lane)) {
+            Some((_, last, _)) => *last = started.done,
+            None => self.last.push((dialect, started.done, chain)),
+        }
+    }
+}
+
+/// The right to run once for events that are held. Dropping it runs nothing.
+pub struct Ticket {
+    pub(crate) errand: Errand,
+}
+
+impl Ticket {
+    pub(crate) fn new(errand: Errand) -> Self {
+        Self { errand }
+    }
+
+    /// The session whose event is held.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.errand.session
+    }
+
+    /// The hook.
+    #[must_use]
+    pub fn hook(&self) -> &Hook {
+        &self.errand.hook
+    }
+
+    /// Runs for this event now, without being waited for.
+    pub fn start(self, event: AnyEvent) {
+        let errand = self.into_errand(&event);
+        errand.released(&event, None);
+        errand.start(event, Beginning::default());
+    }
+
+    /// Does not run for this event after all.
+    pub fn skip(self, event: &AnyEvent, why: SkipReason) {
+        self.errand.released(event, Some(why));
+    }
+
+    /// What is to run, on behalf of this event.
+    pub(crate) fn into_errand(self, event: &AnyEvent) -> Errand {
+        let Self { mut errand } = self;
+        errand.cause = Cause { event: event.envelope().id, ..errand.cause };
+        errand
+    }
+}
+
+/// How an errand ended: counted, delivered and signalled.
+struct Report {
+    errand: Errand,
+    event: AnyEvent,
+}
+
+impl Report {
+    /// It came to its own end.
+    fn send(self, result: Result<Said, Failure>, took: Duration) {
+        let session = &self.errand.session;
+        session.node().background().count_finished();
+        let ledger = self.errand.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
+        let ending = match &result {
+            Ok(_) => Ending::Answered,
+            Err(failure) => Ending::Failed(failure.clone()),
+        };
+        match result {
+            Ok(said) => {
+                let answer = Answer::from(said);
+                let earlier = answer.earlier.clone();
+                if self.errand.hook.part == Part::Told {
+                    self.deliver(answer);
+                }
+                self.signal(Outcome::Answered(Verdict::Continue), earlier, took);
+            }
+            Err(mut failure) => {
+                session.shared().failures.count();
+                let earlier = std::mem::take(&mut failure.earlier);
+                if self.errand.hook.part == Part::Told
+                    && let Some(answer) = failure.taken_as.take()
+                {
+                    self.deliver(*answer);
+                }
+                self.signal(failed(failure), earlier, took);
+            }
+        }
+        // Last, because whoever waits for it wants what it said.
+        if let Some(ledger) = ledger {
+            ledger.ended(ending);
+        }
+    }
+
+    /// Something else came before its end.
+    fn cut(self, why: Cut) {
+        let background = self.errand.session.node().background();
+        let ledger = self.errand.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
+        let ending = match (why, ledger.is_some()) {
+            (Cut::Cancelled, _) => Ending::Cancelled,
+            // It is not over: it runs again when the session does.
+            (Cut::Deadline | Cut::Unbegun, true) => Ending::Left,
+            (Cut::Deadline | Cut::Unbegun, false) | (Cut::Patience, _) => {
+                background.count_cut_short();
+                let failure = if why == Cut::Unbegun {
+                    Failure::not_started(FailureKind::Closed, "the session had closed before it began")
+                } else {
+                    Failure::new(FailureKind::Closed, "still running when the session closed")
+                };
+                self.signal(failed(failure.clone()), Vec::new(), Duration::ZERO);
+                Ending::Failed(failure)
+            }
+        };
+        if let Some(ledger) = ledger {
+            ledger.ended(ending);
+        }
+    }
+
+    fn deliver(&self, answer: Answer) {
+        let Errand { session, hook, place, .. } = &self.errand;
+        let event = self.event.envelope().id;
+        for append in answer.context {
+            let source = Source {
+                hook: Arc::clone(&hook.name),
+                dialect: hook.dialect,
+                point: self.event.point().name.into(),
+                event,
+                session: session.id().clone(),
+            };
+            let order = Order::of(self.event.envelope().seq, *place);
+            post(session.shared(), session.node(), order, source.message(None, append));
+        }
+        for notice in answer.notices {
+            session.shared().signals.emit(|| Signal::Notified {
+                event,
+                session: session.id().clone(),
+                hook: Arc::clone(&hook.name),
+                notice,
+            });
+        }
+    }
+
+    fn signal(&self, outcome: Outcome, earlier: Vec<Failure>, took: Duration) {
+        self.errand.session.shared().signals.emit(|| Signal::DetachedFinished {
+            event: self.event.envelope().id,
+            session: self.event.envelope().source.session.clone(),
+            hook: Arc::clone(&self.errand.hook),
+            outcome,
+            earlier,
+            took,
+        });
+    }
+}
+
+/// A hook that nobody waits for has no authority, so its failure refuses nothing.
+pub(crate) fn failed(failure: Failure) -> Outcome {
+    Outcome::Failed { failure: Box::new(failure), verdict: Verdict::Continue }
+}

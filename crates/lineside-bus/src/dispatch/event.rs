@@ -1,0 +1,114 @@
+//! One event from its admission to its receipt.
+
+use std::cell::LazyCell;
+use std::sync::Arc;
+
+use lineside_core::envelope::Cause;
+use lineside_core::{AnyEvent, Envelope, EventId, PointInfo, Receipt, Source};
+use tokio::time::Instant;
+
+use crate::api::publish::Details;
+use crate::api::session::Session;
+use crate::base::gauge::InFlight;
+use crate::base::signal::Signal;
+use crate::dispatch::turn::Turn;
+use crate::hook::tree::{InForce, Node};
+
+/// An event that was let in: it has a number and a plan.
+pub(crate) struct Dispatch<'a> {
+    pub(crate) session: &'a Session,
+    /// What was in force when it was let in, kept as it was until the decision.
+    pub(crate) in_force: InForce,
+    pub(crate) seq: u64,
+    pub(crate) cause: Option<Cause>,
+    pub(crate) details: &'a Details,
+    /// Held until the decision, so that the ends of the session and of the bus wait for it.
+    pub(crate) in_flight: [InFlight<'a>; 2],
+}
+
+impl Dispatch<'_> {
+    /// Whether anybody would notice the event.
+    pub(crate) fn is_heard(&self) -> bool {
+        !self.in_force.is_empty()
+            || self.details.believes()
+            || self.session.shared().signals.is_watched()
+            || self.session.node().stops_so_far().is_some()
+    }
+
+    /// The envelope of the event.
+    pub(crate) fn envelope(&self, now: Instant) -> Envelope {
+        self.details.envelope(&self.session.node().source, self.seq, self.cause, now)
+    }
+
+    /// Runs the hooks and settles the event, which was made now.
+    pub(crate) async fn run(self, event: AnyEvent, now: Instant) -> Arc<Receipt> {
+        let Self { session, in_force, details, in_flight, .. } = self;
+        let watch = Watch::over(session, &event);
+        let plan = in_force.interceptors(&event);
+        let coverage = details.mismatch(session).map(Box::new);
+        if let Some(mismatch) = &coverage {
+            session.shared().signals.emit(|| Signal::CoverageMismatch {
+                session: session.id().clone(),
+                event: event.envelope().id,
+                mismatch: (**mismatch).clone(),
+            });
+        }
+        let budget = details.budget(session.shared().budget);
+        let mut turn = Turn::new(session, Arc::clone(plan.hooks()), event, budget, now);
+        turn.walk(&plan).await;
+        let receipt = turn.settle(&in_force, coverage);
+        watch.disarm();
+        tell_observers(session, &in_force, &receipt);
+        session.shared().signals.emit(|| Signal::Decided(Arc::clone(&receipt)));
+        drop(in_flight);
+        receipt
+    }
+}
+
+/// Tells of an event that its publisher gave up.
+struct Watch<'a> {
+    session: &'a Session,
+    lost: Option<(u64, EventId)>,
+}
+
+impl<'a> Watch<'a> {
+    fn over(session: &'a Session, event: &AnyEvent) -> Self {
+        let envelope = event.envelope();
+        Self { session, lost: Some((envelope.seq, envelope.id)) }
+    }
+
+    fn disarm(mut self) {
+        self.lost = None;
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if let Some((seq, event)) = self.lost {
+            let session = self.session.id().clone();
+            self.session.shared().signals.emit(|| Signal::Abandoned { session, seq, event });
+        }
+    }
+}
+
+/// The agent has got something new to work on: its stops are counted anew.
+pub(crate) fn forget_stops(node: &Node, point: &PointInfo, different: Option<&Source>) {
+    let Some(stops) = node.stops_so_far() else { return };
+    if matches!(point.name, "before_prompt" | "on_prompt" | "before_agent") {
+        stops.reset(&different.unwrap_or(&node.source).agent.id);
+    }
+}
+
+fn tell_observers(session: &Session, in_force: &InForce, receipt: &Arc<Receipt>) {
+    let Some(observers) = in_force.observers(&receipt.event) else { return };
+    let weight = LazyCell::new(|| receipt.weight());
+    for (hook, listener) in (0..).map_while(|place| observers.entry(place)) {
+        if hook.skip(&receipt.event).is_some() {
+            continue;
+        }
+        if let Some(lost) = listener.push(receipt, *weight) {
+            let hook = Arc::clone(&hook.name);
+            session.shared().signals.emit(|| Signal::ObserverLagged { hook, lost });
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The end of an event: the verdict, what it means for an agent that is to try again, and what goes to its context.
+
+use std::sync::Arc;
+
+use lineside_core::answer::Beyond;
+use lineside_core::{Append, CoverageMismatch, Notice, Receipt, Strength, Verdict};
+
+use crate::base::stop_limit::{Ruling, STOPS_IN_A_ROW};
+use crate::context::mailbox::{Order, Source, post};
+use crate::dispatch::turn::Turn;
+use crate::hook::tree::{InForce, Node};
+
+impl Turn<'_> {
+    /// The verdict and everything that goes with it.
+    pub(crate) fn settle(
+        mut self,
+        in_force: &InForce,
+        coverage: Option<Box<CoverageMismatch>>,
+    ) -> Arc<Receipt> {
+        let (verdict, author) = self.chain.decide();
+        let no_stops = self.session.node().stops_so_far().is_none();
+        // Most events: nothing was said, given or counted.
+        let (verdict, author) = if verdict == Verdict::Continue && self.gathered.is_nothing() && no_stops {
+            (verdict, author)
+        } else {
+            let limited = self.limit_blocks(verdict, author);
+            self.append_context();
+            limited
+        };
+        let Self { event, chain, gathered, elapsed: took, .. } = self;
+        let (hooks, runs) = chain.into_parts();
+        Arc::new(Receipt {
+            event,
+            hooks,
+            named: in_force.named(),
+            runs,
+            verdict,
+            author,
+            given: gathered.into_given(),
+            took,
+            coverage,
+        })
+    }
+
+    /// Whose stop this event is about.
+    fn agent_that_stops(&self) -> Option<Arc<str>> {
+        match self.event.point().name {
+            "before_stop" => Some(Arc::clone(&self.event.envelope().source.agent.id)),
+            "after_subagent" => self.event.payload().text("child_session").map(Arc::from),
+            _ => None,
+        }
+    }
+
+    /// A block that has the agent try again tells it why, unless it is one too many in a row.
+    fn limit_blocks(&mut self, verdict: Verdict, author: Option<u32>) -> (Verdict, Option<u32>) {
+        let stops = self.agent_that_stops();
+        let point = self.event.point().name;
+        let agent = |stops: &Option<Arc<str>>, turn: &Self| {
+            stops.clone().unwrap_or_else(|| Arc::clone(&turn.event.envelope().source.agent.id))
+        };
+        let refused = match (verdict.strength(), author, verdict.reason()) {
+            (Strength::Block, Some(by), Some(reason)) => Some((by, reason)),
+            _ => None,
+        };
+        let beyond = refused.and_then(|(by, _)| self.gathered.beyond.iter().find(|given| given.hook == by));
+        let Some((by, reason)) = refused.filter(|_| stops.is_some() || beyond.is_some()) else {
+            if let Some(counts) = self.session.node().stops_so_far() {
+                counts.passed(&agent(&stops, self), point);
+            }
+            self.gathered.keep_working(|_| false);
+            return (verdict, author);
+        };
+        let beyond = match beyond {
+            Some(given) => given.what.clone(),
+            None => {
+                self.gathered.append(by, Append::system(reason.as_str()), true);
+                let blocks = STOPS_IN_A_ROW + 1;
+                let notice = format!("{point} was blocked {blocks} times in a row; it goes through now");
+                Beyond::Continue(Notice::warning(notice))
+            }
+        };
+        let turn = self.event.envelope().turn;
+        match self.session.node().stops().blocked(&agent(&stops, self), point, turn) {
+            Ruling::Stands => {
+                let hooks = Arc::clone(self.chain.hooks());
+                let at = |hook: u32| hooks.get(usize::try_from(hook).ok()?);
+                let with_author = |hook: u32| {
+                    hook == by || at(hook).zip(at(by)).is_some_and(|(hook, by)| hook.counts_with(by))
+                };
+                self.gathered.keep_working(with_author);
+                (verdict, author)
+            }
+            Ruling::Overridden => {
+                self.gathered.keep_working(|_| false);
+                match beyond {
+                    Beyond::Continue(notice) => {
+                        self.gathered.remark(by, "overridden: blocked too often in a row");
+                        self.gathered.notice(by, notice);
+                        (Verdict::Continue, None)
+                    }
+                    Beyond::Stop => (Verdict::Stop(reason.clone()), author),
+                }
+            }
+        }
+    }
+
+    /// Puts the messages into the mailbox of the session's agent; those that keep a subagent working into its own.
+    fn append_context(&self) {
+        for message in &self.gathered.context {
+            let (by, what) = (message.by.hook, &message.by.what);
+            let Some(hook) = self.chain.hook(by) else { continue };
+            let child = if message.keeps_working { self.child() } else { None };
+            let source = Source {
+                hook: Arc::clone(&hook.name),
+                dialect: hook.dialect,
+                point: self.event.point().name.into(),
+                event: self.cause.event,
+                session: self.session.id().clone(),
+            };
+            let (node, order) = match &child {
+                Some(child) => (&**child, Order::arriving(child)),
+                None => (self.session.node(), Order::of(self.event.envelope().seq, by)),
+            };
+            post(self.session.shared(), node, order, source.message(None, what.clone()));
+        }
+    }
+
+    /// The session of the subagent that the event is about, if it is open and a child of the event's own: what the
+    /// payload names may be anybody's.
+    fn child(&self) -> Option<Arc<Node>> {
+        if self.event.point().name != "after_subagent" {
+            return None;
+        }
+        let child = self.session.shared().tree.find(self.event.payload().text("child_session")?)?;
+        let is_own = child.parent.as_ref().is_some_and(|parent| std::ptr::eq(&**parent, self.session.node()));
+        is_own.then_some(child)
+    }
+}

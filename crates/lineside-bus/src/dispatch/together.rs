@@ -1,0 +1,200 @@
+//! Hooks whose answers count together: kept while they have their turns, then settled by their ensemble.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::budget::after;
+use lineside_core::ensemble::{Ensemble, Sees};
+use lineside_core::hook::Hook;
+use lineside_core::receipt::By;
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Said, SkipReason, Verdict};
+use tokio::time::Instant;
+
+use crate::dispatch::gathered::extend;
+use crate::dispatch::turn::Turn;
+use crate::hook::cx::ChainTime;
+use crate::hook::guard::Guarded;
+use crate::hook::tree::Plan;
+
+/// The members of one ensemble that have had their turn.
+pub(crate) struct Together {
+    ensemble: Arc<dyn Ensemble>,
+    /// The event as it was for the first of them.
+    first: AnyEvent,
+    time: Option<ChainTime>,
+    given: Vec<By<Answer>>,
+    /// One of them has ended it.
+    ended: bool,
+    settled: bool,
+}
+
+impl Turn<'_> {
+    /// The state of the ensemble that a hook belongs to; made for its first member.
+    fn together(&mut self, ensemble: &Arc<dyn Ensemble>) -> &mut Together {
+        let known = self.ensembles.iter().position(|other| Arc::ptr_eq(&other.ensemble, ensemble));
+        let place = known.unwrap_or_else(|| {
+            let time = ensemble.time().map(|whole| ChainTime { ends: after(Instant::now(), whole), whole });
+            self.ensembles.push(Together {
+                ensemble: Arc::clone(ensemble),
+                first: self.event.clone(),
+                time,
+                given: Vec::new(),
+                ended: false,
+                settled: false,
+            });
+            self.ensembles.len() - 1
+        });
+        &mut self.ensembles[place]
+    }
+
+    /// Begins a round of the walk: members that are asked again count together anew.
+    pub(crate) fn begin_round(&mut self) {
+        self.ensembles.clear();
+    }
+
+    /// A member's turn.
+    pub(crate) async fn member(&mut self, plan: &Plan<'_>, index: u32, again: bool) {
+        let Some((hook, run)) = plan.entry(index) else { return };
+        let Some(ensemble) = &hook.ensemble else { return };
+        let (time_of_chain, ended) = {
+            let together = self.together(ensemble);
+            (together.time, together.ended)
+        };
+        let shown = self.shown(ensemble);
+        let admitted = if ended {
+            self.leave_out(index, &**run, again, SkipReason::Blocked);
+            None
+        } else {
+            self.admit(index, hook, &**run, Some(&shown), again)
+        };
+        if let Some(time) = admitted {
+            let cx = self.cx(time).within(time_of_chain);
+            let result = Guarded::start(&**run, &shown, cx, time, self.failures()).await;
+            let took = self.lap();
+            self.keep(index, hook, again, took, &shown, result);
+        }
+        if self.is_last(plan, index, hook) {
+            self.settle_together(ensemble, again);
+        }
+    }
+
+    /// Settles what no last member has settled, because not all of them were asked again.
+    pub(crate) fn end_round(&mut self, again: bool) {
+        let open: Vec<_> = self.ensembles.iter().map(|together| Arc::clone(&together.ensemble)).collect();
+        for ensemble in open {
+            self.settle_together(&ensemble, again);
+        }
+    }
+
+    fn is_last(&self, plan: &Plan<'_>, index: u32, hook: &Hook) -> bool {
+        !(index + 1..).map_while(|after| plan.entry(after)).any(|(other, _)| other.counts_with(hook))
+    }
+
+    /// The event as the next member sees it.
+    fn shown(&mut self, ensemble: &Arc<dyn Ensemble>) -> AnyEvent {
+        let event = self.event.clone();
+        let together = self.together(ensemble);
+        if ensemble.sees() == Sees::First {
+            return together.first.clone();
+        }
+        together.given.iter().fold(event, |event, by| match by.what.amendment.apply(event.payload()) {
+            Ok(Some(amended)) => event.amended(amended.payload),
+            Ok(None) | Err(_) => event,
+        })
+    }
+
+    /// Keeps a member's answer, or settles at once if it ends the chain.
+    fn keep(
+        &mut self,
+        index: u32,
+        hook: &Arc<Hook>,
+        again: bool,
+        took: Duration,
+        shown: &AnyEvent,
+        result: Result<Said, Failure>,
+    ) {
+        if again {
+            self.gathered.forget(index);
+        }
+        let fits = |answer: &Answer| match answer.amendment.apply(shown.payload()) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Failure::new(FailureKind::Output, format!("amendment refused: {error}"))),
+        };
+        let checked = result.map(Answer::from).and_then(|answer| fits(&answer).map(|()| answer));
+        let (outcome, mut answer) = match checked {
+            Ok(answer) => (Outcome::Answered(answer.verdict.clone()), answer),
+            Err(mut failure) => {
+                let earlier = std::mem::take(&mut failure.earlier);
+                let mut answer = self.taken_as(hook, &mut failure);
+                answer.earlier = earlier;
+                let verdict = answer.verdict.clone();
+                (Outcome::Failed { failure: Box::new(failure), verdict }, answer)
+            }
+        };
+        let earlier = std::mem::take(&mut answer.earlier);
+        let Some(ensemble) = &hook.ensemble else { return };
+        let ends = answer.ends_chain || answer.verdict.strength().is_final();
+        let outcome = if ends { outcome } else { undecided(outcome) };
+        self.chain.record(index, again, took, outcome);
+        if !earlier.is_empty() {
+            self.chain.failed_before(index, earlier);
+        }
+        let together = self.together(ensemble);
+        together.given.push(By { hook: index, what: answer });
+        if ends {
+            together.ended = true;
+            self.settle_together(ensemble, again);
+        }
+    }
+
+    /// What a failure of a hook amounts to.
+    fn taken_as(&mut self, hook: &Hook, failure: &mut Failure) -> Answer {
+        self.tell_failure(hook, failure);
+        match failure.taken_as.take() {
+            Some(answer) => *answer,
+            None => hook.on_failure.verdict(&hook.name, failure).into(),
+        }
+    }
+
+    fn settle_together(&mut self, ensemble: &Arc<dyn Ensemble>, again: bool) {
+        let event = self.event.clone();
+        let together = self.together(ensemble);
+        if std::mem::replace(&mut together.settled, true) {
+            return;
+        }
+        let given = std::mem::take(&mut together.given);
+        for By { hook: index, what } in ensemble.settle(&event, given) {
+            let Answer { verdict, amendment, context, notices, remarks, keep_working, extra, .. } = what;
+            let Some(hook) = self.chain.hook(index).map(Arc::clone) else { continue };
+            if !amendment.is_empty() {
+                let amended = if again {
+                    Err(Failure::new(FailureKind::Output, "amendment refused: it amends once more"))
+                } else {
+                    self.apply(index, &amendment)
+                };
+                if let Err(failure) = amended {
+                    self.gathered.remark(index, failure.detail);
+                }
+            }
+            for append in context {
+                self.gathered.append(index, append, false);
+            }
+            self.kept_working(index, keep_working);
+            extend(&mut self.gathered.notices, index, notices);
+            extend(&mut self.gathered.remarks, index, remarks);
+            self.gathered.extra.extend(extra);
+            if verdict != Verdict::Continue {
+                self.chain.decree(index, verdict.with_readable_reason(&hook.name));
+            }
+        }
+    }
+}
+
+/// What is recorded of a member until its ensemble says what counts.
+fn undecided(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Answered(_) => Outcome::Answered(Verdict::Continue),
+        Outcome::Failed { failure, .. } => Outcome::Failed { failure, verdict: Verdict::Continue },
+        other => other,
+    }
+}

@@ -1,0 +1,402 @@
+//! The hooks of one event, each in its turn.
+//!
+//! What may run and what counts is decided by the pure chain in the core; here it is only run and taken in.
+
+use std::borrow::Cow;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use lineside_core::budget::{Allowance, Budget, after};
+use lineside_core::chain::Chain;
+use lineside_core::envelope::Cause;
+use lineside_core::failure::seconds;
+use lineside_core::hook::{Hook, Selected};
+use lineside_core::receipt::By;
+use lineside_core::{
+    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, Outcome, Part, Said, SkipReason, Taken,
+    Verdict,
+};
+use tokio::time::Instant;
+
+use crate::api::session::Session;
+use crate::dispatch::advance::Halt;
+use crate::dispatch::detached::{Errand, Lanes, Ticket, failed};
+use crate::dispatch::gathered::{Gathered, extend};
+use crate::dispatch::group;
+use crate::dispatch::together::Together;
+use crate::hook::cx::{Cx, Handled};
+use crate::hook::guard::{Failures, Guarded, Time};
+use crate::hook::interceptor::Interceptor;
+use crate::hook::ledger::Accepted;
+use crate::hook::tree::Plan;
+
+/// The state of one dispatch.
+pub(crate) struct Turn<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) event: AnyEvent,
+    pub(crate) chain: Chain,
+    pub(crate) gathered: Gathered,
+    pub(crate) budget: Budget,
+    pub(crate) cause: Cause,
+    /// Hooks whose answers count together.
+    pub(crate) ensembles: Vec<Together>,
+    pub(crate) lanes: Lanes,
+    /// From the publication to `now`.
+    pub(crate) elapsed: Duration,
+    /// When the last thing happened; spares the clock.
+    pub(crate) now: Instant,
+}
+
+impl<'a> Turn<'a> {
+    pub(crate) fn new(
+        session: &'a Session,
+        hooks: Arc<[Arc<Hook>]>,
+        event: AnyEvent,
+        budget: Budget,
+        now: Instant,
+    ) -> Self {
+        Self {
+            session,
+            chain: Chain::new(hooks),
+            cause: Cause {
+                event: event.envelope().id,
+                depth: event.envelope().cause.map_or(0, |cause| cause.depth),
+            },
+            event,
+            gathered: Gathered::default(),
+            budget,
+            ensembles: Vec::new(),
+            lanes: Lanes::default(),
+            elapsed: Duration::ZERO,
+            now,
+        }
+    }
+
+    /// Every hook in its turn, then once more those that judged an earlier payload and have to judge this one, then
+    /// those that are told of what was decided. What seldom has to be waited for is boxed.
+    pub(crate) async fn walk(&mut self, plan: &Plan<'_>) {
+        let mut next = 0;
+        while let Some(halt) = poll_fn(|task| Poll::Ready(self.advance(plan, &mut next, task))).await {
+            match halt {
+                Halt::Alone(index, call) => {
+                    let result = call.await;
+                    let took = self.lap();
+                    self.fold(index, false, took, result);
+                }
+                Halt::Beside(index, call, group) => {
+                    Box::pin(group::run(self, plan, Some((index, call)), group, false)).await;
+                }
+                Halt::Member(index) => Box::pin(self.member(plan, index, false)).await,
+            }
+        }
+        let stale = self.chain.stale();
+        if !stale.is_empty() {
+            Box::pin(self.judge_again(plan, &stale)).await;
+        }
+        if plan.tells() {
+            self.tell(plan);
+        }
+    }
+
+    async fn judge_again(&mut self, plan: &Plan<'_>, stale: &[u32]) {
+        self.begin_round();
+        let gate = |index: &u32| {
+            let (hook, _) = plan.entry(*index)?;
+            (hook.part == Part::Gate).then_some(hook.priority)
+        };
+        // As in the first round, only gates of equal priority run at the same time.
+        for together in stale.chunk_by(|a, b| gate(a).is_some() && gate(a) == gate(b)) {
+            self.group(plan, together, true).await;
+        }
+        self.end_round(true);
+    }
+
+    async fn group(&mut self, plan: &Plan<'_>, indices: &[u32], again: bool) {
+        if let [_, _, ..] = indices {
+            return group::run(self, plan, None, indices.iter().copied(), again).await;
+        }
+        let Some(&index) = indices.first() else { return };
+        let Some((hook, run)) = plan.entry(index) else { return };
+        if hook.ensemble.is_some() {
+            return self.member(plan, index, again).await;
+        }
+        let Some(time) = self.admit(index, hook, &**run, None, again) else { return };
+        let result = Guarded::start(&**run, &self.event, self.cx(time), time, self.failures()).await;
+        let took = self.lap();
+        self.fold(index, again, took, result);
+    }
+
+    pub(crate) fn detach(&mut self, index: u32, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) {
+        let outcome = match self.entrust(index, hook, run) {
+            Ok(Ok(_)) => Outcome::Detached,
+            Ok(Err(errand)) => self.start(errand),
+            Err(failure) => failed(failure),
+        };
+        self.chain.record(index, false, Duration::ZERO, outcome);
+    }
+
+    /// Tells of the decision whoever is to be told, unless the event was refused.
+    fn tell(&mut self, plan: &Plan<'_>) {
+        for index in 0.. {
+            let Some((hook, run)) = plan.entry(index) else { return };
+            if hook.part != Part::Told {
+                continue;
+            }
+            let why = match (self.chain.refuses(index), hook.select(&self.event)) {
+                (Some(why), _) | (None, Selected::Skipped(why)) => Some(why),
+                (None, Selected::Runs) => None,
+                (None, Selected::InDoubt(doubt)) => {
+                    self.gathered.remark(index, doubt);
+                    None
+                }
+            };
+            if let Some(why) = why {
+                self.remark_not_loaded(index, hook, false);
+                self.leave_out(index, &**run, false, why);
+                continue;
+            }
+            let outcome = match self.entrust(index, hook, run) {
+                Ok(Ok(Accepted::Holds)) => Outcome::Skipped(SkipReason::Debounced),
+                Ok(Ok(Accepted::Runs)) => Outcome::Detached,
+                Ok(Err(errand)) => match self.offer(run, errand.clone()) {
+                    Ok(Ok(outcome)) => {
+                        if let Outcome::Taken(Taken::Unavailable(_)) = &outcome {
+                            self.session.shared().failures.count();
+                        }
+                        outcome
+                    }
+                    Ok(Err(_ticket)) => self.start(errand),
+                    Err(failure) => failed(failure),
+                },
+                Err(failure) => failed(failure),
+            };
+            self.chain.record(index, false, Duration::ZERO, outcome);
+        }
+    }
+
+    /// Has a hook that nobody waits for taken over by who has it on record; gives it back when nobody does.
+    fn entrust(
+        &mut self,
+        place: u32,
+        hook: &Arc<Hook>,
+        run: &Arc<dyn Interceptor>,
+    ) -> Result<Result<Accepted, Errand>, Failure> {
+        let errand = Errand::new(self.session, hook, place, run, self.cause);
+        self.session.shared().failures.caught(|| self.lanes.entrust(errand, &self.event))
+    }
+
+    /// Has a hook take the event, to run for it by itself, unless the session has no more time.
+    fn offer(&self, run: &Arc<dyn Interceptor>, errand: Errand) -> Result<Result<Outcome, Ticket>, Failure> {
+        let ticket = Ticket::new(errand);
+        let background = self.session.node().background();
+        let Some(_admitted) = background.admit() else { return Ok(Err(ticket)) };
+        let held = self.session.shared().failures.caught(|| run.hold(&self.event, ticket))?;
+        if held.is_ok() {
+            background.holds(run);
+        }
+        Ok(held)
+    }
+
+    /// Starts a hook that nobody waits for.
+    fn start(&mut self, errand: Errand) -> Outcome {
+        self.lanes.start(errand, self.event.clone());
+        Outcome::Detached
+    }
+
+    /// Decides whether a hook may start now, by the event as it stands or as it is `shown` to it; what it is not is
+    /// recorded.
+    pub(crate) fn admit(
+        &mut self,
+        index: u32,
+        hook: &Hook,
+        run: &dyn Interceptor,
+        shown: Option<&AnyEvent>,
+        again: bool,
+    ) -> Option<Time> {
+        let selected = match self.chain.refuses(index) {
+            Some(why) => Selected::Skipped(why),
+            None => hook.select(shown.unwrap_or(&self.event)),
+        };
+        match selected {
+            Selected::Runs => {}
+            Selected::InDoubt(why) => self.gathered.remark(index, why),
+            Selected::Skipped(why) => {
+                self.remark_not_loaded(index, hook, again);
+                self.leave_out(index, run, again, why);
+                return None;
+            }
+        }
+        match self.budget.allow(hook.timeout, self.elapsed) {
+            Allowance::Granted { time: granted, bound } => {
+                Some(Time { granted, bound, deadline: after(self.now, granted) })
+            }
+            Allowance::Exhausted => {
+                let failure = Failure::not_started(FailureKind::Timeout, self.spent());
+                self.fold(index, again, Duration::ZERO, Err(failure));
+                None
+            }
+        }
+    }
+
+    /// Says of a broken hook why it is none, once for each event.
+    fn remark_not_loaded(&mut self, index: u32, hook: &Hook, again: bool) {
+        if let Some(why) = hook.not_loaded().filter(|_| !again) {
+            self.gathered.remark(index, why.to_owned());
+        }
+    }
+
+    /// Records that a hook does not run. One that was left out before as well is not told of twice.
+    pub(crate) fn leave_out(&mut self, index: u32, run: &dyn Interceptor, again: bool, why: SkipReason) {
+        self.tell_skipped(run, why);
+        if again {
+            self.gathered.forget(index);
+        }
+        if !again || self.chain.has_judged(index) {
+            self.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
+        }
+    }
+
+    /// Tells a hook that it does not run. A panic of it is counted and changes nothing else.
+    pub(crate) fn tell_skipped(&self, run: &dyn Interceptor, why: SkipReason) {
+        self.failures().caught(|| run.skipped(&self.event, why)).ok();
+    }
+
+    /// Where failures are counted.
+    pub(crate) fn failures(&self) -> Cow<'a, Failures> {
+        Cow::Borrowed(&self.session.shared().failures)
+    }
+
+    /// Says who used up the time of the event.
+    fn spent(&self) -> Cow<'static, str> {
+        let slowest = self.chain.runs().iter().max_by_key(|run| run.took);
+        let name = slowest.and_then(|run| self.chain.hook(run.hook));
+        let whole = seconds(self.budget.event().unwrap_or_default());
+        match name {
+            Some(hook) => {
+                format!("the event's {whole} s were used up, most of them by hook \"{}\"", hook.name).into()
+            }
+            None => format!("the event's {whole} s were used up before it could start").into(),
+        }
+    }
+
+    /// What its hooks handle.
+    pub(crate) fn handled(&self) -> Handled {
+        Handled::of(self.session, self.cause)
+    }
+
+    pub(crate) fn cx(&self, time: Time) -> Cx {
+        Cx::new(self.session.clone(), self.cause, time.deadline)
+    }
+
+    /// The time since something last happened.
+    pub(crate) fn lap(&mut self) -> Duration {
+        let now = Instant::now();
+        let took = now - self.now;
+        self.now = now;
+        self.elapsed += took;
+        took
+    }
+
+    /// Takes in what came of a hook.
+    pub(crate) fn fold(&mut self, index: u32, again: bool, took: Duration, result: Result<Said, Failure>) {
+        if again {
+            // The later judgement takes the place of the earlier, and so does what came with it.
+            self.gathered.forget(index);
+        }
+        let outcome = match result {
+            Ok(Said::Verdict(Verdict::Continue)) => Outcome::Answered(Verdict::Continue),
+            other => {
+                let Some(hook) = self.chain.hook(index).map(Arc::clone) else { return };
+                match other.and_then(|said| self.accept(index, &hook, said)) {
+                    Ok(verdict) => Outcome::Answered(verdict),
+                    Err(failure) => self.failed(index, &hook, failure),
+                }
+            }
+        };
+        self.chain.record(index, again, took, outcome);
+        let earlier = self.gathered.take_earlier();
+        if !earlier.is_empty() {
+            self.chain.failed_before(index, earlier);
+        }
+    }
+
+    fn failed(&mut self, index: u32, hook: &Hook, mut failure: Failure) -> Outcome {
+        self.tell_failure(hook, &failure);
+        self.gathered.keep_earlier(std::mem::take(&mut failure.earlier));
+        let taken_as = failure.taken_as.take().map(Said::Answer);
+        let verdict = match taken_as.map(|said| self.accept(index, hook, said)) {
+            Some(Ok(verdict)) => verdict,
+            Some(Err(_)) | None => hook.on_failure.verdict(&hook.name, &failure),
+        };
+        Outcome::Failed { failure: Box::new(failure), verdict }
+    }
+
+    pub(crate) fn tell_failure(&self, hook: &Hook, failure: &Failure) {
+        self.session.shared().failures.count();
+        tracing::warn!(
+            hook = %hook.name, point = self.event.point().name, kind = %failure.kind, detail = %failure.detail,
+            on_failure = ?hook.on_failure, "a hook failed",
+        );
+    }
+
+    /// Applies an answer. One whose amendment is refused counts as a failure, and nothing of it takes effect.
+    fn accept(&mut self, index: u32, hook: &Hook, said: Said) -> Result<Verdict, Failure> {
+        let answer = match said {
+            Said::Verdict(verdict) => return Ok(verdict.with_readable_reason(&hook.name)),
+            Said::Answer(answer) => *answer,
+        };
+        let Answer { verdict, amendment, context, notices, remarks, keep_working, extra, earlier, .. } =
+            answer;
+        if !amendment.is_empty() && !verdict.strength().is_final() {
+            self.amend(index, hook, &amendment)?;
+        }
+        for append in context {
+            self.gathered.append(index, append, false);
+        }
+        self.kept_working(index, keep_working);
+        extend(&mut self.gathered.notices, index, notices);
+        extend(&mut self.gathered.remarks, index, remarks);
+        self.gathered.extra.extend(extra);
+        self.gathered.keep_earlier(earlier);
+        Ok(verdict.with_readable_reason(&hook.name))
+    }
+
+    pub(crate) fn kept_working(&mut self, index: u32, keep_working: Option<Box<KeepWorking>>) {
+        if let Some(KeepWorking { append, beyond }) = keep_working.map(|given| *given) {
+            self.gathered.append(index, append, true);
+            self.gathered.beyond.push(By { hook: index, what: beyond });
+        }
+    }
+
+    fn amend(&mut self, index: u32, hook: &Hook, amendment: &Amendment) -> Result<(), Failure> {
+        if hook.part != Part::Amender {
+            return Err(refused("a gate only judges"));
+        }
+        if self.chain.has_judged(index) && changes(amendment, &self.event) {
+            let other = self.chain.last_author().map_or("", |author| &author.name);
+            return Err(refused(&format!("hook \"{other}\" amended after it, and it amends once more")));
+        }
+        self.apply(index, amendment)
+    }
+
+    /// Gives the payload a new version, if the amendment changes anything.
+    pub(crate) fn apply(&mut self, index: u32, amendment: &Amendment) -> Result<(), Failure> {
+        let amended = amendment.apply(self.event.payload()).map_err(|error| refused(&error.to_string()))?;
+        if let Some(amended) = amended {
+            extend(&mut self.gathered.changes, index, amended.changes);
+            self.event = self.event.amended(amended.payload);
+            self.chain.amended(index);
+        }
+        Ok(())
+    }
+}
+
+fn refused(why: &str) -> Failure {
+    Failure::new(FailureKind::Output, format!("amendment refused: {why}"))
+}
+
+fn changes(amendment: &Amendment, event: &AnyEvent) -> bool {
+    matches!(amendment.apply(event.payload()), Ok(Some(_)))
+}

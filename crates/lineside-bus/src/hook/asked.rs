@@ -1,0 +1,108 @@
+//! Actors as interceptors: asked through their own mailbox, in the order of the questions.
+//!
+//! A question that nobody waits for any more is not put to the actor. It cannot be taken out of the mailbox; it is
+//! passed over when its turn comes, which takes no time. Otherwise an actor that has once been asked too much would
+//! answer one question after another that is too late, and never again one in time. One that the actor has begun with
+//! comes to its end, because an actor cannot be interrupted.
+
+use std::marker::PhantomData;
+
+use kameo::actor::ActorRef;
+use kameo::error::SendError;
+use kameo::mailbox::Signal;
+use kameo::message::Message;
+use kameo::reply::ReplyError;
+use kameo::{Actor, Reply};
+use lineside_core::payload::Point;
+use lineside_core::{AnyEvent, Failure, FailureKind, Said};
+use tokio::sync::oneshot;
+
+use crate::hook::cx::Cx;
+use crate::hook::interceptor::{BoxFuture, Intercept, Interceptor, wrong_point};
+
+/// An actor that answers events of one point.
+pub(crate) struct Asked<P, T, A: Actor> {
+    actor: ActorRef<A>,
+    types: PhantomData<fn(P) -> T>,
+}
+
+impl<P, T, A: Actor> Asked<P, T, A> {
+    pub(crate) fn new(actor: ActorRef<A>) -> Self {
+        Self { actor, types: PhantomData }
+    }
+}
+
+impl<P, T, A> Interceptor for Asked<P, T, A>
+where
+    P: Point,
+    T: Into<Said> + 'static,
+    A: Message<Intercept<P>>,
+    <A::Reply as Reply>::Ok: Into<T>,
+{
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        let event = match event.into_typed() {
+            Ok(event) => event,
+            Err(event) => return wrong_point(&event),
+        };
+        let actor = self.actor.clone();
+        Box::pin(async move {
+            let answer = ask(actor, Intercept { event, cx }).await?;
+            Ok(answer.into().into())
+        })
+    }
+}
+
+/// Asks an actor, unless the question is dropped before its turn comes.
+async fn ask<A, M>(actor: ActorRef<A>, question: M) -> Result<<A::Reply as Reply>::Ok, Failure>
+where
+    A: Message<M>,
+    M: Send + 'static,
+{
+    // Until it has started, an actor keeps messages back, and no other kind of signal.
+    if actor.with_startup_result(|_| ()).is_none() {
+        return actor.ask(question).await.map_err(|error| unanswered(&error));
+    }
+    let (reply, answer) = oneshot::channel();
+    let mailbox = actor.mailbox_sender().clone();
+    let signal = Signal::Callback {
+        actor_ref: actor,
+        callback: Box::new(move |actor: &mut A, cx| {
+            let actor_ref = cx.actor_ref().clone();
+            Box::pin(async move {
+                if reply.is_closed() {
+                    return;
+                }
+                let mut stop = false;
+                let handled = actor.on_message(Box::new(question), actor_ref, Some(reply), &mut stop).await;
+                if let Err(error) = handled {
+                    // As an actor meets an error that it could not give to who asked; it has no other way here.
+                    std::panic::resume_unwind(Box::new(error));
+                }
+                if stop {
+                    cx.stop();
+                }
+            })
+        }),
+    };
+    if mailbox.send(signal).await.is_err() {
+        return Err(unanswered(&SendError::<(), A::Error>::ActorNotRunning(())));
+    }
+    match answer.await {
+        Ok(Ok(answer)) => Ok(A::Reply::downcast_ok(answer)),
+        Ok(Err(error)) => Err(unanswered(&A::Reply::downcast_err::<M>(error))),
+        Err(_) => Err(unanswered(&SendError::<(), A::Error>::ActorStopped)),
+    }
+}
+
+fn unanswered<M, E: ReplyError>(error: &SendError<M, E>) -> Failure {
+    match error {
+        SendError::ActorNotRunning(_) => {
+            Failure::not_started(FailureKind::Closed, "the actor is not running")
+        }
+        SendError::ActorRestarting(_) => Failure::not_started(FailureKind::Closed, "the actor is restarting"),
+        SendError::MailboxFull(_) => Failure::not_started(FailureKind::Closed, "the actor's mailbox is full"),
+        SendError::ActorStopped => Failure::new(FailureKind::Closed, "the actor stopped before it answered"),
+        SendError::Timeout(_) => Failure::new(FailureKind::Timeout, "the actor did not answer in time"),
+        SendError::HandlerError(error) => Failure::new(FailureKind::Error, format!("{error:?}")),
+    }
+}

@@ -1,0 +1,256 @@
+//! The task owner of the crate: hooks that nobody waits for run here, tracked and cancellable.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lineside_core::SessionId;
+use lineside_core::hook::Join;
+use tokio::task::coop::unconstrained;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::hook::guard::Failures;
+use crate::hook::interceptor::Interceptor;
+
+/// Which of the events that are held are to be run for at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Release {
+    /// Those of hooks that the next model call waits for.
+    Joining,
+    /// All of them: the session ends.
+    All,
+}
+
+/// How a run that nobody waits for is waited for all the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    /// By the next model call.
+    pub(crate) join: Join,
+    /// By the end of the session, at most so long.
+    pub(crate) drain: Option<Duration>,
+    /// What cancels it, beside the end of the session.
+    pub(crate) cancel: Option<CancellationToken>,
+}
+
+/// What came before the end of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// The session has ended, and has no more time.
+    Deadline,
+    /// The session had ended before it began.
+    Unbegun,
+    /// The session has ended, and the hook itself has no more time.
+    Patience,
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// What a session runs without waiting for it.
+#[derive(Default)]
+pub(crate) struct Background {
+    tracker: TaskTracker,
+    cancel: CancellationToken,
+    /// The session is ending; what has a limit for that has it from now on.
+    ending: CancellationToken,
+    finished: AtomicU64,
+    cut_short: AtomicU64,
+    joining: Mutex<HashMap<u64, CancellationToken>>,
+    started: AtomicU64,
+    /// Hooks that hold events of the session, or have done so.
+    holders: Mutex<Vec<Arc<dyn Interceptor>>>,
+}
+
+impl Background {
+    /// Starts `work`; `cut` runs instead of its end when something else comes first. `done` is cancelled when it is over.
+    pub(crate) fn spawn(
+        self: &Arc<Self>,
+        terms: Terms,
+        done: CancellationToken,
+        work: impl Future<Output = ()> + Send + 'static,
+        cut: impl FnOnce(Cut) + Send + 'static,
+    ) {
+        let Terms { join, drain, cancel: own } = terms;
+        let (cancel, ending) = (self.cancel.clone(), self.ending.clone());
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        if join == Join::BeforeNextModel {
+            lock(&self.joining).insert(number, done.clone());
+        }
+        let over = Over { background: Arc::clone(self), number, done };
+        self.tracker.spawn(async move {
+            let _over = over;
+            let patience = async {
+                match drain {
+                    Some(drain) => {
+                        ending.cancelled().await;
+                        // The work may use up what the task may do at once, and a timer would have to wait for more.
+                        unconstrained(tokio::time::sleep(drain)).await;
+                    }
+                    None => std::future::pending().await,
+                }
+            };
+            let cancelled = async {
+                match own {
+                    Some(own) => own.cancelled().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let why = tokio::select! {
+                biased;
+                () = work => return,
+                () = cancel.cancelled() => Cut::Deadline,
+                () = cancelled => Cut::Cancelled,
+                () = patience => Cut::Patience,
+            };
+            cut(why);
+        });
+    }
+
+    /// Waits until everything has ended that the next model call must wait for and that has been started by now.
+    pub(crate) async fn joined(&self, session: &SessionId, failures: &Failures) {
+        let holders = lock(&self.holders).clone();
+        let waiting: Vec<CancellationToken> = lock(&self.joining).values().cloned().collect();
+        for one in waiting {
+            one.cancelled().await;
+        }
+        for holder in holders {
+            failures.caught_later(|| holder.settled(session, Release::Joining)).await.ok();
+        }
+    }
+
+    /// A hook holds an event of the session.
+    pub(crate) fn holds(&self, holder: &Arc<dyn Interceptor>) {
+        let mut holders = lock(&self.holders);
+        if !holders.iter().any(|other| Arc::ptr_eq(other, holder)) {
+            holders.push(Arc::clone(holder));
+        }
+    }
+
+    /// Has held events of the session run for at once.
+    pub(crate) fn release(&self, session: &SessionId, which: Release, failures: &Failures) {
+        let holders = lock(&self.holders).clone();
+        for holder in holders {
+            failures.caught(|| holder.release(session, which)).ok();
+        }
+    }
+
+    /// Lets something begin; `None` when the session has ended and has no more time. The end waits for the token, so
+    /// that nothing begins beside it.
+    pub(crate) fn admit(&self) -> Option<TaskTrackerToken> {
+        let token = self.tracker.token();
+        (!self.cancel.is_cancelled()).then_some(token)
+    }
+
+    /// One run has come to its own end.
+    pub(crate) fn count_finished(&self) {
+        self.finished.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One run was cut short.
+    pub(crate) fn count_cut_short(&self) {
+        self.cut_short.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many runs have come to their end, and how many were cut short.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.finished.load(Ordering::Relaxed), self.cut_short.load(Ordering::Relaxed))
+    }
+
+    /// Waits until everything has ended; what has not by `deadline` is cut short.
+    pub(crate) async fn drain(
+        &self,
+        session: &SessionId,
+        deadline: Option<tokio::time::Instant>,
+        failures: &Failures,
+    ) {
+        self.end(session, failures);
+        if let Some(deadline) = deadline
+            && tokio::time::timeout_at(deadline, self.ended(session, failures)).await.is_err()
+        {
+            self.cut(session, failures);
+        }
+        self.ended(session, failures).await;
+        let held = std::mem::take(&mut *lock(&self.holders));
+        self.tracker.reopen();
+        // Outside the lock: hooks are values of others, who may call the bus when they are dropped.
+        drop(held);
+    }
+
+    /// The session ends: what is held runs at once, and what has a time for its end has it from now on.
+    pub(crate) fn end(&self, session: &SessionId, failures: &Failures) {
+        self.release(session, Release::All, failures);
+        self.ending.cancel();
+        self.tracker.close();
+    }
+
+    /// There is no more time.
+    pub(crate) fn cut(&self, session: &SessionId, failures: &Failures) {
+        // First, so that nothing takes the place of what is cut short.
+        for holder in lock(&self.holders).clone() {
+            failures.caught(|| holder.cut(session)).ok();
+        }
+        self.cancel.cancel();
+    }
+
+    /// Waits until everything has ended, and lets go of the hooks that hold nothing of the session any more.
+    pub(crate) async fn ended(&self, session: &SessionId, failures: &Failures) {
+        self.tracker.wait().await;
+        let holders = lock(&self.holders).clone();
+        for holder in holders {
+            failures.caught_later(|| holder.settled(session, Release::All)).await.ok();
+            lock(&self.holders).retain(|other| !Arc::ptr_eq(other, &holder));
+        }
+    }
+}
+
+/// The ends of sessions that nobody waits for.
+#[derive(Default)]
+pub(crate) struct Endings(Writers);
+
+impl Endings {
+    /// Starts one; `false` where there is no runtime.
+    pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(&self, end: impl FnOnce() -> F) -> bool {
+        self.0.start(end)
+    }
+
+    /// Waits until all have come that have been started by now.
+    pub(crate) async fn come(&self) {
+        let Writers(tracker) = &self.0;
+        tracker.close();
+        tracker.wait().await;
+        tracker.reopen();
+    }
+}
+
+/// Tasks that write down what is to be kept; they end by themselves.
+#[derive(Default)]
+pub(crate) struct Writers(TaskTracker);
+
+impl Writers {
+    /// Starts one; `false` where there is no runtime.
+    pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce() -> F) -> bool {
+        let runtime = tokio::runtime::Handle::try_current();
+        runtime.map(|runtime| self.0.spawn_on(work(), &runtime)).is_ok()
+    }
+}
+
+/// Tells that a run is over, however it ended.
+struct Over {
+    background: Arc<Background>,
+    number: u64,
+    done: CancellationToken,
+}
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        lock(&self.background.joining).remove(&self.number);
+        self.done.cancel();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,158 @@
+//! What a hook knows beside the event: how long it has, and how to publish on behalf of the event that it handles.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use lineside_core::envelope::Cause;
+use lineside_core::payload::Point;
+use tokio::time::Instant;
+
+use crate::api::publish::Publication;
+use crate::api::session::Session;
+use crate::hook::ledger::{Ledger, Luggage, unpack};
+use crate::hook::tree::Node;
+
+thread_local! {
+    /// What is being polled on this thread.
+    static HANDLING: Cell<Option<Handling>> = const { Cell::new(None) };
+}
+
+/// The event that is handled, and the session of it, by its address.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Handled {
+    pub(crate) cause: Cause,
+    session: usize,
+}
+
+impl Handled {
+    pub(crate) fn of(session: &Session, cause: Cause) -> Self {
+        Self { cause, session: address(session.node()) }
+    }
+}
+
+/// What handles it.
+#[derive(Clone, Copy)]
+struct Handling {
+    of: Handled,
+    /// It is polled by what handles an event of another session.
+    nested: bool,
+}
+
+/// The surroundings of one call of a hook.
+#[derive(Clone)]
+pub struct Cx {
+    session: Session,
+    cause: Cause,
+    deadline: Instant,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few calls have.
+#[derive(Clone, Default)]
+struct Rare {
+    chain: Option<ChainTime>,
+    ledger: Option<Arc<dyn Ledger>>,
+    luggage: Option<Luggage>,
+}
+
+/// Until when hooks whose answers count together may be started.
+#[derive(Debug, Clone, Copy)]
+pub struct ChainTime {
+    /// The end.
+    pub ends: Instant,
+    /// All of the time.
+    pub whole: std::time::Duration,
+}
+
+impl Cx {
+    pub(crate) fn new(session: Session, cause: Cause, deadline: Instant) -> Self {
+        Self { session, cause, deadline, rare: None }
+    }
+
+    /// The session whose event is handled.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// When the hook's time is over: the smaller of its own timeout and what remains of the event's.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Until when hooks may be started whose answers count together with this one's.
+    #[must_use]
+    pub fn chain_time(&self) -> Option<ChainTime> {
+        self.rare.as_ref()?.chain
+    }
+
+    /// Where the run is on record, if it is; one that makes several attempts tells of each.
+    #[must_use]
+    pub fn ledger(&self) -> Option<&Arc<dyn Ledger>> {
+        self.rare.as_ref()?.ledger.as_ref()
+    }
+
+    /// What the run was [given](crate::Ticket::with) when it was accepted, if it is of this type; only the first time.
+    #[must_use]
+    pub fn take<T: std::any::Any + Send>(&self) -> Option<T> {
+        unpack(self.rare.as_ref()?.luggage.as_ref()?)
+    }
+
+    pub(crate) fn on_record(mut self, ledger: Option<Arc<dyn Ledger>>, luggage: Option<Luggage>) -> Self {
+        if ledger.is_some() || luggage.is_some() {
+            let rare = self.rare.get_or_insert_default();
+            (rare.ledger, rare.luggage) = (ledger, luggage);
+        }
+        self
+    }
+
+    pub(crate) fn within(mut self, chain: Option<ChainTime>) -> Self {
+        if chain.is_some() {
+            self.rare.get_or_insert_default().chain = chain;
+        }
+        self
+    }
+
+    /// An event that the handled one has led to; it carries its `cause`.
+    pub fn event<P: Point>(&self, payload: P) -> Publication<P> {
+        self.session.event(payload).cause(self.cause)
+    }
+
+    pub(crate) fn handled(&self) -> Handled {
+        Handled::of(&self.session, self.cause)
+    }
+}
+
+/// Runs `work` as part of handling an event, so that what it publishes carries that as its cause.
+pub(crate) fn handling<T>(of: Handled, work: impl FnOnce() -> T) -> T {
+    let outer = HANDLING.get();
+    let nested = outer.is_some_and(|outer| outer.nested || outer.of.session != of.session);
+    let _outer = Outer(outer);
+    HANDLING.set(Some(Handling { of, nested }));
+    work()
+}
+
+/// What was handled before, and is again when this is dropped, even by a panic.
+struct Outer(Option<Handling>);
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        HANDLING.set(self.0);
+    }
+}
+
+/// The event whose hook is being polled on this thread.
+pub(crate) fn handled() -> Option<Cause> {
+    HANDLING.get().map(|handling| handling.of.cause)
+}
+
+/// Whether what is being polled on this thread may be part of an event of this session, so that it must not wait for
+/// the end of that.
+pub(crate) fn is_part_of(session: &Node) -> bool {
+    HANDLING.get().is_some_and(|handling| handling.nested || handling.of.session == address(session))
+}
+
+fn address(session: &Node) -> usize {
+    std::ptr::from_ref(session).addr()
+}

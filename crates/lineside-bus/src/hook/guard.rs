@@ -1,0 +1,292 @@
+//! One call of one interceptor: polled at once, its panics caught, its time bounded.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+
+use lineside_core::budget::Bound;
+use lineside_core::failure::seconds;
+use lineside_core::redact::redact_head;
+use lineside_core::{AnyEvent, Failure, FailureKind, Said};
+use tokio::task::coop::unconstrained;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::hook::cx::{Cx, Handled, handling};
+use crate::hook::interceptor::{BoxFuture, Interceptor};
+
+/// How much of a panic's message is told, in characters.
+const LONGEST_PANIC: usize = 500;
+
+/// The time of a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Time {
+    pub(crate) granted: std::time::Duration,
+    pub(crate) bound: Bound,
+    pub(crate) deadline: Instant,
+}
+
+/// How many hooks have failed. Clones are the same count.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Failures(Arc<AtomicU64>);
+
+impl Failures {
+    pub(crate) fn count(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn so_far(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Calls what an interceptor does beside answering; a panic is counted, and its value is the failure.
+    ///
+    /// # Errors
+    /// It has panicked.
+    pub(crate) fn caught<T>(&self, beside: impl FnOnce() -> T) -> Result<T, Failure> {
+        catch_unwind(AssertUnwindSafe(beside)).map_err(|panic| self.of_panic(panic))
+    }
+
+    /// The same of what takes time.
+    ///
+    /// # Errors
+    /// It has panicked.
+    pub(crate) async fn caught_later<T>(&self, beside: impl FnOnce() -> BoxFuture<T>) -> Result<T, Failure> {
+        let future = self.caught(beside)?;
+        caught(future).await.map_err(|panic| self.of_panic(panic))
+    }
+
+    fn of_panic(&self, panic: Box<dyn Any + Send>) -> Failure {
+        self.count();
+        let failure = panicked(panic);
+        tracing::warn!(detail = %failure.detail, "a hook failed beside its answer");
+        failure
+    }
+}
+
+/// A call under way. Dropping it cancels it.
+pub(crate) struct Guarded<'a, T = Said> {
+    call: Call<T>,
+    handled: Handled,
+    /// Counts a panic when the call is given up; borrowed where a publisher waits for the call.
+    failures: Cow<'a, Failures>,
+    time: Time,
+    timer: Timer,
+}
+
+enum Call<T> {
+    Running(BoxFuture<Result<T, Failure>>),
+    /// It panicked before there was a future.
+    Failed(Box<Failure>),
+    Ended,
+}
+
+/// What came of a call that was polled once.
+pub(crate) enum AtOnce<'a> {
+    /// Its answer.
+    Ended(Result<Said, Failure>),
+    /// It is under way.
+    Pending(Guarded<'a>),
+}
+
+/// When the timer is armed. Most calls answer when they are polled first, and most actors by the time the publisher is
+/// polled again, so that arming it at once would cost more than all the rest.
+enum Timer {
+    /// The call was polled when it began, and need not be polled again at once.
+    JustPolled,
+    Unused,
+    PolledAgain,
+    Armed(Pin<Box<Sleep>>),
+}
+
+impl<'a> Guarded<'a> {
+    pub(crate) fn start(
+        run: &dyn Interceptor,
+        event: &AnyEvent,
+        cx: Cx,
+        time: Time,
+        failures: Cow<'a, Failures>,
+    ) -> Self {
+        Self::of(cx, time, failures, |cx| run.intercept(event.clone(), cx))
+    }
+
+    /// Begins a call and polls it once. The caller runs this as part of [handling](crate::hook::cx::handling) the event.
+    pub(crate) fn at_once(
+        run: &dyn Interceptor,
+        event: AnyEvent,
+        cx: Cx,
+        time: Time,
+        failures: Cow<'a, Failures>,
+        task: &mut Context<'_>,
+    ) -> AtOnce<'a> {
+        let handled = cx.handled();
+        // Outside, so that it is not dropped while a panic unwinds.
+        let mut begun = None;
+        let polled =
+            catch_unwind(AssertUnwindSafe(|| begun.insert(run.intercept(event, cx)).as_mut().poll(task)));
+        let dropped = |call: Option<_>| catch_unwind(AssertUnwindSafe(|| drop(call)));
+        match (polled, begun) {
+            (Ok(Poll::Pending), Some(call)) => {
+                let (call, timer) = (Call::Running(call), Timer::JustPolled);
+                AtOnce::Pending(Self { call, handled, failures, time, timer })
+            }
+            (Ok(Poll::Ready(answer)), call) => {
+                if let Err(panic) = dropped(call) {
+                    failures.count();
+                    warn_of(handled, &panicked(panic));
+                }
+                AtOnce::Ended(answer)
+            }
+            (Err(panic), call) => {
+                let failure = panicked(panic);
+                // What it says when it is dropped too would hide why it panicked first.
+                dropped(call).unwrap_or_else(let_go);
+                AtOnce::Ended(Err(failure))
+            }
+            (Ok(Poll::Pending), None) => unreachable!("a call that was polled is there"),
+        }
+    }
+}
+
+impl<'a, T> Guarded<'a, T> {
+    /// A call of something else than an interceptor.
+    pub(crate) fn of(
+        cx: Cx,
+        time: Time,
+        failures: Cow<'a, Failures>,
+        call: impl FnOnce(Cx) -> BoxFuture<Result<T, Failure>>,
+    ) -> Self {
+        let handled = cx.handled();
+        let started = handling(handled, || catch_unwind(AssertUnwindSafe(|| call(cx))));
+        let call = match started {
+            Ok(call) => Call::Running(call),
+            Err(panic) => Call::Failed(Box::new(panicked(panic))),
+        };
+        Self { call, handled, failures, time, timer: Timer::Unused }
+    }
+
+    /// Cancels the call, if it runs still. Gives how that went wrong: what it holds may panic when it is dropped.
+    pub(crate) fn cancel(&mut self) -> Option<Failure> {
+        let Call::Running(call) = std::mem::replace(&mut self.call, Call::Ended) else { return None };
+        let dropped = handling(self.handled, || catch_unwind(AssertUnwindSafe(|| drop(call))));
+        let Failure { kind, detail, .. } = panicked(dropped.err()?);
+        Some(Failure::new(kind, format!("when it was cancelled it {detail}")))
+    }
+
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match &mut self.timer {
+                Timer::JustPolled | Timer::Unused => {
+                    self.timer = Timer::PolledAgain;
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Timer::PolledAgain => self.timer = Timer::Armed(Box::pin(sleep_until(self.time.deadline))),
+                // A call that is always ready has used up by now what its task may do at once; a timer that had to
+                // wait for more would never be over.
+                Timer::Armed(sleep) => return Pin::new(&mut unconstrained(sleep.as_mut())).poll(cx),
+            }
+        }
+    }
+}
+
+impl<T> Future for Guarded<'_, T> {
+    type Output = Result<T, Failure>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let handled = self.handled;
+        if let Timer::JustPolled = self.timer {
+            return self.poll_timer(cx).map(|()| Err(timed_out(self.time)));
+        }
+        let call = match &mut self.call {
+            Call::Running(call) => call,
+            Call::Failed(_) | Call::Ended => {
+                let failure = match std::mem::replace(&mut self.call, Call::Ended) {
+                    Call::Failed(failure) => *failure,
+                    Call::Running(_) | Call::Ended => {
+                        Failure::new(FailureKind::Closed, "it had ended before")
+                    }
+                };
+                return Poll::Ready(Err(failure));
+            }
+        };
+        match handling(handled, || catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)))) {
+            Ok(Poll::Ready(answer)) => Poll::Ready(answer),
+            Ok(Poll::Pending) => {
+                ready!(self.poll_timer(cx));
+                let mut failure = timed_out(self.time);
+                if let Some(panic) = self.cancel() {
+                    failure.detail = format!("{}; {}", failure.detail, panic.detail).into();
+                }
+                Poll::Ready(Err(failure))
+            }
+            Err(panic) => {
+                let failure = panicked(panic);
+                // What it says when it is dropped too would hide why it panicked first.
+                self.cancel();
+                Poll::Ready(Err(failure))
+            }
+        }
+    }
+}
+
+impl<T> Drop for Guarded<'_, T> {
+    fn drop(&mut self) {
+        if let Some(failure) = self.cancel() {
+            self.failures.count();
+            warn_of(self.handled, &failure);
+        }
+    }
+}
+
+fn warn_of(handled: Handled, failure: &Failure) {
+    tracing::warn!(event = %handled.cause.event, detail = %failure.detail, "a hook that was cancelled failed");
+}
+
+/// The failure of a call whose time is over.
+pub(crate) fn timed_out(time: Time) -> Failure {
+    let granted = seconds(time.granted);
+    Failure::new(
+        FailureKind::Timeout,
+        match time.bound {
+            Bound::Hook => format!("timed out after {granted} s"),
+            Bound::Event => {
+                format!("timed out after {granted} s, which was all that was left of the event's time")
+            }
+        },
+    )
+}
+
+fn panicked(panic: Box<dyn Any + Send>) -> Failure {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message");
+    // Redacted before the line ends are gone and before it is cut: both are a part of how secrets look.
+    let text = redact_head(text, 4 * LONGEST_PANIC);
+    let line: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_PANIC).collect();
+    let_go(panic);
+    Failure::new(FailureKind::Panic, format!("panicked: {line}"))
+}
+
+/// Drops what a panic carried, which may panic in its turn; what that carries is never dropped.
+pub(crate) fn let_go(panic: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        let _leaked = Box::leak(again);
+    }
+}
+
+/// Runs a future to its end and catches its panics.
+pub(crate) async fn caught<T>(mut future: BoxFuture<T>) -> Result<T, Box<dyn Any + Send>> {
+    std::future::poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}

@@ -1,0 +1,136 @@
+//! Runs that are on record: hooks that nobody waits for, whose runs somebody takes over so that they are found again in
+//! another life of the process.
+//!
+//! A bus has none unless an interceptor says that it [is kept](crate::Interceptor::kept_as); otherwise runs begin and end
+//! with the process. Here is only what such a run needs of the bus and the bus of it; what is on record, and where, is
+//! not known here; see `lineside-automation`.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lineside_core::envelope::Cause;
+use lineside_core::hook::Standby;
+use lineside_core::{AnyEvent, Failure};
+use tokio_util::sync::CancellationToken;
+
+use crate::api::session::Session;
+use crate::dispatch::detached::{Beginning, Errand, Ticket};
+use crate::hook::interceptor::BoxFuture;
+
+/// What an interceptor that has taken over a run does with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepted {
+    /// It runs for the event as soon as that is on record.
+    Runs,
+    /// It holds the event, and perhaps others with it, until it is due.
+    Holds,
+}
+
+/// How a run that is on record is over, as far as this life of the process is concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// It has answered, and what it said is delivered.
+    Answered,
+    /// It has failed for the last time.
+    Failed(Failure),
+    /// Whoever has it on record has cancelled it.
+    Cancelled,
+    /// The session had no more time for it. It may run again.
+    Left,
+}
+
+/// Has one run on record.
+pub trait Ledger: Send + Sync {
+    /// The attempts that failed in earlier lives.
+    fn earlier(&self) -> Vec<Failure>;
+
+    /// An attempt has failed, and there is another one after so long.
+    fn failed(&self, failure: &Failure, pause: Duration);
+
+    /// An attempt has its turn and is about to begin; resolves when that is on record and those that were about to begin
+    /// before it have begun. One that never had its turn does not count.
+    fn begins(&self) -> BoxFuture<UntilBegun>;
+
+    /// It is over.
+    fn ended(&self, ending: Ending);
+}
+
+/// Is held until an attempt has begun: what it runs was started, or could not be. The next one begins after that.
+pub type UntilBegun = Box<dyn Any + Send>;
+
+/// What a run that is on record is started with.
+pub struct OnRecord {
+    /// Where it is.
+    pub ledger: Arc<dyn Ledger>,
+    /// Cancels it.
+    pub cancel: CancellationToken,
+    /// What was said of it when it was taken over.
+    pub accepted: Accepted,
+    /// The run that was started before it; it begins behind that one.
+    pub behind: Option<Begun>,
+}
+
+/// Tells when a run has begun.
+#[derive(Clone)]
+pub struct Begun(CancellationToken);
+
+/// Something that a run is given when it is accepted.
+pub(crate) type Luggage = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
+
+impl Session {
+    /// The right to run for an event of an earlier life of this session; `None` when no hook of that name that is
+    /// [kept](crate::Interceptor::kept_as) is ready here at the point of the event.
+    #[must_use]
+    pub fn ticket(&self, event: &AnyEvent, kept_as: &str) -> Option<Ticket> {
+        let in_force = self.shared().tree.in_force(self.node(), event.point());
+        let plan = in_force.interceptors(event);
+        let mut entries = (0..).map_while(|place| Some((place, plan.entry(place)?)));
+        let (place, (hook, run)) = entries.find(|(_, (hook, run))| {
+            hook.standby == Standby::Ready && run.kept_as().is_some_and(|name| name == kept_as)
+        })?;
+        self.node().background().holds(run);
+        let envelope = event.envelope();
+        let cause = Cause { event: envelope.id, depth: envelope.cause.map_or(0, |cause| cause.depth) };
+        Some(Ticket::new(Errand::new(self, hook, place, run, cause)))
+    }
+}
+
+impl Ticket {
+    /// Runs for this event now, on record, without being waited for.
+    pub fn start_on_record(self, event: AnyEvent, on_record: OnRecord) -> Begun {
+        let OnRecord { ledger, cancel, accepted, behind } = on_record;
+        let mut errand = self.into_errand(&event);
+        if accepted == Accepted::Holds {
+            errand.released(&event, None);
+        }
+        errand.on_record = Some((ledger, cancel));
+        let turn = Beginning { after: None, behind: behind.map(|Begun(behind)| behind) };
+        Begun(errand.start(event, turn).begun)
+    }
+
+    /// Whether the run begins when another one of its lane is over.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.errand.is_behind
+    }
+
+    /// Gives the run something that it [takes](crate::Cx::take) when it begins. It is dropped with the ticket.
+    #[must_use]
+    pub fn with(mut self, luggage: impl Any + Send) -> Self {
+        self.errand.luggage = Some(Arc::new(Mutex::new(Some(Box::new(luggage)))));
+        self
+    }
+}
+
+/// What a run was given, if it is of this type.
+pub(crate) fn unpack<T: Any + Send>(luggage: &Luggage) -> Option<T> {
+    let mut luggage = luggage.lock().unwrap_or_else(PoisonError::into_inner);
+    match luggage.take()?.downcast() {
+        Ok(this) => Some(*this),
+        Err(other) => {
+            *luggage = Some(other);
+            None
+        }
+    }
+}
