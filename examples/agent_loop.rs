@@ -18,8 +18,8 @@
 use std::collections::VecDeque;
 use std::error::Error;
 
+use lineside::json::Value;
 use lineside::prelude::*;
-use serde_json::Value;
 
 /// What a model may answer.
 enum Step {

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use jiff::Timestamp;
 use lineside_bus::Ticket;
 use lineside_core::envelope::{Agent, Cause, Envelope, Model, Source};
+use lineside_core::json::{Map, Value};
 use lineside_core::payload::DecodePayloadError;
 use lineside_core::{AnyEvent, EventId, SessionId, burst};
 use lineside_points::UnknownPointError;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use serde_json::{Map, Value};
 
 use crate::control::KeyTemplate;
 use crate::machine::Occurrence;
@@ -45,7 +45,7 @@ enum Form {
 struct Kept {
     id: EventId,
     session: SessionId,
-    json: Map<String, Value>,
+    json: Map,
     depth: u8,
     live: OnceLock<AnyEvent>,
 }
@@ -164,14 +164,14 @@ impl Occurrence for Offered {
 
 #[derive(Serialize)]
 struct Writing<'a> {
-    event: &'a Map<String, Value>,
+    event: &'a Map,
     #[serde(skip_serializing_if = "is_zero")]
     depth: u8,
 }
 
 #[derive(Deserialize)]
 struct Reading {
-    event: Map<String, Value>,
+    event: Map,
     #[serde(default)]
     depth: u8,
 }
@@ -205,26 +205,23 @@ impl<'de> Deserialize<'de> for Offered {
     }
 }
 
-fn text<'a>(json: &'a Map<String, Value>, name: &'static str) -> Result<&'a str, ReadEventError> {
+fn text<'a>(json: &'a Map, name: &'static str) -> Result<&'a str, ReadEventError> {
     json.get(name).and_then(Value::as_str).ok_or(ReadEventError::Envelope(name))
 }
 
-fn id(json: &Map<String, Value>, name: &'static str) -> Result<EventId, ReadEventError> {
+fn id(json: &Map, name: &'static str) -> Result<EventId, ReadEventError> {
     text(json, name)?.parse().map(EventId).map_err(|_| ReadEventError::Envelope(name))
 }
 
 /// A field that may be absent.
-fn optional<T: de::DeserializeOwned>(
-    json: &Map<String, Value>,
-    name: &'static str,
-) -> Result<Option<T>, ReadEventError> {
+fn optional<T: de::DeserializeOwned>(json: &Map, name: &'static str) -> Result<Option<T>, ReadEventError> {
     match json.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => T::deserialize(value).map(Some).map_err(|_| ReadEventError::Envelope(name)),
     }
 }
 
-fn read(json: &Map<String, Value>, depth: u8) -> Result<AnyEvent, ReadEventError> {
+fn read(json: &Map, depth: u8) -> Result<AnyEvent, ReadEventError> {
     let name = |name: &'static str| -> Result<Option<Arc<str>>, ReadEventError> {
         Ok(optional::<String>(json, name)?.map(Arc::from))
     };

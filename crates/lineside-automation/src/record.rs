@@ -233,14 +233,14 @@ impl<E> Record<E> {
 pub enum RecordError {
     /// Its event cannot be written as JSON.
     #[error("the record cannot be written")]
-    Write(#[source] serde_json::Error),
+    Write(#[source] lineside_core::json::Error),
     /// It is not a record.
     #[error("entry {kind} is not a record")]
     Read {
         /// The kind that it says it is.
         kind: u8,
         /// What is wrong with it.
-        source: serde_json::Error,
+        source: lineside_core::json::Error,
     },
     /// A newer version of the format.
     #[error("entry {kind} is of version {version}, and this programme reads up to {VERSION}")]
@@ -259,7 +259,7 @@ impl<E: Serialize> Record<E> {
     /// Its event cannot be written as JSON.
     pub fn write(&self) -> Result<Entry, RecordError> {
         let versioned = Versioned { v: VERSION, record: self };
-        let bytes = serde_json::to_vec(&versioned).map_err(RecordError::Write)?;
+        let bytes = lineside_core::json::to_vec(&versioned).map_err(RecordError::Write)?;
         Ok(Entry::new(self.kind(), bytes))
     }
 }
@@ -272,11 +272,11 @@ impl<E: DeserializeOwned> Record<E> {
     pub fn read(entry: &Entry) -> Result<Self, RecordError> {
         let kind = entry.kind;
         let unreadable = |source| RecordError::Read { kind, source };
-        let VersionOnly { v: version } = serde_json::from_slice(&entry.bytes).map_err(unreadable)?;
+        let VersionOnly { v: version } = lineside_core::json::from_slice(&entry.bytes).map_err(unreadable)?;
         if !(1..=VERSION).contains(&version) {
             return Err(RecordError::Version { kind, version });
         }
-        let versioned: Versioned<Self> = serde_json::from_slice(&entry.bytes).map_err(unreadable)?;
+        let versioned: Versioned<Self> = lineside_core::json::from_slice(&entry.bytes).map_err(unreadable)?;
         Ok(versioned.record)
     }
 }

@@ -121,8 +121,8 @@ fn a_key_is_a_template_whose_fields_there_are() {
 
 #[test]
 fn a_key_is_made_of_the_fields_of_an_event() {
+    use lineside_core::json::json;
     use lineside_core::{AnyEvent, Envelope, EventId, Source};
-    use serde_json::json;
     let source = Source { project_root: Some("/p".into()), ..Source::root("s") };
     let envelope = Envelope {
         id: EventId(uuid::Uuid::nil()),

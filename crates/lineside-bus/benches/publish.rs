@@ -16,9 +16,9 @@ use kameo::Actor;
 use kameo::actor::{ActorRef, Spawn};
 use kameo::message::{Context, Message};
 use lineside_bus::{Bus, Cx, Intercept, Session};
+use lineside_core::json::{Value, json};
 use lineside_core::{Event, Verdict};
 use lineside_points::{BeforeTool, OnIdle};
-use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 const ROUNDS: usize = 60;

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{Bus, Cx, Installed, Session};
 use lineside_core::hook::Hook;
+use lineside_core::json::Value;
 use lineside_core::matcher::tool;
 use lineside_core::{AnyEvent, Failure, Part, Point as _, PointInfo, Said, Verdict};
 use lineside_points::{BeforeTool, CATALOGUE};
-use serde_json::Value;
 
 /// Hooks on the bus under which the sessions with a hook of their own stand.
 const BUS_HOOKS: usize = 1_000;

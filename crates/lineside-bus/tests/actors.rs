@@ -10,9 +10,9 @@ use kameo::actor::{ActorRef, Spawn as _};
 use kameo::message::{Context, Message};
 use kameo::reply::DelegatedReply;
 use lineside_bus::{Bus, Decision, Intercept, Session};
+use lineside_core::json::json;
 use lineside_core::{FailureKind, Outcome, Verdict};
 use lineside_points::BeforeTool;
-use serde_json::json;
 use tokio::sync::{Barrier, Semaphore};
 
 /// An actor that notes what it is asked, and answers when its gate lets it.

@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 use allocation_counter::measure;
 use lineside_bus::{Bus, Registration, Session};
 use lineside_core::Verdict;
+use lineside_core::json::Value;
 use lineside_core::matcher::{text, tool};
 use lineside_points::{BeforeTool, OnIdle};
-use serde_json::Value;
 
 fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {

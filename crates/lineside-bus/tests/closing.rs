@@ -11,9 +11,9 @@ use std::time::Duration;
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Decision, Installed, PublishError, Session, Signal};
 use lineside_core::hook::{Hook, Lane};
+use lineside_core::json::json;
 use lineside_core::{FailureKind, Outcome, Part, Reach, Verdict};
 use lineside_points::{BeforePrompt, BeforeTool, OnIdle};
-use serde_json::json;
 use tokio::sync::Semaphore;
 
 use scripted::scripted;

@@ -10,12 +10,12 @@ use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Cx, Installed, Interceptor, Session, Signal};
 use lineside_core::ensemble::{Ensemble, Sees};
 use lineside_core::hook::{Hook, Lane, Select, Selected};
+use lineside_core::json::json;
 use lineside_core::receipt::By;
 use lineside_core::{
     Answer, AnyEvent, Failure, FailureKind, OnFailure, Outcome, Part, Receipt, Said, SkipReason, Verdict,
 };
 use lineside_points::{BeforeTool, OnIdle};
-use serde_json::json;
 use tokio::sync::mpsc;
 
 fn call() -> BeforeTool {

@@ -9,13 +9,13 @@ use lineside_bus::{Bus, Cx, Installed, Interceptor, Session};
 use lineside_core::answer::Beyond;
 use lineside_core::ensemble::{Ensemble, Sees};
 use lineside_core::hook::Hook;
+use lineside_core::json::{Value, json};
 use lineside_core::receipt::By;
 use lineside_core::{
     Amendment, Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, OnFailure, Part, Receipt,
     Said, SkipReason, Strength, Verdict,
 };
 use lineside_points::{BeforeModel, BeforeTool};
-use serde_json::{Value, json};
 
 type Script = Arc<dyn Fn(&AnyEvent, &Cx) -> Result<Answer, Failure> + Send + Sync>;
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use lineside_bus::observer::{Lost, Overflow};
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Session, Signal};
+use lineside_core::json::json;
 use lineside_points::BeforeTool;
-use serde_json::json;
 
 const MIB: usize = 1 << 20;
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, Cx, Installed, Interceptor, OfDialect, RegisterHookError, Session};
+use lineside_core::json::json;
 use lineside_core::{AnyEvent, Failure, Hook, Outcome, Part, Point, Said, SkipReason, Verdict};
 use lineside_points::{BeforeTool, OnIdle};
-use serde_json::json;
 
 struct Blocks;
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Accepted, Bus, Cx, Installed, Interceptor, Release, Session, Ticket};
 use lineside_core::hook::{Hook, Join};
+use lineside_core::json::json;
 use lineside_core::{
     AnyEvent, Failure, FailureKind, Outcome, Part, Receipt, Said, SessionId, SkipReason, Verdict,
 };
 use lineside_points::BeforeTool;
-use serde_json::json;
 
 /// What a hook panics in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,11 +8,11 @@ use std::task::{Context, Poll, Waker};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{Bus, Cx, Decision, Installed, Registration, Session};
 use lineside_core::hook::{Hook, Layer, Part};
+use lineside_core::json::{Value, json};
 use lineside_core::matcher::{MatcherDraft, tool};
 use lineside_core::{AnyEvent, Failure, Outcome, Reach, Said, SkipReason, Verdict};
 use lineside_points::{AfterToolBatch, BeforeTool, ToolCall};
 use proptest::prelude::*;
-use serde_json::{Value, json};
 
 /// Polls a future that has nothing to wait for.
 fn now<T>(future: impl Future<Output = T>) -> T {
@@ -96,7 +96,7 @@ fn a_batch_meets_the_hooks_for_each_of_its_tools_once() {
     for (name, draft) in [("a or b", tool("a").tool("b")), ("b", tool("b")), ("c", tool("c"))] {
         bus.intercept::<AfterToolBatch>(name).matching(draft).gate(async |_, _| Verdict::Continue).unwrap();
     }
-    let call = |tool: &str| serde_json::from_value::<ToolCall>(json!({"tool_name": tool})).unwrap();
+    let call = |tool: &str| lineside_core::json::from_value::<ToolCall>(&json!({"tool_name": tool})).unwrap();
     let batch = AfterToolBatch::new(vec![call("a"), call("b"), call("a")], Vec::new());
     assert_eq!(ran(&now(session.publish(batch)).unwrap()), ["a or b", "b"]);
     let batch = AfterToolBatch::new(vec![call("d")], Vec::new());

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use lineside_bus::{Bus, Installed, OpenSessionError, RegisterHookError, Session};
 use lineside_core::hook::Hook;
+use lineside_core::json::json;
 use lineside_core::{Part, Reach, Verdict};
 use lineside_points::{AfterSubagent, BeforeTool};
-use serde_json::json;
 use tokio::sync::Semaphore;
 
 use scripted::scripted;

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lineside_bus::Bus;
+use lineside_core::json::json;
 use lineside_core::matcher::tool;
 use lineside_core::{Agent, Reply, Verdict};
 use lineside_points::{BeforeStop, BeforeTool};
-use serde_json::json;
 
 #[tokio::test]
 async fn a_gate_blocks_and_a_child_is_under_it() {

@@ -8,12 +8,12 @@ use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Cx, Installed, Interceptor, Release, Signal, Ticket};
 use lineside_core::hook::{Hook, Join, Lane};
+use lineside_core::json::json;
 use lineside_core::{
     Answer, AnyEvent, Append, Failure, FailureKind, Notice, Outcome, Part, Reply, Said, SessionId,
     SkipReason, Verdict,
 };
 use lineside_points::{AfterToolBatch, BeforeTool, OnIdle};
-use serde_json::json;
 use tokio::sync::Semaphore;
 
 /// A background hook: waits at its gate, notes that it ran, and appends a text.

@@ -1,6 +1,6 @@
 //! How automations are paced, as the pages about hooks tell it.
 
-use serde_json::Value;
+use lineside::json::Value;
 
 use crate::list::Listed;
 use crate::painter::one_line;

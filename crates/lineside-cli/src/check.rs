@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use lineside::State;
 use lineside::core::Severity;
-use serde_json::json;
+use lineside::json::json;
 
 use crate::loading::{exit_status, finding, load, untrusted};
 use crate::painter::json_line;

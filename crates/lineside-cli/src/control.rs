@@ -9,8 +9,8 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use lineside::Client;
 use lineside::client::RequestError;
+use lineside::json::{Map, Value, json};
 use lineside_daemon::switch::Switch;
-use serde_json::{Map, Value, json};
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::painter::{json_line, one_line};
@@ -88,7 +88,7 @@ pub(crate) async fn status(args: &StatusArgs, styles: Styles) -> Result<ExitCode
     let ControlArgs { daemon, json } = &args.control;
     let paths = daemon.paths()?;
     let switch = Switch::of(&paths.state);
-    let answer = ask(&paths, async |client| client.get::<Map<String, Value>>("/v1/status").await).await;
+    let answer = ask(&paths, async |client| client.get::<Map>("/v1/status").await).await;
     let mut status = match answer {
         Ok(status) => status,
         Err(error) if is_no_daemon(&error) => {
@@ -118,8 +118,7 @@ pub(crate) async fn stop(args: &StopArgs) -> Result<ExitCode> {
     let ControlArgs { daemon, json } = &args.control;
     let paths = daemon.paths()?;
     let empty = Map::new();
-    let answer =
-        ask(&paths, async |client| client.post::<Map<String, Value>>("/v1/stop", &empty).await).await;
+    let answer = ask(&paths, async |client| client.post::<Map>("/v1/stop", &empty).await).await;
     let ending = match answer {
         Ok(ending) => ending,
         Err(error) if is_no_daemon(&error) => {
@@ -148,8 +147,7 @@ pub(crate) async fn reload(args: &ReloadArgs, styles: Styles) -> Result<ExitCode
     let ControlArgs { daemon, json } = &args.control;
     let paths = daemon.paths()?;
     let empty = Map::new();
-    let reloaded =
-        ask(&paths, async |client| client.post::<Map<String, Value>>("/v1/reload", &empty).await).await?;
+    let reloaded = ask(&paths, async |client| client.post::<Map>("/v1/reload", &empty).await).await?;
     tell_findings(&reloaded, styles.err);
     let number = |field: &str| reloaded.get(field).and_then(Value::as_u64).unwrap_or_default();
     let hooks = count(usize::try_from(number("hooks")).unwrap_or_default(), "hook");
@@ -215,11 +213,11 @@ fn no_daemon(paths: &DaemonPaths, switch: &Switch, json: bool, style: Style) -> 
     Ok(ExitCode::from(NO_DAEMON))
 }
 
-fn findings(status: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+fn findings(status: &Map) -> impl Iterator<Item = &Value> {
     status.get("findings").and_then(Value::as_array).into_iter().flatten()
 }
 
-fn tell_findings(status: &Map<String, Value>, style: Style) {
+fn tell_findings(status: &Map, style: Style) {
     for finding in findings(status) {
         tell(&finding_line(finding, style));
     }
@@ -233,7 +231,7 @@ fn finding_line(finding: &Value, style: Style) -> String {
 }
 
 /// The status as people read it.
-fn page(status: &Map<String, Value>, style: Style) -> Vec<String> {
+fn page(status: &Map, style: Style) -> Vec<String> {
     let text = |field: &str| match status.get(field) {
         Some(Value::String(text)) => one_line(text),
         Some(other) => other.to_string(),

@@ -9,8 +9,8 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use lineside::Bus;
 use lineside::core::{AnyEvent, SkipReason};
+use lineside::json::{Value, json};
 use lineside::wire::{EventDraft, Vocabulary, publication};
-use serde_json::{Value, json};
 
 use crate::list::{Listed, is_same, listed};
 use crate::loading::{finding, load, untrusted};

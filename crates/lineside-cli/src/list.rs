@@ -12,8 +12,8 @@ use lineside::core::control::Control;
 use lineside::core::hook::LAST;
 use lineside::core::{Hook, Origin, Part};
 use lineside::dialects::{Inert, Why};
+use lineside::json::{Value, json};
 use lineside::{Assembly, State};
-use serde_json::{Value, json};
 
 use crate::automations;
 use crate::loading::{exit_status, load, tell_findings};

@@ -43,8 +43,8 @@ fn push_seen(line: &mut String, char: char) {
 ///
 /// # Errors
 /// None that are known: what this program prints can be written as JSON.
-pub(crate) fn json_line(value: &impl Serialize) -> serde_json::Result<String> {
-    let text = serde_json::to_string(value)?;
+pub(crate) fn json_line(value: &impl Serialize) -> Result<String, lineside::json::Error> {
+    let text = lineside::json::to_string(value)?;
     let mut line = String::with_capacity(text.len() + 1);
     for char in text.chars() {
         // Outside of strings JSON is ASCII without controls, so each of these stands in a string.
@@ -97,10 +97,10 @@ mod tests {
     #[test]
     fn a_line_of_json_is_read_back_as_it_was() {
         for text in ["a\u{202e}b\u{85}\u{7f}\u{2028}\u{e0041}\n", "é ✓ 🦀 \"\\"] {
-            let line = json_line(&serde_json::json!({ text: [text] })).unwrap();
+            let line = json_line(&lineside::json::json!({ text: [text] })).unwrap();
             assert!(!line.trim_end().chars().any(|char| char.is_control() || is_unseen(char)), "{line}");
-            let read: serde_json::Value = serde_json::from_str(&line).unwrap();
-            assert_eq!(read, serde_json::json!({ text: [text] }));
+            let read: lineside::json::Value = lineside::json::from_str(&line).unwrap();
+            assert_eq!(read, lineside::json::json!({ text: [text] }));
         }
     }
 

@@ -191,8 +191,8 @@ struct Wanted<'a> {
 #[cfg(test)]
 mod tests {
     use lineside::dialects::DIALECTS;
+    use lineside::json::{Value, json};
     use lineside::wire::{Vocabulary, publication};
-    use serde_json::{Value, json};
 
     use super::*;
 

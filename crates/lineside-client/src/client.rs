@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hyper::Method;
+use lineside_core::json::Map;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 
 use crate::session::OpenSession;
 use crate::wire::Wire;
@@ -108,11 +108,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub async fn post<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &Map<String, Value>,
-    ) -> Result<T, RequestError> {
+    pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &Map) -> Result<T, RequestError> {
         self.call(Method::POST, path, Some(body)).await
     }
 
@@ -128,15 +124,16 @@ impl Client {
         &self,
         method: Method,
         path: &str,
-        body: Option<&Map<String, Value>>,
+        body: Option<&Map>,
     ) -> Result<T, RequestError> {
-        let unreadable = |error: serde_json::Error| RequestError::Unreadable(error.to_string());
-        let body = body.map(serde_json::to_vec).transpose().map_err(unreadable)?.unwrap_or_default();
+        let unreadable = |error: lineside_core::json::Error| RequestError::Unreadable(error.to_string());
+        let body = body.map(lineside_core::json::to_vec).transpose().map_err(unreadable)?.unwrap_or_default();
         let (status, answer) = self.wire.send(method, path, body).await?;
         if status.is_success() {
-            return serde_json::from_slice(&answer).map_err(unreadable);
+            return lineside_core::json::from_slice(&answer).map_err(unreadable);
         }
-        let Problem { kind, detail, verdict } = serde_json::from_slice(&answer).map_err(unreadable)?;
+        let Problem { kind, detail, verdict } =
+            lineside_core::json::from_slice(&answer).map_err(unreadable)?;
         let blocks = verdict.as_deref() == Some("block");
         Err(RequestError::Refused { status: status.as_u16(), kind, detail, blocks })
     }

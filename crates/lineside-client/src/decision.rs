@@ -2,9 +2,9 @@
 
 use std::any::Any;
 
+use lineside_core::json::{Map, Value};
 use lineside_core::payload::Point;
 use lineside_core::{Reason, Verdict};
-use serde_json::{Map, Value};
 
 use crate::client::RequestError;
 
@@ -14,12 +14,12 @@ use crate::client::RequestError;
 pub struct Decision<P> {
     verdict: Verdict,
     payload: P,
-    json: Map<String, Value>,
+    json: Map,
 }
 
 impl<P: Point> Decision<P> {
     /// Reads the decision of a daemon. One that cannot be read is an error and never a permission.
-    pub(crate) fn read(mut json: Map<String, Value>) -> Result<Self, RequestError> {
+    pub(crate) fn read(mut json: Map) -> Result<Self, RequestError> {
         let unreadable = |what: String| RequestError::Unreadable(what);
         let verdict = verdict(&json).ok_or_else(|| unreadable("no known verdict".to_owned()))?;
         let Some(Value::Object(payload)) = json.remove("payload") else {
@@ -101,12 +101,12 @@ impl<P: Point> Decision<P> {
 
     /// Everything else that the daemon says of it, as its API describes it.
     #[must_use]
-    pub fn json(&self) -> &Map<String, Value> {
+    pub fn json(&self) -> &Map {
         &self.json
     }
 }
 
-fn verdict(json: &Map<String, Value>) -> Option<Verdict> {
+fn verdict(json: &Map) -> Option<Verdict> {
     let reason = json.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
     Some(match json.get("verdict")?.as_str()? {
         "continue" => Verdict::Continue,

@@ -1,8 +1,8 @@
 //! Messages for the agent's context: handed over, and accepted.
 
 use lineside_core::ContextMessage;
+use lineside_core::json::{Map, Value, json};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 
 use crate::client::{RequestError, segment};
 use crate::session::Session;
@@ -11,7 +11,7 @@ use crate::session::Session;
 #[derive(Debug)]
 pub struct Collect<'a> {
     session: &'a Session,
-    fields: Map<String, Value>,
+    fields: Map,
 }
 
 impl<'a> Collect<'a> {

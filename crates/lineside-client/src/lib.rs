@@ -4,7 +4,7 @@
 //! ```no_run
 //! use lineside_client::Client;
 //! use lineside_points::BeforeTool;
-//! use serde_json::json;
+//! use lineside_core::json::json;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = Client::new("/run/user/1000/lineside/lineside.sock");

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lineside_core::envelope::Agent;
+use lineside_core::json::{Map, Value, json};
 use lineside_core::payload::Point;
 use lineside_core::propagation::{GRANT, Propagation, SESSION, SOCKET, TRACEPARENT};
 use lineside_core::{Payload, SessionId};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 
 use crate::client::{Client, RequestError, segment};
 use crate::decision::Decision;
@@ -36,7 +36,7 @@ pub struct Session {
 pub struct OpenSession {
     client: Client,
     id: String,
-    fields: Map<String, Value>,
+    fields: Map,
 }
 
 #[derive(Deserialize)]
@@ -199,7 +199,7 @@ impl Session {
         point: &str,
         payload: &dyn Payload,
         within: Option<Duration>,
-    ) -> Result<Map<String, Value>, RequestError> {
+    ) -> Result<Map, RequestError> {
         let mut fields = Map::new();
         fields.insert("point".to_owned(), json!(point));
         fields.insert("session".to_owned(), json!(self.id));

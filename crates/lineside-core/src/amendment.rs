@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::json::{Map, Value};
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use crate::payload::{DecodePayloadError, Payload};
 
@@ -12,13 +12,13 @@ use crate::payload::{DecodePayloadError, Payload};
 /// Closures make one through the typed setters of their point; handlers outside the process give JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Amendment {
-    fields: Map<String, Value>,
+    fields: Map,
 }
 
 impl Amendment {
     /// An amendment of the fields of a JSON object.
     #[must_use]
-    pub fn from_json(fields: Map<String, Value>) -> Self {
+    pub fn from_json(fields: Map) -> Self {
         Self { fields }
     }
 
@@ -37,7 +37,7 @@ impl Amendment {
 
     /// The fields and their new values.
     #[must_use]
-    pub fn fields(&self) -> &Map<String, Value> {
+    pub fn fields(&self) -> &Map {
         &self.fields
     }
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
 
 use crate::amendment::Amendment;
 use crate::context::{Append, Notice};
@@ -34,7 +34,7 @@ pub struct Answer {
     /// What the hook said in its own format, for the ensemble that it is a member of.
     pub own: Option<Box<Value>>,
     /// What the hook has for the publisher beside the verdict, under names of its format.
-    pub extra: Map<String, Value>,
+    pub extra: Map,
     /// The attempts before the one that answered, all of which failed.
     pub earlier: Vec<Failure>,
 }

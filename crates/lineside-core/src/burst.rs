@@ -1,6 +1,6 @@
 //! Several events as one: what a debounced hook runs for.
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
 
 use crate::event::AnyEvent;
 

@@ -5,9 +5,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::json::{Map, Value};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// The id of an event: a UUID of version 7, so that ids sort by time.
@@ -188,7 +188,7 @@ pub struct Envelope {
     /// The turn of the agent.
     pub turn: Option<u64>,
     /// Fields of the host that have no canonical name, kept as they are and handed on.
-    pub extra: Option<Arc<Map<String, Value>>>,
+    pub extra: Option<Arc<Map>>,
 }
 
 impl Envelope {
@@ -200,7 +200,7 @@ impl Envelope {
 
     /// The envelope in the order of the specification, without its payload.
     #[must_use]
-    pub fn to_json(&self, point: &str) -> Map<String, Value> {
+    pub fn to_json(&self, point: &str) -> Map {
         let source = &self.source;
         let mut map = Map::new();
         let mut put = |key: &str, value: Value| {
@@ -220,7 +220,7 @@ impl Envelope {
         if let Some(cause) = self.cause {
             put("cause", text(&cause.event.to_string()));
         }
-        put("agent", serde_json::to_value(&source.agent).unwrap_or_default());
+        put("agent", crate::json::to_value(&source.agent).unwrap_or_default());
         if let Some(turn) = self.turn {
             put("turn", turn.into());
         }
@@ -230,7 +230,7 @@ impl Envelope {
             }
         }
         if let Some(model) = &source.model {
-            put("model", serde_json::to_value(model).unwrap_or_default());
+            put("model", crate::json::to_value(model).unwrap_or_default());
         }
         let last = [
             ("host", &source.host),

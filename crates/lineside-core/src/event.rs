@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::envelope::Envelope;
@@ -24,7 +24,7 @@ struct Inner<C: ?Sized> {
     /// The event as it was published, where this is a later version of it.
     original: Option<AnyEvent>,
     version: u32,
-    json: OnceLock<Box<Map<String, Value>>>,
+    json: OnceLock<Box<Map>>,
     text: OnceLock<Box<str>>,
     carried: C,
 }
@@ -134,14 +134,14 @@ impl AnyEvent {
 
     /// The payload as JSON; made at most once for each version, by whoever asks first.
     #[must_use]
-    pub fn payload_json(&self) -> &Map<String, Value> {
+    pub fn payload_json(&self) -> &Map {
         self.0.json.get_or_init(|| Box::new(self.payload().to_json()))
     }
 
     /// The payload as compact JSON text; made at most once for each version, like [`payload_json`](Self::payload_json).
     #[must_use]
     pub fn payload_text(&self) -> &str {
-        self.0.text.get_or_init(|| serde_json::to_string(self.payload_json()).unwrap_or_default().into())
+        self.0.text.get_or_init(|| crate::json::to_string(self.payload_json()).unwrap_or_default().into())
     }
 
     /// About how many bytes its payload takes, and the payload as it was published if that is another one.
@@ -153,7 +153,7 @@ impl AnyEvent {
 
     /// Envelope and payload as one JSON object.
     #[must_use]
-    pub fn to_json(&self) -> Map<String, Value> {
+    pub fn to_json(&self) -> Map {
         let mut map = self.0.envelope.to_json(self.point().name);
         let extra = map.remove("extra");
         map.insert("payload".to_owned(), Value::Object(self.payload_json().clone()));
@@ -198,8 +198,8 @@ impl fmt::Debug for AnyEvent {
 
 /// The SHA-256 of a payload's compact JSON, in hexadecimal: what a decision is about.
 #[must_use]
-pub fn digest_of(payload: &Map<String, Value>) -> String {
-    let text = serde_json::to_vec(payload).unwrap_or_default();
+pub fn digest_of(payload: &Map) -> String {
+    let text = crate::json::to_vec(payload).unwrap_or_default();
     Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

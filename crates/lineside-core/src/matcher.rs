@@ -3,9 +3,9 @@
 //! Every populated filter must match; of the patterns of one filter, one. A populated filter without a candidate does
 //! not match. Foreign formats have rules of their own and bring their own [`Select`].
 
+use crate::json::Value;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::Regex;
-use serde_json::Value;
 
 use crate::envelope::AgentKind;
 use crate::event::AnyEvent;

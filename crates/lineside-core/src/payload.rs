@@ -5,7 +5,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
 
 use crate::point::PointInfo;
 
@@ -15,14 +15,14 @@ pub trait Payload: Any + Send + Sync + Debug {
     fn info(&self) -> &'static PointInfo;
 
     /// Its fields in the order of the catalogue; an optional field without a value is left out.
-    fn to_json(&self) -> Map<String, Value>;
+    fn to_json(&self) -> Map;
 
     /// A copy in which the named fields have new values.
     ///
     /// # Errors
     /// A field that the point does not have, or a value of the wrong type; nothing is changed then.
     /// Whether a field *may* be amended is not asked here.
-    fn with_fields(&self, fields: &Map<String, Value>) -> Result<Arc<dyn Payload>, DecodePayloadError>;
+    fn with_fields(&self, fields: &Map) -> Result<Arc<dyn Payload>, DecodePayloadError>;
 
     /// The text of a field that is a string and has a value.
     fn text(&self, field: &str) -> Option<&str>;
@@ -135,7 +135,7 @@ pub fn json_weight(value: &Value) -> usize {
 
 /// The same of the fields of a JSON object.
 #[must_use]
-pub fn fields_weight(fields: &Map<String, Value>) -> usize {
+pub fn fields_weight(fields: &Map) -> usize {
     let of_field = |(name, value): (&String, &Value)| {
         size_of::<String>() + name.len() + size_of::<Value>() + json_weight(value)
     };

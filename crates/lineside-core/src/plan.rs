@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use crate::json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::hook::{Hook, Part, Standby};

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use crate::json::Map;
 
 use crate::payload::{DecodePayloadError, Payload};
 
@@ -61,7 +61,7 @@ pub enum Slot {
 }
 
 /// Reads the payload of a point from JSON.
-pub type Decode = fn(&'static PointInfo, Map<String, Value>) -> Result<Arc<dyn Payload>, DecodePayloadError>;
+pub type Decode = fn(&'static PointInfo, Map) -> Result<Arc<dyn Payload>, DecodePayloadError>;
 
 /// Everything that is known about a point before an event of it occurs.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use crate::json::{Map, Value, json};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 use crate::amendment::Change;
 use crate::context::{Append, Notice};
@@ -188,7 +188,7 @@ pub struct Given {
     /// What else is worth knowing: refused fields, overridden blocks.
     pub remarks: Vec<By<Cow<'static, str>>>,
     /// What hooks have for the publisher beside the verdict, under names of their formats.
-    pub extra: Map<String, Value>,
+    pub extra: Map,
 }
 
 static NOTHING: LazyLock<Given> = LazyLock::new(Given::default);
@@ -261,7 +261,7 @@ impl Receipt {
 
     /// The receipt as one JSON object: the shape that `lineside run --receipts` prints.
     #[must_use]
-    pub fn to_json(&self) -> Map<String, Value> {
+    pub fn to_json(&self) -> Map {
         let envelope = self.event.envelope();
         let runs = self.runs_json();
         let mut map = Map::new();
@@ -319,7 +319,7 @@ impl Receipt {
         runs
     }
 
-    fn run_json(&self, run: &Run) -> Map<String, Value> {
+    fn run_json(&self, run: &Run) -> Map {
         let mut map = head_json(self.hook(run.hook));
         match &run.outcome {
             Outcome::Answered(verdict) => {
@@ -361,7 +361,7 @@ impl Receipt {
     }
 }
 
-fn head_json(hook: Option<&Hook>) -> Map<String, Value> {
+fn head_json(hook: Option<&Hook>) -> Map {
     let mut map = Map::new();
     map.insert("hook".into(), json!(hook.map_or("", |hook| &hook.name)));
     if let Some(origin) = hook.and_then(|hook| hook.origin.as_ref()) {

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value, json};
+use crate::json::{Map, json};
 
 use crate::journal::{Durability, Unavailable};
 
@@ -48,7 +48,7 @@ impl Taken {
         }
     }
 
-    pub(crate) fn write(&self, map: &mut Map<String, Value>) {
+    pub(crate) fn write(&self, map: &mut Map) {
         let value = match self {
             Self::Held(_) | Self::Queued(_) | Self::Started(_) => json!(true),
             Self::Cancels(jobs) => json!(jobs),
@@ -65,6 +65,7 @@ impl Taken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Value;
 
     fn written(taken: &Taken) -> Value {
         let mut map = Map::new();

@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_strength_has_the_word_that_it_has_in_json() {
         for strength in STRENGTHS {
-            assert_eq!(serde_json::to_value(strength).unwrap(), strength.as_str());
+            assert_eq!(crate::json::to_value(&strength).unwrap(), strength.as_str());
             assert_eq!(format!("{strength:>9}"), format!("{:>9}", strength.as_str()));
             assert_eq!(of(strength).strength(), strength);
         }

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use crate::json::{Map, Value};
 
 use crate::failure::FailureKind;
 use crate::invocation::{Environment, Program};
@@ -23,7 +23,7 @@ pub struct WorkerSpec {
     /// Its working directory.
     pub working_directory: Option<PathBuf>,
     /// The fields of its `hello` apart from `type`, `protocol`, `token`, `runtime` and `maxFrameBytes`.
-    pub hello: Map<String, Value>,
+    pub hello: Map,
     /// The plugins, in load order.
     pub plugins: Vec<WorkerPlugin>,
     /// Its bounds.
@@ -46,7 +46,7 @@ pub struct WorkerPlugin {
     /// Its id.
     pub id: String,
     /// The object `plugin` of its `load` frame.
-    pub load: Map<String, Value>,
+    pub load: Map,
     /// A digest of everything that the plugin is made of, so that a reload can tell whether it is still the same.
     pub content: String,
 }
@@ -55,7 +55,7 @@ pub struct WorkerPlugin {
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkerReady {
     /// Its `hello` frame.
-    pub hello: Map<String, Value>,
+    pub hello: Map,
     /// How the loading of each plugin ended, in load order.
     pub plugins: Vec<PluginLoaded>,
 }
@@ -73,7 +73,7 @@ pub enum StartWorkerError {
         /// Why, one line.
         why: String,
         /// Its `hello`, if it said one.
-        hello: Option<Map<String, Value>>,
+        hello: Option<Map>,
     },
 }
 
@@ -98,7 +98,7 @@ pub struct WorkerBounds {
 #[derive(Debug, Clone, PartialEq)]
 pub enum PluginLoaded {
     /// The worker said so: its `loaded` frame, which may hold an error.
-    Answered(Map<String, Value>),
+    Answered(Map),
     /// It took too long.
     TimedOut,
     /// The worker ended, or was stuck and killed, while it loaded this plugin.

@@ -14,9 +14,9 @@ proptest! {
 
     #[test]
     fn i06_any_bytes_are_json_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        // What we read, serde_json reads too, and as the same.
+        // What we read, `from_slice` reads too, and as the same.
         if let Ok(value) = read_strict(&bytes) {
-            prop_assert_eq!(serde_json::from_slice::<serde_json::Value>(&bytes).unwrap(), value);
+            prop_assert_eq!(lineside_core::json::from_slice::<lineside_core::json::Value>(&bytes).unwrap(), value);
         }
     }
 

@@ -136,7 +136,7 @@ impl Log {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn say(&self, line: &Line) -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
+        let mut text = lineside::json::to_vec(line)?;
         text.push(b'\n');
         (&self.0).write_all(&text)
     }
@@ -145,7 +145,7 @@ impl Log {
 /// The lines of a log. One that a kill has cut is left out; any other that cannot be read is given back.
 pub(crate) fn read(text: &str) -> (Vec<Line>, Vec<String>) {
     let read: Vec<Result<Line, &str>> =
-        text.lines().map(|line| serde_json::from_str(line).map_err(|_| line)).collect();
+        text.lines().map(|line| lineside::json::from_str(line).map_err(|_| line)).collect();
     let (mut lines, mut strange) = (Vec::new(), Vec::new());
     for (index, line) in read.iter().enumerate() {
         let cut = || matches!(read.get(index + 1), None | Some(Ok(Line::Born { .. })));

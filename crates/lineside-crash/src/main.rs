@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use serde_json::json;
+use lineside::json::json;
 
 mod log;
 mod contract;

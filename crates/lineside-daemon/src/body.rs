@@ -9,15 +9,15 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use lineside::core::json::read_strict;
+use lineside::json::{Map, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 
 use crate::daemon::Daemon;
 use crate::problem::Problem;
 
 /// A JSON object that was read strictly: no doubled key, at most 64 levels, UTF-8, nothing after it.
-pub(crate) struct Fields(pub(crate) Map<String, Value>);
+pub(crate) struct Fields(pub(crate) Map);
 
 /// A request of a documented form. An empty body counts as `{}`.
 pub(crate) struct Asked<T>(pub(crate) T);
@@ -50,7 +50,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<Daemon>> for Asked<T> {
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
         let Fields(fields) = Fields::from_request(request, daemon).await?;
-        match serde_json::from_value(Value::Object(fields)) {
+        match lineside::json::from_value(&Value::Object(fields)) {
             Ok(asked) => Ok(Self(asked)),
             Err(error) => Err(Problem::bad_request(error.to_string())),
         }
@@ -70,7 +70,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        match serde_json::to_vec(&self.0) {
+        match lineside::json::to_vec(&self.0) {
             Ok(body) => {
                 let kind = HeaderValue::from_static("application/json");
                 ([(header::CONTENT_TYPE, kind)], body).into_response()

@@ -6,8 +6,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lineside::core::{EventId, Receipt, SessionId};
+use lineside::json::{Map, json};
 use lineside::{Signal, wire};
-use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use crate::sizes;
@@ -167,7 +167,7 @@ impl Entry {
     }
 
     /// Its kind and its fields.
-    pub(crate) fn to_json(&self) -> (&'static str, Map<String, Value>) {
+    pub(crate) fn to_json(&self) -> (&'static str, Map) {
         let (kind, mut fields) = match &self.what {
             What::Signal(signal) => {
                 let about = wire::signal(signal);
@@ -183,7 +183,7 @@ impl Entry {
 }
 
 /// What a reader learns of signals that it does not get.
-pub(crate) fn lost_fields(lost: u64) -> Map<String, Value> {
+pub(crate) fn lost_fields(lost: u64) -> Map {
     let mut map = Map::new();
     map.insert("kind".to_owned(), json!("lost"));
     map.insert("lost".to_owned(), json!(lost));

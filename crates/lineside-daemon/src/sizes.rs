@@ -1,12 +1,12 @@
 //! How much memory a JSON value holds, about: for bounds in bytes, not for accounts.
 
-use serde_json::{Map, Value};
+use lineside::json::{Map, Value};
 
 /// What a value costs beside its text.
 const ENTRY: usize = 48;
 
 /// The bytes of an object, about.
-pub(crate) fn object(fields: &Map<String, Value>) -> usize {
+pub(crate) fn object(fields: &Map) -> usize {
     fields.iter().map(|(name, field)| ENTRY + name.len() + value(field)).sum()
 }
 

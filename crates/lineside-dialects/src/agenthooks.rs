@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::hook::{AfterBlock, Join, Lane, Select, Standby};
+use lineside_core::json::Map;
 use lineside_core::{Hook, Layer, Part, PointInfo, Reach, SkipReason};
-use serde_json::{Map, Value};
 
 use self::entry::Search;
 use self::fields::{Declared, Mode};
@@ -109,7 +109,7 @@ impl Dialect for AgentHooks {
     }
 
     /// The names of the page and those of the specification (AH-17).
-    fn point(&self, name: &str, _payload: &Map<String, Value>) -> Option<&'static PointInfo> {
+    fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {
         triggers::find(name).map(|trigger| trigger.point)
     }
 }

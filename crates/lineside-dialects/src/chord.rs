@@ -32,8 +32,8 @@ use std::time::Duration;
 
 use lineside_core::flow::Retry;
 use lineside_core::hook::{AfterBlock, Lane, Select, Standby};
+use lineside_core::json::Map;
 use lineside_core::{Hook, Layer, Part, PointInfo, Reach, SkipReason};
-use serde_json::{Map, Value};
 
 use self::entry::Declared;
 use self::file::{Counts, Entry};
@@ -89,7 +89,7 @@ impl Dialect for Chord {
     }
 
     /// CH-12: one name stands for two points, which the payload tells apart.
-    fn point(&self, name: &str, payload: &Map<String, Value>) -> Option<&'static PointInfo> {
+    fn point(&self, name: &str, payload: &Map) -> Option<&'static PointInfo> {
         let point = points::find(name)?;
         let has_error = payload.get("error").is_some_and(|error| !error.is_null());
         let chosen = if has_error { point.points.last() } else { point.points.first() };

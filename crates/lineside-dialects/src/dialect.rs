@@ -8,10 +8,10 @@ use std::sync::Arc;
 use lineside_core::control::{Control, Rules};
 use lineside_core::flow::{Debounce, Retry};
 use lineside_core::hook::Select;
+use lineside_core::json::Map;
 use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerScript, WorkerSpec};
 use lineside_core::{Diagnostic, Hook, Layer, Origin, PointInfo};
 use lineside_files::Boundary;
-use serde_json::{Map, Value};
 
 use crate::handler::{Handler, Work};
 
@@ -32,7 +32,7 @@ pub trait Dialect: Send + Sync {
     fn load(&self, places: &Places) -> Loaded;
 
     /// The point that the dialect's own name stands for. Where one name stands for several points the payload decides.
-    fn point(&self, name: &str, payload: &Map<String, Value>) -> Option<&'static PointInfo>;
+    fn point(&self, name: &str, payload: &Map) -> Option<&'static PointInfo>;
 }
 
 /// Where hooks are looked for, and whom to trust.

@@ -25,8 +25,8 @@ mod variables;
 mod samples;
 
 use lineside_core::hook::Standby;
+use lineside_core::json::Map;
 use lineside_core::{Hook, PointInfo, SkipReason};
-use serde_json::{Map, Value};
 
 pub use catalogue::HookType;
 pub use definition::{DEFAULT_TIMEOUT, Definition, Run};
@@ -76,7 +76,7 @@ impl Dialect for Flyto {
         loaded
     }
 
-    fn point(&self, name: &str, _payload: &Map<String, Value>) -> Option<&'static PointInfo> {
+    fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {
         HookType::find(name).map(HookType::point)
     }
 }

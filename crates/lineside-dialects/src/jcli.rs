@@ -32,9 +32,9 @@ use std::time::Duration;
 
 use lineside_core::flow::{Retry, RetryAfter};
 use lineside_core::hook::{AfterBlock, Join, LAST, Lane, Select, Standby};
+use lineside_core::json::Map;
 use lineside_core::{Hook, Layer, OnFailure, Origin, Part, PointInfo, Reach, SkipReason};
 use lineside_files::Boundary;
-use serde_json::{Map, Value};
 
 pub use session::{Ask, RegisterSessionHookError, SessionHook, point_of, session_hook};
 
@@ -91,7 +91,7 @@ impl Dialect for Jcli {
         loaded
     }
 
-    fn point(&self, name: &str, _payload: &Map<String, Value>) -> Option<&'static PointInfo> {
+    fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {
         events::find(name).map(|event| event.point)
     }
 }

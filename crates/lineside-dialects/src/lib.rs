@@ -17,7 +17,6 @@ mod near_keys;
 pub mod lined_json;
 pub mod python_regex;
 pub mod raw_object;
-pub mod spaced_json;
 pub mod text;
 pub mod yaml;
 

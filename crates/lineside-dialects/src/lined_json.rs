@@ -1,11 +1,11 @@
 //! JSON with what a good diagnostic needs: the line of every key and value, and the keys that occur twice.
 //!
 //! The text is one JSON value, at most [`DEEPEST`] levels deep. What a value should be is asked elsewhere; JSON whose
-//! lines nobody wants is read with serde_json alone.
+//! lines nobody wants is read with `lineside_core::json` alone.
 
 mod cursor;
 
-use serde_json::Number;
+use lineside_core::json::Number;
 
 /// The deepest nesting.
 pub const DEEPEST: usize = 64;
@@ -103,7 +103,7 @@ impl Node {
             Content::Null => "null".to_owned(),
             Content::Boolean(value) => value.to_string(),
             Content::Number(number) => number.to_string(),
-            Content::Text(text) => serde_json::Value::from(text.as_str()).to_string(),
+            Content::Text(text) => lineside_core::json::Value::from(text.as_str()).to_string(),
             Content::List(_) => "[…]".to_owned(),
             Content::Object(_) => "{…}".to_owned(),
         }

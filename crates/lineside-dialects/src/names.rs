@@ -112,7 +112,7 @@ const NAMES: &[(&str, &str)] = &[
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Map;
+    use lineside_core::json::Map;
 
     use super::{NAMES, meant, proposed};
     use crate::DIALECTS;

@@ -25,9 +25,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lineside_core::hook::{AfterBlock, Join, Lane, NATIVE, Select, Standby};
+use lineside_core::json::Map;
 use lineside_core::{Hook, Layer, Matcher, OnFailure, PointInfo, Reach, SkipReason};
 use lineside_points::CATALOGUE;
-use serde_json::{Map, Value};
 
 use self::definition::{Definition, MARGIN};
 use self::entry::Entry;
@@ -71,7 +71,7 @@ impl Dialect for Native {
         loaded
     }
 
-    fn point(&self, name: &str, _payload: &Map<String, Value>) -> Option<&'static PointInfo> {
+    fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {
         lineside_points::find(name).ok()
     }
 }

@@ -41,8 +41,8 @@ use std::time::Duration;
 
 use lineside_core::Point as _;
 use lineside_core::PointInfo;
+use lineside_core::json::Map;
 use lineside_points::AfterToolError;
-use serde_json::{Map, Value};
 
 pub use script::SCRIPT;
 
@@ -100,7 +100,7 @@ impl Dialect for OpenClaw {
     }
 
     /// OC-35
-    fn point(&self, name: &str, payload: &Map<String, Value>) -> Option<&'static PointInfo> {
+    fn point(&self, name: &str, payload: &Map) -> Option<&'static PointInfo> {
         let row = catalogue::find(name)?;
         let failed = payload.get("error").is_some_and(|error| !error.is_null());
         let otherwise = row.points.iter().find(|point| **point == AfterToolError::INFO);

@@ -12,9 +12,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use lineside_core::Severity;
+use lineside_core::json::Value;
 use lineside_dialects::agenthooks::AgentHooks;
 use lineside_dialects::{Dialect as _, Loaded, Places, Trust};
-use serde_json::Value;
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/agenthooks.cases.json");
 
@@ -109,7 +109,7 @@ fn judge(loaded: &Loaded, expected: &Value, case: &str) -> Vec<String> {
 
 #[test]
 fn every_load_step_of_the_open_cases_holds() {
-    let suite: Value = serde_json::from_slice(&fs::read(CASES).unwrap()).unwrap();
+    let suite: Value = lineside_core::json::from_slice(&fs::read(CASES).unwrap()).unwrap();
     let (mut steps, mut wrong) = (0, Vec::new());
     for case in suite["cases"].as_array().unwrap() {
         let root = tempfile::tempdir().unwrap();

@@ -141,7 +141,7 @@ fn a_hook_is_registered_as_it_is_declared() {
     assert_eq!(hook.select.as_ref().unwrap().describe(), "tool=/Shell/");
     assert_eq!((foreign.trigger.as_str(), foreign.points[0].name), ("before_tool", "before_tool"));
     assert_eq!(foreign.points.len(), 1);
-    let point = |name| AgentHooks.point(name, &serde_json::Map::new()).map(|point| point.name);
+    let point = |name| AgentHooks.point(name, &lineside_core::json::Map::new()).map(|point| point.name);
     assert_eq!(point("pre-tool-call"), Some("before_tool"));
     assert_eq!(point("pre_compact"), Some("before_compact"));
     assert_eq!(point("on_idle"), None);

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use criterion::Criterion;
 use lineside_core::Propagation;
 use lineside_core::invocation::{Environment, Exit, Invocation, Limits, Program};
+use lineside_core::json::{Value, json};
 use lineside_core::worker::{
     CallClass, HandlerKey, HookCall, HookWorker, HookWorkerBounds, Repeat, WorkerBounds, WorkerCall,
     WorkerEnded, WorkerPlugin, WorkerReach, WorkerSpec, WorkerStart,
 };
 use lineside_exec::{Containment, KITS, Runner, WarmWorker, Worker, WorkerListener};
-use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::runtime::{Builder, Runtime};
@@ -86,7 +86,7 @@ async fn start(room: &std::path::Path) -> Worker {
         program: Program::argv(["node", "--max-old-space-size=512"]),
         environment: Environment::default(),
         working_directory: None,
-        hello: serde_json::Map::new(),
+        hello: lineside_core::json::Map::new(),
         plugins: vec![plugin],
         bounds: WorkerBounds {
             hello: second * 5,
@@ -146,7 +146,7 @@ impl Echo {
         self.input.write_all(line.as_bytes()).await.unwrap();
         let mut answer = String::new();
         self.output.read_line(&mut answer).await.unwrap();
-        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let answer: Value = lineside_core::json::from_str(&answer).unwrap();
         assert_eq!(answer["id"], json!(1));
     }
 }

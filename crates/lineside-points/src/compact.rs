@@ -1,6 +1,6 @@
 //! A context is compacted.
 
-use serde_json::Value;
+use lineside_core::json::Value;
 
 use crate::declare::points;
 use crate::parts::CompactKind;

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use lineside_core::json::{Map, Value};
 use lineside_core::payload::{DecodePayloadError, each_input_path, fields_weight};
 use lineside_core::point::{Field, Slot};
 use lineside_core::{Payload, Phase, PointInfo};
-use serde_json::{Map, Value};
 
 static DECLARED: RwLock<Vec<&'static PointInfo>> = RwLock::new(Vec::new());
 
@@ -13,19 +13,19 @@ static DECLARED: RwLock<Vec<&'static PointInfo>> = RwLock::new(Vec::new());
 #[derive(Debug, Clone, PartialEq)]
 pub struct Custom {
     point: &'static PointInfo,
-    fields: Map<String, Value>,
+    fields: Map,
 }
 
 impl Custom {
     /// A payload of a declared point.
     #[must_use]
-    pub fn new(point: &'static PointInfo, fields: Map<String, Value>) -> Self {
+    pub fn new(point: &'static PointInfo, fields: Map) -> Self {
         Self { point, fields }
     }
 
     /// Its fields.
     #[must_use]
-    pub fn fields(&self) -> &Map<String, Value> {
+    pub fn fields(&self) -> &Map {
         &self.fields
     }
 }
@@ -81,11 +81,11 @@ impl Payload for Custom {
         self.point
     }
 
-    fn to_json(&self) -> Map<String, Value> {
+    fn to_json(&self) -> Map {
         self.fields.clone()
     }
 
-    fn with_fields(&self, fields: &Map<String, Value>) -> Result<Arc<dyn Payload>, DecodePayloadError> {
+    fn with_fields(&self, fields: &Map) -> Result<Arc<dyn Payload>, DecodePayloadError> {
         let mut copy = self.clone();
         copy.fields.extend(fields.clone());
         Ok(Arc::new(copy))

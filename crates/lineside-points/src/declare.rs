@@ -44,7 +44,7 @@ macro_rules! points {
             #[allow(clippy::needless_pass_by_value, reason = "the shape of every decoder")]
             fn decode(
                 _: &'static lineside_core::PointInfo,
-                fields: serde_json::Map<String, serde_json::Value>,
+                fields: lineside_core::json::Map,
             ) -> Result<std::sync::Arc<dyn lineside_core::Payload>, lineside_core::payload::DecodePayloadError> {
                 Ok(std::sync::Arc::new(Self {
                     $( $required: $crate::declare::required($name, stringify!($required), &fields)?, )*
@@ -68,8 +68,8 @@ macro_rules! points {
                 <Self as lineside_core::Point>::INFO
             }
 
-            fn to_json(&self) -> serde_json::Map<String, serde_json::Value> {
-                let mut map = serde_json::Map::new();
+            fn to_json(&self) -> lineside_core::json::Map {
+                let mut map = lineside_core::json::Map::new();
                 $( map.insert(stringify!($required).to_owned(), $crate::declare::json(&self.$required)); )*
                 $( if let Some(value) = &self.$optional {
                     map.insert(stringify!($optional).to_owned(), $crate::declare::json(value));
@@ -79,7 +79,7 @@ macro_rules! points {
 
             fn with_fields(
                 &self,
-                fields: &serde_json::Map<String, serde_json::Value>,
+                fields: &lineside_core::json::Map,
             ) -> Result<std::sync::Arc<dyn lineside_core::Payload>, lineside_core::payload::DecodePayloadError> {
                 let mut copy = self.clone();
                 for (field, value) in fields {
@@ -109,7 +109,7 @@ macro_rules! points {
                 None
             }
 
-            fn value(&self, field: &str) -> Option<&serde_json::Value> {
+            fn value(&self, field: &str) -> Option<&lineside_core::json::Value> {
                 $( if field == stringify!($required) {
                     return lineside_core::payload::Probe::value(&self.$required);
                 } )*
@@ -226,10 +226,10 @@ pub(crate) use {authority, catalogue, points};
 
 use std::any::{Any, TypeId};
 
+use lineside_core::json::{Map, Value};
 use lineside_core::payload::DecodePayloadError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 
 /// Whether a name is in a list, at compile time.
 pub(crate) const fn contains(names: &[&str], name: &str) -> bool {
@@ -258,7 +258,7 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 
 /// A field as JSON. The types of fields (texts, numbers, JSON, lists and structs of these) always have one.
 pub(crate) fn json<T: Serialize>(value: &T) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
+    lineside_core::json::to_value(value).unwrap_or_default()
 }
 
 /// A field read from JSON.
@@ -284,7 +284,7 @@ pub(crate) fn read<T: DeserializeOwned + 'static>(
 pub(crate) fn required<T: DeserializeOwned + 'static>(
     point: &'static str,
     field: &'static str,
-    fields: &Map<String, Value>,
+    fields: &Map,
 ) -> Result<T, DecodePayloadError> {
     let value = fields.get(field).ok_or(DecodePayloadError::Missing { point, field })?;
     read(point, field, value)
@@ -294,7 +294,7 @@ pub(crate) fn required<T: DeserializeOwned + 'static>(
 pub(crate) fn optional<T: DeserializeOwned + 'static>(
     point: &'static str,
     field: &'static str,
-    fields: &Map<String, Value>,
+    fields: &Map,
 ) -> Result<Option<T>, DecodePayloadError> {
     match fields.get(field) {
         None | Some(Value::Null) => Ok(None),

@@ -1,6 +1,6 @@
 //! Facts: nobody has authority over what has happened or cannot be changed.
 
-use serde_json::Value;
+use lineside_core::json::Value;
 
 use crate::declare::points;
 

@@ -1,6 +1,6 @@
 //! Messages over channels that connect the agent with people.
 
-use serde_json::Value;
+use lineside_core::json::Value;
 
 use crate::declare::points;
 

@@ -1,6 +1,6 @@
 //! A model is called.
 
-use serde_json::Value;
+use lineside_core::json::Value;
 
 use crate::declare::points;
 use crate::parts::Usage;

@@ -1,8 +1,8 @@
 //! Types of payload fields that are more than a text, a number or free JSON.
 
+use lineside_core::json::Value;
 use lineside_core::payload::{Item, Probe};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 
 /// Declares a closed list of words that keeps an unknown word as it is.
 macro_rules! words {

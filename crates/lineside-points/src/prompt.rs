@@ -1,6 +1,6 @@
 //! A prompt arrives, and the agent takes its turn.
 
-use serde_json::Value;
+use lineside_core::json::Value;
 
 use crate::declare::points;
 

@@ -1,6 +1,6 @@
 //! The agent wants to stop.
 
-use serde_json::Value;
+use lineside_core::json::Value;
 
 use crate::declare::points;
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use lineside_core::amendment::{Amendment, ApplyAmendmentError};
+use lineside_core::json::{Map, Value, json};
 use lineside_core::{Answer, Append, Notice, Phase, Reply, Said, Verdict};
-use serde_json::{Map, Value, json};
 
 use super::{BeforeTool, CATALOGUE, find};
 
-fn object(value: Value) -> Map<String, Value> {
+fn object(value: Value) -> Map {
     match value {
         Value::Object(map) => map,
         other => panic!("not an object: {other}"),
@@ -44,8 +44,8 @@ fn a_missing_field_is_named() {
 fn payloads_keep_digits_and_order() {
     let point = find("before_tool").unwrap();
     let text = r#"{"tool_name":"T","tool_input":{"z":1.10,"a":9007199254740993,"m":1e+999}}"#;
-    let payload = (point.decode)(point, serde_json::from_str(text).unwrap()).unwrap();
-    assert_eq!(serde_json::to_string(&payload.to_json()).unwrap(), text);
+    let payload = (point.decode)(point, lineside_core::json::from_str(text).unwrap()).unwrap();
+    assert_eq!(lineside_core::json::to_string(&payload.to_json()).unwrap(), text);
 }
 
 #[test]

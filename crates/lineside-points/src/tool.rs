@@ -1,6 +1,6 @@
 //! A tool is called, and its result goes to the context.
 
-use serde_json::Value;
+use lineside_core::json::Value;
 
 use crate::declare::points;
 use crate::parts::{ChangedFile, ToolCall};

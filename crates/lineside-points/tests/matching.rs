@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use lineside_core::envelope::{Agent, AgentKind, Envelope, EventId, Model, Source};
 use lineside_core::hook::{Select as _, Selected};
+use lineside_core::json::{Value, json};
 use lineside_core::matcher::{MatcherDraft, agent, path, text, tool};
 use lineside_core::{AnyEvent, Payload, SkipReason};
 use lineside_points::parts::ToolCall;
 use lineside_points::{AfterToolBatch, BeforeTool, ChangedFile, OnIdle};
-use serde_json::{Value, json};
 
 /// An event of a main agent `main` in the project `/p`.
 fn event(payload: impl Payload) -> AnyEvent {

@@ -5,9 +5,9 @@ use std::task::Poll;
 
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Cx, Session};
+use lineside_core::json::{Value, json};
 use lineside_core::{Event, OnFailure, Part, Reply, Verdict};
 use lineside_points::BeforeTool;
-use serde_json::{Value, json};
 
 /// How many payloads a script knows; payload `n` is the tool input `{"n": n}`.
 pub const PAYLOADS: u8 = 3;

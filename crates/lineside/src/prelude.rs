@@ -4,6 +4,7 @@ pub use lineside_automation::{AtEnd, Automate, Batch, OnBusy, Rate, Report, Resu
 pub use lineside_bus::{Bus, Cx, Decision, Delivery, Heard, Intercept, Overflow, Session, Signal};
 pub use lineside_core::flow::Debounce;
 pub use lineside_core::hook::Join;
+pub use lineside_core::json::json;
 pub use lineside_core::matcher::{agent, argument, path, project, text, tool};
 pub use lineside_core::{
     Agent, AgentKind, Event, Judgement, Layer, Notice, OnFailure, Reach, Reply, Strength, Verdict,
@@ -14,7 +15,6 @@ pub use lineside_points::{
     BeforePrompt, BeforeResultAppend, BeforeSession, BeforeStop, BeforeSubagent, BeforeTool, ChangedFile,
     CompactKind, OnConfigChange, OnError, OnIdle, OnNotification, OnPrompt, SessionStart, ToolCall,
 };
-pub use serde_json::json;
 
 /// So many milliseconds.
 #[must_use]

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use lineside::Assembly;
 use lineside::core::{FailureKind, Outcome};
 use lineside::dialects::{self, Places, Trust};
+use lineside::json::Value;
 use lineside::prelude::*;
-use lineside::{Assembly, serde_json};
-use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -47,7 +47,7 @@ async fn question(stream: &mut TcpStream) -> Question {
         let head = head.to_lowercase();
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
         if body.len() == length.parse::<usize>().unwrap() {
-            return (head, serde_json::from_str(body).unwrap());
+            return (head, lineside::json::from_str(body).unwrap());
         }
     }
 }

@@ -17,7 +17,7 @@ use lineside::prelude::*;
 
 fn late(seq: u64, append: impl Into<Append>) -> Late {
     let append = append.into();
-    let event = EventId(serde_json::from_str("\"00000000-0000-7000-8000-000000000001\"").unwrap());
+    let event = EventId(lineside::json::from_str("\"00000000-0000-7000-8000-000000000001\"").unwrap());
     Late { hook: "h".into(), dialect: "native", point: "on_idle".into(), event, seq, id: None, append }
 }
 

@@ -101,7 +101,7 @@ async fn a_burst_is_one_run_that_has_all_of_it() {
     drained(assembly).await;
     let ran = project.lines("ran");
     let [run] = &ran[..] else { panic!("{ran:?}") };
-    let event: lineside::serde_json::Value = lineside::serde_json::from_str(run).unwrap();
+    let event: lineside::json::Value = lineside::json::from_str(run).unwrap();
     assert_eq!(event["job"], json!({"id": 1, "attempt": 1, "events": 3}));
     assert_eq!(event["payload"]["changed_files"], json!([{"path": "b.rs"}, {"path": "a.rs"}]));
     assert_eq!((&event["point"], &event["seq"]), (&json!("after_tool_batch"), &json!(3)));
@@ -160,8 +160,7 @@ async fn what_fails_is_tried_again_and_rests_in_the_dead_letters() {
         .lines("ran")
         .iter()
         .map(|line| {
-            lineside::serde_json::from_str::<lineside::serde_json::Value>(line).unwrap()["job"]["attempt"]
-                .clone()
+            lineside::json::from_str::<lineside::json::Value>(line).unwrap()["job"]["attempt"].clone()
         })
         .collect();
     assert_eq!(attempts, [1, 2, 3]);

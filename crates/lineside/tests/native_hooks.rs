@@ -182,8 +182,8 @@ async fn a_post_has_its_secret_and_no_failure_tells_it() {
         .await;
     for request in asked.join().unwrap() {
         assert!(request.to_lowercase().contains(&format!("x-key: key {SECRET}\r\n")), "{request}");
-        let body: lineside::serde_json::Value =
-            lineside::serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+        let body: lineside::json::Value =
+            lineside::json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
         assert_eq!(
             (&body["point"], &body["payload"]["tool_input"]["command"]),
             (&json!("before_tool"), &json!("ls"))

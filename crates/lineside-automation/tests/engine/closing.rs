@@ -37,7 +37,11 @@ async fn closing_waits_for_the_automations_of_events_under_way_or_starts_none() 
             .unwrap();
         let publisher = session.clone();
         let published = tokio::spawn(async move {
-            publisher.publish(BeforeTool::new("Shell", serde_json::Value::Null)).await.unwrap().is_refused()
+            publisher
+                .publish(BeforeTool::new("Shell", lineside_core::json::Value::Null))
+                .await
+                .unwrap()
+                .is_refused()
         });
         tokio::time::sleep(millis(1)).await;
         match limit {
@@ -69,7 +73,7 @@ async fn a_run_that_is_always_ready_has_no_more_time() {
         })
         .unwrap();
     let mut signals = bus.signals();
-    drop(session.publish(BeforeTool::new("Shell", serde_json::Value::Null)).await.unwrap());
+    drop(session.publish(BeforeTool::new("Shell", lineside_core::json::Value::Null)).await.unwrap());
     session.close().await;
     let news = news(&mut signals);
     assert!(matches!(news.last(), Some(JobNews::Dead(why)) if why.contains("timed out")), "{news:?}");

@@ -12,10 +12,10 @@ use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, JobCounts, Signal};
 use lineside_core::flow::Debounce;
 use lineside_core::hook::Join;
+use lineside_core::json::json;
 use lineside_core::matcher::MatcherDraft;
 use lineside_core::{Outcome, Taken, Verdict};
 use lineside_points::{AfterToolBatch, BeforeTool, OnPrompt};
-use serde_json::json;
 
 use crate::lives::Disk;
 use crate::{changed, millis};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use lineside_core::budget::Budget;
 use lineside_core::envelope::{Agent, Cause, Model};
+use lineside_core::json::Map;
 use lineside_core::payload::Point;
 use lineside_core::{
     AnyEvent, CoverageMismatch, Envelope, EventId, Payload, PointInfo, Receipt, SessionId, Source,
 };
-use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::api::decision::Decision;
@@ -59,7 +59,7 @@ pub(crate) struct Details {
     budget: Budget,
     id: Option<EventId>,
     time: Option<Timestamp>,
-    extra: Option<Arc<Map<String, Value>>>,
+    extra: Option<Arc<Map>>,
     source: Option<Box<Source>>,
     coverage: Option<Arc<str>>,
 }
@@ -100,7 +100,7 @@ impl<P> Publication<P> {
     }
 
     /// Fields of the host without a canonical name.
-    pub fn extra(mut self, extra: Map<String, Value>) -> Self {
+    pub fn extra(mut self, extra: Map) -> Self {
         self.details.extra = (!extra.is_empty()).then(|| Arc::new(extra));
         self
     }

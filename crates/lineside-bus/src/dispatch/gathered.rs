@@ -5,9 +5,9 @@ use std::ops::{Deref, DerefMut};
 use std::sync::LazyLock;
 
 use lineside_core::answer::Beyond;
+use lineside_core::json::Map;
 use lineside_core::receipt::{By, Given};
 use lineside_core::{Append, Change, Failure, Notice};
-use serde_json::{Map, Value};
 
 /// Changes, messages, notices and remarks, each with its author's place in plan order. Made when the first hook gives
 /// something, since most give nothing.
@@ -22,7 +22,7 @@ pub(crate) struct Lists {
     pub(crate) remarks: Vec<By<Cow<'static, str>>>,
     /// What one block too many in a row becomes, by who blocked.
     pub(crate) beyond: Vec<By<Beyond>>,
-    pub(crate) extra: Map<String, Value>,
+    pub(crate) extra: Map,
     /// The failed attempts of the hook that is being taken in.
     pub(crate) earlier: Vec<Failure>,
 }

@@ -8,10 +8,10 @@ use anyhow::{Context as _, Result};
 use lineside::bus::publish::Publication;
 use lineside::core::envelope::Model;
 use lineside::core::{Agent, Payload, Point};
+use lineside::json::Map;
 use lineside::points;
 use lineside::{Bus, Session};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 const RECORDING: &str = include_str!("../../../../examples/sessions/demo.jsonl");
 
@@ -34,7 +34,7 @@ struct Line {
     agent: Agent,
     turn: u64,
     model: Model,
-    payload: Map<String, Value>,
+    payload: Map,
 }
 
 /// All events of the recording, in their order.
@@ -47,7 +47,7 @@ pub(super) fn recorded() -> Result<Vec<Recorded>> {
 }
 
 fn read(line: &str) -> Result<Recorded> {
-    let line: Line = serde_json::from_str(line)?;
+    let line: Line = lineside::json::from_str(line)?;
     let point = points::find(&line.point)?;
     let payload = (point.decode)(point, line.payload)?;
     let Line { session, parent_session: parent, agent, turn, model, .. } = line;
@@ -111,7 +111,7 @@ mod tests {
     fn its_numbers_have_no_gap() {
         let mut last = std::collections::HashMap::new();
         for line in RECORDING.lines() {
-            let event: Value = serde_json::from_str(line).unwrap();
+            let event: lineside::json::Value = lineside::json::from_str(line).unwrap();
             let seq = event["seq"].as_u64().unwrap();
             let before = last.insert(event["session"].to_string(), seq).unwrap_or(0);
             assert_eq!(seq, before + 1, "{line}");

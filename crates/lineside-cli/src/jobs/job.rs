@@ -6,8 +6,8 @@ use lineside::automation::machine::job::{Attempt, AttemptEnd, Settled, Why};
 use lineside::automation::machine::{Progress, Shown};
 use lineside::automation::moment::Moment;
 use lineside::durable::Looked;
+use lineside::json::{Value, json};
 use lineside::wire::{attempt, stamp};
-use serde_json::{Value, json};
 
 use super::span::wide;
 use crate::style::{Tone, count};

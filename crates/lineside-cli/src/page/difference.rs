@@ -1,6 +1,6 @@
 //! What an amendment has changed: the lines of text that went and those that came.
 
-use serde_json::Value;
+use lineside::json::Value;
 
 /// The lines before and after, without those that both have.
 pub(super) fn difference(before: &Value, after: &Value) -> (Vec<String>, Vec<String>) {
@@ -27,7 +27,7 @@ fn lines(value: &Value, other: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use lineside::json::json;
 
     use super::difference;
 

@@ -1,7 +1,7 @@
 //! What an event is about, in a few words: the command of a shell call, the task of a subagent, the files of a batch.
 
 use lineside::core::{Payload, PointInfo};
-use serde_json::Value;
+use lineside::json::Value;
 
 use crate::painter::in_passing;
 

@@ -9,7 +9,7 @@ use lineside::assembly::Report;
 use lineside::automation::Automations;
 use lineside::core::journal::Durability;
 use lineside::core::{Hook, Origin, Outcome, Receipt, SkipReason, Taken};
-use serde_json::{Map, Value, json};
+use lineside::json::{Map, Value, json};
 
 /// What a hook in the background has made of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Accepted {
         if self.is_unkept() {
             if self.word == "unavailable" {
                 for word in ["held", "queued", "started", "durability"] {
-                    run.shift_remove(word);
+                    run.remove(word);
                 }
             }
             run.insert("unavailable".to_owned(), json!(self.why));

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lineside::bus::signal::Watched;
 use lineside::bus::{JobNews, Signals};
 use lineside::core::{FailureKind, Outcome, Receipt};
+use lineside::json::{Value, json};
 use lineside::{Bus, ContextMessage, Signal};
-use serde_json::{Value, json};
 
 use super::accepted::Accepted;
 use crate::tasks::Beside;

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use lineside::core::Receipt;
+use lineside::json::Value;
 use lineside::wire;
-use serde_json::Value;
 
 use super::accepted::Accepted;
 use crate::painter::json_line;

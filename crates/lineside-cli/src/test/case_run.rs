@@ -12,9 +12,9 @@ use lineside::bus::Signals;
 use lineside::core::Receipt;
 use lineside::dialects::{Dialect, Places};
 use lineside::durable::Durable;
+use lineside::json::Map;
 use lineside::wire::{EventDraft, Vocabulary, publication};
 use lineside::{Assembly, Bus};
-use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::gaps;
@@ -207,10 +207,7 @@ impl Play {
     }
 
     /// An event in its session, about to be published.
-    async fn prepare(
-        &mut self,
-        event: &Map<String, Value>,
-    ) -> Result<impl Future<Output = Result<Arc<Receipt>>> + use<>> {
+    async fn prepare(&mut self, event: &Map) -> Result<impl Future<Output = Result<Arc<Receipt>>> + use<>> {
         let mut event = event.clone();
         gaps::fill(&mut event, &self.vocabulary);
         let line = EventDraft::read(event, &self.vocabulary)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use lineside::core::{FailureKind, Severity, SkipReason, Strength};
-use serde_json::{Map, Value};
+use lineside::json::{Map, Value};
 
 use super::fields::Fields;
 use super::layout::inside;
@@ -17,7 +17,7 @@ use super::text_match::TextMatch;
 pub(super) struct Expect {
     pub(super) verdict: Option<Strength>,
     pub(super) reason: Option<TextMatch>,
-    pub(super) payload: Option<Map<String, Value>>,
+    pub(super) payload: Option<Map>,
     pub(super) ran: Option<Vec<String>>,
     pub(super) ran_set: Option<Vec<String>>,
     pub(super) skipped: BTreeMap<String, SkipReason>,
@@ -37,7 +37,7 @@ pub(super) struct FileMatch {
     pub(super) text: Option<String>,
     pub(super) contains: Option<String>,
     pub(super) lines: Option<usize>,
-    pub(super) json: Option<Map<String, Value>>,
+    pub(super) json: Option<Map>,
 }
 
 /// A finding that loading must make.
@@ -109,7 +109,7 @@ fn texts(fields: &mut Fields<'_>, name: &'static str) -> Result<Option<Vec<TextM
 }
 
 fn files(fields: &mut Fields<'_>) -> Result<Vec<(String, FileMatch)>> {
-    let all: Map<String, Value> = fields.optional("files")?.unwrap_or_default();
+    let all: Map = fields.optional("files")?.unwrap_or_default();
     all.iter().map(|(path, value)| Ok((inside(path)?.to_owned(), FileMatch::read(path, value)?))).collect()
 }
 

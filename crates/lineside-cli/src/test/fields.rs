@@ -2,14 +2,14 @@
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use lineside::core::nearest::suggestion;
+use lineside::json::{Map, Value};
 use lineside::wire::kind_of;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 
 /// An object, and where it stands.
 pub(super) struct Fields<'a> {
     place: String,
-    map: &'a Map<String, Value>,
+    map: &'a Map,
     known: Vec<&'static str>,
 }
 

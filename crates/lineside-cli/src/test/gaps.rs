@@ -6,11 +6,11 @@ use std::vec::IntoIter;
 
 use lineside::core::payload::DecodePayloadError;
 use lineside::core::{Payload, PointInfo};
+use lineside::json::{Map, Value, json};
 use lineside::wire::Vocabulary;
-use serde_json::{Map, Value, json};
 
 /// Fills the gaps of an event's payload. An event that cannot be read for another reason stays as it is.
-pub(super) fn fill(event: &mut Map<String, Value>, vocabulary: &Vocabulary) {
+pub(super) fn fill(event: &mut Map, vocabulary: &Vocabulary) {
     let Some(name) = event.get("point").and_then(Value::as_str) else { return };
     let given = match event.get("payload") {
         None => Map::new(),
@@ -23,7 +23,7 @@ pub(super) fn fill(event: &mut Map<String, Value>, vocabulary: &Vocabulary) {
 }
 
 /// Every gap gets the first of the empty values, and the next one as long as the point does not take it there.
-fn filled(point: &'static PointInfo, mut payload: Map<String, Value>) -> Map<String, Value> {
+fn filled(point: &'static PointInfo, mut payload: Map) -> Map {
     let mut gaps: Vec<(&'static str, IntoIter<Value>)> = Vec::new();
     loop {
         let field = match decode(point, &payload) {
@@ -41,16 +41,13 @@ fn filled(point: &'static PointInfo, mut payload: Map<String, Value>) -> Map<Str
     }
 }
 
-fn decode(
-    point: &'static PointInfo,
-    payload: &Map<String, Value>,
-) -> Result<Arc<dyn Payload>, DecodePayloadError> {
+fn decode(point: &'static PointInfo, payload: &Map) -> Result<Arc<dyn Payload>, DecodePayloadError> {
     (point.decode)(point, payload.clone())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use lineside::json::{Value, json};
 
     use super::filled;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lineside::core::failure::seconds;
 use lineside::core::{Outcome, Receipt, SkipReason};
-use serde_json::{Number, Value};
+use lineside::json::{Number, Value};
 
 use super::expect::{Expect, FileMatch, Finding};
 use super::layout::object;
@@ -175,7 +175,7 @@ fn judge_file(path: &str, expected: &FileMatch, directory: &Path) -> Option<Mism
         Ok(object) => object,
         Err(error) => return fault("a JSON object".to_owned(), format!("{error:#}: {}", shown(&got))),
     };
-    let wrong = fields.iter().find(|(name, value)| !equal(value, object.get(*name).unwrap_or(&Value::Null)));
+    let wrong = fields.iter().find(|(name, value)| !equal(value, object.get(name).unwrap_or(&Value::Null)));
     let (name, value) = wrong?;
     fault(
         format!("{name}: {value}"),

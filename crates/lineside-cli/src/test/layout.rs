@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use serde_json::{Map, Value};
+use lineside::json::{Map, Value};
 use tempfile::TempDir;
 
 use super::fields::Fields;
@@ -135,13 +135,13 @@ impl Directory {
 ///
 /// # Errors
 /// It holds something else.
-pub(super) fn object(text: &str) -> Result<Map<String, Value>> {
-    serde_json::from_str(text).context("it holds no JSON object")
+pub(super) fn object(text: &str) -> Result<Map> {
+    lineside::json::from_str(text).context("it holds no JSON object")
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use lineside::json::json;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 //! the case.
 
 use anyhow::{Result, bail};
-use serde_json::{Map, Value};
+use lineside::json::{Map, Value};
 
 use super::fields::Fields;
 
@@ -67,7 +67,7 @@ pub(super) fn in_directory(value: &mut Value, directory: &str) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use lineside::json::json;
 
     use super::*;
 

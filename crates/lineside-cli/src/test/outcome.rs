@@ -127,7 +127,7 @@ const SHOWN: usize = 600;
 
 /// A text in quotes on one line, cut where it is too long to be read.
 pub(super) fn shown(text: &str) -> String {
-    let mut quoted = serde_json::Value::from(text).to_string();
+    let mut quoted = lineside::json::Value::from(text).to_string();
     if let Some((at, _)) = quoted.char_indices().nth(SHOWN) {
         quoted.truncate(at);
         quoted.push_str(&format!("… ({} bytes)", text.len()));

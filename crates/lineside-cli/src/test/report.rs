@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use lineside::core::failure::seconds;
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use super::outcome::{CaseOutcome, Counts, Fault, Outcome, Status, SuiteOutcome};
 use crate::painter::{json_line, one_line};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use lineside::core::Agent;
+use lineside::json::{Map, Value};
 use lineside::wire::FIELDS;
-use serde_json::{Map, Value};
 
 use super::expect::Expect;
 use super::fields::Fields;
@@ -24,9 +24,9 @@ pub(super) enum Act {
     /// Loads the hooks.
     Load,
     /// Publishes one event.
-    Publish(Map<String, Value>),
+    Publish(Map),
     /// Publishes events without waiting between them.
-    PublishAll(Vec<Map<String, Value>>),
+    PublishAll(Vec<Map>),
     /// Opens a child session.
     Subagent { parent: String, session: String, agent: Option<Agent> },
     /// Lets time pass.
@@ -102,9 +102,7 @@ impl Act {
 
     /// What it is called in a report.
     pub(super) fn describe(&self) -> String {
-        let point = |event: &Map<String, Value>| {
-            event.get("point").and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
+        let point = |event: &Map| event.get("point").and_then(Value::as_str).unwrap_or_default().to_owned();
         match self {
             Self::Load => "load".to_owned(),
             Self::Publish(event) => format!("publish {}", point(event)),
@@ -119,7 +117,7 @@ impl Act {
 }
 
 /// An event's fields are those of the envelope and nothing else; its payload may have fields that its point has not.
-fn event(value: &Value) -> Result<Map<String, Value>> {
+fn event(value: &Value) -> Result<Map> {
     let mut fields = Fields::of("the event", value)?;
     for known in FIELDS {
         fields.value(known);

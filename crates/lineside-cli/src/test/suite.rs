@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow, bail};
 use lineside::core::json::read_strict;
 use lineside::dialects::Trust;
-use serde_json::Value;
+use lineside::json::Value;
 
 use super::fields::Fields;
 use super::layout::{Entry, entries};
@@ -123,7 +123,7 @@ impl Script {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use lineside::json::json;
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! A text match: equality, a part of the text, a regular expression, or anything.
 
 use anyhow::{Context as _, Result};
+use lineside::json::Value;
 use regex::Regex;
-use serde_json::Value;
 
 use super::fields::Fields;
 use super::outcome::shown;
@@ -66,7 +66,7 @@ impl TextMatch {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use lineside::json::json;
 
     use super::*;
 

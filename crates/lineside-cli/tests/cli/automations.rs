@@ -1,6 +1,6 @@
 //! Automations of `hooks.yaml`, through the command.
 
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::stage::{IDLE, Stage};
 
@@ -85,7 +85,7 @@ fn the_settings_are_listed_and_explained() {
     let explained = stage.run(&["explain", "--project", "."], batch("src/a"));
     assert!(explained.out.contains(settings), "{}", explained.out);
     let listed: Value =
-        serde_json::from_str(&stage.run(&["list", "--project", ".", "--json"], "").out).unwrap();
+        lineside::json::from_str(&stage.run(&["list", "--project", ".", "--json"], "").out).unwrap();
     let hooks = listed["hooks"].as_array().unwrap();
     let automate = |point: &str| &hooks.iter().find(|hook| hook["point"] == point).unwrap()["automate"];
     let lint = automate("after_tool_batch");

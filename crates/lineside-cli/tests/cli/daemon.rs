@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command};
 
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::stage::{Said, Stage};
 

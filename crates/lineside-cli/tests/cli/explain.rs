@@ -1,6 +1,6 @@
 //! `lineside explain`: the table, the reasons, and what is said when nothing would run.
 
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::stage::{Stage, shell};
 
@@ -40,7 +40,7 @@ fn without_a_hook_the_points_of_the_others_are_shown() {
 #[test]
 fn programs_get_json() {
     let said = stage().run(&["explain", "--project", ".", "--json"], shell("ls"));
-    let explained: Value = serde_json::from_str(&said.out).unwrap();
+    let explained: Value = lineside::json::from_str(&said.out).unwrap();
     assert_eq!(explained["event"], json!({"point": "before_tool", "session": "s1"}));
     let runs: Vec<_> = explained["hooks"]
         .as_array()

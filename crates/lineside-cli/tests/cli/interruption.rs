@@ -89,7 +89,7 @@ fn cases_that_run_are_ended_with_their_hooks() {
     let stage = Stage::new();
     let pid = stage.path("pid");
     let script = format!("#!/bin/sh\necho $$ > {}\nexec sleep 60\n", pid.display());
-    let suite = serde_json::json!({"dialect": "agenthooks", "cases": [{"id": "slow", "title": "slow",
+    let suite = lineside::json::json!({"dialect": "agenthooks", "cases": [{"id": "slow", "title": "slow",
         "files": {
             "project/.agents/hooks/a/HOOK.md": "---\nname: a\ndescription: d\ntrigger: before_tool\n---\n",
             "project/.agents/hooks/a/scripts/run.sh": {"text": script, "mode": "755"},

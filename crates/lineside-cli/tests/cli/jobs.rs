@@ -10,8 +10,8 @@ use lineside::automation::machine::Standing;
 use lineside::automation::machine::job::Settled;
 use lineside::core::{Failure, FailureKind};
 use lineside::durable::Durable;
+use lineside::json::{Value, json};
 use lineside::prelude::*;
-use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::stage::{Said, Stage};

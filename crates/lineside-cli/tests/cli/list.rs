@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::stage::Stage;
 
@@ -25,7 +25,7 @@ fn hooks_stand_by_point_in_their_order() {
 #[test]
 fn programs_get_json() {
     let said = stage().run(&["list", "--json"], "");
-    let listed: Value = serde_json::from_str(&said.out).unwrap();
+    let listed: Value = lineside::json::from_str(&said.out).unwrap();
     let hooks: Vec<_> = listed["hooks"]
         .as_array()
         .unwrap()
@@ -52,7 +52,7 @@ fn a_folder_whose_name_is_not_utf_8_is_told_of_as_text() {
         .unwrap();
     for command in ["list", "check", "explain"] {
         let said = stage.run(&[command, "--project", ".", "--json"], r#"{"point": "on_idle"}"#);
-        let told: Value = serde_json::from_str(&said.out).unwrap();
+        let told: Value = lineside::json::from_str(&said.out).unwrap();
         assert!(told["diagnostics"].to_string().contains("w\u{fffd}rong"), "{said:?}");
     }
     assert!(stage.run(&["list", "--project", "."], "").err.contains("w\u{fffd}rong"));
@@ -155,7 +155,7 @@ fn hooks_of_all_formats_stand_in_one_order() {
 fn hooks_of_all_formats_run_in_the_order_of_the_list() {
     let stage = mixed();
     let listed: Value =
-        serde_json::from_str(&stage.run(&["list", "--json", "--project", "."], "").out).unwrap();
+        lineside::json::from_str(&stage.run(&["list", "--json", "--project", "."], "").out).unwrap();
     let runs = |hook: &&Value| hook["point"] == "before_tool" && hook["state"] == "ready";
     let hooks = listed["hooks"].as_array().unwrap().iter().filter(runs);
     let names = hooks.map(|hook| hook["hook"].as_str().unwrap());

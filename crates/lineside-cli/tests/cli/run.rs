@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::stage::{Stage, shell, timeless};
 
@@ -83,7 +83,7 @@ fn it_answers_line_by_line() {
         input.write_all(shell(command).as_bytes()).unwrap();
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
-        let decision: Value = serde_json::from_str(&line).unwrap();
+        let decision: Value = lineside::json::from_str(&line).unwrap();
         assert_eq!(decision["verdict"], verdict);
     }
     drop(input);

@@ -1,6 +1,6 @@
 //! `lineside run` on lines that are no events: each is reported with its place, and the others are decided.
 
-use serde_json::json;
+use lineside::json::json;
 
 use crate::stage::{Stage, shell, timeless};
 

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::stage::{Stage, shell, timeless};
 
@@ -26,7 +26,7 @@ fn mkfifo(stage: &Stage, path: &str) {
 }
 
 fn session_of(line: &str) -> String {
-    serde_json::from_str::<Value>(line).unwrap()["session"].as_str().unwrap().to_owned()
+    lineside::json::from_str::<Value>(line).unwrap()["session"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn what_a_hook_should_not_say_is_remarked_in_its_decision() {
     stage.hook("guard", "trigger: before_tool", "cat > /dev/null; echo '{\"decison\": \"deny\"}'");
     let remark = "unknown key `decison` in its answer, did you mean `decision`?";
     let said = stage.run(&["run", "--project", "."], shell("ls"));
-    assert_eq!(said.json()[0]["remarks"], serde_json::json!([{"hook": "guard", "text": remark}]));
+    assert_eq!(said.json()[0]["remarks"], lineside::json::json!([{"hook": "guard", "text": remark}]));
     let said = stage.run(&["run", "--project", ".", "--pretty"], shell("ls"));
     assert!(said.out.contains("remark     guard: unknown key `decison`"), "{}", said.out);
 }

@@ -1,6 +1,6 @@
 //! `lineside run` and its sessions: opened by their events, below their parents, and closed for good.
 
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::stage::{Stage, timeless};
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::daemon::Daemon;
 use crate::stage::{Said, Stage};
@@ -35,7 +35,7 @@ fn sessions(stage: &Stage) -> Vec<Value> {
     let socket = stage.path("home/.local/state/lineside/lineside.sock");
     let mut curl = Command::new("curl");
     curl.args(["--silent", "--unix-socket"]).arg(socket).arg("http://lineside/v1/sessions");
-    let listed: Value = serde_json::from_slice(&curl.output().unwrap().stdout).unwrap();
+    let listed: Value = lineside::json::from_slice(&curl.output().unwrap().stdout).unwrap();
     listed["sessions"].as_array().unwrap().clone()
 }
 

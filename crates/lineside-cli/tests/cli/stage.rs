@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
+use lineside::json::Value;
 use tempfile::TempDir;
 
 pub(crate) struct Stage {
@@ -101,7 +101,7 @@ impl Stage {
 impl Said {
     /// Its output, one JSON value a line.
     pub(crate) fn json(&self) -> Vec<Value> {
-        self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        self.out.lines().map(|line| lineside::json::from_str(line).unwrap()).collect()
     }
 
     /// A field of each line of its output.
@@ -118,7 +118,7 @@ pub(crate) fn timeless(text: &str) -> String {
 
 /// An event at which a tool is about to run.
 pub(crate) fn shell(command: &str) -> String {
-    let event = serde_json::json!({"point": "before_tool", "payload": {"tool_name": "Shell", "tool_input": {"command": command}}});
+    let event = lineside::json::json!({"point": "before_tool", "payload": {"tool_name": "Shell", "tool_input": {"command": command}}});
     format!("{event}\n")
 }
 

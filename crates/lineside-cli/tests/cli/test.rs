@@ -1,6 +1,6 @@
 //! `lineside test`: what its report says of cases that pass, fail, cannot be run, and are none.
 
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::stage::{Stage, timeless};
 
@@ -72,7 +72,7 @@ fn the_report_says_what_was_expected_and_what_there_was() {
 fn programs_get_json() {
     let said = all_kinds().run(&["test", ".", "--json"], "");
     assert_eq!(said.code, Some(1));
-    let report: Value = serde_json::from_str(&said.out).unwrap();
+    let report: Value = lineside::json::from_str(&said.out).unwrap();
     assert_eq!((&report["passed"], &report["failed"], &report["skipped"]), (&json!(1), &json!(4), &json!(2)));
     let statuses = |index: usize| -> Vec<&Value> {
         report["suites"][index]["cases"].as_array().unwrap().iter().map(|case| &case["status"]).collect()

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::ground::Ground;
 use crate::root;
@@ -47,7 +47,7 @@ pub(crate) fn run(snippet: &Snippet, before: &[Snippet], ground: &Ground) -> Res
         ("json", "answer") => answers(ground, text),
         ("python" | "javascript", "") => works(ground, language, text),
         ("json", "receipt") => {
-            let receipt: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            let receipt: Value = lineside::json::from_str(text).map_err(|error| error.to_string())?;
             let keys = ["id", "session", "seq", "point", "verdict", "hooks", "changes", "payload_sha256"];
             let absent = keys.iter().find(|key| receipt[**key].is_null());
             absent.map_or(Ok(()), |key| Err(format!("a receipt has the key `{key}`")))
@@ -141,22 +141,22 @@ fn prints(ground: &Ground, command: &str, text: &str) -> Result<(), String> {
 
 /// Publishes an event to the hooks of the examples. Gives the decision.
 fn publish(ground: &Ground, event: &str) -> Result<Value, String> {
-    let event: Value = serde_json::from_str(event).map_err(|error| error.to_string())?;
+    let event: Value = lineside::json::from_str(event).map_err(|error| error.to_string())?;
     ground.write("project/one.jsonl", &format!("{event}\n"));
     let output = ground.sh("lineside run --json --project examples/hooks one.jsonl");
     ends_well(&output, &[0], &format!("{event} "))?;
     let warned = String::from_utf8_lossy(&output.stderr).contains("unknown key");
-    if warned { Err(said(&output)) } else { Ok(serde_json::from_slice(&output.stdout).unwrap()) }
+    if warned { Err(said(&output)) } else { Ok(lineside::json::from_slice(&output.stdout).unwrap()) }
 }
 
 /// Whether an event gets this decision, with another id and number.
 fn decides(ground: &Ground, event: &str, expected: &str) -> Result<(), String> {
-    let mut expected: Value = serde_json::from_str(expected).map_err(|error| error.to_string())?;
+    let mut expected: Value = lineside::json::from_str(expected).map_err(|error| error.to_string())?;
     let mut decision = publish(ground, event)?;
     for decision in [&mut expected, &mut decision] {
         let fields = decision.as_object_mut().unwrap();
         for different in ["id", "seq"] {
-            if fields.shift_remove(different).is_none() {
+            if fields.remove(different).is_none() {
                 return Err(format!("a decision has the key `{different}`"));
             }
         }
@@ -170,7 +170,7 @@ fn decides(ground: &Ground, event: &str, expected: &str) -> Result<(), String> {
 
 /// Whether a hook of lineside's own may answer so.
 fn answers(ground: &Ground, answer: &str) -> Result<(), String> {
-    let expected: Value = serde_json::from_str(answer).map_err(|error| error.to_string())?;
+    let expected: Value = lineside::json::from_str(answer).map_err(|error| error.to_string())?;
     ground.write("own/answer.json", answer);
     ground.write(
         "own/.lineside/hooks.yaml",
@@ -182,7 +182,7 @@ fn answers(ground: &Ground, answer: &str) -> Result<(), String> {
     );
     let output = ground.sh_in("own", "lineside run --receipts --project . one.jsonl");
     ends_well(&output, &[0], answer)?;
-    let decision: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let decision: Value = lineside::json::from_slice(&output.stdout).unwrap();
     let hook = &decision["hooks"][0];
     if decision["verdict"] != expected["verdict"] || !hook["failed"].is_null() || !hook["remarks"].is_null() {
         return Err(format!("it is not taken as it stands: {decision}"));
@@ -216,7 +216,7 @@ fn works(ground: &Ground, language: &str, text: &str) -> Result<(), String> {
     let output = ground.sh_in(language, "lineside run --json --project . events.jsonl");
     ends_well(&output, &[0], name)?;
     let decisions = String::from_utf8_lossy(&output.stdout).into_owned();
-    let verdict = |line| serde_json::from_str::<Value>(line).unwrap()["verdict"].clone();
+    let verdict = |line| lineside::json::from_str::<Value>(line).unwrap()["verdict"].clone();
     let verdicts: Vec<Value> = decisions.lines().map(verdict).collect();
     if verdicts != ["block", "continue", "continue"] {
         return Err(format!("it answers {verdicts:?}:\n{}", said(&output)));

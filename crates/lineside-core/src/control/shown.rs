@@ -1,6 +1,6 @@
 //! Settings as people and programs read them: with the names of the builder, times in milliseconds.
 
-use serde_json::{Map, Value, json};
+use crate::json::{Map, json};
 
 use super::{AtEnd, Control, Excess, OnBusy, Pause};
 use crate::flow::RetryAfter;
@@ -11,7 +11,7 @@ impl Control {
     /// All settings but the priority, in the order in which they take effect, as a file would have them; `null` for
     /// what is not there.
     #[must_use]
-    pub fn to_json(&self) -> Map<String, Value> {
+    pub fn to_json(&self) -> Map {
         let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let rate = self.rate.as_ref().map(|rate| {
             let excess = match rate.excess {
@@ -84,7 +84,7 @@ impl Control {
 
     /// The settings that are not what they are when nothing is said.
     #[must_use]
-    pub fn declared(&self) -> Map<String, Value> {
+    pub fn declared(&self) -> Map {
         let unsaid = Self::default().to_json();
         self.to_json().into_iter().filter(|(name, value)| unsaid.get(name) != Some(value)).collect()
     }

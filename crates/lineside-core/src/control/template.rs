@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use crate::json::Value;
 
 use crate::event::AnyEvent;
 use crate::nearest::nearest;
@@ -215,7 +215,7 @@ fn payload(path: &[Box<str>], event: &AnyEvent, key: &mut String) {
         key.push_str(text);
         return;
     }
-    let mut value = event.payload_json().get(&**first);
+    let mut value = event.payload_json().get(first);
     for name in below {
         value = value.and_then(|value| value.get(&**name));
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use lineside::core::context::Bounds;
+use lineside::json::json;
 use lineside::wire;
-use serde_json::json;
 use uuid::Uuid;
 
 use super::shapes::{Accepted, Collect, Delivery};

@@ -9,8 +9,8 @@ use axum::extract::State;
 use futures_util::future::join_all;
 use lineside::bus::PublishError;
 use lineside::core::event::digest_of;
+use lineside::json::{Map, Value, json};
 use lineside::wire::{self, EventDraft};
-use serde_json::{Map, Value, json};
 
 use super::shapes::{Decision, Decisions, Event, Events, PublishQuery};
 use crate::body::{Asked, Fields, Json, Query};
@@ -19,7 +19,7 @@ use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
 
 /// Events of one session, each with its place in the request.
-type Line = Vec<(usize, Map<String, Value>)>;
+type Line = Vec<(usize, Map)>;
 
 /// How many events one request may publish.
 const MOST: usize = 10_000;
@@ -41,7 +41,7 @@ pub(super) async fn publish(
     caller: Caller,
     query: Result<Query<PublishQuery>, Problem>,
     Fields(fields): Fields,
-) -> Result<Json<Map<String, Value>>, Problem> {
+) -> Result<Json<Map>, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
     decide(&daemon, &caller, &query, fields).await.map(Json)
 }
@@ -91,12 +91,7 @@ pub(super) async fn publish_many(
 }
 
 /// One event to its decision.
-async fn decide(
-    daemon: &Daemon,
-    caller: &Caller,
-    query: &PublishQuery,
-    fields: Map<String, Value>,
-) -> Result<Map<String, Value>, Problem> {
+async fn decide(daemon: &Daemon, caller: &Caller, query: &PublishQuery, fields: Map) -> Result<Map, Problem> {
     let draft = EventDraft::read(fields, &daemon.vocabulary)
         .map_err(|error| Problem::bad_request(error.to_string()).blocks())?;
     let Some(id) = draft.session.clone() else {
@@ -151,7 +146,7 @@ fn opening(id: String, draft: &EventDraft) -> Opening {
 }
 
 /// What is decided while hooks are switched off: nothing stands in the way, and no hook has seen it.
-fn unseen(session: &str, draft: &EventDraft) -> Map<String, Value> {
+fn unseen(session: &str, draft: &EventDraft) -> Map {
     let payload = draft.payload.to_json();
     let mut map = Map::new();
     map.insert("session".to_owned(), json!(session));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use lineside::automation::jobs::{Which, WhichState};
 use lineside::automation::machine::job::JobId;
+use lineside::json::{Map, Value};
 use lineside::wire;
-use serde_json::{Map, Value};
 
 use super::shapes::{self, Job, Jobs, JobsQuery};
 use crate::body::{Json, Query};
@@ -37,7 +37,7 @@ pub(super) async fn list(State(daemon): State<Arc<Daemon>>, Query(query): Query<
 pub(super) async fn look_up(
     State(daemon): State<Arc<Daemon>>,
     Path(job): Path<String>,
-) -> Result<Json<Map<String, Value>>, Problem> {
+) -> Result<Json<Map>, Problem> {
     show(&daemon, number(&job)?)
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn look_up(
 pub(super) async fn retry(
     State(daemon): State<Arc<Daemon>>,
     Path(job): Path<String>,
-) -> Result<Json<Map<String, Value>>, Problem> {
+) -> Result<Json<Map>, Problem> {
     let job = number(&job)?;
     let before = show(&daemon, job)?;
     if daemon.automations.jobs().retry(job) {
@@ -67,7 +67,7 @@ pub(super) async fn retry(
 pub(super) async fn forget(
     State(daemon): State<Arc<Daemon>>,
     Path(job): Path<String>,
-) -> Result<Json<Map<String, Value>>, Problem> {
+) -> Result<Json<Map>, Problem> {
     let job = number(&job)?;
     let before = show(&daemon, job)?;
     if daemon.automations.jobs().drop(job) {
@@ -77,7 +77,7 @@ pub(super) async fn forget(
     Err(Problem::conflict("job-over", "The job is over", detail))
 }
 
-fn show(daemon: &Daemon, job: JobId) -> Result<Json<Map<String, Value>>, Problem> {
+fn show(daemon: &Daemon, job: JobId) -> Result<Json<Map>, Problem> {
     let shown = daemon.automations.jobs().show(job);
     shown.map(|shown| Json(wire::job(&shown))).ok_or_else(|| no_job(job))
 }
@@ -90,6 +90,6 @@ fn no_job(job: JobId) -> Problem {
     Problem::not_found(format!("there is no job {}, or it is not known any more", job.0))
 }
 
-fn state(shown: &Json<Map<String, Value>>) -> &str {
+fn state(shown: &Json<Map>) -> &str {
     shown.0.get("state").and_then(Value::as_str).unwrap_or_default()
 }

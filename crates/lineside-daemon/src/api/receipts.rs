@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use lineside::core::EventId;
+use lineside::json::{Map, Value};
 use lineside::wire;
-use serde_json::{Map, Value};
 
 use super::shapes::{Decision, Receipts, ReceiptsQuery};
 use crate::body::{Json, Query};
@@ -33,8 +33,8 @@ pub(super) async fn list(
 pub(super) async fn look_up(
     State(daemon): State<Arc<Daemon>>,
     Path(event): Path<String>,
-) -> Result<Json<Map<String, Value>>, Problem> {
-    let id: EventId = serde_json::from_value(Value::String(event.clone()))
+) -> Result<Json<Map>, Problem> {
+    let id: EventId = lineside::json::from_value(&Value::String(event.clone()))
         .map_err(|_| Problem::bad_request(format!("`{event}` is not the id of an event, which is a UUID")))?;
     match daemon.feed.receipt(id) {
         Some(receipt) => Ok(Json(wire::decision(&receipt, true))),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use lineside::Session as BusSession;
 use lineside::core::{Agent as BusAgent, AgentKind, Model as BusModel};
+use lineside::json::{Map, Value};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 /// A session to be opened. Everything but the id may be left out.
@@ -156,7 +156,7 @@ pub struct Event {
     pub parent_session: Option<String>,
     /// The fields of the point.
     #[schema(value_type = Object)]
-    pub payload: Option<Map<String, Value>>,
+    pub payload: Option<Map>,
     /// The agent, when it is not the session's.
     pub agent: Option<Agent>,
     /// The turn of the agent.
@@ -188,7 +188,7 @@ pub struct Event {
 pub struct Events {
     /// At most 10,000.
     #[schema(value_type = Vec<Event>)]
-    pub events: Vec<Map<String, Value>>,
+    pub events: Vec<Map>,
 }
 
 /// What became of events, in their order.
@@ -218,7 +218,7 @@ pub struct Decision {
     pub by: Option<String>,
     /// The payload that may run, with every amendment.
     #[schema(value_type = Object)]
-    pub payload: Map<String, Value>,
+    pub payload: Map,
     /// The SHA-256 of the payload's compact JSON, in hexadecimal.
     pub payload_sha256: String,
     /// Messages that hooks append to the context: `role`, `text`, `hook`. They wait to be collected.
@@ -231,10 +231,10 @@ pub struct Decision {
     pub failed: Option<Vec<Value>>,
     /// What hooks have for the publisher under names of their formats.
     #[schema(value_type = Option<Object>)]
-    pub extra: Option<Map<String, Value>>,
+    pub extra: Option<Map>,
     /// The publisher stated another coverage than that of its session: `believed` and `in_force`.
     #[schema(value_type = Option<Object>)]
-    pub coverage_mismatch: Option<Map<String, Value>>,
+    pub coverage_mismatch: Option<Map>,
     /// Hooks are switched off: none has seen the event.
     pub off: Option<bool>,
     /// How long it took, with the receipt.
@@ -267,7 +267,7 @@ pub struct Delivery {
     pub delivery: Option<String>,
     /// The messages, in order.
     #[schema(value_type = Vec<Message>)]
-    pub messages: Vec<Map<String, Value>>,
+    pub messages: Vec<Map>,
     /// The same as one text, each message in an envelope of its own.
     pub text: String,
     /// What the agent does not get: `hook`, `dialect`, `why`, `messages`.
@@ -347,7 +347,7 @@ pub struct Hooks {
     pub coverage: String,
     /// By point, in the order in which they run; interceptors first.
     #[schema(value_type = Vec<Hook>)]
-    pub hooks: Vec<Map<String, Value>>,
+    pub hooks: Vec<Map>,
 }
 
 /// Which receipts are wanted.
@@ -366,7 +366,7 @@ pub struct ReceiptsQuery {
 pub struct Receipts {
     /// Whole decisions.
     #[schema(value_type = Vec<Decision>)]
-    pub receipts: Vec<Map<String, Value>>,
+    pub receipts: Vec<Map>,
 }
 
 /// Which jobs are wanted.
@@ -399,7 +399,7 @@ pub enum WhichState {
 pub struct Jobs {
     /// The jobs.
     #[schema(value_type = Vec<Job>)]
-    pub jobs: Vec<Map<String, Value>>,
+    pub jobs: Vec<Map>,
 }
 
 /// A job of an automation.

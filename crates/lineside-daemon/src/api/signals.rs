@@ -11,7 +11,7 @@ use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use serde_json::{Map, Value};
+use lineside::json::{Map, Value};
 use tokio::sync::watch;
 
 use super::shapes::SignalsQuery;
@@ -110,6 +110,6 @@ impl Reader {
     }
 }
 
-fn event(id: u64, kind: &str, fields: Map<String, Value>) -> Event {
+fn event(id: u64, kind: &str, fields: Map) -> Event {
     Event::default().id(id.to_string()).event(kind).data(Value::Object(fields).to_string())
 }

@@ -1,7 +1,7 @@
 //! Requests and their answers, right ones and wrong ones.
 
 use hyper::Method;
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::house::{House, json_request, read, small};
 

@@ -1,7 +1,7 @@
 //! The client of the library against a real daemon.
 
+use lineside::json::Value;
 use lineside::prelude::*;
-use serde_json::Value;
 
 use crate::house::House;
 

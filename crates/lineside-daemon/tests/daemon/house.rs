@@ -9,9 +9,9 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use lineside::Client;
 use lineside::dialects::{Places, Trust};
+use lineside::json::Value;
 use lineside_daemon::settings::Limits;
 use lineside_daemon::{Server, Settings};
-use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::{TcpStream, UnixStream};
 
@@ -110,7 +110,7 @@ pub(crate) fn small(change: impl FnOnce(&mut Limits)) -> Limits {
 pub(crate) async fn read(response: Response<Incoming>) -> (u16, Value) {
     let status = response.status().as_u16();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    (status, lineside::json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
 async fn exchange<T>(io: TokioIo<T>, request: Request<Full<Bytes>>) -> Response<Incoming>

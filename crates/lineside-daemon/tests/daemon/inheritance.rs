@@ -6,8 +6,8 @@ use lineside::Client;
 use lineside::client::RequestError;
 use lineside::core::propagation::{GRANT, SESSION, SOCKET, TRACEPARENT};
 use lineside::core::{Propagation, Traceparent};
+use lineside::json::Value;
 use lineside::prelude::*;
-use serde_json::Value;
 
 use crate::house::{House, json_request, read};
 
@@ -182,7 +182,7 @@ for line in sys.stdin:
         let decision = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();
         let said =
             decision.json()["context"][0]["text"].as_str().unwrap_or_else(|| panic!("{:?}", decision.json()));
-        let said: Value = serde_json::from_str(said).unwrap();
+        let said: Value = lineside::json::from_str(said).unwrap();
         for name in [SOCKET, SESSION, GRANT, TRACEPARENT] {
             assert_eq!(said[0][name].as_str(), session.environment().get(name), "{name}");
         }
@@ -276,7 +276,7 @@ async fn n04_a_grant_is_in_no_answer_but_that_of_its_opening_and_in_no_signal() 
     let session = client.session("s").open().await.unwrap();
     let grant = session.environment().get(GRANT).unwrap();
     let decision = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();
-    let failed = serde_json::to_string(decision.json()).unwrap();
+    let failed = lineside::json::to_string(decision.json()).unwrap();
     assert!(failed.contains("[redacted]") && !failed.contains(grant), "{failed}");
     for path in
         ["/v1/sessions", "/v1/sessions/s", "/v1/sessions/s/hooks", "/v1/status", "/v1/receipts", "/v1/jobs"]

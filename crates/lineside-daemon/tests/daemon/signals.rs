@@ -3,7 +3,7 @@
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::{Method, Response};
-use serde_json::{Value, json};
+use lineside::json::{Value, json};
 
 use crate::house::{House, json_request, small};
 
@@ -36,7 +36,7 @@ impl Reader {
                 let found = (field("id"), field("event"), field("data"));
                 self.text = rest.to_owned();
                 let (Some(id), Some(kind), Some(data)) = found else { continue };
-                return Some((id.parse().unwrap(), kind, serde_json::from_str(&data).unwrap()));
+                return Some((id.parse().unwrap(), kind, lineside::json::from_str(&data).unwrap()));
             }
             let frame = self.response.frame().await?.unwrap();
             self.text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use lineside_core::answer::Beyond;
 use lineside_core::failure::seconds;
 use lineside_core::invocation::{Captured, Ended, Exit};
+use lineside_core::json::Value;
 use lineside_core::{
     Amendment, Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, Verdict,
 };
-use serde_json::Value;
 
 use super::fields::Mode;
 use super::handler::Identity;

@@ -2,11 +2,10 @@
 
 use lineside_core::AnyEvent;
 use lineside_core::envelope::Envelope;
-use serde_json::{Map, Value, json};
+use lineside_core::json::{Layout, Map, Value, json};
 
 use super::handler::Identity;
 use super::triggers::Kind;
-use crate::spaced_json;
 
 /// One line of JSON with a line feed.
 pub(super) fn text(hook: &Identity, event: &AnyEvent, work_dir: &str) -> String {
@@ -24,7 +23,7 @@ pub(super) fn text(hook: &Identity, event: &AnyEvent, work_dir: &str) -> String 
     context.insert("hook".into(), json!(&*hook.name));
     context.insert("hook_dir".into(), json!(hook.folder.to_string_lossy()));
     fields.insert("context".into(), Value::Object(context));
-    let mut line = spaced_json::to_string(&fields);
+    let mut line = fields.to_text(Layout::Spaced);
     line.push('\n');
     line
 }
@@ -35,7 +34,7 @@ fn timestamp(envelope: &Envelope) -> String {
     format!("{}+00:00", time.strip_suffix('Z').unwrap_or(&time))
 }
 
-fn event_fields(kind: Kind, envelope: &Envelope, payload: &Map<String, Value>, out: &mut Map<String, Value>) {
+fn event_fields(kind: Kind, envelope: &Envelope, payload: &Map, out: &mut Map) {
     let mut put = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
             out.insert(name.to_owned(), value);
@@ -131,7 +130,7 @@ fn whole(value: &Value) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use lineside_core::json::{Value, json};
 
     use crate::agenthooks::samples::{event, hook};
 
@@ -148,7 +147,7 @@ mod tests {
         let (fields, context) = rest.rsplit_once("\"context\": ").unwrap();
         assert_eq!(fields, expected, "{trigger}");
         let context = context.strip_suffix("}\n").unwrap();
-        let context: Value = serde_json::from_str(context).unwrap();
+        let context: Value = lineside_core::json::from_str(context).unwrap();
         assert_eq!(context["point"], point);
         assert_eq!(context["hook"], "h");
         assert_eq!(context["hook_dir"], "/hooks/h");

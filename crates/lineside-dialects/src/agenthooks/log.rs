@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use lineside_core::invocation::{Captured, Ended, Exit};
+use lineside_core::json::{Layout, Value};
 use lineside_core::{Answer, Failure, OnFailure, Verdict};
-use serde_json::Value;
 
 use super::fields::Mode;
 use super::handler::Hook;
 use super::output::{self, Reply, Stdout};
 use crate::handler::{Call, Moment};
-use crate::spaced_json;
 use crate::text::{first_characters, in_one_line, printed};
 
 /// How much of a stream is logged, in characters.
@@ -90,7 +89,7 @@ fn finished(
     }
     lines.extend(reply.and_then(|reply| reply.log.as_ref()).map(|log| match log {
         Value::String(text) => format!("Log: {text}"),
-        other => format!("Log: {}", spaced_json::to_string(other)),
+        other => format!("Log: {}", other.to_text(Layout::Spaced)),
     }));
     if let Err(failure) = result {
         lines.push(format!("Hook '{name}' failed: {failure}"));

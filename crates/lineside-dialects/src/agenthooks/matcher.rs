@@ -1,9 +1,9 @@
 //! Which tool calls a hook waits for (AH-21 to AH-27).
 
 use lineside_core::hook::{Select, Selected};
+use lineside_core::json::Value;
 use lineside_core::json::any_string;
 use lineside_core::{AnyEvent, SkipReason};
-use serde_json::Value;
 
 use crate::python_regex::{MOST_STEPS, Pattern, Search};
 
@@ -63,7 +63,7 @@ fn search_input(pattern: &Pattern, input: &Value) -> Search {
     let found = any_string(input, &mut |text| {
         let bare = text.trim_end_matches(['\n', '\r']);
         hits(text) || (bare.len() < text.len() && hits(bare))
-    }) || serde_json::to_string(input).is_ok_and(|text| hits(&text));
+    }) || lineside_core::json::to_string(input).is_ok_and(|text| hits(&text));
     match given_up {
         MOST_GIVEN_UP.. => Search::Exhausted,
         _ if found => Search::Found,
@@ -98,7 +98,7 @@ impl Select for Filter {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use lineside_core::json::{Value, json};
 
     use super::{Filter, Pattern, Select as _, Selected, SkipReason};
     use crate::agenthooks::samples::event;

@@ -5,9 +5,9 @@
 
 use lineside_core::invocation::Captured;
 use lineside_core::json::read_strict;
+use lineside_core::json::{Map, Value};
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use crate::raw_object::{FieldTwice, RawObject, string};
 use crate::text::printed;
@@ -31,7 +31,7 @@ pub(super) struct Reply {
     /// Why; never blank.
     pub(super) reason: Option<String>,
     /// The new tool input.
-    pub(super) modified_input: Option<Map<String, Value>>,
+    pub(super) modified_input: Option<Map>,
     /// What is appended to the context; never blank.
     pub(super) additional_context: Option<String>,
     /// For the debug log.
@@ -102,7 +102,7 @@ impl Fields {
 
     fn reply(&self) -> Result<Reply, ReadOutputError> {
         let text = |name| self.0.all(name).next_back().and_then(string);
-        let log = self.0.all("log").next_back().and_then(|log| serde_json::from_str(log.get()).ok());
+        let log = self.0.all("log").next_back().and_then(|log| lineside_core::json::from_str(log.get()).ok());
         let reason = text("reason").filter(|reason| !reason.trim().is_empty());
         // AH-52: whatever else is there, and however often.
         if self.0.all("decision").any(|decision| string(decision).as_deref() == Some("deny")) {

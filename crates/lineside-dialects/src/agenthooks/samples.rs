@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::envelope::{EventId, Model, Source};
+use lineside_core::json::Value;
 use lineside_core::{AnyEvent, Envelope, OnFailure};
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::fields::Mode;

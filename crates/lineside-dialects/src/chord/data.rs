@@ -1,13 +1,13 @@
 //! An event to Chord's `data` (CH-14 to CH-16).
 
 use lineside_core::AnyEvent;
+use lineside_core::json::{Map, Value, json};
 use lineside_core::payload::each_input_path;
-use serde_json::{Map, Value, json};
 
 use super::points::Kind;
 
 /// The fields of `data`.
-pub(super) type Data = Map<String, Value>;
+pub(super) type Data = Map;
 
 /// The `data` of an event as it stands.
 pub(super) fn of(kind: Kind, event: &AnyEvent) -> Data {
@@ -139,7 +139,7 @@ fn has_other_messages(event: &AnyEvent) -> bool {
 
 /// Reads fields of a JSON object into another one. What is null counts as absent.
 struct Fields<'a> {
-    payload: &'a Map<String, Value>,
+    payload: &'a Map,
     out: Data,
 }
 
@@ -205,7 +205,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn elements(payload: &Map<String, Value>, list: &str, read: fn(Fields<'_>) -> Data) -> Vec<Value> {
+fn elements(payload: &Map, list: &str, read: fn(Fields<'_>) -> Data) -> Vec<Value> {
     let elements = payload.get(list).and_then(Value::as_array).into_iter().flatten();
     elements
         .filter_map(Value::as_object)

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use lineside_core::json::{Map, Value};
 use lineside_core::{Amendment, Answer, AnyEvent, Notice, Verdict};
-use serde_json::{Map, Value};
 
 use super::data::{self, Data};
 use super::output::{ReadOutputError, Reply, wrong};
@@ -80,7 +80,7 @@ fn action(reply: &Reply) -> Result<Action, ReadOutputError> {
 type Modified = (Amendment, Vec<Cow<'static, str>>);
 
 /// CH-45
-fn tool_call(new: Map<String, Value>, given: &Data) -> Modified {
+fn tool_call(new: Map, given: &Data) -> Modified {
     let is_payload =
         new.get("args").is_some_and(Value::is_object) && new.keys().all(|key| given.contains_key(key));
     let (args, refused) = if is_payload {
@@ -93,7 +93,7 @@ fn tool_call(new: Map<String, Value>, given: &Data) -> Modified {
 }
 
 /// CH-46
-fn llm_call(new: &Map<String, Value>, given: &Data) -> Result<Modified, ReadOutputError> {
+fn llm_call(new: &Map, given: &Data) -> Result<Modified, ReadOutputError> {
     let mut amendment = Amendment::default();
     for (name, fits, expected) in [
         ("model", Value::is_string as fn(&Value) -> bool, "a string"),
@@ -113,11 +113,7 @@ fn llm_call(new: &Map<String, Value>, given: &Data) -> Result<Modified, ReadOutp
 }
 
 /// CH-47
-fn tool_result(
-    new: &Map<String, Value>,
-    given: &Data,
-    event: &AnyEvent,
-) -> Result<Modified, ReadOutputError> {
+fn tool_result(new: &Map, given: &Data, event: &AnyEvent) -> Result<Modified, ReadOutputError> {
     let changed = |name: &'static str| match named(new, name) {
         None => Ok(None),
         Some(value @ Value::String(_)) => Ok((given.get(name) != Some(value)).then_some(value)),
@@ -142,14 +138,14 @@ fn tool_result(
 }
 
 /// A field that `data` names; null counts as absent.
-fn named<'a>(new: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+fn named<'a>(new: &'a Map, name: &str) -> Option<&'a Value> {
     new.get(name).filter(|value| !value.is_null())
 }
 
 /// The other fields that were to be changed (CH-44).
-fn refused(new: &Map<String, Value>, given: &Data, read: &[&str]) -> Vec<Cow<'static, str>> {
+fn refused(new: &Map, given: &Data, read: &[&str]) -> Vec<Cow<'static, str>> {
     new.iter()
-        .filter(|(name, value)| !read.contains(&name.as_str()) && given.get(*name) != Some(*value))
+        .filter(|(name, value)| !read.contains(&name.as_str()) && given.get(name) != Some(*value))
         .map(|(name, _)| format!("`data.{name}` cannot be changed here").into())
         .collect()
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use lineside_core::invocation::{Environment, Inherit};
-use serde_json::{Map, Number, Value};
+use lineside_core::json::{Map, Number, Value};
 
 use super::data::Data;
 use crate::dialect::Places;
@@ -45,7 +45,7 @@ pub(super) fn not_inherited(places: &Places) -> Vec<OsString> {
 
 /// The variables of an event and those of the hook's own, and the names of those that cannot be handed over.
 pub(super) fn of(
-    envelope: &Map<String, Value>,
+    envelope: &Map,
     data: &Data,
     own: &[(String, String)],
     not_inherited: &[OsString],

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use lineside_core::hook::{Select, Selected};
+use lineside_core::json::Value;
 use lineside_core::{AgentKind, AnyEvent, SkipReason};
-use serde_json::Value;
 
 use super::data::{self, Data};
 use super::glob::{Glob, MOST_STEPS};

@@ -1,13 +1,13 @@
 //! An event to the envelope that a hook reads on its standard input (CH-27, CH-28).
 
 use lineside_core::AnyEvent;
-use serde_json::{Map, Value, json};
+use lineside_core::json::{Map, Value, json};
 
 use super::data::Data;
 use super::points::ChordPoint;
 
 /// The envelope without its `data`.
-pub(super) fn envelope(point: &ChordPoint, event: &AnyEvent) -> Map<String, Value> {
+pub(super) fn envelope(point: &ChordPoint, event: &AnyEvent) -> Map {
     let envelope = event.envelope();
     let source = &envelope.source;
     let mut fields = Map::new();
@@ -36,8 +36,8 @@ pub(super) fn envelope(point: &ChordPoint, event: &AnyEvent) -> Map<String, Valu
 }
 
 /// One line of compact JSON without a line break.
-pub(super) fn text(mut envelope: Map<String, Value>, data: Data) -> Vec<u8> {
+pub(super) fn text(mut envelope: Map, data: Data) -> Vec<u8> {
     envelope.insert("data".to_owned(), Value::Object(data));
     // A JSON value always has a text.
-    serde_json::to_vec(&envelope).unwrap_or_default()
+    lineside_core::json::to_vec(&envelope).unwrap_or_default()
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use lineside_core::invocation::{Captured, Exit};
+use lineside_core::json::json;
 use lineside_core::{Answer, Failure, FailureKind};
-use serde_json::json;
 
 use super::handler::Hook;
 use crate::handler::{Call, Moment, Returned};

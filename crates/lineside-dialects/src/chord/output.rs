@@ -3,7 +3,7 @@
 use std::fmt;
 
 use lineside_core::invocation::Captured;
-use serde_json::Value;
+use lineside_core::json::Value;
 use serde_json::value::RawValue;
 
 use crate::raw_object::{RawObject, string};
@@ -72,7 +72,7 @@ impl Reply {
     /// asks for may be nested as deeply as it likes.
     pub(super) fn value(&self, key: &str) -> Result<Option<Value>, ReadOutputError> {
         let value = self.0.as_ref().and_then(|object| object.last_ignoring_case(key));
-        value.map(|value| serde_json::from_str(value.get()).map_err(not_json)).transpose()
+        value.map(|value| lineside_core::json::from_str(value.get()).map_err(not_json)).transpose()
     }
 
     /// Whether a key is there with this text, be it for the first or for the last time.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use lineside_core::envelope::{EventId, Model, Source};
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
+use lineside_core::json::{Map, Value};
 use lineside_core::{Agent, Amendment, AnyEvent, Diagnostic, Envelope};
-use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::file::{self, Counts, Entry};
@@ -65,7 +65,7 @@ pub(super) fn amended(event: &AnyEvent, field: &str, value: Value) -> AnyEvent {
     event.amended(amended.payload)
 }
 
-pub(super) fn fields(value: Value) -> Map<String, Value> {
+pub(super) fn fields(value: Value) -> Map {
     match value {
         Value::Object(fields) => fields,
         other => panic!("{other}"),

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use lineside_core::flow::{Debounce, RetryAfter};
 use lineside_core::hook::{AfterBlock, Join, Lane, Standby};
+use lineside_core::json::json;
 use lineside_core::{FailureKind, Layer, OnFailure, Part, SkipReason};
-use serde_json::json;
 
 use super::Chord;
 use super::samples::fields;

@@ -1,8 +1,8 @@
 //! What came of a run to what it decides (FL-17, FL-19 to FL-28, FL-30, FL-31, FL-34).
 
 use lineside_core::failure::seconds;
+use lineside_core::json::Value;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, FailureKind, Notice, OnFailure, Verdict};
-use serde_json::Value;
 
 use super::catalogue::Authority;
 use super::handler::Identity;

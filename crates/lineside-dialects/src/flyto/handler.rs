@@ -182,7 +182,7 @@ impl FlytoHook {
 
     /// FL-33
     fn post(&self, url: &str, addresses: Addresses, event: &AnyEvent) -> Result<Post, Failure> {
-        let body = serde_json::to_vec(&event.to_json())
+        let body = lineside_core::json::to_vec(&event.to_json())
             .map_err(|error| Failure::not_started(FailureKind::Spawn, format!("cannot start: {error}")))?;
         let hook_type = self.identity.hook_type.name().to_owned();
         Ok(Post {

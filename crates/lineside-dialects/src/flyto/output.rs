@@ -7,7 +7,7 @@ use std::time::Duration;
 use lineside_core::exchange::Posted;
 use lineside_core::invocation::{Captured, Ended, Exit};
 use lineside_core::json::read_strict;
-use serde_json::{Map, Value};
+use lineside_core::json::{Map, Value};
 
 use crate::raw_object::{RawObject, string};
 
@@ -24,7 +24,7 @@ pub struct HookResult {
     /// What a command would have printed to standard error.
     pub stderr: String,
     /// The JSON output; that of `stdout`, when absent.
-    pub json_output: Option<Map<String, Value>>,
+    pub json_output: Option<Map>,
 }
 
 /// What came of a run.
@@ -35,7 +35,7 @@ pub(super) struct Output {
     /// Standard output, trimmed; at `post_compact` of a webhook its `summary`.
     pub(super) text: String,
     /// The JSON output.
-    pub(super) json: Option<Map<String, Value>>,
+    pub(super) json: Option<Map>,
     /// Why what was printed cannot be taken for what its author meant.
     pub(super) doubt: Option<Doubt>,
     /// Standard error, trimmed.
@@ -167,8 +167,8 @@ impl Output {
 }
 
 /// FL-18: one object and nothing else.
-fn object(text: &str) -> Option<Map<String, Value>> {
-    if text.starts_with('{') { serde_json::from_str(text).ok() } else { None }
+fn object(text: &str) -> Option<Map> {
+    if text.starts_with('{') { lineside_core::json::from_str(text).ok() } else { None }
 }
 
 /// Whether a key occurs twice in an object, at any depth, and what is decided by any of its readings.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lineside_core::envelope::{EventId, Source};
+use lineside_core::json::Value;
 use lineside_core::{Agent, AnyEvent, Envelope, OnFailure};
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Definition, FlytoHook, HookType, Run};
@@ -36,20 +36,20 @@ pub(super) fn event_of(point: &str, payload: Value, change: impl FnOnce(&mut Sou
 /// An event of that type, with what it must have.
 pub(super) fn event_at(hook_type: &str) -> AnyEvent {
     let payload = match hook_type {
-        "session_start" => serde_json::json!({"source": "startup"}),
-        "session_end" => serde_json::json!({"reason": "exit"}),
-        "user_prompt_submit" => serde_json::json!({"prompt": "p"}),
-        "pre_sampling" | "post_sampling" => serde_json::json!({"model": "m"}),
-        "pre_tool_use" => serde_json::json!({"tool_name": "T", "tool_input": {}}),
-        "permission_request" | "permission_denied" => serde_json::json!({"tool_name": "T"}),
-        "post_tool_use" => serde_json::json!({"tool_name": "T", "tool_output": "o"}),
-        "post_tool_use_failure" => serde_json::json!({"tool_name": "T", "error": "e"}),
-        "stop" => serde_json::json!({"stop_active": false}),
-        "pre_compact" => serde_json::json!({"kind": "auto"}),
-        "post_compact" => serde_json::json!({"kind": "auto", "summary": "S"}),
-        "notification" => serde_json::json!({"message": "m"}),
-        "task_created" | "task_completed" => serde_json::json!({"task_id": "t"}),
-        _ => serde_json::json!({}),
+        "session_start" => lineside_core::json::json!({"source": "startup"}),
+        "session_end" => lineside_core::json::json!({"reason": "exit"}),
+        "user_prompt_submit" => lineside_core::json::json!({"prompt": "p"}),
+        "pre_sampling" | "post_sampling" => lineside_core::json::json!({"model": "m"}),
+        "pre_tool_use" => lineside_core::json::json!({"tool_name": "T", "tool_input": {}}),
+        "permission_request" | "permission_denied" => lineside_core::json::json!({"tool_name": "T"}),
+        "post_tool_use" => lineside_core::json::json!({"tool_name": "T", "tool_output": "o"}),
+        "post_tool_use_failure" => lineside_core::json::json!({"tool_name": "T", "error": "e"}),
+        "stop" => lineside_core::json::json!({"stop_active": false}),
+        "pre_compact" => lineside_core::json::json!({"kind": "auto"}),
+        "post_compact" => lineside_core::json::json!({"kind": "auto", "summary": "S"}),
+        "notification" => lineside_core::json::json!({"message": "m"}),
+        "task_created" | "task_completed" => lineside_core::json::json!({"task_id": "t"}),
+        _ => lineside_core::json::json!({}),
     };
     event(HookType::find(hook_type).unwrap().point().name, payload)
 }

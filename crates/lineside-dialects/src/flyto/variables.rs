@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use lineside_core::AnyEvent;
-use serde_json::Value;
+use lineside_core::json::Value;
 
 use super::catalogue::HookType;
 use super::platform;

@@ -3,8 +3,8 @@
 use lineside_core::answer::Beyond;
 use lineside_core::failure::seconds;
 use lineside_core::invocation::{Captured, Ended, Exit};
+use lineside_core::json::Value;
 use lineside_core::{Amendment, Answer, Append, Failure, FailureKind, KeepWorking, Notice, Role, Verdict};
-use serde_json::Value;
 
 use super::events::{Event, Feedback, SKIPPED};
 use super::output::{self, Action, ReadOutputError, Reply};

@@ -204,7 +204,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use lineside_core::json::json;
 
     use super::{EVENTS, Feedback, find};
     use crate::jcli::samples;

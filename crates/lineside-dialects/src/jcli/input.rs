@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lineside_core::AnyEvent;
-use serde_json::{Map, Value, json};
+use lineside_core::json::{Map, Value, json};
 
 use super::events::Event;
 
@@ -51,7 +51,7 @@ pub(super) fn folder(folder: Option<&Path>) -> String {
 }
 
 /// The fields but `lineside`, each only when it has a value.
-pub(super) fn fields(reader: &Reader<'_>, event: &AnyEvent) -> Map<String, Value> {
+pub(super) fn fields(reader: &Reader<'_>, event: &AnyEvent) -> Map {
     let mut fields = Map::new();
     fields.insert("event".into(), json!(reader.event.name));
     for field in FIELDS {

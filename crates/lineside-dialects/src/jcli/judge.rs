@@ -5,10 +5,10 @@ use std::time::Duration;
 use lineside_core::exchange::{Addresses, Post, Posted};
 use lineside_core::failure::seconds;
 use lineside_core::invocation::Captured;
+use lineside_core::json::{Value, json};
 use lineside_core::redact::redact_head;
 use lineside_core::secret::Secret;
 use lineside_core::{Answer, Failure, FailureKind};
-use serde_json::{Value, json};
 
 use super::effects;
 use super::events::Event;
@@ -117,8 +117,8 @@ fn answered(event: &Event, body: &Captured) -> Result<output::Reply, ReadOutputE
     if body.is_cut() {
         return Err(ReadOutputError::Cut(body.bytes.len()));
     }
-    let body: Value =
-        serde_json::from_slice(&body.bytes).map_err(|error| ReadOutputError::Broken(error.to_string()))?;
+    let body: Value = lineside_core::json::from_slice(&body.bytes)
+        .map_err(|error| ReadOutputError::Broken(error.to_string()))?;
     let content = body.pointer("/choices/0/message/content").and_then(Value::as_str);
     let content = content.ok_or(ReadOutputError::Type("choices[0].message.content", "a string"))?.trim();
     if content.is_empty() || content == "{}" {

@@ -4,10 +4,10 @@
 
 use lineside_core::invocation::Captured;
 use lineside_core::json::read_strict;
+use lineside_core::json::{Map, Value};
 use lineside_core::{Append, Role};
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use super::events::Event;
 use crate::raw_object::{FieldTwice, RawObject, string};
@@ -145,7 +145,7 @@ impl Fields<'_> {
         Ok(self.text(name)?.filter(|text| !text.is_empty()))
     }
 
-    fn messages(&self, name: &'static str) -> Result<Option<Vec<Map<String, Value>>>, ReadOutputError> {
+    fn messages(&self, name: &'static str) -> Result<Option<Vec<Map>>, ReadOutputError> {
         let expected = ReadOutputError::Type(name, "a list of messages with a role and a text");
         self.get(name, |value| messages(value).ok_or_else(|| expected.clone()))
     }
@@ -182,7 +182,7 @@ impl Fields<'_> {
 }
 
 /// A text that holds one JSON object.
-fn arguments(value: &RawValue) -> Result<Map<String, Value>, ReadOutputError> {
+fn arguments(value: &RawValue) -> Result<Map, ReadOutputError> {
     let text = string(value).ok_or(ReadOutputError::Type("tool_arguments", "a string"))?;
     match read_strict(text.as_bytes()) {
         Ok(Value::Object(arguments)) => Ok(arguments),
@@ -191,12 +191,12 @@ fn arguments(value: &RawValue) -> Result<Map<String, Value>, ReadOutputError> {
     }
 }
 
-fn messages(value: &RawValue) -> Option<Vec<Map<String, Value>>> {
-    let messages: Vec<Map<String, Value>> = serde_json::from_str(value.get()).ok()?;
+fn messages(value: &RawValue) -> Option<Vec<Map>> {
+    let messages: Vec<Map> = lineside_core::json::from_str(value.get()).ok()?;
     messages.iter().all(|message| role(message).is_some() && content(message).is_some()).then_some(messages)
 }
 
-fn role(message: &Map<String, Value>) -> Option<Role> {
+fn role(message: &Map) -> Option<Role> {
     match message.get("role")?.as_str()? {
         "system" => Some(Role::System),
         "user" => Some(Role::User),
@@ -207,7 +207,7 @@ fn role(message: &Map<String, Value>) -> Option<Role> {
 }
 
 /// Empty when absent.
-fn content(message: &Map<String, Value>) -> Option<&str> {
+fn content(message: &Map) -> Option<&str> {
     match message.get("content") {
         None | Some(Value::Null) => Some(""),
         Some(content) => content.as_str(),
@@ -215,7 +215,7 @@ fn content(message: &Map<String, Value>) -> Option<&str> {
 }
 
 /// JC-38
-fn append(message: &Map<String, Value>) -> Option<Append> {
+fn append(message: &Map) -> Option<Append> {
     let text = content(message).filter(|text| !text.is_empty())?;
     Some(Append::new(role(message)?, text))
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use lineside_core::envelope::{EventId, Source};
 use lineside_core::invocation::Captured;
+use lineside_core::json::{Map, Value};
 use lineside_core::{AnyEvent, Envelope};
-use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::definition::{Definition, OnError, Run};
@@ -19,8 +19,7 @@ use super::handler::{Hook, Runtime};
 pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
     let point = lineside_points::find(point).unwrap();
     let Value::Object(fields) = payload else { panic!() };
-    let (fields, extra): (Map<_, _>, Map<_, _>) =
-        fields.into_iter().partition(|(name, _)| point.field(name).is_some());
+    let (fields, extra): (Map, Map) = fields.into_iter().partition(|(name, _)| point.field(name).is_some());
     let envelope = Envelope {
         id: EventId(Uuid::nil()),
         time: "2026-03-01T10:20:30.040Z".parse().unwrap(),

@@ -1,6 +1,6 @@
 //! The prompt of an `llm` hook: a text with variables, filled in one pass (JC-43).
 
-use serde_json::{Map, Value};
+use lineside_core::json::{Map, Value};
 
 /// The variables: fields of the hook's input.
 pub(super) const VARIABLES: [&str; 11] = [
@@ -67,13 +67,13 @@ impl Template {
     }
 
     /// The text with the fields that there are; a variable without a field is replaced by nothing.
-    pub(super) fn render(&self, fields: &Map<String, Value>) -> String {
+    pub(super) fn render(&self, fields: &Map) -> String {
         let mut text = String::new();
         for part in &self.0 {
             match part {
                 Part::Text(part) => text.push_str(part),
                 Part::Variable(name) => {
-                    text.push_str(fields.get(*name).and_then(Value::as_str).unwrap_or_default());
+                    text.push_str(fields.get(name).and_then(Value::as_str).unwrap_or_default());
                 }
                 Part::Unknown(name) => {
                     text.push_str("{{");
@@ -88,12 +88,12 @@ impl Template {
 
 #[cfg(test)]
 mod tests {
+    use lineside_core::json::{Map, Value, json};
     use proptest::prelude::*;
-    use serde_json::{Map, Value, json};
 
     use super::Template;
 
-    fn fields(fields: Value) -> Map<String, Value> {
+    fn fields(fields: Value) -> Map {
         let Value::Object(fields) = fields else { panic!() };
         fields
     }

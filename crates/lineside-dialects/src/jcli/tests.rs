@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::hook::{Lane, Standby};
+use lineside_core::json::Map;
 use lineside_core::{Layer, OnFailure, Part, Severity, SkipReason};
-use serde_json::Map;
 use tempfile::TempDir;
 
 use super::{Jcli, LAST};

@@ -1,8 +1,8 @@
-//! A walk through the text, byte by byte. Strings and numbers are decoded by serde_json, once their end is known.
+//! A walk through the text, byte by byte. Strings and numbers are decoded by `lineside_core::json`, once their end is known.
 
 use std::collections::HashSet;
 
-use serde_json::Number;
+use lineside_core::json::Number;
 
 use super::{Content, DEEPEST, DuplicateKey, Entry, Node, ReadJsonError};
 
@@ -148,12 +148,14 @@ impl<'a> Cursor<'a> {
         }
         self.at += 1;
         let quoted = self.text.get(start..self.at).unwrap_or_default();
-        serde_json::from_str(quoted).map_err(|_| self.error("a string has an escape that JSON does not have"))
+        lineside_core::json::from_str(quoted)
+            .map_err(|_| self.error("a string has an escape that JSON does not have"))
     }
 
     fn number(&mut self) -> Result<Number, ReadJsonError> {
         let digits = self.run(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9'));
-        serde_json::from_str(digits).map_err(|_| self.error("a number is not written as JSON demands"))
+        lineside_core::json::from_str(digits)
+            .map_err(|_| self.error("a number is not written as JSON demands"))
     }
 
     fn word(&mut self) -> Result<Content, ReadJsonError> {

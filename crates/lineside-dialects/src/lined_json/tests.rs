@@ -1,7 +1,7 @@
-//! What serde_json reads is read the same, with lines; what it refuses is refused.
+//! What `lineside_core::json` reads is read the same, with lines; what it refuses is refused.
 
+use lineside_core::json::{Map, Value};
 use proptest::prelude::*;
-use serde_json::{Map, Value};
 
 use super::{Content, Document, Node, read};
 
@@ -91,8 +91,8 @@ fn json() -> impl Strategy<Value = Value> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::Bool),
         any::<i64>().prop_map(Value::from),
-        any::<f64>()
-            .prop_filter_map("finite", |number| serde_json::Number::from_f64(number).map(Value::Number)),
+        any::<f64>().prop_filter_map("finite", |number| lineside_core::json::Number::from_f64(number)
+            .map(Value::Number)),
         any::<String>().prop_map(Value::String),
     ];
     leaf.prop_recursive(4, 40, 6, |inner| {
@@ -106,8 +106,8 @@ fn json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_serde_json_writes_is_read_back(value in json()) {
-        for text in [serde_json::to_string(&value).unwrap(), serde_json::to_string_pretty(&value).unwrap()] {
+    fn what_is_written_is_read_back(value in json()) {
+        for text in [lineside_core::json::to_string(&value).unwrap(), lineside_core::json::to_string_in(&value, lineside_core::json::Layout::Indented).unwrap()] {
             let document = read(&text).unwrap();
             prop_assert_eq!(super::tests::value(&document.root).to_string(), value.to_string());
             prop_assert_eq!(document.duplicates, Vec::new());
@@ -115,8 +115,8 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_exactly_if_serde_json_reads_it(text in "[\\[\\]{}:,\"\\\\0-9.eE+\\- \\nnulltrefasx\\u{e9}]{0,24}") {
-        let theirs: Result<Value, _> = serde_json::from_str(&text);
+    fn any_text_is_read_exactly_if_it_is_json(text in "[\\[\\]{}:,\"\\\\0-9.eE+\\- \\nnulltrefasx\\u{e9}]{0,24}") {
+        let theirs: Result<Value, _> = lineside_core::json::from_str(&text);
         match read(&text) {
             Ok(document) => prop_assert_eq!(Some(value(&document.root)), theirs.ok()),
             Err(_) => prop_assert!(theirs.is_err(), "{}", text),

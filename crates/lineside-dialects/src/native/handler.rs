@@ -11,7 +11,7 @@ use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Propagation};
 
-use serde_json::{Map, Value, json};
+use lineside_core::json::{Map, json};
 
 use super::definition::{Definition, Room, Run, Target, Warm};
 use super::output::{self, Asker};
@@ -187,8 +187,8 @@ fn content(program: &[String], directory: &Path) -> String {
 }
 
 /// An event, in one line.
-fn text(event: &Map<String, Value>) -> Result<String, Failure> {
-    serde_json::to_string(event)
+fn text(event: &Map) -> Result<String, Failure> {
+    lineside_core::json::to_string(event)
         .map_err(|error| Failure::not_started(FailureKind::Spawn, format!("cannot start: {error}")))
 }
 

@@ -6,12 +6,12 @@ use lineside_core::exchange::Posted;
 use lineside_core::failure::seconds;
 use lineside_core::invocation::{Captured, Ended, Exit};
 use lineside_core::json::read_strict;
+use lineside_core::json::{Map, Value};
 use lineside_core::nearest::suggestion;
 use lineside_core::{
     Amendment, Answer, AnyEvent, Append, Failure, FailureKind, Notice, Phase, PointInfo, Role, Strength,
     Verdict,
 };
-use serde_json::{Map, Value};
 
 use crate::handler::Returned;
 use crate::text::{truncated, with_stderr};
@@ -200,7 +200,7 @@ fn answer(asker: Asker, event: &AnyEvent, text: &[u8]) -> Result<Answer, ReadAns
 }
 
 /// One object with no other keys than these.
-pub(super) fn object(text: &[u8], known: &[&'static str]) -> Result<Map<String, Value>, ReadAnswerError> {
+pub(super) fn object(text: &[u8], known: &[&'static str]) -> Result<Map, ReadAnswerError> {
     match read_strict(text) {
         Ok(Value::Object(fields)) => {
             only(&fields, known)?;
@@ -212,14 +212,11 @@ pub(super) fn object(text: &[u8], known: &[&'static str]) -> Result<Map<String, 
 }
 
 /// A field that is not null.
-fn field<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
+fn field<'a>(fields: &'a Map, key: &str) -> Option<&'a Value> {
     fields.get(key).filter(|value| !value.is_null())
 }
 
-pub(super) fn string<'a>(
-    fields: &'a Map<String, Value>,
-    key: &'static str,
-) -> Result<Option<&'a str>, ReadAnswerError> {
+pub(super) fn string<'a>(fields: &'a Map, key: &'static str) -> Result<Option<&'a str>, ReadAnswerError> {
     match field(fields, key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -227,14 +224,14 @@ pub(super) fn string<'a>(
     }
 }
 
-fn only(fields: &Map<String, Value>, known: &[&'static str]) -> Result<(), ReadAnswerError> {
+fn only(fields: &Map, known: &[&'static str]) -> Result<(), ReadAnswerError> {
     let Some(key) = fields.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
     let nearest = suggestion(key, known.iter().copied());
     let nearest = nearest.and_then(|near| known.iter().copied().find(|other| *other == near));
     Err(ReadAnswerError::UnknownKey { key: truncated(key, SHOWN), nearest })
 }
 
-fn verdict(asker: Asker, fields: &Map<String, Value>, reason: &str) -> Result<Verdict, ReadAnswerError> {
+fn verdict(asker: Asker, fields: &Map, reason: &str) -> Result<Verdict, ReadAnswerError> {
     let reason = || truncated(reason, LONGEST);
     let verdict = match field(fields, "verdict") {
         None => Verdict::Continue,
@@ -262,11 +259,7 @@ fn verdict(asker: Asker, fields: &Map<String, Value>, reason: &str) -> Result<Ve
     Err(ReadAnswerError::NotAllowed { verdict: strength, point: asker.point.name, allowed })
 }
 
-fn amendment(
-    asker: Asker,
-    event: &AnyEvent,
-    fields: &Map<String, Value>,
-) -> Result<Amendment, ReadAnswerError> {
+fn amendment(asker: Asker, event: &AnyEvent, fields: &Map) -> Result<Amendment, ReadAnswerError> {
     let amended = match field(fields, "amend") {
         None => return Ok(Amendment::default()),
         Some(Value::Object(amended)) if amended.is_empty() => return Ok(Amendment::default()),
@@ -286,7 +279,7 @@ fn amendment(
     }
 }
 
-fn context(fields: &Map<String, Value>) -> Result<Vec<Append>, ReadAnswerError> {
+fn context(fields: &Map) -> Result<Vec<Append>, ReadAnswerError> {
     const EXPECTED: &str = "a string or a list of messages";
     match field(fields, "context") {
         None => Ok(Vec::new()),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use lineside_core::envelope::{EventId, Source};
 use lineside_core::invocation::Inherit;
+use lineside_core::json::Value;
 use lineside_core::{AnyEvent, Envelope, Layer};
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::definition::Definition;
@@ -36,7 +36,7 @@ pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
 
 /// A call of the shell.
 pub(super) fn shell() -> AnyEvent {
-    event("before_tool", serde_json::json!({"tool_name": "Shell", "tool_input": {"command": "ls"}}))
+    event("before_tool", lineside_core::json::json!({"tool_name": "Shell", "tool_input": {"command": "ls"}}))
 }
 
 /// An environment with two secrets.

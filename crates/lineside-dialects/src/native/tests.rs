@@ -6,7 +6,7 @@ use std::path::Path;
 use lineside_core::Part;
 use lineside_core::hook::Selected;
 use lineside_core::invocation::Inherit;
-use serde_json::json;
+use lineside_core::json::json;
 use tempfile::TempDir;
 
 use super::*;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lineside_core::Layer;
+use lineside_core::json::{Map, Value, json};
 use lineside_core::worker::WorkerBounds;
 use lineside_files::Boundary;
-use serde_json::{Map, Value, json};
 
 pub(super) use self::section::Entry;
 use self::section::{Carrier, Rights, Section};
@@ -31,9 +31,9 @@ const HELLO: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Native {
     /// The administrator's.
-    pub(super) managed: Map<String, Value>,
+    pub(super) managed: Map,
     /// The user's.
-    pub(super) user: Map<String, Value>,
+    pub(super) user: Map,
     /// The file that they are in.
     pub(super) file: PathBuf,
 }
@@ -42,7 +42,7 @@ pub(super) struct Native {
 #[derive(Debug)]
 pub(super) struct Config {
     /// The whole of `openclaw.json`.
-    pub(super) upstream: Map<String, Value>,
+    pub(super) upstream: Map,
     managed_paths: Vec<PathBuf>,
     user: Section,
     project: Section,
@@ -125,13 +125,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
 
 impl Config {
     /// The object that a file is; empty when it is absent or broken.
-    fn object(
-        &mut self,
-        file: &Path,
-        layer: Layer,
-        boundary: Boundary<'_>,
-        findings: &mut Findings,
-    ) -> Map<String, Value> {
+    fn object(&mut self, file: &Path, layer: Layer, boundary: Boundary<'_>, findings: &mut Findings) -> Map {
         let about = About::File(file.to_owned());
         match json5::read(file, boundary, CONFIGURATION) {
             Ok(Some(Value::Object(map))) => return map,

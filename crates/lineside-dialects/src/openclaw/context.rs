@@ -1,7 +1,7 @@
 //! The second argument of a handler: where it happened (OC-37). The worker adds what JSON cannot carry.
 
 use lineside_core::AnyEvent;
-use serde_json::{Map, Value};
+use lineside_core::json::{Map, Value};
 
 use super::catalogue::Kind;
 use super::derived::{child_key, model, run_id, session_key, trace};
@@ -12,7 +12,7 @@ use super::fields::Fields;
 const OF_WORKER: [&str; 5] = ["abortSignal", "getSessionExtension", "hookInvocation", "config", "getCron"];
 
 /// The context of a handler of this hook.
-pub(super) fn of(kind: Kind, event: &AnyEvent) -> Map<String, Value> {
+pub(super) fn of(kind: Kind, event: &AnyEvent) -> Map {
     let own = match kind {
         Kind::BeforeAgentStart
         | Kind::BeforePromptBuild

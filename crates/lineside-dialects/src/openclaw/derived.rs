@@ -1,7 +1,7 @@
 //! Values that are made of an event and have no field of their own (OC-37).
 
+use lineside_core::json::{Map, Value, json};
 use lineside_core::{AgentKind, AnyEvent, Envelope};
-use serde_json::{Map, Value, json};
 
 /// The key of the session of an event.
 pub(super) fn session_key(envelope: &Envelope) -> String {
@@ -67,7 +67,7 @@ pub(super) fn text(value: &Value) -> String {
 }
 
 /// The trace of an event, out of its `traceparent`.
-pub(super) fn trace(envelope: &Envelope) -> Option<Map<String, Value>> {
+pub(super) fn trace(envelope: &Envelope) -> Option<Map> {
     let parts: Vec<&str> = envelope.source.traceparent.as_deref()?.split('-').collect();
     let [_, trace, span, flags, ..] = parts.as_slice() else {
         return None;
@@ -82,8 +82,8 @@ pub(super) fn trace(envelope: &Envelope) -> Option<Map<String, Value>> {
 mod tests {
     use std::sync::Arc;
 
+    use lineside_core::json::json;
     use lineside_core::{Agent, AnyEvent, Model};
-    use serde_json::json;
 
     use super::{child_key, model, run_id, session_key, text, trace};
     use crate::openclaw::samples::{event, of};

@@ -1,7 +1,7 @@
 //! The first argument of a handler: what happened, in upstream's words (OC-38, OC-39).
 
 use lineside_core::AnyEvent;
-use serde_json::{Map, Value, json};
+use lineside_core::json::{Map, Value, json};
 
 use super::catalogue::Kind;
 use super::derived::{self, child_key, run_id, session_key, text};
@@ -18,7 +18,7 @@ const END_REASONS: [&str; 8] =
     ["new", "reset", "idle", "daily", "compaction", "deleted", "shutdown", "restart"];
 
 /// The event as a handler of this hook sees it. That of `tool_result_persist` has no message yet.
-pub(super) fn of(kind: Kind, event: &AnyEvent) -> Map<String, Value> {
+pub(super) fn of(kind: Kind, event: &AnyEvent) -> Map {
     let own = View { event, payload: event.payload_json() }.fields(kind);
     let mut fields = own.into_map();
     for (name, value) in extra(event, "event") {
@@ -44,7 +44,7 @@ pub(super) fn time(event: &AnyEvent) -> i64 {
 /// An event and its payload.
 struct View<'a> {
     event: &'a AnyEvent,
-    payload: &'a Map<String, Value>,
+    payload: &'a Map,
 }
 
 impl View<'_> {

@@ -1,10 +1,10 @@
 //! An object in the making, whose absent values are left out.
 
-use serde_json::{Map, Value};
+use lineside_core::json::{Map, Value};
 
 /// Fields, in the order in which they were put.
 #[derive(Debug, Default)]
-pub(super) struct Fields(Map<String, Value>);
+pub(super) struct Fields(Map);
 
 impl Fields {
     /// A field.
@@ -25,7 +25,7 @@ impl Fields {
         self.0.contains_key(name)
     }
 
-    pub(super) fn into_map(self) -> Map<String, Value> {
+    pub(super) fn into_map(self) -> Map {
         self.0
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_core::json::{Map, Value};
 use lineside_core::worker::{CallClass, HandlerKey, Repeat, WorkerCall, WorkerEnded};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Layer, Notice, Verdict};
-use serde_json::{Map, Value};
 
 use super::catalogue::{Kind, Row};
 use super::ensembles::{Member, Messages};
@@ -71,7 +71,7 @@ impl PluginHandler {
 }
 
 /// Why an answer blocks, if it does (OC-49, OC-51).
-fn block(kind: Kind, fields: &Map<String, Value>) -> Option<String> {
+fn block(kind: Kind, fields: &Map) -> Option<String> {
     let (flag, reason, otherwise) = match kind {
         Kind::BeforeToolCall => ("block", "blockReason", "Tool call blocked by plugin hook"),
         Kind::MessageSending => ("cancel", "cancelReason", "cancelled_by_message_sending_hook"),

@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::Path;
 
 use lineside_core::json::DEEPEST;
+use lineside_core::json::{Map, Number, Value};
 use lineside_files::{Boundary, OpenFileError};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
 
 /// Why a file has no value.
 #[derive(Debug, thiserror::Error)]
@@ -147,7 +147,7 @@ impl<'de> Visitor<'de> for Bounded {
 #[cfg(test)]
 mod tests {
     use super::{Boundary, parse, read};
-    use serde_json::json;
+    use lineside_core::json::json;
 
     #[test]
     fn what_people_write_is_read() {

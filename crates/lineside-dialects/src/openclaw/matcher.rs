@@ -1,8 +1,8 @@
 //! Which tool calls a handler is called for (OC-28).
 
 use lineside_core::hook::{Select, Selected};
+use lineside_core::json::Value;
 use lineside_core::{AnyEvent, SkipReason};
-use serde_json::Value;
 
 /// Names of tools, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Select for Tools {
 mod tests {
     use lineside_core::SkipReason;
     use lineside_core::hook::{Select as _, Selected};
-    use serde_json::json;
+    use lineside_core::json::json;
 
     use super::Tools;
     use crate::openclaw::samples::event;

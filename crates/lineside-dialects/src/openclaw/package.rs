@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use lineside_core::json::read_strict;
+use lineside_core::json::{Map, Value};
 use lineside_files::{Boundary, OpenFileError};
-use serde_json::{Map, Value};
 
 use super::api_range;
 use super::json5::{self, ReadFileError};
@@ -72,7 +72,7 @@ fn index(directory: &Path) -> Option<PathBuf> {
 }
 
 /// The object in `package.json`; an empty one when there is none.
-fn package_json(directory: &Path, boundary: Boundary<'_>) -> Result<Map<String, Value>, String> {
+fn package_json(directory: &Path, boundary: Boundary<'_>) -> Result<Map, String> {
     let failed = |why: String| format!("failed to parse package.json: {why}");
     let Some(text) =
         json5::text(&directory.join("package.json"), boundary, LARGEST).map_err(|e| failed(e.to_string()))?
@@ -126,7 +126,7 @@ pub(super) fn read(directory: &Path, boundary: Boundary<'_>) -> Option<Package> 
     Some(Package { id: Some(id), manifest_file, contents })
 }
 
-fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
+fn text(map: &Map, key: &str) -> Option<String> {
     let text = map.get(key)?.as_str()?.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -137,7 +137,7 @@ fn texts(value: Option<&Value>) -> Vec<String> {
 }
 
 /// The entries (OC-7), each with the id of its plugin (OC-9).
-fn entries(directory: &Path, id: &str, package: &Map<String, Value>) -> Result<Vec<Entry>, Vec<String>> {
+fn entries(directory: &Path, id: &str, package: &Map) -> Result<Vec<Entry>, Vec<String>> {
     let fault = |message: &str| vec![message.to_owned()];
     let empty = Map::new();
     let openclaw = match package.get("openclaw") {
@@ -194,7 +194,7 @@ fn without_collisions(mut entries: Vec<Entry>) -> Vec<Entry> {
 }
 
 /// A list of files; nothing when the key is absent.
-fn list(openclaw: &Map<String, Value>, key: &str) -> Result<Option<Vec<String>>, Vec<String>> {
+fn list(openclaw: &Map, key: &str) -> Result<Option<Vec<String>>, Vec<String>> {
     let items = match openclaw.get(key) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Array(items)) => items,

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use lineside_core::hook::{AfterBlock, Join, Lane, Select, Standby};
+use lineside_core::json::{Map, Value};
 use lineside_core::worker::{CallClass, HandlerKey, PluginLoaded, StartWorkerError, WorkerReady};
 use lineside_core::{Hook, OnFailure, Origin, Part, Reach};
-use serde_json::{Map, Value};
 
 use super::catalogue::{self, Kind, Row};
 use super::config::{Config, Entry};
@@ -59,12 +59,12 @@ pub(super) fn read(
     reading.finish()
 }
 
-fn version(hello: &Map<String, Value>) -> Option<String> {
+fn version(hello: &Map) -> Option<String> {
     hello.get("node")?.as_str().map(str::to_owned)
 }
 
 /// The version of a Node that is too old (OC-17).
-fn too_old(hello: &Map<String, Value>) -> Option<String> {
+fn too_old(hello: &Map) -> Option<String> {
     let version = version(hello)?;
     let major: u64 = version.trim_start_matches('v').split('.').next()?.parse().ok()?;
     (major < OLDEST_NODE).then_some(version)
@@ -116,7 +116,7 @@ impl Reading<'_> {
     }
 
     /// A `loaded` frame (OC-74).
-    fn answered(&mut self, plugin: &Plugin, frame: &Map<String, Value>) {
+    fn answered(&mut self, plugin: &Plugin, frame: &Map) {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         // OC-9: a standalone plugin may have called itself something else.
         let id = text(frame.get("plugin").and_then(|plugin| plugin.get("id"))).unwrap_or(plugin.id.clone());

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lineside_core::envelope::{EventId, Source};
+use lineside_core::json::{Map, Value};
 use lineside_core::{AnyEvent, Envelope};
-use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::dialect::{Places, Trust};
@@ -43,7 +43,7 @@ pub(super) fn with_extra(event: &AnyEvent, extra: Value) -> AnyEvent {
 }
 
 /// An object.
-pub(super) fn object(value: Value) -> Map<String, Value> {
+pub(super) fn object(value: Value) -> Map {
     let Value::Object(fields) = value else { panic!() };
     fields
 }

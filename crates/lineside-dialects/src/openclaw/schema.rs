@@ -1,7 +1,7 @@
 //! The configuration of a plugin held against its schema (OC-15): JSON Schema, draft 7, with defaults.
 
 use jsonschema::{Draft, ValidationError};
-use serde_json::{Map, Value};
+use lineside_core::json::{Map, Value};
 
 /// How deep defaults are looked for; a schema may refer to itself.
 const DEEPEST: u8 = 32;
@@ -12,20 +12,36 @@ const MOST_FAULTS: usize = 8;
 ///
 /// # Errors
 /// The messages of OC-15.
-pub(super) fn check(schema: &Value, config: Map<String, Value>) -> Result<Value, Vec<String>> {
+pub(super) fn check(schema: &Value, config: Map) -> Result<Value, Vec<String>> {
     let validator = jsonschema::options()
         .with_draft(Draft::Draft7)
-        .build(schema)
+        .build(&plain(schema))
         .map_err(|error| vec![format!("invalid configSchema: {}", told(&error))])?;
     let mut config = Value::Object(config);
     fill(schema, schema, &mut config, DEEPEST);
     let faults: Vec<String> = validator
-        .iter_errors(&config)
+        .iter_errors(&plain(&config))
         .take(MOST_FAULTS)
         // A configuration may hold secrets, and a diagnostic is shown to anybody.
         .map(|error| format!("invalid config: {}: {}", place(&error), error.masked()))
         .collect();
     if faults.is_empty() { Ok(config) } else { Err(faults) }
+}
+
+/// The value as the validator knows it: without the order of keys, and numbers beyond `u64` and `i64` as `f64`.
+fn plain(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Number(number) => number
+            .as_u64()
+            .map(Into::into)
+            .or_else(|| number.as_i64().map(Into::into))
+            .unwrap_or_else(|| number.as_f64().into()),
+        Value::String(text) => text.as_str().into(),
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), plain(value))).collect(),
+    }
 }
 
 fn place(error: &ValidationError<'_>) -> String {
@@ -75,7 +91,7 @@ fn fill(whole: &Value, schema: &Value, value: &mut Value, depth: u8) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use lineside_core::json::{Value, json};
 
     use super::check;
 

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use lineside_core::invocation::{Environment, Inherit, Program};
+use lineside_core::json::{Map, Value, json};
 use lineside_core::worker::{WorkerPlugin, WorkerSpec};
 use lineside_core::{Layer, Origin};
 use lineside_files::Boundary;
-use serde_json::{Map, Value, json};
 
 use super::config::{self, Config, Native};
 use super::entry::{self, Choice};
@@ -240,13 +240,7 @@ impl Draft {
     }
 
     /// OC-73
-    fn load(
-        &self,
-        choice: &Choice,
-        manifest: &Manifest,
-        said: &config::Entry,
-        config: &Value,
-    ) -> Map<String, Value> {
+    fn load(&self, choice: &Choice, manifest: &Manifest, said: &config::Entry, config: &Value) -> Map {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let loader = match choice {
             Choice::Import(_) => "import",

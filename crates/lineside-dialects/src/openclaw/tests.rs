@@ -1,7 +1,7 @@
 //! The dialect as a whole, without a worker.
 
+use lineside_core::json::{Value, json};
 use lineside_core::worker::StartWorkerError;
-use serde_json::{Value, json};
 
 use super::samples::{Room, object};
 use super::{OpenClaw, SCRIPT};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use lineside_core::Propagation;
 use lineside_core::json::{self, read_strict_within};
+use lineside_core::json::{Map, Value, json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
 
 use super::ids::Id;
 
@@ -49,10 +49,10 @@ const DEEPEST: u8 = json::DEEPEST + 4;
 /// A frame of the worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Frame {
-    Hello(Map<String, Value>),
+    Hello(Map),
     Loaded {
         id: Id,
-        frame: Map<String, Value>,
+        frame: Map,
     },
     /// The worker waits for something from outside, and loading takes so much longer.
     Waiting {
@@ -170,7 +170,7 @@ fn of_hook(line: &[u8]) -> Option<Frame> {
     Some(Frame::Result { id, outcome })
 }
 
-fn outcome(mut frame: Map<String, Value>) -> Option<Outcome> {
+fn outcome(mut frame: Map) -> Option<Outcome> {
     match frame.get("ok")? {
         Value::Bool(true) => Some(Outcome::Returned(frame.remove("value"))),
         Value::Bool(false) => {
@@ -184,7 +184,7 @@ fn outcome(mut frame: Map<String, Value>) -> Option<Outcome> {
     }
 }
 
-fn text(frame: &mut Map<String, Value>, name: &str) -> Option<String> {
+fn text(frame: &mut Map, name: &str) -> Option<String> {
     match frame.remove(name) {
         Some(Value::String(text)) => Some(text),
         _ => None,
@@ -192,12 +192,7 @@ fn text(frame: &mut Map<String, Value>, name: &str) -> Option<String> {
 }
 
 /// The first frame.
-pub(super) fn hello(
-    tongue: &Tongue,
-    token: Option<&str>,
-    largest: usize,
-    fields: &Map<String, Value>,
-) -> Vec<u8> {
+pub(super) fn hello(tongue: &Tongue, token: Option<&str>, largest: usize, fields: &Map) -> Vec<u8> {
     let mut frame = Map::new();
     frame.insert("type".to_owned(), "hello".into());
     frame.insert("protocol".to_owned(), tongue.protocol.into());
@@ -210,7 +205,7 @@ pub(super) fn hello(
     line(&Value::Object(frame))
 }
 
-pub(super) fn load(id: Id, plugin: &Map<String, Value>) -> Vec<u8> {
+pub(super) fn load(id: Id, plugin: &Map) -> Vec<u8> {
     let plugin = Value::Object(plugin.clone());
     format!("{{\"type\":\"load\",\"id\":{id},\"plugin\":{plugin}}}\n").into_bytes()
 }
@@ -233,7 +228,7 @@ pub(super) fn cancel(id: Id, reason: Reason) -> Vec<u8> {
 }
 
 pub(super) fn shutdown(tongue: &Tongue, grace: Duration) -> Vec<u8> {
-    line(&json!({ "type": "shutdown", tongue.grace: millis(grace) }))
+    line(&json!({ "type": "shutdown", (tongue.grace): millis(grace) }))
 }
 
 pub(super) fn ping() -> Vec<u8> {
@@ -247,7 +242,7 @@ fn millis(time: Duration) -> u64 {
 /// The part of a `call` frame that is the same in each worker, up to its end.
 pub(super) fn call_body(hook: &str, class: &str, event: &Value, ctx: &Value) -> Vec<u8> {
     // A value can always be written.
-    let json = |value: &Value| serde_json::to_vec(value).unwrap_or_default();
+    let json = |value: &Value| lineside_core::json::to_vec(value).unwrap_or_default();
     let (hook, event, ctx) = (json(&hook.into()), json(event), json(ctx));
     let parts: [&[u8]; 9] = [
         b"\"hook\":",
@@ -270,7 +265,7 @@ pub(super) fn call_head(id: Id, handler: u64) -> String {
 
 /// The call of a hook, up to its end. The event is JSON already, in one line.
 pub(super) fn hook_body(hook: &str, event: &str, environment: &Propagation) -> Vec<u8> {
-    let hook = serde_json::to_string(hook).unwrap_or_default();
+    let hook = lineside_core::json::to_string(hook).unwrap_or_default();
     let environment = match environment.is_empty() {
         true => String::new(),
         false => {

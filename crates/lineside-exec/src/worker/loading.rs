@@ -5,8 +5,8 @@ use std::mem;
 use std::time::Duration;
 
 use lineside_core::budget::after;
+use lineside_core::json::{Map, Value};
 use lineside_core::worker::{HandlerKey, PluginLoaded, StartWorkerError, WorkerReady};
-use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::connection::{Connection, Event, until};
@@ -54,7 +54,7 @@ async fn greet(
     manner: &Manner,
     connect: &mut dyn Connect,
     voice: &mut Voice,
-) -> Result<(Live, Map<String, Value>), StartWorkerError> {
+) -> Result<(Live, Map), StartWorkerError> {
     let transport = connect.connect().await?;
     voice.forget();
     let token = manner.tongue.has_token.then(token);
@@ -74,7 +74,7 @@ async fn greet(
         };
         match event {
             Event::Frame(Frame::Hello(mut hello)) => {
-                hello.shift_remove("type");
+                hello.remove("type");
                 let spoken = hello.get("protocol").and_then(Value::as_u64);
                 if spoken != Some(manner.tongue.protocol) {
                     connection.ended(voice).await;
@@ -130,7 +130,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 /// How the loading of one plugin ended.
 enum One {
-    Answered(Map<String, Value>),
+    Answered(Map),
     /// It took too long, and the worker goes on.
     TimedOut,
     /// It took too long, and the worker does not hear us.
@@ -139,7 +139,7 @@ enum One {
     Died(String),
 }
 
-async fn load(live: &mut Live, how: &Map<String, Value>, manner: &Manner, voice: &mut Voice) -> One {
+async fn load(live: &mut Live, how: &Map, manner: &Manner, voice: &mut Voice) -> One {
     let id = live.ids.next();
     live.connection.push(&frames::load(id, how));
     let mut by = after(Instant::now(), manner.loading);
@@ -159,7 +159,7 @@ async fn load(live: &mut Live, how: &Map<String, Value>, manner: &Manner, voice:
         match event {
             // After a cancel as well: it was ready at that very moment, the cancel finds nothing, and it is loaded.
             Event::Frame(Frame::Loaded { id: loaded, mut frame }) if loaded == id => {
-                frame.shift_remove("id");
+                frame.remove("id");
                 return One::Answered(frame);
             }
             Event::Frame(Frame::Cancelled { id: over }) if over == id => return One::TimedOut,
@@ -174,7 +174,7 @@ async fn load(live: &mut Live, how: &Map<String, Value>, manner: &Manner, voice:
 }
 
 /// The handlers of a `loaded` frame and their numbers.
-fn handlers(frame: &Map<String, Value>) -> Vec<(HandlerKey, u64)> {
+fn handlers(frame: &Map) -> Vec<(HandlerKey, u64)> {
     let plugin = frame.get("plugin").and_then(|plugin| plugin.get("id")).and_then(Value::as_str);
     let registrations = frame.get("registrations").and_then(Value::as_array);
     let (Some(plugin), Some(registrations)) = (plugin, registrations) else {
@@ -192,7 +192,7 @@ fn handlers(frame: &Map<String, Value>) -> Vec<(HandlerKey, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use lineside_core::json::json;
 
     use super::*;
 

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use lineside_core::json::Map;
 use lineside_core::worker::{HookWorkerBounds, WorkerPlugin, WorkerSpec, WorkerStart};
-use serde_json::{Map, Value};
 
 use super::calls::Room;
 use super::frames::{HOOKS, PLUGINS, Tongue};
@@ -16,7 +16,7 @@ pub(super) struct Manner {
     /// What is said and heard.
     pub(super) tongue: &'static Tongue,
     /// Further fields of its `hello`.
-    pub(super) hello: Map<String, Value>,
+    pub(super) hello: Map,
     /// What it loads, in this order.
     pub(super) plugins: Vec<WorkerPlugin>,
     /// For its `hello`.

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside_core::failure::FailureKind;
+use lineside_core::json::Value;
 use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerStart};
-use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;

@@ -2,9 +2,9 @@
 
 use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Environment, Program};
+use lineside_core::json::json;
 use lineside_core::worker::{HookWorker, WorkerEnded, WorkerReach};
 use lineside_exec::{Containment, LogSource};
-use serde_json::json;
 
 use crate::room::{Room, containments, eventually, millis};
 use crate::yard::{NODE, PYTHON, Yard, answered, bounds, failed, inside, with_each, with_raw};

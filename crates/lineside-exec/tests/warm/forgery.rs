@@ -1,8 +1,8 @@
 //! Frames that no call of ours has led to: what a hook shows somebody is not what it says.
 
 use lineside_core::failure::FailureKind;
+use lineside_core::json::json;
 use lineside_exec::LogSource;
-use serde_json::json;
 
 use crate::room::Room;
 use crate::yard::{answered, failed, with_each, with_raw};
@@ -87,7 +87,7 @@ for call in calls(): say(type='answer', id=call['id'], answer={'id': call['id']}
             let lineside_core::worker::WorkerEnded::Answered(text) = yard.ask(json!({})).await else {
                 panic!("no answer");
             };
-            let said: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let said: lineside_core::json::Value = lineside_core::json::from_str(&text).unwrap();
             let id = said["id"].as_str().unwrap().to_owned();
             assert_eq!(id.len(), 32, "{id}");
             // No half of it is that of another one, so it neither counts nor has a beginning for the whole worker.

@@ -1,7 +1,7 @@
 //! The protocol as the page `workers.md` has it, frame by frame.
 
 use lineside_core::failure::FailureKind;
-use serde_json::{Value, json};
+use lineside_core::json::{Value, json};
 
 use crate::room::millis;
 use crate::yard::{failed, with_raw};
@@ -34,7 +34,9 @@ fn a_worker_hears_hello_calls_cancellations_and_shutdown() {
         yard.ask(json!({})).await;
         yard.worker.shutdown().await;
         let text = std::fs::read_to_string(room.path("raw.py.kept")).unwrap();
-        kept.replace(text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect());
+        kept.replace(
+            text.lines().map(|line| lineside_core::json::from_str::<Value>(line).unwrap()).collect(),
+        );
     });
     let mut kept = kept.into_inner();
     let mut ids: Vec<Value> = Vec::new();

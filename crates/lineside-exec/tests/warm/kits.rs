@@ -2,9 +2,9 @@
 
 use lineside_core::Propagation;
 use lineside_core::failure::FailureKind;
+use lineside_core::json::json;
 use lineside_core::worker::{HookCall, WorkerEnded};
 use lineside_exec::LogSource;
-use serde_json::json;
 
 use crate::room::{PATIENCE, made, millis};
 use crate::yard::{answered, failed, with_each};
@@ -143,7 +143,7 @@ fn text_goes_there_and_back_as_it_is() {
         let WorkerEnded::Answered(said) = yard.ask(json!({ "do": event, "text": text })).await else {
             panic!("no answer");
         };
-        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let said: lineside_core::json::Value = lineside_core::json::from_str(&said).unwrap();
         assert_eq!(said["log"], json!(text));
     });
 }

@@ -3,9 +3,9 @@
 
 use lineside_core::Propagation;
 use lineside_core::failure::FailureKind;
+use lineside_core::json::{Value, json};
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerEnded, WorkerReach, WorkerStart};
 use lineside_exec::{Containment, WarmWorker, WorkerListener};
-use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -24,7 +24,7 @@ async fn owner(stream: UnixStream, answers: usize) {
     let mut lines = BufReader::new(input).lines();
     let mut answered = 0;
     while let Some(line) = lines.next_line().await.unwrap() {
-        let frame: Value = serde_json::from_str(&line).unwrap();
+        let frame: Value = lineside_core::json::from_str(&line).unwrap();
         let said = match frame["type"].as_str().unwrap() {
             "hello" => json!({ "type": "hello", "protocol": 2 }),
             "call" if answered == answers => return,
@@ -144,7 +144,9 @@ fn an_owner_that_does_not_obey_loses_its_connection() {
         let mut lines = BufReader::new(input).lines();
         let mut heard = Vec::new();
         while let Some(line) = lines.next_line().await.unwrap() {
-            heard.push(serde_json::from_str::<Value>(&line).unwrap()["type"].as_str().unwrap().to_owned());
+            heard.push(
+                lineside_core::json::from_str::<Value>(&line).unwrap()["type"].as_str().unwrap().to_owned(),
+            );
         }
         assert_eq!(heard, ["hello", "call", "cancel"], "and then the end");
         worker.shutdown().await;

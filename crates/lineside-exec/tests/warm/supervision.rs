@@ -1,8 +1,8 @@
 //! When a worker is started and ended, and what becomes of its calls.
 
 use lineside_core::failure::FailureKind;
+use lineside_core::json::json;
 use lineside_core::worker::{HookWorker, HookWorkerBounds, WorkerEnded, WorkerStart};
-use serde_json::json;
 
 use crate::room::{PATIENCE, Room, millis};
 use crate::yard::{answered, bounds, failed, inside, raw, with_each, with_raw, with_raw_in};
@@ -49,7 +49,7 @@ fn a_worker_that_is_started_ahead_is_there_before_its_first_call_and_after_its_e
         }
         let first = yard.ask(json!({})).await;
         let WorkerEnded::Answered(said) = &first else { panic!("{first:?}") };
-        let said: serde_json::Value = serde_json::from_str(said).unwrap();
+        let said: lineside_core::json::Value = lineside_core::json::from_str(said).unwrap();
         let pid = i32::try_from(said["log"].as_i64().unwrap()).unwrap();
         rustix::process::kill_process(
             rustix::process::Pid::from_raw(pid).unwrap(),

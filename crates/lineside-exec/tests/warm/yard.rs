@@ -6,9 +6,9 @@ use std::time::Duration;
 use lineside_core::Propagation;
 use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Environment, Program};
+use lineside_core::json::{Value, json};
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerEnded, WorkerReach, WorkerStart};
 use lineside_exec::{Containment, KITS, LogSource, WarmWorker, WorkerListener, WorkerLog};
-use serde_json::{Value, json};
 
 use crate::room::{PATIENCE, Room, millis};
 
@@ -234,7 +234,9 @@ impl Yard {
     /// What the hook of a kit said when it did this.
     pub(crate) async fn said(&self, what: &str) -> Value {
         match self.have(what).await {
-            WorkerEnded::Answered(text) => serde_json::from_str::<Value>(&text).unwrap()["log"].take(),
+            WorkerEnded::Answered(text) => {
+                lineside_core::json::from_str::<Value>(&text).unwrap()["log"].take()
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -1,9 +1,9 @@
 //! Answers, and what cannot be one.
 
 use lineside_core::failure::FailureKind;
+use lineside_core::json::{Value, json};
 use lineside_core::worker::{CallClass, WorkerEnded};
 use lineside_exec::LogSource;
-use serde_json::{Value, json};
 
 use crate::room::millis;
 use crate::set::{call, failed, guard, returned, with, within};

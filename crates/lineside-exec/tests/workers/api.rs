@@ -1,8 +1,8 @@
 //! What `register` is given.
 
+use lineside_core::json::{Value, json};
 use lineside_core::worker::CallClass;
 use lineside_exec::{LogLevel, LogSource};
-use serde_json::{Value, json};
 
 use crate::set::{call, fields, returned, spec, with, with_spec};
 

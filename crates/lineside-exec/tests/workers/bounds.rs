@@ -1,8 +1,8 @@
 //! Sizes and numbers.
 
+use lineside_core::json::json;
 use lineside_core::worker::{CallClass, WorkerEnded};
 use lineside_exec::LogSource;
-use serde_json::json;
 
 use crate::set::{call, guard, returned, spec, with, with_spec};
 

@@ -59,8 +59,7 @@ fn reserved_names() {
     with_spec(
         |room| {
             let mut spec = spec(room, &[("a", plugin)]);
-            let reserved =
-                serde_json::json!({ "reserved": { "commands": ["mine"], "gatewayMethods": ["own."] } });
+            let reserved = lineside_core::json::json!({ "reserved": { "commands": ["mine"], "gatewayMethods": ["own."] } });
             spec.hello.extend(fields(reserved));
             spec
         },

@@ -1,9 +1,9 @@
 //! The end of a worker (OC-60, OC-69, OC-80).
 
 use lineside_core::failure::FailureKind;
+use lineside_core::json::json;
 use lineside_core::worker::WorkerEnded;
 use lineside_exec::LogSource;
-use serde_json::json;
 
 use crate::room::{Room, current_thread, eventually, millis};
 use crate::set::{Set, guard, returned, spec};

@@ -2,9 +2,9 @@
 
 use lineside_core::failure::FailureKind;
 use lineside_core::invocation::Program;
+use lineside_core::json::json;
 use lineside_core::worker::{StartWorkerError, WorkerEnded, WorkerScript};
 use lineside_exec::{Containment, LogSource, Worker, WorkerListener};
-use serde_json::json;
 
 use crate::room::{PATIENCE, Room, containments, eventually, millis};
 use crate::script::SCRIPT;

@@ -1,8 +1,8 @@
 //! Plugins that load, that do not, and that take the worker with them.
 
 use lineside_core::failure::FailureKind;
+use lineside_core::json::json;
 use lineside_core::worker::PluginLoaded;
-use serde_json::json;
 
 use crate::room::millis;
 use crate::set::{failed, returned, spec, with, with_spec};

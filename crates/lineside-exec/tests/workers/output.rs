@@ -1,7 +1,7 @@
 //! What plugins print, and what they do to the protocol (OC-61, OC-63, OC-68, OC-70, OC-79).
 
+use lineside_core::json::json;
 use lineside_exec::{LogLevel, LogSource};
-use serde_json::json;
 
 use crate::set::{returned, with};
 

@@ -1,9 +1,9 @@
 //! Workers that end unasked (OC-54, OC-64 to OC-67).
 
 use lineside_core::failure::FailureKind;
+use lineside_core::json::json;
 use lineside_core::worker::{CallClass, Repeat, WorkerCall, WorkerEnded};
 use lineside_exec::WorkerLog;
-use serde_json::json;
 
 use crate::room::millis;
 use crate::set::{Set, call, failed, guard, returned, spec, with, with_spec, within};

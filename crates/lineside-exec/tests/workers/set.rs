@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Environment, Program};
+use lineside_core::json::{Map, Value, json};
 use lineside_core::worker::{
     CallClass, HandlerKey, PluginLoaded, Repeat, StartWorkerError, WorkerBounds, WorkerCall, WorkerEnded,
     WorkerPlugin, WorkerReady, WorkerScript, WorkerSpec,
 };
 use lineside_exec::{LogLevel, LogSource, Worker, WorkerListener, WorkerLog};
-use serde_json::{Map, Value, json};
 
 use crate::room::{PATIENCE, Room, current_thread, millis};
 use crate::script::SCRIPT;
@@ -18,7 +18,7 @@ use crate::script::SCRIPT;
 /// Plugins by id and source; the source is CommonJS unless the id ends in `.mjs` or `.ts`.
 pub(crate) type Plugins<'a> = &'a [(&'a str, &'a str)];
 
-pub(crate) fn fields(value: Value) -> Map<String, Value> {
+pub(crate) fn fields(value: Value) -> Map {
     match value {
         Value::Object(fields) => fields,
         other => panic!("no object: {other}"),
@@ -76,7 +76,7 @@ impl Set {
     }
 
     /// The `loaded` frame of a plugin.
-    pub(crate) fn loaded(&self, place: usize) -> &Map<String, Value> {
+    pub(crate) fn loaded(&self, place: usize) -> &Map {
         match self.plugin(place) {
             PluginLoaded::Answered(frame) => frame,
             other => panic!("{other:?}"),

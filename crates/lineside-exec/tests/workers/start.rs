@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use lineside_core::failure::FailureKind;
+use lineside_core::json::json;
 use lineside_core::worker::{StartWorkerError, WorkerEnded, WorkerScript};
-use serde_json::json;
 
 use crate::room::{PATIENCE, Room, millis};
 use crate::set::{Set, returned, spec, with};

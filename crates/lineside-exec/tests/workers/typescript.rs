@@ -3,8 +3,8 @@
 //! The loader here is made up and knows one rule; the real one is tried by `cargo xtask test`, step `plugins`.
 
 use lineside_core::failure::FailureKind;
+use lineside_core::json::json;
 use lineside_core::worker::{WorkerEnded, WorkerSpec};
-use serde_json::json;
 
 use crate::room::{Room, millis};
 use crate::set::{returned, spec, with_spec};

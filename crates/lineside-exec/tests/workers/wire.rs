@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use serde_json::{Value, json};
+use lineside_core::json::{Value, json};
 
 use crate::room::Room;
 use crate::script::SCRIPT;
@@ -51,7 +51,7 @@ impl Bare {
             line.clear();
             assert!(self.output.read_line(&mut line).unwrap() > 0, "it has ended");
         }
-        let frame: Value = serde_json::from_str(&line).unwrap();
+        let frame: Value = lineside_core::json::from_str(&line).unwrap();
         assert_eq!(frame["token"], json!("0123456789abcdef"), "{line}");
         frame
     }

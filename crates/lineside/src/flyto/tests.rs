@@ -4,10 +4,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use lineside_bus::Decision;
+use lineside_core::json::json;
 use lineside_core::{AgentKind, FailureKind, Outcome, Point, Strength, Verdict};
 use lineside_dialects::{Places, Trust};
 use lineside_points::{BeforeModel, BeforeStop, BeforeTool, OnNotification};
-use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::*;

@@ -1,7 +1,7 @@
 //! A decision as JSON: what was decided about which payload, and what goes to whom.
 
+use lineside_core::json::{Map, Value, json};
 use lineside_core::{Outcome, Receipt, SkipReason};
-use serde_json::{Map, Value, json};
 
 /// The decision of a receipt, with everything else that the receipt holds when the `whole` of it is wanted.
 ///
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// a hook, such as a key of its answer that means nothing), `coverage_mismatch` (`believed` and `in_force`, two digests
 /// of hooks), `extra`. With `whole` also `took_us`, `hooks` and `changes`.
 #[must_use]
-pub fn decision(receipt: &Receipt, whole: bool) -> Map<String, Value> {
+pub fn decision(receipt: &Receipt, whole: bool) -> Map {
     let mut receipt_json = receipt.to_json();
     let mut map = Map::new();
     for field in ["id", "session", "seq", "point", "verdict", "reason", "by"] {

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use lineside_core::json::read_strict;
+use lineside_core::json::{Map, Value};
 use lineside_core::nearest::suggestion;
 use lineside_core::payload::DecodePayloadError;
 use lineside_core::point::Slot;
 use lineside_core::{Agent, EventId, Model, Payload, PointInfo};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 
 use super::vocabulary::{UnknownPointError, Vocabulary};
 
@@ -75,7 +75,7 @@ pub struct EventDraft {
     /// The digest of the hooks that its publisher believes it is under.
     pub coverage: Option<String>,
     /// Everything without a canonical name.
-    pub extra: Map<String, Value>,
+    pub extra: Map,
     /// Keys that the specification does not have, which went to `extra`.
     pub unknown: Vec<UnknownKey>,
 }
@@ -108,7 +108,7 @@ impl std::fmt::Display for UnknownKey {
 pub enum ReadEventError {
     /// It is not exactly one JSON value, in UTF-8, without a doubled key, at most 64 levels deep.
     #[error("not JSON: {}", on_one_line(.0))]
-    Json(serde_json::Error),
+    Json(lineside_core::json::Error),
     /// It is another kind of value.
     #[error("an event is a JSON object, not {0}")]
     NoObject(&'static str),
@@ -149,14 +149,14 @@ impl EventDraft {
     ///
     /// # Errors
     /// The point is absent or unknown, a required field of its payload is absent, or a field has the wrong type.
-    pub fn read(mut fields: Map<String, Value>, vocabulary: &Vocabulary) -> Result<Self, ReadEventError> {
+    pub fn read(mut fields: Map, vocabulary: &Vocabulary) -> Result<Self, ReadEventError> {
         let name = take::<String>(&mut fields, "point", TEXT)?.ok_or(ReadEventError::Absent("point"))?;
         let payload = object(&mut fields, "payload")?.unwrap_or_default();
         let point = vocabulary.point(&name, &payload)?;
         let (payload, others) = known_fields(point, payload);
         let payload = (point.decode)(point, payload)?;
         for given_anew in ["seq", "root_session", "depth", "connection"] {
-            fields.shift_remove(given_anew);
+            fields.remove(given_anew);
         }
         let unknown = unknown_keys(point, &fields, &others);
         Ok(Self {
@@ -184,7 +184,7 @@ impl EventDraft {
 /// What most fields are.
 const TEXT: &str = "a string";
 
-fn time(fields: &mut Map<String, Value>) -> Result<Option<Timestamp>, ReadEventError> {
+fn time(fields: &mut Map) -> Result<Option<Timestamp>, ReadEventError> {
     let Some(text) = take::<String>(fields, "time", TEXT)? else { return Ok(None) };
     let wrong = |_| ReadEventError::Field {
         field: "time",
@@ -196,11 +196,11 @@ fn time(fields: &mut Map<String, Value>) -> Result<Option<Timestamp>, ReadEventE
 
 /// Takes a field out; `null` counts as absent.
 fn take<T: DeserializeOwned>(
-    fields: &mut Map<String, Value>,
+    fields: &mut Map,
     field: &'static str,
     expected: &'static str,
 ) -> Result<Option<T>, ReadEventError> {
-    match fields.shift_remove(field) {
+    match fields.remove(field) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => match T::deserialize(&value) {
             Ok(value) => Ok(Some(value)),
@@ -210,11 +210,8 @@ fn take<T: DeserializeOwned>(
 }
 
 /// Takes an object out as it is, with the digits of its numbers; `null` counts as absent.
-fn object(
-    fields: &mut Map<String, Value>,
-    field: &'static str,
-) -> Result<Option<Map<String, Value>>, ReadEventError> {
-    match fields.shift_remove(field) {
+fn object(fields: &mut Map, field: &'static str) -> Result<Option<Map>, ReadEventError> {
+    match fields.remove(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(object)) => Ok(Some(object)),
         Some(other) => Err(ReadEventError::Field { field, expected: "an object", found: brief(&other) }),
@@ -222,11 +219,7 @@ fn object(
 }
 
 /// The keys of an event that the specification does not have.
-fn unknown_keys(
-    point: &'static PointInfo,
-    envelope: &Map<String, Value>,
-    payload: &Map<String, Value>,
-) -> Vec<UnknownKey> {
+fn unknown_keys(point: &'static PointInfo, envelope: &Map, payload: &Map) -> Vec<UnknownKey> {
     let envelope = envelope.keys().filter(|key| !FIELDS.contains(&key.as_str())).map(|key| UnknownKey {
         point: point.name,
         key: key.clone(),
@@ -247,7 +240,7 @@ fn brief(value: &Value) -> String {
 }
 
 /// The fields that the point has, and the others.
-fn known_fields(point: &PointInfo, payload: Map<String, Value>) -> (Map<String, Value>, Map<String, Value>) {
+fn known_fields(point: &PointInfo, payload: Map) -> (Map, Map) {
     if point.slot == Slot::Declared {
         return (payload, Map::new());
     }
@@ -255,11 +248,7 @@ fn known_fields(point: &PointInfo, payload: Map<String, Value>) -> (Map<String, 
 }
 
 /// Everything without a canonical name. A name that is taken already gets a prefix, so that nothing is lost.
-fn extra(
-    mut extra: Map<String, Value>,
-    envelope: Map<String, Value>,
-    payload: Map<String, Value>,
-) -> Map<String, Value> {
+fn extra(mut extra: Map, envelope: Map, payload: Map) -> Map {
     for (prefix, fields) in [("envelope", envelope), ("payload", payload)] {
         for (name, value) in fields {
             let name = if extra.contains_key(&name) { format!("{prefix}.{name}") } else { name };
@@ -270,7 +259,7 @@ fn extra(
 }
 
 /// What is wrong with a text. Its line is stated where it has several.
-fn on_one_line(error: &serde_json::Error) -> String {
+fn on_one_line(error: &lineside_core::json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at column ")
 }
 
@@ -289,8 +278,8 @@ pub fn kind_of(value: &Value) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use lineside_core::json::json;
     use lineside_dialects::DIALECTS;
-    use serde_json::json;
 
     use super::*;
 
@@ -346,7 +335,7 @@ mod tests {
             br#"{"point":"before_tool","payload":{"tool_name":"x","tool_input":{"a":-0,"b":1.10,"c":1e999}},"extra":{"d":-0}}"#,
         )
         .unwrap();
-        assert_eq!(line.payload.to_json()["tool_input"].to_string(), r#"{"a":-0,"b":1.10,"c":1e+999}"#);
+        assert_eq!(line.payload.to_json()["tool_input"].to_string(), r#"{"a":-0,"b":1.10,"c":1e999}"#);
         assert_eq!(line.extra["d"].to_string(), "-0");
     }
 
@@ -373,9 +362,9 @@ mod tests {
         refused(br#"{"point":"befor_tool"}"#, "unknown point `befor_tool`; the nearest is `before_tool`");
         refused(b"{}", "the field `point` is absent");
         refused(b"[1]", "an event is a JSON object, not a list");
-        refused(br#"{"point":"on_idle","point":"on_error"}"#, "not JSON: duplicate key `point` at column 26");
-        refused(b"{\"point\":\"on_idle\xff\"}", "not JSON: invalid unicode code point at column 18");
-        refused(b"{\"point\":", "not JSON: EOF while parsing a value at column 9");
+        refused(br#"{"point":"on_idle","point":"on_error"}"#, "not JSON: duplicate key `point` at column 20");
+        refused(b"{\"point\":\"on_idle\xff\"}", "not JSON: it is not UTF-8 at column 18");
+        refused(b"{\"point\":", "not JSON: the text ends where a value is expected at column 10");
         refused(br#"{"point":"on_idle","turn":-1}"#, "`turn` must be a whole number from 0, not -1");
         refused(br#"{"point":"on_idle","payload":[]}"#, "`payload` must be an object, not []");
         let deep = format!("{{\"point\":\"on_idle\",\"x\":{}{}}}", "[".repeat(99), "]".repeat(99));

@@ -2,14 +2,14 @@
 
 use lineside_core::Hook;
 use lineside_core::hook::Standby;
-use serde_json::{Map, Value, json};
+use lineside_core::json::{Map, Value, json};
 
 /// A hook at one of its points.
 ///
 /// Fields: `name`, `point`, `dialect`, `layer`, `depth`, `priority`, `part`, `on_failure`, `timeout_ms`, `reach`,
 /// `state` (`ready` or why it does not run), and where there is one: `source`, `origin` (file and line), `match`.
 #[must_use]
-pub fn hook(point: &str, hook: &Hook) -> Map<String, Value> {
+pub fn hook(point: &str, hook: &Hook) -> Map {
     let mut map = Map::new();
     let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
     put("name", json!(hook.name));

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use lineside_automation::machine::job::{Attempt, AttemptEnd, Settled};
 use lineside_automation::machine::{Shown, Standing};
 use lineside_automation::moment::Moment;
-use serde_json::{Map, Value, json};
+use lineside_core::json::{Map, Value, json};
 
 /// Where a job stands, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub fn job_state(standing: &Standing) -> JobState {
 /// `events` (ids), `key`, `accepted`, `next` (the time of its next attempt), `why` (a bad end), `attempts`. Times are
 /// RFC 3339 in UTC with milliseconds.
 #[must_use]
-pub fn job(shown: &Shown) -> Map<String, Value> {
+pub fn job(shown: &Shown) -> Map {
     let attempts: Vec<Value> = (1..).zip(&shown.attempts).map(|(number, one)| attempt(number, one)).collect();
     let why = match &shown.standing {
         Standing::Settled { settled: Settled::Dead(why) | Settled::Cancelled(why), .. } => {

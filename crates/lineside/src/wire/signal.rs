@@ -1,8 +1,8 @@
 //! A signal as JSON: its kind, whose it is, and what it says.
 
 use lineside_bus::{JobNews, Signal};
+use lineside_core::json::{Map, Value, json};
 use lineside_core::{CoverageMismatch, EventId, Outcome, SessionId};
-use serde_json::{Map, Value, json};
 
 use super::decision;
 
@@ -15,7 +15,7 @@ pub struct SignalAbout {
     /// The session that it is about; `None` for one about the whole bus.
     pub session: Option<SessionId>,
     /// Everything that it says, as a JSON object.
-    pub fields: Map<String, Value>,
+    pub fields: Map,
 }
 
 /// A signal as JSON. A kind that this program does not know yet is `unknown`, with its text under `debug`.

@@ -1,10 +1,10 @@
 //! Which point a name stands for: the catalogue's own name, or that of a dialect.
 
 use lineside_core::PointInfo;
+use lineside_core::json::Map;
 use lineside_core::nearest::nearest;
 use lineside_dialects::Dialect;
 use lineside_points::{self as points, CATALOGUE};
-use serde_json::{Map, Value};
 
 /// The names of points that are understood.
 #[derive(Clone)]
@@ -46,11 +46,7 @@ impl Vocabulary {
     ///
     /// # Errors
     /// No point has the name; the nearest one is proposed.
-    pub fn point(
-        &self,
-        name: &str,
-        payload: &Map<String, Value>,
-    ) -> Result<&'static PointInfo, UnknownPointError> {
+    pub fn point(&self, name: &str, payload: &Map) -> Result<&'static PointInfo, UnknownPointError> {
         if let Ok(point) = points::find(name) {
             return Ok(point);
         }
@@ -69,8 +65,8 @@ impl Vocabulary {
 
 #[cfg(test)]
 mod tests {
+    use lineside_core::json::Map;
     use lineside_dialects::DIALECTS;
-    use serde_json::Map;
 
     use super::Vocabulary;
 

@@ -71,7 +71,7 @@ fn i05_numbers_pass_through_a_rewrite_as_they_are() {
                    1234567890123456789012345678901234567890, 1e-400]}";
     printing(&format!("{{\"modified_input\": {numbers}}}"), async |stage| {
         let decision = stage.shell("ls").await;
-        let expected: lineside::serde_json::Value = lineside::serde_json::from_str(numbers).unwrap();
+        let expected: lineside::json::Value = lineside::json::from_str(numbers).unwrap();
         assert_eq!(decision.payload().tool_input.to_string(), expected.to_string());
     });
     for said in ["NaN", "Infinity", "-Infinity"] {

@@ -10,8 +10,8 @@ use lineside::core::hook::Hook;
 use lineside::core::json::read_strict;
 use lineside::core::{Answer, AnyEvent, Failure, FailureKind, OnFailure, Part, PointInfo};
 use lineside::dialects::{Call, Dialect, ForeignHook, Handler, Loaded, Places, Returned};
+use lineside::json::Map;
 use lineside::prelude::*;
-use lineside::serde_json::{Map, Value};
 
 use crate::bench::{Bench, cause};
 
@@ -36,7 +36,7 @@ impl Dialect for Posts {
         Loaded { hooks: vec![ForeignHook::new(hook, "before", points, handler)], ..Loaded::default() }
     }
 
-    fn point(&self, _: &str, _: &Map<String, Value>) -> Option<&'static PointInfo> {
+    fn point(&self, _: &str, _: &Map) -> Option<&'static PointInfo> {
         None
     }
 }

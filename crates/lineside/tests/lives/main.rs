@@ -11,8 +11,8 @@ use lineside::automation::HookId;
 use lineside::automation::machine::Standing;
 use lineside::automation::machine::job::{AttemptEnd, Settled, Why};
 use lineside::core::{FailureKind, Outcome};
+use lineside::json::Value;
 use lineside::prelude::*;
-use lineside::serde_json::{self, Value};
 
 use life::{FOLDER, Ground, Life, loaded, publish};
 
@@ -26,7 +26,7 @@ fn hook(point: &str, name: &str, more: &str) -> String {
 
 fn given(ground: &Ground, name: &str) -> Vec<Value> {
     let lines = ground.read(&format!("{name}.given"));
-    lines.iter().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
+    lines.iter().filter(|line| !line.is_empty()).map(|line| lineside::json::from_str(line).unwrap()).collect()
 }
 
 /// Without the variable it is an ordinary life, of a process that is not killed.

@@ -42,10 +42,10 @@ impl Entry {
     /// `None` when it is none of ours, or of a newer version.
     pub(super) fn read(record: &Record) -> Option<Self> {
         match record.kind {
-            APPENDED => {
-                serde_json::from_slice(&record.bytes).ok().map(|entry| Self::Appended(Box::new(entry)))
-            }
-            SETTLED => serde_json::from_slice(&record.bytes).ok().map(Self::Settled),
+            APPENDED => lineside_core::json::from_slice(&record.bytes)
+                .ok()
+                .map(|entry| Self::Appended(Box::new(entry))),
+            SETTLED => lineside_core::json::from_slice(&record.bytes).ok().map(Self::Settled),
             _ => None,
         }
     }
@@ -65,5 +65,5 @@ pub(super) fn settled(session: &SessionId, ids: &[MessageId]) -> Option<Arc<Reco
 
 fn record(kind: u8, what: &impl Serialize) -> Option<Arc<Record>> {
     // Texts, numbers and lists of them can always be written.
-    serde_json::to_vec(what).ok().map(|bytes| Arc::new(Record::new(kind, bytes)))
+    lineside_core::json::to_vec(what).ok().map(|bytes| Arc::new(Record::new(kind, bytes)))
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lineside::Bus;
 use lineside::core::{Failure, FailureKind};
+use lineside::json::{Value, json};
 use lineside::prelude::*;
-use serde_json::{Value, json};
 
 use super::super::observed::Background;
 use super::super::step::Step;
@@ -83,7 +83,7 @@ fn numbers_are_equal_by_value() {
         ("9007199254740993", "9007199254740992", false),
         ("-0", "0", true),
     ] {
-        let value = |written: &str| serde_json::from_str::<Value>(written).unwrap();
+        let value = |written: &str| lineside::json::from_str::<Value>(written).unwrap();
         assert_eq!(equal(&value(a), &value(b)), same, "{a} {b}");
     }
 }

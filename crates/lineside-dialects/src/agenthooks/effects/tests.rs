@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use lineside_core::answer::{Beyond, KeepWorking};
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
+use lineside_core::json::{Value, json};
 use lineside_core::{Answer, Failure, FailureKind, Strength};
 use proptest::prelude::*;
-use serde_json::{Value, json};
 
 use super::{Mode, answer};
 use crate::agenthooks::samples::{event, hook};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::invocation::{Ending, Inherit, Invocation, Leftovers};
+use lineside_core::json::json;
 use lineside_core::{AnyEvent, Envelope, Failure, FailureKind, OnFailure, Verdict};
-use serde_json::json;
 
 use super::{Call, Handler as _, Hook, Moment};
 use crate::agenthooks::samples;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
+use lineside_core::json::json;
 use lineside_core::{Failure, FailureKind, OnFailure};
-use serde_json::json;
 
 use super::{Hook, Mode, Moment, lines};
 use crate::agenthooks::samples::{event, hook};

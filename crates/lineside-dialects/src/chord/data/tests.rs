@@ -1,6 +1,6 @@
 //! The fields of `data`, point by point, in their order.
 
-use serde_json::{Value, json};
+use lineside_core::json::{Value, json};
 
 use super::of;
 use crate::chord::points;
@@ -175,7 +175,7 @@ fn values_pass_through_unchanged() {
     let input = r#"{"n":1.10,"big":12345678901234567890123,"s":"\u0001é","list":[]}"#;
     let payload = format!(r#"{{"tool_name":"T","tool_input":{input}}}"#);
     let expected = format!(r#"{{"tool_name":"T","args":{input}}}"#);
-    check("on_tool_call", "before_tool", serde_json::from_str(&payload).unwrap(), &expected);
+    check("on_tool_call", "before_tool", lineside_core::json::from_str(&payload).unwrap(), &expected);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a sync hook may do, point by point.
 
+use lineside_core::json::{Value, json};
 use lineside_core::{Answer, AnyEvent, NoticeLevel, Verdict};
-use serde_json::{Value, json};
 
 use super::answer;
 use crate::chord::output::Reply;

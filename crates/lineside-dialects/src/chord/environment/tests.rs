@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use lineside_core::envelope::Source;
-use serde_json::{Value, json};
+use lineside_core::json::{Value, json};
 
 use super::{not_inherited, of};
 use crate::chord::samples::{Sample, event, fields};
@@ -78,7 +78,7 @@ fn a_number_is_written_without_its_fraction() {
     // CH-29
     let check = |number: &str, expected: &str| {
         let point = points::find("on_idle").unwrap();
-        let data = fields(serde_json::from_str(&format!("{{\"timeout_ms\": {number}}}")).unwrap());
+        let data = fields(lineside_core::json::from_str(&format!("{{\"timeout_ms\": {number}}}")).unwrap());
         let envelope = input::envelope(point, &event("on_idle", json!({})));
         let (environment, _) = of(&envelope, &data, &[], &[]);
         let found = environment.set.iter().find(|(name, _)| name == "CHORD_HOOK_TIMEOUT_MS");

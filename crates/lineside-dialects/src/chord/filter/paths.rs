@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use lineside_core::json::Value;
 
 use super::texts_of;
 use crate::chord::data::Data;

@@ -2,8 +2,8 @@
 
 use lineside_core::envelope::Source;
 use lineside_core::hook::{Select as _, Selected};
+use lineside_core::json::{Value, json};
 use lineside_core::{Agent, AnyEvent, SkipReason};
-use serde_json::{Value, json};
 
 use crate::chord::samples::{Sample, amended, event, hook};
 

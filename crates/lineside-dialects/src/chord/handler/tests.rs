@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lineside_core::envelope::Source;
 use lineside_core::invocation::{Ended, Ending, Exit, Invocation, Leftovers};
+use lineside_core::json::{Value, json};
 use lineside_core::{Answer, AnyEvent, FailureKind, SkipReason, Verdict};
-use serde_json::{Value, json};
 
 use super::Hook;
 use crate::chord::samples::{Sample, captured, event, hook, printed};
@@ -37,7 +37,8 @@ fn the_envelope_is_one_line_of_compact_json() {
         )
     );
     let bare = Sample { source: Source::root("s"), turn: Some(0), extra: None }.event("on_idle", json!({}));
-    let stdin: Value = serde_json::from_slice(&invocation(&hook("on_idle", ""), &bare).stdin).unwrap();
+    let stdin: Value =
+        lineside_core::json::from_slice(&invocation(&hook("on_idle", ""), &bare).stdin).unwrap();
     assert_eq!(
         stdin,
         json!({"point": "on_idle", "timestamp": "2026-03-01T10:20:30.040Z", "session_id": "s",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lineside_core::SkipReason;
 use lineside_core::invocation::{Ended, Exit};
-use serde_json::json;
+use lineside_core::json::json;
 
 use super::lines;
 use crate::chord::samples::{captured, event, hook, printed};

@@ -1,8 +1,8 @@
 //! What may stand beside the object, and which of its keys count.
 
 use lineside_core::invocation::Captured;
+use lineside_core::json::{Value, json};
 use proptest::prelude::*;
-use serde_json::{Value, json};
 
 use super::Reply;
 use crate::chord::samples::captured;
@@ -59,7 +59,7 @@ fn keys_are_compared_without_case_and_the_last_one_counts() {
     check("{\"action\": 1, \"ACTION\": 2, \"action\": 3, \"aCtion\": 4}", Ok(json!(4)));
     check("{\"action\": 1, \"Action\": 2, \"action\": 3}", Ok(json!(3)));
     check("{\"action\": 1, \"action\": null}", Ok(Value::Null));
-    check("{\"a\\u0063tion\": 1.50, \"other\": []}", Ok(serde_json::from_str("1.50").unwrap()));
+    check("{\"a\\u0063tion\": 1.50, \"other\": []}", Ok(lineside_core::json::from_str("1.50").unwrap()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
-use serde_json::json;
+use lineside_core::json::json;
 
 use super::super::samples::{self, command};
 use super::super::{Definition, FlytoHook, HookType};
@@ -21,7 +21,7 @@ fn identity(hook_type: &str) -> Identity {
 }
 
 fn output(end: End, stdout: &str, stderr: &str) -> Output {
-    let json = serde_json::from_str(stdout).ok();
+    let json = lineside_core::json::from_str(stdout).ok();
     Output {
         end,
         text: stdout.trim().to_owned(),

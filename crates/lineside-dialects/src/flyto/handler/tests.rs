@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lineside_core::Verdict;
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
-use serde_json::json;
+use lineside_core::json::json;
 
 use super::super::samples::{command, defined, event, event_at, event_of, guard, hook};
 use super::*;
@@ -85,8 +85,8 @@ fn a_webhook_gets_the_canonical_event() {
             header("X-Lineside-Event", "00000000-0000-0000-0000-000000000000")
         ]
     );
-    let body: serde_json::Value = serde_json::from_slice(&post.body).unwrap();
-    assert_eq!(body, serde_json::Value::Object(event.to_json()));
+    let body: lineside_core::json::Value = lineside_core::json::from_slice(&post.body).unwrap();
+    assert_eq!(body, lineside_core::json::Value::Object(event.to_json()));
     assert_eq!(body["payload"]["tool_input"]["c"], "é");
 }
 

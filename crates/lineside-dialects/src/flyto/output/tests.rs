@@ -1,7 +1,7 @@
 //! Ends, answers and results in the terms of the page.
 
 use lineside_core::invocation::Leaked;
-use serde_json::json;
+use lineside_core::json::json;
 
 use super::*;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use lineside_core::json::json;
 use lineside_core::{Agent, AgentKind};
-use serde_json::json;
 
 use super::super::samples::{event, event_of};
 use super::*;
@@ -17,7 +17,7 @@ fn texts(hook_type: &str, event: &AnyEvent, previews: Previews) -> BTreeMap<&'st
     all.into_iter().map(|one| (one.name, String::from_utf8_lossy(&one.value).into_owned())).collect()
 }
 
-fn check(hook_type: &str, point: &str, payload: serde_json::Value, expected: &[(&str, &str)]) {
+fn check(hook_type: &str, point: &str, payload: lineside_core::json::Value, expected: &[(&str, &str)]) {
     let mut got = texts(hook_type, &event(point, payload), Previews::Cut);
     for common in
         ["HOOK_TYPE", "PROJECT_ROOT", "PLATFORM", "ARCH", "CWD", "SESSION_ID", "AGENT_ID", "AGENT_KIND"]

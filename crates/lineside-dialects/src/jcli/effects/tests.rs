@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use lineside_core::answer::Beyond;
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
+use lineside_core::json::json;
 use lineside_core::{Answer, Append, Failure, FailureKind, KeepWorking, Notice, Role, Verdict};
-use serde_json::json;
 
 use super::{of_command, refusal};
 use crate::jcli::events;

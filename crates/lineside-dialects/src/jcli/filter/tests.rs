@@ -3,7 +3,7 @@
 use lineside_core::AnyEvent;
 use lineside_core::envelope::Model;
 use lineside_core::hook::{Select as _, Selected};
-use serde_json::json;
+use lineside_core::json::json;
 
 use super::{Conditions, Filter};
 use crate::jcli::{events, samples};

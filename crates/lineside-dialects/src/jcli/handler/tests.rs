@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::invocation::{Ending, Inherit, Invocation, Leftovers};
+use lineside_core::json::{Value, json};
 use lineside_core::{AnyEvent, Failure, FailureKind, Verdict};
-use serde_json::{Value, json};
 
 use super::{Hook, Runtime};
 use crate::handler::{Call, Handler as _, Returned};
@@ -63,7 +63,7 @@ fn what_is_started_is_fixed_to_the_last_variable() {
     assert_eq!(limits.leak_grace, Duration::from_millis(500));
     assert_eq!(limits.leftovers, Leftovers::Leave);
     assert_eq!((limits.stdout_bytes, limits.stderr_bytes), (10_485_760, 10_485_760));
-    let stdin: Value = serde_json::from_slice(&invocation.stdin).unwrap();
+    let stdin: Value = lineside_core::json::from_slice(&invocation.stdin).unwrap();
     assert_eq!((&stdin["event"], &stdin["cwd"]), (&json!("pre_tool_execution"), &json!("/p/sub")));
 }
 
@@ -128,7 +128,7 @@ fn a_prompt_goes_to_the_judge() {
         Hook { runtime: Arc::new(runtime), ..hook }.prepare(&in_place(None, None))
     };
     let Ok(Call::Post(post)) = ask(judge) else { panic!() };
-    let body: Value = serde_json::from_slice(&post.body).unwrap();
+    let body: Value = lineside_core::json::from_slice(&post.body).unwrap();
     let asked = body["messages"][1]["content"].as_str().unwrap();
     assert!(
         asked.starts_with("Bash {\"command\":\"ls\"} /runtime\n\nAnswer with one JSON object"),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lineside_core::AnyEvent;
 use lineside_core::envelope::Model;
-use serde_json::{Value, json};
+use lineside_core::json::{Value, json};
 
 use super::{Reader, line};
 use crate::jcli::{events, samples};
@@ -26,7 +26,7 @@ fn check(name: &str, payload: Value, expected: &str) {
     let rest = text.strip_prefix(&format!("{{\"event\":\"{name}\"")).unwrap_or_else(|| panic!("{text}"));
     let (fields, rest) = rest.split_once(",\"session_id\":\"s1\",\"cwd\":\"/w\",\"lineside\":").unwrap();
     assert_eq!(fields, expected, "{name}");
-    let lineside: Value = serde_json::from_str(rest.strip_suffix("}\n").unwrap()).unwrap();
+    let lineside: Value = lineside_core::json::from_str(rest.strip_suffix("}\n").unwrap()).unwrap();
     assert_eq!(lineside["point"], event.point().name);
     assert_eq!(lineside["turn"], 7);
     assert_eq!(lineside["hook"], "h");
@@ -64,7 +64,8 @@ fn each_event_has_its_fields_in_their_order() {
     check("session_end", all(json!({"reason": "exit"})), shown);
     let tool = |mut more: Value| {
         more["tool_name"] = json!("Bash");
-        more["tool_input"] = serde_json::from_str("{\"command\": \"ls \\\"é\\\"\", \"n\": 1.50}").unwrap();
+        more["tool_input"] =
+            lineside_core::json::from_str("{\"command\": \"ls \\\"é\\\"\", \"n\": 1.50}").unwrap();
         all(more)
     };
     let arguments = ",\"tool_name\":\"Bash\",\

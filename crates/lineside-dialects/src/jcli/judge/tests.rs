@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use lineside_core::exchange::Posted;
 use lineside_core::invocation::Captured;
+use lineside_core::json::{Value, json};
 use lineside_core::{Answer, Failure, FailureKind, Verdict};
-use serde_json::{Value, json};
 
 use super::{Judge, QUESTION, read};
 use crate::dialect::{Places, Trust};
@@ -49,7 +49,7 @@ fn a_request_is_fixed_to_the_last_field() {
     assert_eq!(post.url, "http://j/v1/chat/completions");
     assert_eq!(post.headers, []);
     assert_eq!(post.timeout, Duration::from_secs(30));
-    let body: Value = serde_json::from_slice(&post.body).unwrap();
+    let body: Value = lineside_core::json::from_slice(&post.body).unwrap();
     assert_eq!(
         body,
         json!({
@@ -68,7 +68,7 @@ fn a_request_is_fixed_to_the_last_field() {
     let keyed = judge(&[("LINESIDE_JUDGE_URL", "http://j"), ("LINESIDE_JUDGE_KEY", "k")]).unwrap();
     let post = keyed.request(Some("own"), "Is it?", Duration::from_secs(1));
     assert_eq!(post.headers, [("Authorization".to_owned(), "Bearer k".to_owned())]);
-    let body: Value = serde_json::from_slice(&post.body).unwrap();
+    let body: Value = lineside_core::json::from_slice(&post.body).unwrap();
     assert_eq!(body["model"], "own");
     assert_eq!(body["messages"][1]["content"], format!("Is it?\n\n{QUESTION}"));
 }

@@ -1,9 +1,9 @@
 //! What an object says.
 
 use lineside_core::invocation::Captured;
+use lineside_core::json::json;
 use lineside_core::{Append, Role};
 use proptest::prelude::*;
-use serde_json::json;
 
 use super::{Action, Reply, read};
 use crate::jcli::events;
@@ -67,7 +67,7 @@ fn each_field_has_its_type() {
                 ("system_prompt", json!("s")),
                 ("tool_result", json!("r")),
                 ("tool_error", json!("e")),
-                ("tool_arguments", serde_json::from_str("{\"n\": 1.50}").unwrap()),
+                ("tool_arguments", lineside_core::json::from_str("{\"n\": 1.50}").unwrap()),
                 ("messages", json!([{"role": "tool", "tool_call_id": 1}])),
             ],
             inject: Some(vec![

@@ -5,10 +5,13 @@ use super::*;
 
 /// The event as the page of points has it, payload within envelope.
 fn is_the_event(text: &str) {
-    let event: serde_json::Value = serde_json::from_str(text).unwrap();
+    let event: lineside_core::json::Value = lineside_core::json::from_str(text).unwrap();
     assert_eq!(event["point"], "before_tool");
     assert_eq!(event["session"], "s1");
-    assert_eq!(event["payload"], serde_json::json!({"tool_name": "Shell", "tool_input": {"command": "ls"}}));
+    assert_eq!(
+        event["payload"],
+        lineside_core::json::json!({"tool_name": "Shell", "tool_input": {"command": "ls"}})
+    );
     assert!(!text.contains('\n'));
 }
 

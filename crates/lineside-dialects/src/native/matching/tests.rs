@@ -1,7 +1,7 @@
 //! Each filter against events, and each wrong one.
 
 use lineside_core::AnyEvent;
-use serde_json::json;
+use lineside_core::json::json;
 
 use super::super::samples::{event, hook, shell, sound};
 

@@ -1,9 +1,9 @@
 //! Every kind of answer, and every kind of end that is none.
 
 use lineside_core::invocation::Leaked;
+use lineside_core::json::json;
 use lineside_core::worker::WorkerEnded;
 use proptest::prelude::*;
-use serde_json::json;
 
 use super::super::samples::{event, shell};
 use super::*;
@@ -99,7 +99,7 @@ fn nothing_of_a_half_valid_answer_counts() {
     }
     for (text, expected) in [
         ("ok", "unreadable output: not one JSON object"),
-        ("{} {}", "trailing characters"),
+        ("{} {}", "more after the end of the value"),
         ("[]", "a JSON value that is not an object"),
         (r#"{"verdict": "deny"}"#, "`verdict` is \"deny\", not continue, allow, ask, block or stop"),
         (r#"{"verdict": "Block"}"#, "`verdict` is \"Block\""),

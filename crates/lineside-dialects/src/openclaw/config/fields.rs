@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use lineside_core::json::{Map, Value};
 use lineside_core::nearest::nearest;
-use serde_json::{Map, Value};
 
 use super::super::findings::{About, Findings};
 
@@ -17,7 +17,7 @@ pub(super) enum Unknown {
 
 /// An object of a configuration file.
 pub(super) struct Fields<'a> {
-    map: &'a Map<String, Value>,
+    map: &'a Map,
     /// Its place in the file, with a dot at its end; empty at the top.
     place: String,
     unknown: Unknown,
@@ -25,7 +25,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn top(map: &'a Map<String, Value>, place: &str, unknown: Unknown, file: &'a Path) -> Self {
+    pub(super) fn top(map: &'a Map, place: &str, unknown: Unknown, file: &'a Path) -> Self {
         Self { map, place: place.to_owned(), unknown, file }
     }
 
@@ -96,7 +96,7 @@ impl<'a> Fields<'a> {
         texts
     }
 
-    pub(super) fn map(&self, key: &str, findings: &mut Findings) -> Option<&'a Map<String, Value>> {
+    pub(super) fn map(&self, key: &str, findings: &mut Findings) -> Option<&'a Map> {
         self.read(key, "an object", findings, Value::as_object)
     }
 

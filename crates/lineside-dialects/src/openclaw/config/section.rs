@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use lineside_core::json::{Map, Value};
 use lineside_core::nearest::suggestion;
-use serde_json::{Map, Value};
 
 use super::super::catalogue;
 use super::super::findings::Findings;
@@ -72,7 +72,7 @@ pub(super) struct Section {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in super::super) struct Entry {
     pub(in super::super) enabled: Option<bool>,
-    pub(in super::super) config: Option<Map<String, Value>>,
+    pub(in super::super) config: Option<Map>,
     /// Milliseconds, for each of its hooks.
     pub(in super::super) timeout: Option<u64>,
     /// Milliseconds, by hook.
@@ -91,7 +91,7 @@ pub(super) struct Carrier<'a> {
 
 impl Section {
     /// Reads a carrier.
-    pub(super) fn read(map: &Map<String, Value>, carrier: &Carrier<'_>, findings: &mut Findings) -> Self {
+    pub(super) fn read(map: &Map, carrier: &Carrier<'_>, findings: &mut Findings) -> Self {
         let (place, unknown) = match carrier.rights {
             Rights::Upstream => ("plugins.", Unknown::Passed),
             Rights::User | Rights::Project => ("", Unknown::Warned),
@@ -108,7 +108,7 @@ impl Section {
                 findings.warning(&whole.about(), format!("ignored in the project layer: {key}"));
             }
         }
-        let read: Map<String, Value> = map
+        let read: Map = map
             .iter()
             .filter(|(key, _)| allowed(key))
             .map(|(key, value)| (key.clone(), value.clone()))
@@ -250,7 +250,7 @@ fn fail_closed(fields: &Fields<'_>, findings: &mut Findings) -> Vec<&'static str
 }
 
 /// OC-13, for the configuration of a plugin.
-fn joined(mut higher: Map<String, Value>, lower: Map<String, Value>) -> Map<String, Value> {
+fn joined(mut higher: Map, lower: Map) -> Map {
     for (key, below) in lower {
         let value = match (higher.remove(&key), below) {
             (None, below) => below,

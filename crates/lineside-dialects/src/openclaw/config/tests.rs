@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use lineside_core::Layer;
-use serde_json::json;
+use lineside_core::json::json;
 
 use super::{Config, Native, read};
 use crate::dialect::Trust;
@@ -66,7 +66,7 @@ fn the_nearer_carrier_wins_key_by_key_and_lists_are_joined() {
     let entry = config.entry("p", Layer::User);
     assert_eq!(entry.enabled, Some(false));
     assert_eq!(
-        entry.config.map(serde_json::Value::from),
+        entry.config.map(lineside_core::json::Value::from),
         Some(json!({ "x": 1, "l": [1, 2], "o": { "a": 1, "b": 2 }, "y": 3 }))
     );
     assert!(config.node().ends_with("/home/bin/node"));
@@ -153,7 +153,7 @@ fn the_project_only_adds_restrictions() {
         assert_eq!(config.enables(id, layer), enabled, "{id} {layer}");
     }
     let of_project = config.entry("theirs", Layer::Project);
-    assert_eq!(of_project.config.map(serde_json::Value::from), Some(json!({ "a": 1, "b": 3 })));
+    assert_eq!(of_project.config.map(lineside_core::json::Value::from), Some(json!({ "a": 1, "b": 3 })));
     assert_eq!(config.entry("theirs", Layer::User).enabled, None);
     assert!(config.closes(catalogue::find("message_sending").unwrap()));
     assert!(!config.closes(catalogue::find("before_tool_call").unwrap()));

@@ -1,7 +1,7 @@
 //! The contexts, hook by hook.
 
 use lineside_core::Model;
-use serde_json::{Value, json};
+use lineside_core::json::{Value, json};
 
 use super::of;
 use crate::openclaw::catalogue;

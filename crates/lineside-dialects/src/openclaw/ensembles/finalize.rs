@@ -1,9 +1,9 @@
 //! Before an agent stops: whether it goes on working (OC-52).
 
 use lineside_core::ensemble::Sees;
+use lineside_core::json::Value;
 use lineside_core::receipt::By;
 use lineside_core::{Answer, AnyEvent, Ensemble, Layer, Verdict};
-use serde_json::Value;
 
 use super::super::derived::run_id;
 use super::member::{Given, Member};

@@ -1,8 +1,8 @@
 //! What one member of an ensemble said, and who it is: an ensemble is only given places in a plan.
 
+use lineside_core::json::{Map, Value, json};
 use lineside_core::receipt::By;
 use lineside_core::{Answer, Layer};
-use serde_json::{Map, Value, json};
 
 use super::super::catalogue::{self, Kind};
 
@@ -17,7 +17,7 @@ pub(in super::super) struct Member {
     pub(in super::super) handler: String,
     pub(in super::super) layer: Layer,
     /// The fields of its answer.
-    pub(in super::super) fields: Map<String, Value>,
+    pub(in super::super) fields: Map,
 }
 
 impl Member {
@@ -36,7 +36,7 @@ impl Member {
         };
         let kind = catalogue::find(&text("hook")?)?.kind;
         let (plugin, handler) = (text("plugin")?, text("handler")?);
-        let layer = serde_json::from_value(own.remove("layer")?).ok()?;
+        let layer = lineside_core::json::from_value(&own.remove("layer")?).ok()?;
         match own.remove("fields")? {
             Value::Object(fields) => Some(Self { kind, plugin, handler, layer, fields }),
             _ => None,

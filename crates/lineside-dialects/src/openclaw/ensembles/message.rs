@@ -1,9 +1,9 @@
 //! Before a message is sent: its content and what goes with it (OC-51).
 
 use lineside_core::ensemble::Sees;
+use lineside_core::json::Value;
 use lineside_core::receipt::By;
 use lineside_core::{Answer, AnyEvent, Ensemble};
-use serde_json::Value;
 
 use super::member::Given;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use lineside_core::ensemble::Sees;
 use lineside_core::envelope::EventId;
+use lineside_core::json::{Value, json};
 use lineside_core::receipt::By;
 use lineside_core::{Answer, AnyEvent, Ensemble};
-use serde_json::{Value, json};
 
 use super::super::derived::text;
 use super::super::event;

@@ -1,8 +1,8 @@
 //! Members and what they said, for the tests of this folder.
 
+use lineside_core::json::Value;
 use lineside_core::receipt::By;
 use lineside_core::{Answer, Layer};
-use serde_json::Value;
 
 use super::super::catalogue;
 use super::super::samples::object;

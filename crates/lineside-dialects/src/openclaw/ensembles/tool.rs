@@ -1,9 +1,9 @@
 //! Before a tool call: parameters and approvals (OC-49, OC-50).
 
 use lineside_core::ensemble::Sees;
+use lineside_core::json::{Map, Value};
 use lineside_core::receipt::By;
 use lineside_core::{Answer, AnyEvent, Ensemble, Verdict};
-use serde_json::{Map, Value};
 
 use super::member::{Given, Member};
 
@@ -56,7 +56,7 @@ impl Ensemble for ToolCalls {
 }
 
 /// The fields of the tool input, replaced and completed by those given, one level deep.
-fn merged(event: &AnyEvent, params: Map<String, Value>) -> Value {
+fn merged(event: &AnyEvent, params: Map) -> Value {
     match event.payload().value("tool_input") {
         Some(Value::Object(original)) => {
             let mut merged = original.clone();
@@ -68,7 +68,7 @@ fn merged(event: &AnyEvent, params: Map<String, Value>) -> Value {
 }
 
 /// OC-50
-fn reason(approval: &Map<String, Value>) -> String {
+fn reason(approval: &Map) -> String {
     let text = |name: &str| approval.get(name)?.as_str().filter(|text| !text.trim().is_empty());
     match (text("title"), text("description")) {
         (Some(title), Some(description)) => format!("{title}: {description}"),

@@ -1,7 +1,7 @@
 //! The events, hook by hook.
 
+use lineside_core::json::{Value, json};
 use lineside_core::{AnyEvent, Model};
-use serde_json::{Value, json};
 
 use super::of;
 use crate::openclaw::catalogue;

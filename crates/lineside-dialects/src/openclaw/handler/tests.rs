@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_core::json::{Value, json};
 use lineside_core::worker::{CallClass, HandlerKey, Repeat, WorkerCall, WorkerEnded};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Layer, Verdict};
-use serde_json::{Value, json};
 
 use super::PluginHandler;
 use crate::handler::{Call, Handler as _, Moment, Returned};

@@ -2,9 +2,9 @@
 #![allow(clippy::needless_pass_by_value, reason = "samples are written where they are expected")]
 
 use lineside_core::hook::{Lane, Standby};
+use lineside_core::json::{Value, json};
 use lineside_core::worker::{PluginLoaded, StartWorkerError, WorkerReady};
 use lineside_core::{Layer, OnFailure, Part};
-use serde_json::{Value, json};
 
 use super::read;
 use crate::dialect::{Loaded, Trust, Why};

@@ -1,6 +1,6 @@
 //! Which plugins a worker is to load, and how.
 
-use serde_json::{Value, json};
+use lineside_core::json::{Value, json};
 
 use super::{Set, find};
 use crate::dialect::Trust;

@@ -1,6 +1,6 @@
 //! What becomes of calls, without a process.
 
-use serde_json::json;
+use lineside_core::json::json;
 
 use super::Id::Counted;
 use super::*;

@@ -1,9 +1,9 @@
 //! Whether an agent goes on working.
 #![allow(clippy::needless_pass_by_value, reason = "samples are written where they are expected")]
 
+use lineside_core::json::{Value, json};
 use lineside_core::receipt::By;
 use lineside_core::{Answer, AnyEvent, Ensemble as _, Layer, Verdict};
-use serde_json::{Value, json};
 
 use super::super::samples::{said, said_in};
 use super::Finalize;

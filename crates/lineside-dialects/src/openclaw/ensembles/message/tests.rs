@@ -1,7 +1,7 @@
 //! The content of a message and what goes with it.
 
 use lineside_core::Ensemble as _;
-use serde_json::json;
+use lineside_core::json::json;
 
 use super::super::samples::{amendments, said};
 use super::Sending;

@@ -1,7 +1,7 @@
 //! The message that goes from handler to handler.
 
+use lineside_core::json::{Value, json};
 use lineside_core::{AnyEvent, Ensemble as _};
-use serde_json::{Value, json};
 
 use super::super::samples::{amendments, nothing, said};
 use super::Persist;

@@ -1,9 +1,9 @@
 //! Contexts, system prompts and tools before an agent's turn.
 
 use lineside_core::ensemble::Sees;
+use lineside_core::json::json;
 use lineside_core::receipt::By;
 use lineside_core::{Answer, AnyEvent, Ensemble as _, Verdict};
-use serde_json::json;
 
 use super::super::samples::{amendments, contexts, nothing, said};
 use super::BeforeAgent;

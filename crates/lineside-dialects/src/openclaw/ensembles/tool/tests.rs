@@ -1,9 +1,9 @@
 //! Parameters and approvals before a tool call.
 #![allow(clippy::needless_pass_by_value, reason = "samples are written where they are expected")]
 
+use lineside_core::json::{Value, json};
 use lineside_core::receipt::By;
 use lineside_core::{Answer, Ensemble as _, Verdict};
-use serde_json::{Value, json};
 
 use super::super::samples::{amendments, nothing, said};
 use super::ToolCalls;

@@ -1,0 +1,288 @@
+//! From a value to a type.
+
+use std::borrow::Cow;
+
+use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, IntoDeserializer,
+    Unexpected, VariantAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use super::digits::EXACT;
+use super::number::Integer;
+use super::{Error, Number, Value};
+
+/// Reads a type from a value.
+///
+/// # Errors
+/// The value is not of that type.
+pub fn from_value<'v, T: Deserialize<'v>>(value: &'v Value) -> Result<T, Error> {
+    T::deserialize(value)
+}
+
+fn mismatch(value: &Value, expected: &dyn Expected) -> Error {
+    let found = match value {
+        Value::Null => Unexpected::Other("null"),
+        Value::Bool(value) => Unexpected::Bool(*value),
+        Value::Number(number) => {
+            return Error::custom(format_args!("invalid type: {number}, expected {expected}"));
+        }
+        Value::String(text) => Unexpected::Str(text),
+        Value::Array(_) => Unexpected::Seq,
+        Value::Object(_) => Unexpected::Map,
+    };
+    Error::invalid_type(found, expected)
+}
+
+/// What the number is to a type that does not ask for its digits.
+pub(super) fn number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, Error> {
+    match number.digits() {
+        Err(Integer::Unsigned(value)) => visitor.visit_u64(value),
+        Err(Integer::Negative(value)) => visitor.visit_i64(value),
+        Ok(digits) => match number.as_f64() {
+            Some(value) => visitor.visit_f64(value),
+            None => Err(Error::custom(format_args!("the number {digits} is out of range"))),
+        },
+    }
+}
+
+impl<'de> IntoDeserializer<'de, Error> for &'de Value {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for &'de Value {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(value) => visitor.visit_bool(*value),
+            Value::Number(value) => number(value, visitor),
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            Value::Array(items) => {
+                let mut items = SeqDeserializer::new(items.iter());
+                let value = visitor.visit_seq(&mut items)?;
+                items.end()?;
+                Ok(value)
+            }
+            Value::Object(fields) => {
+                let mut fields =
+                    MapDeserializer::new(fields.iter().map(|(key, value)| (Key(key.into()), value)));
+                let value = visitor.visit_map(&mut fields)?;
+                fields.end()?;
+                Ok(value)
+            }
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self {
+            Value::Number(number) if name == EXACT => match number.digits() {
+                Ok(digits) => visitor.visit_bytes(digits.as_bytes()),
+                Err(_) => visitor.visit_newtype_struct(self),
+            },
+            _ => visitor.visit_newtype_struct(self),
+        }
+    }
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.as_number().and_then(Number::as_i128) {
+            Some(value) => visitor.visit_i128(value),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.as_number().and_then(Number::as_u128) {
+            Some(value) => visitor.visit_u128(value),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self {
+            Value::String(variant) => visitor.visit_enum(Key(variant.into())),
+            Value::Object(fields) if fields.len() == 1 => match fields.iter().next() {
+                Some((variant, content)) => visitor.visit_enum(Variant(variant, content)),
+                None => Err(mismatch(self, &visitor)),
+            },
+            other => Err(mismatch(other, &"a text or an object of one entry")),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier
+    }
+}
+
+/// The key of an object, or the variant of an enum that has no content. One that is a number or a boolean in quotes may
+/// be read as such.
+pub(super) struct Key<'de>(pub(super) Cow<'de, str>);
+
+impl<'de> IntoDeserializer<'de, Error> for Key<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+macro_rules! numeric_keys {
+    ($($method:ident)*) => { $(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+            match self.0.parse() {
+                Ok(key) => number(&key, visitor),
+                Err(_) => self.deserialize_any(visitor),
+            }
+        }
+    )* };
+}
+
+impl<'de> Deserializer<'de> for Key<'de> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.0 {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
+        }
+    }
+
+    numeric_keys! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
+        deserialize_u32 deserialize_u64
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.0.parse() {
+            Ok(key) => visitor.visit_bool(key),
+            Err(_) => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_enum(self)
+    }
+
+    forward_to_deserialize_any! {
+        i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier ignored_any
+    }
+}
+
+impl<'de> EnumAccess<'de> for Key<'de> {
+    type Error = Error;
+    type Variant = WithoutContent;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, WithoutContent), Error> {
+        Ok((seed.deserialize(self)?, WithoutContent))
+    }
+}
+
+/// What follows a variant that is a text.
+pub(super) struct WithoutContent;
+
+impl<'de> VariantAccess<'de> for WithoutContent {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, _seed: S) -> Result<S::Value, Error> {
+        Err(Error::invalid_type(Unexpected::UnitVariant, &"a variant with a value"))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _length: usize, _visitor: V) -> Result<V::Value, Error> {
+        Err(Error::invalid_type(Unexpected::UnitVariant, &"a variant with a list"))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _fields: &'static [&'static str],
+        _visitor: V,
+    ) -> Result<V::Value, Error> {
+        Err(Error::invalid_type(Unexpected::UnitVariant, &"a variant with fields"))
+    }
+}
+
+/// The variant of an enum with its content.
+struct Variant<'de>(&'de str, &'de Value);
+
+impl<'de> EnumAccess<'de> for Variant<'de> {
+    type Error = Error;
+    type Variant = Content<'de>;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Content<'de>), Error> {
+        Ok((seed.deserialize(Key(self.0.into()))?, Content(self.1)))
+    }
+}
+
+struct Content<'de>(&'de Value);
+
+impl<'de> VariantAccess<'de> for Content<'de> {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<(), Error> {
+        if self.0.is_null() { Ok(()) } else { Err(mismatch(self.0, &"a variant without content")) }
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Error> {
+        seed.deserialize(self.0)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, Error> {
+        if self.0.is_array() { self.0.deserialize_any(visitor) } else { Err(mismatch(self.0, &"a list")) }
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self.0 {
+            Value::Object(_) | Value::Array(_) => self.0.deserialize_any(visitor),
+            other => Err(mismatch(other, &"an object")),
+        }
+    }
+}
