@@ -154,6 +154,26 @@ impl Tasks {
         });
     }
 
+    /// Loads hooks anew when their files change.
+    pub(crate) fn reload(&self, daemon: &Arc<Daemon>) {
+        let (daemon, now) = (Arc::clone(daemon), self.now.clone());
+        self.tracker.spawn(async move {
+            loop {
+                tokio::select! {
+                    () = now.cancelled() => return,
+                    () = daemon.ending.cancelled() => return,
+                    () = daemon.changes.next() => {}
+                }
+                // A load is not cut: what it has started is to be ended by the end of the daemon.
+                match daemon.load_changed().await {
+                    Ok(Some(loaded)) => tracing::info!(generation = loaded.generation, "loaded changed hooks"),
+                    Ok(None) => {}
+                    Err(error) => tracing::warn!(%error, "the changed hooks cannot be loaded; those before stay in force"),
+                }
+            }
+        });
+    }
+
     /// Puts context back that nobody has accepted in time.
     pub(crate) fn put_back(&self, daemon: &Arc<Daemon>) {
         let (daemon, now) = (Arc::clone(daemon), self.now.clone());

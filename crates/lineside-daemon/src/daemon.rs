@@ -4,27 +4,30 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use lineside::assembly::Report;
+use lineside::assembly::{HookFiles, Report};
 use lineside::automation::Automations;
 use lineside::automation::jobs::{Which, WhichState};
 use lineside::bus::OpenSessionError;
 use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
-use lineside::core::{Agent, Model, SessionId};
+use lineside::core::{Agent, Diagnostic, Model, Notice, SessionId};
+use lineside::dialects::Watched;
 use lineside::wire::Vocabulary;
 use lineside::{Assembly, Bus, Durable, Session};
 use tokio::sync::Mutex as AsyncMutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::deliveries::Deliveries;
 use crate::feed::Feed;
+use crate::footprint::Footprint;
 use crate::grants::Grants;
 use crate::mismatches::Mismatches;
 use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::switch::Switch;
 use crate::trace;
+use crate::watch::{Changes, LONGEST, Watching};
 
 /// A running daemon, apart from how it is reached.
 pub(crate) struct Daemon {
@@ -45,7 +48,9 @@ pub(crate) struct Daemon {
     pub(crate) counts: Counts,
     loaded: RwLock<Loaded>,
     /// One load at a time.
-    loading: AsyncMutex<()>,
+    loading: AsyncMutex<Watching>,
+    /// What is noticed of hook files.
+    pub(crate) changes: Arc<Changes>,
     /// Sessions that were closed; an event does not open them again by itself.
     closed: Mutex<HashSet<SessionId>>,
 }
@@ -56,6 +61,15 @@ pub(crate) struct Loaded {
     /// Which load it was, from 1.
     pub(crate) generation: u64,
     pub(crate) report: Arc<Report>,
+}
+
+impl Loaded {
+    /// How many hooks there are, each counted once.
+    pub(crate) fn count(&self) -> usize {
+        let mut numbers: Vec<usize> = self.report.hooks.iter().map(|found| found.number).collect();
+        numbers.dedup();
+        numbers.len()
+    }
 }
 
 /// What the daemon counts of itself.
@@ -124,6 +138,7 @@ impl Daemon {
             counts: Counts::default(),
             loaded: RwLock::new(Loaded { generation: 0, report: Arc::default() }),
             loading: AsyncMutex::default(),
+            changes: Arc::default(),
             closed: Mutex::default(),
         }
     }
@@ -137,11 +152,75 @@ impl Daemon {
     /// # Errors
     /// More hooks at one point than can be numbered; those before stay in force.
     pub(crate) async fn load(&self) -> Result<Loaded, RegisterHookError> {
-        let _one = self.loading.lock().await;
-        let report = Arc::new(self.assembly.load(&self.settings.places).await?);
+        let mut watching = self.loading.lock().await;
+        // Set before anything is read: what changes meanwhile is noticed.
+        let footprint = Footprint::of(&self.watched());
+        let blind = watching.set(&footprint, &self.changes);
+        let files = self.assembly.read(&self.settings.places);
+        watching.loaded = footprint;
+        self.install(files, blind).await
+    }
+
+    /// The same after a change, when the files have come to rest; nothing when they are as they were.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) async fn load_changed(&self) -> Result<Option<Loaded>, RegisterHookError> {
+        let mut watching = self.loading.lock().await;
+        let begun = Instant::now();
+        loop {
+            let footprint = Footprint::of(&self.watched());
+            if let Some(rest) = self.changes.rest(&footprint, begun.elapsed()) {
+                sleep(rest).await;
+                continue;
+            }
+            // Also when nothing has changed: a folder may have been made again, and the watch was on the one before.
+            let blind = watching.set(&footprint, &self.changes);
+            let is_news = footprint != watching.loaded;
+            let files = is_news.then(|| self.assembly.read(&self.settings.places));
+            if footprint != Footprint::of(&self.watched()) && begun.elapsed() < LONGEST {
+                // A change came meanwhile, so that what was read may be of two states.
+                continue;
+            }
+            watching.loaded = footprint;
+            return match files {
+                Some(files) => self.install(files, blind).await.map(Some),
+                None => Ok(None),
+            };
+        }
+    }
+
+    fn watched(&self) -> Vec<Watched> {
+        self.assembly.watched(&self.settings.places)
+    }
+
+    async fn install(
+        &self,
+        files: HookFiles,
+        blind: Option<Diagnostic>,
+    ) -> Result<Loaded, RegisterHookError> {
+        let mut report = self.assembly.install(files).await?;
+        report.diagnostics.extend(blind);
+        let report = Arc::new(report);
         let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
-        *loaded = Loaded { generation: loaded.generation + 1, report };
-        Ok(loaded.clone())
+        let now = Loaded { generation: loaded.generation + 1, report };
+        let before = std::mem::replace(&mut *loaded, now.clone());
+        drop(loaded);
+        if before.generation > 0 {
+            self.announce(&before, &now);
+        }
+        Ok(now)
+    }
+
+    /// Tells whoever watches the signals of a load, and of what is newly wrong.
+    fn announce(&self, before: &Loaded, now: &Loaded) {
+        let text = format!("generation {} of hooks is in force: {}", now.generation, now.count());
+        self.bus().announce(Notice::info(text));
+        for finding in &now.report.diagnostics {
+            if !before.report.diagnostics.contains(finding) {
+                self.bus().announce(Notice::warning(finding.to_string()));
+            }
+        }
     }
 
     pub(crate) fn loaded(&self) -> Loaded {

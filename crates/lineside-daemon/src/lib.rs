@@ -23,6 +23,8 @@ mod deliveries;
 mod grants;
 mod trace;
 mod mismatches;
+mod footprint;
+mod watch;
 mod daemon;
 mod caller;
 pub mod api;

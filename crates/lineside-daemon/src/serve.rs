@@ -120,6 +120,7 @@ impl Server {
         tasks.feed(&daemon);
         tasks.put_back(&daemon);
         daemon.load().await.map_err(ServeError::Hooks)?;
+        tasks.reload(&daemon);
         daemon.automations.all_registered();
         let http = match http {
             None => None,

@@ -37,7 +37,7 @@ use self::guard::IsGuard;
 use self::handler::{Identity, Runtime};
 use self::places::{Folder, Lost};
 use crate::broken::Owner;
-use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust};
+use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust, Watched};
 
 /// The name of the dialect.
 const DIALECT: &str = "agenthooks";
@@ -106,6 +106,10 @@ impl Dialect for AgentHooks {
 
     fn names(&self) -> Vec<&'static str> {
         triggers::names().collect()
+    }
+
+    fn watched(&self, places: &Places) -> Vec<Watched> {
+        places::all(places).map(|(_, place)| Watched::folders(place, &[places::FILE])).collect()
     }
 
     /// The names of the page and those of the specification (AH-17).

@@ -43,7 +43,7 @@ use self::places::Place;
 use self::points::Class;
 use self::shell::Search;
 use crate::broken::Owner;
-use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust};
+use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust, Watched};
 
 /// The name of the dialect.
 const DIALECT: &str = "chord";
@@ -86,6 +86,10 @@ impl Dialect for Chord {
             loaded.diagnostics.append(&mut findings.diagnostics);
         }
         loaded
+    }
+
+    fn watched(&self, places: &Places) -> Vec<Watched> {
+        places::all(places).into_iter().map(|place| Watched::file(place.file)).collect()
     }
 
     /// CH-12: one name stands for two points, which the payload tells apart.

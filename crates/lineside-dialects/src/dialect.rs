@@ -31,8 +31,35 @@ pub trait Dialect: Send + Sync {
     /// Reads files; a hook that is broken is reported and costs no other hook.
     fn load(&self, places: &Places) -> Loaded;
 
+    /// What a load of these places reads, whether it is there or not: when something of it changes, appears or goes, a
+    /// load may find other hooks.
+    fn watched(&self, places: &Places) -> Vec<Watched>;
+
     /// The point that the dialect's own name stands for. Where one name stands for several points the payload decides.
     fn point(&self, name: &str, payload: &Map) -> Option<&'static PointInfo>;
+}
+
+/// A file or a folder that a load reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watched {
+    /// Its absolute path; links are not resolved.
+    pub path: PathBuf,
+    /// How many levels below it are read too: 0 for a file, 1 for the entries of a folder, 2 for what lies in these.
+    pub levels: u8,
+    /// How the names of the files end that are read below it, in any capitals: what else lies there is not.
+    pub ends: &'static [&'static str],
+}
+
+impl Watched {
+    /// A file.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), levels: 0, ends: &[] }
+    }
+
+    /// A folder of folders, each with files of these names.
+    pub(crate) fn folders(path: impl Into<PathBuf>, names: &'static [&'static str]) -> Self {
+        Self { path: path.into(), levels: 2, ends: names }
+    }
 }
 
 /// Where hooks are looked for, and whom to trust.

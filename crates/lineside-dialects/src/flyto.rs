@@ -39,7 +39,7 @@ use self::file::Counts;
 use self::findings::Findings;
 use self::places::{Level, Place};
 use crate::broken::Owner;
-use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Trust};
+use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Trust, Watched};
 
 /// The name of the dialect.
 pub const DIALECT: &str = "flyto";
@@ -74,6 +74,15 @@ impl Dialect for Flyto {
             finish(findings, place.level, places, &mut loaded);
         }
         loaded
+    }
+
+    fn watched(&self, places: &Places) -> Vec<Watched> {
+        let files = places::settings(places).map(|(_, file)| Watched::file(file));
+        files
+            .chain(
+                places::plugin_folders(places).map(|(_, folder)| Watched::folders(folder, &[places::FILE])),
+            )
+            .collect()
     }
 
     fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {

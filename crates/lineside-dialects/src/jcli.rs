@@ -47,7 +47,7 @@ use self::guard::IsGuard;
 use self::handler::Runtime;
 use self::places::{Folder, Lost};
 use crate::broken::Owner;
-use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Trust};
+use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Trust, Watched};
 
 /// The name of the dialect.
 pub const DIALECT: &str = "jcli";
@@ -89,6 +89,10 @@ impl Dialect for Jcli {
             loaded.diagnostics.extend(findings.into_diagnostics());
         }
         loaded
+    }
+
+    fn watched(&self, places: &Places) -> Vec<Watched> {
+        places::all(places).into_iter().map(|place| Watched::folders(place, &places::FILES)).collect()
     }
 
     fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {

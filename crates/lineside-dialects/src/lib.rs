@@ -35,7 +35,7 @@ pub mod openclaw;
 pub use consent::refuse_programs_of_projects;
 pub use dialect::{
     Automation, Dialect, ForeignHook, Inert, Loaded, LogTarget, Missed, Places, Plugins, Registered, Trust,
-    Why,
+    Watched, Why,
 };
 pub use handler::{Call, Handler, Moment, Returned, Start, Work};
 pub use near_keys::AnswerKeys;

@@ -34,7 +34,7 @@ use self::entry::Entry;
 use self::findings::Findings;
 use self::handler::NativeHook;
 use crate::broken::Owner;
-use crate::dialect::{Automation, Dialect, ForeignHook, Loaded, Places, Trust};
+use crate::dialect::{Automation, Dialect, ForeignHook, Loaded, Places, Trust, Watched};
 
 /// The dialect `native`.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +69,10 @@ impl Dialect for Native {
             loaded.diagnostics.append(&mut findings.diagnostics);
         }
         loaded
+    }
+
+    fn watched(&self, places: &Places) -> Vec<Watched> {
+        places::all(places).into_iter().map(|place| Watched::file(place.file)).collect()
     }
 
     fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {

@@ -48,7 +48,7 @@ pub use script::SCRIPT;
 
 use self::config::Native;
 use self::findings::Findings;
-use crate::dialect::{Dialect, Loaded, LogTarget, Places, Plugins};
+use crate::dialect::{Dialect, Loaded, LogTarget, Places, Plugins, Watched};
 
 /// The name of the dialect.
 pub const DIALECT: &str = "openclaw";
@@ -58,6 +58,12 @@ const LOG: LogTarget = LogTarget::Stderr;
 
 /// What a call may take beyond its own time until its end is known. The exact deadline is that of the call.
 const MARGIN: Duration = Duration::from_millis(1500);
+
+/// How many levels below a folder of plugins count: the plugins, their files, and those of one folder in them.
+const PLUGIN: u8 = 3;
+
+/// How the names of files end that a plugin is made of.
+const ENDS: [&str; 8] = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".json", ".json5"];
 
 /// The dialect `openclaw`.
 #[derive(Debug, Clone, Copy)]
@@ -97,6 +103,15 @@ impl Dialect for OpenClaw {
         });
         let log = plugins.is_some().then_some(LOG);
         Loaded { diagnostics: findings.diagnostics, log, plugins, ..loaded }
+    }
+
+    fn watched(&self, places: &Places) -> Vec<Watched> {
+        // What is wrong with the configuration is told when it is loaded.
+        let config = config::read(places, &Native::default(), &mut Findings::default());
+        let files = config::files(places).map(|(_, file)| Watched::file(file));
+        files
+            .chain(places::all(places, &config).map(|path| Watched { path, levels: PLUGIN, ends: &ENDS }))
+            .collect()
     }
 
     /// OC-35

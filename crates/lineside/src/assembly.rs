@@ -1,26 +1,29 @@
 //! A bus with the hooks that people have written for other programs: found, installed, listed, reloaded.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use lineside_automation::{Automations, Keys};
+use lineside_automation::{Adopted, Automations, Keys};
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Installed};
 use lineside_core::control::Control;
 use lineside_core::hook::{Hook, Standby};
-use lineside_core::worker::WorkerStart;
+use lineside_core::worker::{HookWorker, WorkerStart};
 use lineside_core::{Diagnostic, Severity, SkipReason};
-use lineside_dialects::{DIALECTS, Dialect, ForeignHook, Inert, Places, Start, refuse_programs_of_projects};
+use lineside_dialects::{
+    DIALECTS, Dialect, ForeignHook, Inert, Loaded, Places, Start, Watched, refuse_programs_of_projects,
+};
 use lineside_exec::{Containment, HttpClient, Proxy, Runner, look_for};
 
 use crate::automated::{Automated, DeclaredHook};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
 use crate::foreign::Foreign;
+use crate::last_good::LastGood;
 use crate::missing::missing;
 use crate::outside::Outside;
-use crate::workers::{WarmWorkers, Workers};
+use crate::workers::{Replaced, WarmWorkers, Workers};
 
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
@@ -29,6 +32,19 @@ pub struct Assembly {
     pub(crate) keys: Keys,
     workers: Workers,
     dialects: Vec<&'static dyn Dialect>,
+    last_good: Mutex<LastGood>,
+}
+
+/// What the hook files of each dialect said when they were read.
+pub struct HookFiles {
+    places: Places,
+    loaded: Vec<(&'static dyn Dialect, Loaded)>,
+}
+
+impl std::fmt::Debug for HookFiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HookFiles").field("places", &self.places).finish_non_exhaustive()
+    }
 }
 
 /// One hook that was found, at one of its points.
@@ -90,6 +106,25 @@ pub struct Report {
     pub inert: Vec<(&'static str, Inert)>,
 }
 
+/// What a load gathers over all dialects.
+#[derive(Default)]
+struct Load {
+    report: Report,
+    /// The workers that hooks name.
+    warm: Vec<HookWorker>,
+    /// How many hooks there were.
+    number: usize,
+}
+
+/// The hooks of one dialect, not in force yet.
+struct Prepared {
+    dialect: &'static str,
+    installed: Vec<Installed>,
+    automated: Automated,
+    kept: Vec<Adopted>,
+    replaced: Replaced,
+}
+
 impl Assembly {
     /// A bus without foreign hooks, for all dialects.
     #[must_use]
@@ -101,7 +136,14 @@ impl Assembly {
             worker: None,
             warm: Arc::new(WarmWorkers::new(&bus)),
         };
-        Self { bus, outside, keys: Keys::default(), workers: Workers::default(), dialects: DIALECTS.to_vec() }
+        Self {
+            bus,
+            outside,
+            keys: Keys::default(),
+            workers: Workers::default(),
+            dialects: DIALECTS.to_vec(),
+            last_good: Mutex::default(),
+        }
     }
 
     /// Only these dialects.
@@ -138,132 +180,169 @@ impl Assembly {
         &self.bus
     }
 
-    /// Finds the hooks of every dialect and puts them in the place of those that were found before, all at once for
-    /// each dialect. Events under way end with the hooks that they began with. Reads files, and starts the workers of
-    /// formats whose hooks are functions.
+    /// Everything that a load of these places reads, whether it is there or not.
+    #[must_use]
+    pub fn watched(&self, places: &Places) -> Vec<Watched> {
+        self.dialects.iter().flat_map(|dialect| dialect.watched(places)).collect()
+    }
+
+    /// Reads the hook files of every dialect. Nothing is put in force.
+    #[must_use]
+    pub fn read(&self, places: &Places) -> HookFiles {
+        let loaded = self.dialects.iter().map(|dialect| (*dialect, dialect.load(places)));
+        HookFiles { loaded: loaded.collect(), places: places.clone() }
+    }
+
+    /// Reads the hook files of every dialect and [installs](Self::install) what they say.
+    ///
+    /// Not cancel safe, as [`install`](Self::install).
+    ///
+    /// # Errors
+    /// More hooks at one point than can be numbered.
+    pub async fn load(&self, places: &Places) -> Result<Report, RegisterHookError> {
+        self.install(self.read(places)).await
+    }
+
+    /// Puts hooks in the place of those that were installed before, all dialects at once. Events under way end with the
+    /// hooks that they began with. Starts the workers of formats whose hooks are functions.
+    ///
+    /// A file that is broken, and was not when it was last read, keeps the hooks that it had then; the report has a
+    /// finding about it. Plugins that share a worker are kept as one.
     ///
     /// If the bus has automations with a journal by now, what the hooks run without being waited for are jobs of theirs:
     /// accepted on record, and taken up again in another life of the process, when its session is open and has the hook
     /// from the same line of the same file, and nothing in that file has changed.
     ///
+    /// One call at a time. Not cancel safe: a dropped call may have started workers that no hook names.
+    ///
     /// # Errors
     /// More hooks at one point than can be numbered.
-    pub async fn load(&self, places: &Places) -> Result<Report, RegisterHookError> {
-        let mut report = Report::default();
-        let mut warm = Vec::new();
-        let mut number = 0;
+    pub async fn install(&self, files: HookFiles) -> Result<Report, RegisterHookError> {
+        let HookFiles { places, loaded } = files;
+        let mut load = Load::default();
+        let mut dialects = Vec::new();
+        for (dialect, loaded) in loaded {
+            dialects.push(self.prepare(dialect, loaded, &places, &mut load).await);
+        }
+        let installed =
+            dialects.iter_mut().map(|prepared| (prepared.dialect, std::mem::take(&mut prepared.installed)));
+        self.bus.install_all(installed.collect::<Vec<_>>())?;
         let adoptions = Automations::adoptions(&self.bus);
-        for dialect in &self.dialects {
-            let mut loaded = dialect.load(places);
-            let mut outside = self.outside.clone();
-            let replaced = match loaded.plugins.take() {
-                Some(plugins) => {
-                    let (worker, more, replaced) =
-                        self.workers.load(dialect.name(), plugins, &outside, &self.bus).await;
-                    outside.worker = Some(worker);
-                    loaded.hooks.extend(more.hooks);
-                    loaded.diagnostics.extend(more.diagnostics);
-                    loaded.inert.extend(more.inert);
-                    loaded.log = loaded.log.or(more.log);
-                    replaced
-                }
-                None => self.workers.unload(dialect.name()).await,
-            };
-            refuse_programs_of_projects(places.trust, &mut loaded);
-            let log = loaded.log.map(|target| Arc::new(DebugLog::to(target)));
-            let mut installed = Vec::new();
-            let (mut last, mut missing_program) = (None, false);
-            let (mut contents, mut kept) = (Contents::default(), Vec::new());
-            let mut automated = Automated::default();
-            for mut found in loaded.hooks {
-                // A format may bind one hook to several events, each binding by itself.
-                let declared = (Arc::clone(&found.hook.name), found.hook.origin.clone());
-                if last.as_ref() != Some(&declared) {
-                    number += 1;
-                    last = Some(declared);
-                    missing_program = self.misses_program(&found, places, &mut report.diagnostics);
-                }
-                if found.hook.standby == Standby::Ready
-                    && let Some(mut worker) = found.handler.worker(places.work_dir())
-                {
-                    outside.rebase_worker(&mut worker);
-                    warm.push(worker);
-                }
-                let state = match &found.hook.standby {
-                    Standby::Ready if found.closed => State::Closed,
-                    Standby::Ready if !found.can_fire => State::NeverFires,
-                    Standby::Ready if missing_program => State::ProgramMissing,
-                    Standby::Ready => State::Ready,
-                    Standby::Off(why) => State::Off(*why),
-                    Standby::NotLoaded(_) => State::Off(SkipReason::NotLoaded),
-                };
-                if let Some(automation) = found.automation.take() {
-                    match automated.declare(&self.bus, &found, &automation, &outside) {
-                        Ok(hooks) => {
-                            for DeclaredHook { installed: one, trigger, control } in hooks {
-                                let (hook, point) = (one.hook.clone(), one.point.name);
-                                let kept = adoptions.is_some();
-                                report.hooks.push(Found {
-                                    number,
-                                    hook,
-                                    point,
-                                    trigger,
-                                    state,
-                                    kept,
-                                    control,
-                                });
-                                installed.push(one);
-                            }
-                        }
-                        Err(error) => report.diagnostics.push(Diagnostic {
-                            severity: Severity::Error,
-                            origin: found.hook.origin.clone(),
-                            text: format!("hook \"{}\": {error}", found.hook.name),
-                        }),
-                    }
-                    continue;
-                }
-                let mut run = Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone());
-                // What a plugin remembers ends with its process, and its functions are called in the order of their
-                // format: a record of a call would help nobody and hold up the next one.
-                if let Some(adoptions) = adoptions.as_ref().filter(|_| outside.worker.is_none())
-                    && let Some(id) = contents.id_of(&found)
-                {
-                    run = run.kept(&found, adoptions, id);
-                }
-                kept.extend(run.adopted().cloned());
-                let is_kept = run.adopted().is_some();
-                let run = Arc::new(run);
-                for point in found.points {
-                    let (hook, trigger) = (found.hook.clone(), found.trigger.clone());
-                    let found = Found {
-                        number,
-                        hook: hook.clone(),
-                        point: point.name,
-                        trigger,
-                        state,
-                        kept: is_kept,
-                        control: None,
-                    };
-                    report.hooks.push(found);
-                    installed.push(Installed { point, hook, run: Arc::clone(&run) as _ });
-                }
-            }
-            installed.extend(loaded.inert.iter().flat_map(|inert| missing(dialect.name(), inert)));
-            self.bus.install(dialect.name(), installed)?;
-            automated.declared(&self.bus, dialect.name());
+        for Prepared { dialect, automated, kept, replaced, .. } in dialects {
+            automated.declared(&self.bus, dialect);
             if let Some(adoptions) = &adoptions {
-                adoptions.replaced(&self.bus, dialect.name(), &kept);
+                adoptions.replaced(&self.bus, dialect, &kept);
             }
             replaced.end().await;
-            report.diagnostics.extend(loaded.diagnostics);
-            report.inert.extend(loaded.inert.into_iter().map(|inert| (dialect.name(), inert)));
         }
+        let Load { report, warm, .. } = load;
         self.outside.warm.keep_only(&warm);
         for worker in warm.into_iter().filter(|worker| worker.start == WorkerStart::Ahead) {
             drop(self.outside.warm.of(worker, self.outside.runner.containment()));
         }
         Ok(report)
+    }
+
+    /// Makes hooks that can be installed of what a dialect has found.
+    async fn prepare(
+        &self,
+        dialect: &'static dyn Dialect,
+        mut loaded: Loaded,
+        places: &Places,
+        load: &mut Load,
+    ) -> Prepared {
+        let adoptions = Automations::adoptions(&self.bus);
+        let Load { report, warm, number } = load;
+        let mut outside = self.outside.clone();
+        let (worker, replaced) = self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
+        outside.worker = worker.or(outside.worker);
+        if outside.worker.is_none() {
+            self.last_good.lock().unwrap_or_else(PoisonError::into_inner).keep(dialect.name(), &mut loaded);
+        }
+        refuse_programs_of_projects(places.trust, &mut loaded);
+        let log = loaded.log.map(|target| Arc::new(DebugLog::to(target)));
+        let mut installed = Vec::new();
+        let (mut last, mut missing_program) = (None, false);
+        let (mut contents, mut kept) = (Contents::default(), Vec::new());
+        let mut automated = Automated::default();
+        for mut found in loaded.hooks {
+            // A format may bind one hook to several events, each binding by itself.
+            let declared = (Arc::clone(&found.hook.name), found.hook.origin.clone());
+            if last.as_ref() != Some(&declared) {
+                *number += 1;
+                last = Some(declared);
+                missing_program = self.misses_program(&found, places, &mut report.diagnostics);
+            }
+            if found.hook.standby == Standby::Ready
+                && let Some(mut worker) = found.handler.worker(places.work_dir())
+            {
+                outside.rebase_worker(&mut worker);
+                warm.push(worker);
+            }
+            let state = match &found.hook.standby {
+                Standby::Ready if found.closed => State::Closed,
+                Standby::Ready if !found.can_fire => State::NeverFires,
+                Standby::Ready if missing_program => State::ProgramMissing,
+                Standby::Ready => State::Ready,
+                Standby::Off(why) => State::Off(*why),
+                Standby::NotLoaded(_) => State::Off(SkipReason::NotLoaded),
+            };
+            if let Some(automation) = found.automation.take() {
+                match automated.declare(&self.bus, &found, &automation, &outside) {
+                    Ok(hooks) => {
+                        for DeclaredHook { installed: one, trigger, control } in hooks {
+                            let (hook, point) = (one.hook.clone(), one.point.name);
+                            let kept = adoptions.is_some();
+                            report.hooks.push(Found {
+                                number: *number,
+                                hook,
+                                point,
+                                trigger,
+                                state,
+                                kept,
+                                control,
+                            });
+                            installed.push(one);
+                        }
+                    }
+                    Err(error) => report.diagnostics.push(Diagnostic {
+                        severity: Severity::Error,
+                        origin: found.hook.origin.clone(),
+                        text: format!("hook \"{}\": {error}", found.hook.name),
+                    }),
+                }
+                continue;
+            }
+            let mut run = Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone());
+            // What a plugin remembers ends with its process, and its functions are called in the order of their
+            // format: a record of a call would help nobody and hold up the next one.
+            if let Some(adoptions) = adoptions.as_ref().filter(|_| outside.worker.is_none())
+                && let Some(id) = contents.id_of(&found)
+            {
+                run = run.kept(&found, adoptions, id);
+            }
+            kept.extend(run.adopted().cloned());
+            let is_kept = run.adopted().is_some();
+            let run = Arc::new(run);
+            for point in found.points {
+                let (hook, trigger) = (found.hook.clone(), found.trigger.clone());
+                let found = Found {
+                    number: *number,
+                    hook: hook.clone(),
+                    point: point.name,
+                    trigger,
+                    state,
+                    kept: is_kept,
+                    control: None,
+                };
+                report.hooks.push(found);
+                installed.push(Installed { point, hook, run: Arc::clone(&run) as _ });
+            }
+        }
+        installed.extend(loaded.inert.iter().flat_map(|inert| missing(dialect.name(), inert)));
+        report.diagnostics.extend(loaded.diagnostics);
+        report.inert.extend(loaded.inert.into_iter().map(|inert| (dialect.name(), inert)));
+        Prepared { dialect: dialect.name(), installed, automated, kept, replaced }
     }
 
     /// Whether what the hook starts is not there, with a finding where its format has none.

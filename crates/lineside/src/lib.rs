@@ -46,6 +46,7 @@ mod missing;
 mod content;
 mod outside;
 mod workers;
+mod last_good;
 mod debug_log;
 
 pub use lineside_automation as automation;

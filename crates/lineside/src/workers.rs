@@ -10,8 +10,8 @@ use lineside_bus::{Bus, WeakBus};
 use lineside_core::worker::{
     HookWorker, PluginLoaded, StartWorkerError, WorkerReach, WorkerReady, WorkerSpec,
 };
-use lineside_core::{Notice, Propagation};
-use lineside_dialects::{Loaded, Plugins};
+use lineside_core::{Diagnostic, Notice, Propagation, Severity};
+use lineside_dialects::{ForeignHook, Inert, Loaded, LogTarget, Plugins};
 use lineside_exec::{Containment, LogLevel, LogSource, WarmWorker, Worker, WorkerListener, WorkerLog};
 use lineside_points::OnServiceStop;
 use tokio::sync::Mutex;
@@ -161,6 +161,38 @@ struct Kept {
     spec: WorkerSpec,
     worker: Worker,
     started: Result<WorkerReady, StartWorkerError>,
+    /// What it has, unless something was wrong with it.
+    sound: Option<Sound>,
+}
+
+/// The hooks of plugins that have loaded without an error.
+struct Sound {
+    hooks: Vec<ForeignHook>,
+    inert: Vec<Inert>,
+    log: Option<LogTarget>,
+}
+
+impl Sound {
+    fn of(loaded: &Loaded) -> Option<Self> {
+        let Loaded { hooks, inert, log, .. } = loaded;
+        (!is_broken(loaded)).then(|| Self { hooks: hooks.clone(), inert: inert.clone(), log: log.clone() })
+    }
+
+    /// Takes the place of what was found.
+    fn stay(&self, loaded: &mut Loaded) {
+        loaded.hooks.clone_from(&self.hooks);
+        loaded.inert.clone_from(&self.inert);
+        loaded.log.clone_from(&self.log);
+        loaded.diagnostics.push(Diagnostic {
+            severity: Severity::Warning,
+            origin: None,
+            text: "the plugins from before the error stay in force until it is repaired".to_owned(),
+        });
+    }
+}
+
+fn is_broken(loaded: &Loaded) -> bool {
+    loaded.diagnostics.iter().any(|finding| finding.severity == Severity::Error)
 }
 
 /// What is to be ended once the hooks of its successor are in force.
@@ -177,34 +209,43 @@ impl Replaced {
 }
 
 impl Workers {
-    /// The worker of a load and the hooks that it has, and the worker that it takes the place of. One that would be
-    /// the same is kept, with everything that its plugins remember.
+    /// The worker of a load, whose hooks it adds, and the worker that is over then. One that would be the same is kept,
+    /// with everything that its plugins remember. Where something is wrong, and nothing was when the worker before was
+    /// loaded, that one is kept with all its hooks.
     pub(crate) async fn load(
         &self,
         dialect: &'static str,
-        plugins: Plugins,
+        loaded: &mut Loaded,
         outside: &Outside,
         bus: &Bus,
-    ) -> (Worker, Loaded, Replaced) {
-        let Plugins { mut worker, script, registered } = plugins;
-        outside.rebase(&mut worker.environment);
+    ) -> (Option<Worker>, Replaced) {
         let mut kept = self.kept.lock().await;
-        if let Some(same) = kept.get(dialect).filter(|kept| kept.spec == worker && kept.started.is_ok()) {
-            return (same.worker.clone(), registered(same.started.clone()), Replaced(None));
+        let plugins = loaded.plugins.take();
+        let before = kept.get(dialect).and_then(|kept| Some((kept.worker.clone(), kept.sound.as_ref()?)));
+        if let Some((worker, sound)) = before.as_ref().filter(|_| is_broken(loaded)) {
+            sound.stay(loaded);
+            return (Some(worker.clone()), Replaced(None));
+        }
+        let Some(Plugins { worker: mut spec, script, registered }) = plugins else {
+            return (None, Replaced(kept.remove(dialect).map(|kept| kept.worker)));
+        };
+        outside.rebase(&mut spec.environment);
+        if let Some(same) = kept.get(dialect).filter(|kept| kept.spec == spec && kept.started.is_ok()) {
+            add(loaded, registered(same.started.clone()));
+            return (Some(same.worker.clone()), Replaced(None));
         }
         let containment = outside.runner.containment().clone();
         let listener = announcing(bus.downgrade(), dialect);
-        let (process, started) =
-            Worker::start_contained(worker.clone(), &script, listener, containment).await;
-        let loaded = registered(started.clone());
+        let (process, started) = Worker::start_contained(spec.clone(), &script, listener, containment).await;
+        add(loaded, registered(started.clone()));
+        if let Some((worker, sound)) = before.filter(|_| is_broken(loaded)) {
+            sound.stay(loaded);
+            return (Some(worker), Replaced(Some(process)));
+        }
         forgetting(bus, dialect, process.clone());
-        let before = kept.insert(dialect, Kept { spec: worker, worker: process.clone(), started });
-        (process, loaded, Replaced(before.map(|kept| kept.worker)))
-    }
-
-    /// The worker of a dialect that has no plugins any more.
-    pub(crate) async fn unload(&self, dialect: &'static str) -> Replaced {
-        Replaced(self.kept.lock().await.remove(dialect).map(|kept| kept.worker))
+        let sound = Sound::of(loaded);
+        let before = kept.insert(dialect, Kept { spec, worker: process.clone(), started, sound });
+        (Some(process), Replaced(before.map(|kept| kept.worker)))
     }
 
     /// Ends all of them.
@@ -214,6 +255,14 @@ impl Workers {
             worker.shutdown().await;
         }
     }
+}
+
+/// Adds what a worker has.
+fn add(loaded: &mut Loaded, more: Loaded) {
+    loaded.hooks.extend(more.hooks);
+    loaded.diagnostics.extend(more.diagnostics);
+    loaded.inert.extend(more.inert);
+    loaded.log = loaded.log.take().or(more.log);
 }
 
 /// What is to be repeated after a restart of the worker ends with the service, also where no hook hears of its end.

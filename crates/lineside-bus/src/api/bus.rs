@@ -211,9 +211,25 @@ impl Bus {
     /// # Errors
     /// An interceptor at a fact; nothing is changed then.
     pub fn install(&self, name: &str, hooks: Vec<Installed>) -> Result<(), RegisterHookError> {
-        let name: Arc<str> = name.into();
-        let added = hooks.into_iter().map(|hook| hook.added(Some(Arc::clone(&name)))).collect();
-        let leaves = |registered: &Registered| registered.installed.as_ref() == Some(&name);
+        self.install_all([(name, hooks)])
+    }
+
+    /// As [`install`](Self::install), for the hooks of several names: an event sees all of them or none.
+    ///
+    /// # Errors
+    /// As [`install`](Self::install).
+    pub fn install_all<'a>(
+        &self,
+        hooks: impl IntoIterator<Item = (&'a str, Vec<Installed>)>,
+    ) -> Result<(), RegisterHookError> {
+        let (mut names, mut added) = (Vec::new(), Vec::new());
+        for (name, hooks) in hooks {
+            let name: Arc<str> = name.into();
+            added.extend(hooks.into_iter().map(|hook| hook.added(Some(Arc::clone(&name)))));
+            names.push(name);
+        }
+        let leaves =
+            |registered: &Registered| registered.installed.as_ref().is_some_and(|name| names.contains(name));
         self.shared.replace(&Place::Bus, Some(&leaves), added)?;
         Ok(())
     }

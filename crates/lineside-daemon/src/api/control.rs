@@ -31,7 +31,7 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         health: healthy(&daemon),
         off: daemon.switch.is_off(),
         generation: loaded.generation,
-        hooks: hooks(&loaded),
+        hooks: loaded.count(),
         findings: findings(&loaded).into_iter().chain(mismatches).collect(),
         coverage_mismatches,
         sessions: daemon.bus().sessions().len(),
@@ -86,7 +86,7 @@ pub(super) async fn metrics(State(daemon): State<Arc<Daemon>>) -> Response {
 pub(super) async fn reload(State(daemon): State<Arc<Daemon>>) -> Result<Json<Reloaded>, Problem> {
     match daemon.load().await {
         Ok(loaded) => {
-            let (generation, hooks, findings) = (loaded.generation, hooks(&loaded), findings(&loaded));
+            let (generation, hooks, findings) = (loaded.generation, loaded.count(), findings(&loaded));
             Ok(Json(Reloaded { generation, hooks, findings }))
         }
         Err(error) => {
@@ -122,12 +122,6 @@ fn healthy(daemon: &Daemon) -> Health {
         pid: std::process::id(),
         uptime_ms: u64::try_from(uptime).unwrap_or(u64::MAX),
     }
-}
-
-fn hooks(loaded: &Loaded) -> usize {
-    let mut numbers: Vec<usize> = loaded.report.hooks.iter().map(|found| found.number).collect();
-    numbers.dedup();
-    numbers.len()
 }
 
 fn findings(loaded: &Loaded) -> Vec<Finding> {

@@ -138,7 +138,9 @@ async fn a_reload_takes_the_place_of_what_was_there() {
     let file = house.folder.path().join("project/.lineside/hooks.yaml");
     std::fs::write(&file, GUARD.replace("rm -rf", "mkfs")).unwrap();
     let (status, reloaded) = house.post("/v1/reload", &json!({})).await;
-    assert_eq!((status, &reloaded["generation"], &reloaded["hooks"]), (200, &json!(2), &json!(1)));
+    // The change may have been noticed before.
+    assert!(reloaded["generation"].as_u64().unwrap() >= 2, "{reloaded}");
+    assert_eq!((status, &reloaded["hooks"]), (200, &json!(1)));
     assert_eq!(house.post("/v1/events", &shell("s", "rm -rf /")).await.1["verdict"], json!("continue"));
     assert_eq!(house.post("/v1/events", &shell("s", "mkfs /dev/x")).await.1["verdict"], json!("block"));
 }

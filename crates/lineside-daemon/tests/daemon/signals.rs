@@ -8,13 +8,13 @@ use lineside::json::{Value, json};
 use crate::house::{House, json_request, small};
 
 /// A reader of server-sent events.
-struct Reader {
+pub(crate) struct Reader {
     response: Response<Incoming>,
     text: String,
 }
 
 impl Reader {
-    async fn open(house: &House, path: &str, last: Option<&str>) -> Self {
+    pub(crate) async fn open(house: &House, path: &str, last: Option<&str>) -> Self {
         let mut request = json_request(Method::GET, path, Vec::new());
         if let Some(last) = last {
             request.headers_mut().insert("last-event-id", last.parse().unwrap());
@@ -40,6 +40,16 @@ impl Reader {
             }
             let frame = self.response.frame().await?.unwrap();
             self.text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
+        }
+    }
+
+    /// The data of the next event of a kind.
+    pub(crate) async fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let (_, found, data) = self.next().await.unwrap();
+            if found == kind {
+                return data;
+            }
         }
     }
 

@@ -52,12 +52,17 @@ pub(super) struct Lost {
     pub(super) error: OpenFileError,
 }
 
+/// The places, in load order.
+pub(super) fn all(places: &Places) -> impl Iterator<Item = (Layer, PathBuf)> {
+    let project = absolute(places.work_dir()).join(".agents/hooks");
+    let user = user_place(places).map(|place| (Layer::User, place));
+    user.into_iter().chain([(Layer::Project, project)])
+}
+
 /// Looks for hooks in the places.
 pub(super) fn find(places: &Places) -> Found {
     let mut found = Found::default();
-    let project = absolute(places.work_dir()).join(".agents/hooks");
-    for (layer, place) in [(Layer::User, user_place(places)), (Layer::Project, Some(project))] {
-        let Some(place) = place else { continue };
+    for (layer, place) in all(places) {
         let paths = match folders(&place, places.boundary(layer)) {
             Ok(paths) => paths,
             Err(error) => {

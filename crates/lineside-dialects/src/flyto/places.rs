@@ -7,6 +7,9 @@ use lineside_files::{Boundary, OpenFileError, folders};
 
 use crate::dialect::Places;
 
+/// The file of a plugin.
+pub(super) const FILE: &str = "hooks.json";
+
 /// A file that may declare hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
@@ -68,22 +71,33 @@ pub(super) struct Lost {
 
 /// The files in the order of FL-1, whether they exist or not, but for those of plugins, which are looked for.
 pub(super) fn find(places: &Places) -> (Vec<Place>, Vec<Lost>) {
-    let home = places.home().map(|home| home.join(".flyto"));
-    let project = absolute(places.work_dir()).join(".flyto");
-    let settings = |level, file: PathBuf| Place { file, level, plugin: None };
-    let mut found = Vec::new();
-    found.extend(home.iter().map(|home| settings(Level::User, home.join("settings.json"))));
-    found.push(settings(Level::Project, project.join("settings.json")));
-    found.push(settings(Level::Local, project.join("settings.local.json")));
+    let mut found: Vec<Place> =
+        settings(places).map(|(level, file)| Place { file, level, plugin: None }).collect();
     let mut lost = Vec::new();
-    for (level, directory) in [(Level::UserPlugin, home.as_ref()), (Level::ProjectPlugin, Some(&project))] {
-        let Some(directory) = directory.map(|directory| directory.join("plugins")) else { continue };
+    for (level, directory) in plugin_folders(places) {
         match plugins(level, &directory, level.boundary(places)) {
             Ok(plugins) => found.extend(plugins),
             Err(error) => lost.push(Lost { directory, level, error }),
         }
     }
     (found, lost)
+}
+
+/// The files of settings, whether they exist or not.
+pub(super) fn settings(places: &Places) -> impl Iterator<Item = (Level, PathBuf)> {
+    let project = absolute(places.work_dir()).join(".flyto");
+    let user = places.home().map(|home| (Level::User, home.join(".flyto/settings.json")));
+    user.into_iter().chain([
+        (Level::Project, project.join("settings.json")),
+        (Level::Local, project.join("settings.local.json")),
+    ])
+}
+
+/// The folders of plugins, whether they exist or not.
+pub(super) fn plugin_folders(places: &Places) -> impl Iterator<Item = (Level, PathBuf)> {
+    let user = places.home().map(|home| (Level::UserPlugin, home.join(".flyto/plugins")));
+    let project = absolute(places.work_dir()).join(".flyto/plugins");
+    user.into_iter().chain([(Level::ProjectPlugin, project)])
 }
 
 /// The path, absolute; links are not resolved.
@@ -94,7 +108,7 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
 /// The plugins in a directory, in the byte order of their names; what is no directory is passed over.
 fn plugins(level: Level, directory: &Path, boundary: Boundary<'_>) -> Result<Vec<Place>, OpenFileError> {
     let plugin = |directory: PathBuf| Place {
-        file: directory.join("hooks.json"),
+        file: directory.join(FILE),
         level,
         plugin: Some(Plugin {
             name: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),

@@ -10,7 +10,7 @@ use lineside_files::{OpenFileError, folders};
 use crate::dialect::Places;
 
 /// The file that makes a folder a hook, and the one that does so in its absence.
-const FILES: [&str; 2] = ["HOOK.yaml", "HOOK.yml"];
+pub(super) const FILES: [&str; 2] = ["HOOK.yaml", "HOOK.yml"];
 /// A folder of this name is passed over.
 const EXAMPLE: &str = "example";
 
@@ -71,6 +71,19 @@ fn user_place(places: &Places) -> Option<PathBuf> {
 
 /// JC-2: the first `.jcli` from the working directory up to the root of the project, and never above it.
 fn project_place(places: &Places) -> Option<PathBuf> {
+    let searched = searched(places);
+    let found = searched.iter().rev().map(|folder| folder.join(".jcli")).find(|path| may_be_folder(path))?;
+    Some(found.join("hooks"))
+}
+
+/// Every place in which hook folders may be.
+pub(super) fn all(places: &Places) -> Vec<PathBuf> {
+    let projects = searched(places).into_iter().map(|folder| folder.join(".jcli/hooks"));
+    user_place(places).into_iter().chain(projects).collect()
+}
+
+/// The folders from the root of the project down to the working directory.
+fn searched(places: &Places) -> Vec<PathBuf> {
     let root = absolute(places.work_dir());
     let cwd = absolute(&places.cwd);
     let searched = path_down(&root, &cwd).or_else(|| {
@@ -78,9 +91,7 @@ fn project_place(places: &Places) -> Option<PathBuf> {
         let (root, cwd) = (fs::canonicalize(&root).ok()?, fs::canonicalize(&cwd).ok()?);
         path_down(&root, &cwd)
     });
-    let searched = searched.unwrap_or_else(|| vec![root]);
-    let found = searched.iter().rev().map(|folder| folder.join(".jcli")).find(|path| may_be_folder(path))?;
-    Some(found.join("hooks"))
+    searched.unwrap_or_else(|| vec![root])
 }
 
 /// The folders from `root` down to `cwd`, both included; `None` when `cwd` is not within `root`.

@@ -20,6 +20,10 @@ use super::json5;
 use super::places::absolute;
 use crate::dialect::{CONFIGURATION, Places};
 
+/// The own configuration of the dialect, and that of OpenClaw, in `.openclaw`.
+const LINESIDE: &str = "lineside.json";
+const UPSTREAM: &str = "openclaw.json";
+
 /// No call may take longer (OC-57).
 const LONGEST: Duration = Duration::from_millis(600_000);
 /// Calls without an answer that may be under way (OC-43).
@@ -60,6 +64,14 @@ enum Named {
     Deny,
 }
 
+/// The files of the configuration, whether they exist or not.
+pub(super) fn files(places: &Places) -> impl Iterator<Item = (Layer, PathBuf)> {
+    let home = places.home().map(|home| home.join(".openclaw"));
+    let user = home.map(|home| [LINESIDE, UPSTREAM].map(|name| (Layer::User, home.join(name))));
+    let project = absolute(places.work_dir()).join(".openclaw").join(LINESIDE);
+    user.into_iter().flatten().chain([(Layer::Project, project)])
+}
+
 /// Reads the carriers.
 pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) -> Config {
     let home = places.home();
@@ -89,7 +101,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
     config.name(&native.file, &own);
     user = user.over(own);
     if let Some(home) = home {
-        let file = home.join(".openclaw/lineside.json");
+        let file = home.join(".openclaw").join(LINESIDE);
         let map = config.object(&file, Layer::User, Boundary::Open, findings);
         let section = Section::read(
             &map,
@@ -98,7 +110,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
         );
         config.name(&file, &section);
         user = user.over(section);
-        let file = home.join(".openclaw/openclaw.json");
+        let file = home.join(".openclaw").join(UPSTREAM);
         let whole = config.object(&file, Layer::User, Boundary::Open, findings);
         if let Some(Value::Object(plugins)) = whole.get("plugins") {
             let section = Section::read(
@@ -112,7 +124,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
         config.upstream = whole;
     }
     config.user = user;
-    let file = root.join(".openclaw/lineside.json");
+    let file = root.join(".openclaw").join(LINESIDE);
     if home.is_none_or(|home| home != root) {
         let map = config.object(&file, Layer::Project, places.boundary(Layer::Project), findings);
         let carrier = Carrier { file: &file, base: &root, home, rights: Rights::Project };

@@ -17,6 +17,9 @@ use crate::dialect::Places;
 const IGNORED: [&str; 10] =
     [".git", ".hg", ".svn", ".turbo", ".yarn", ".yarn-cache", "build", "coverage", "dist", "node_modules"];
 
+/// The folders of plugins in `.openclaw`.
+const PLACES: [&str; 2] = ["plugins", "extensions"];
+
 /// Something that may be a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
@@ -34,6 +37,15 @@ pub(super) enum CandidateKind {
     Standalone,
 }
 
+/// Where plugins are looked for, whether it exists or not.
+pub(super) fn all(places: &Places, config: &Config) -> impl Iterator<Item = PathBuf> {
+    let named = [Layer::Managed, Layer::User, Layer::Project];
+    let named: Vec<PathBuf> =
+        named.iter().flat_map(|layer| config.paths(*layer)).map(|path| tidy(path)).collect();
+    let roots = places.home().map(Path::to_path_buf).into_iter().chain([absolute(places.work_dir())]);
+    named.into_iter().chain(roots.flat_map(|root| PLACES.map(|place| root.join(".openclaw").join(place))))
+}
+
 /// The candidates in load order.
 pub(super) fn find(places: &Places, config: &Config, findings: &mut Findings) -> Vec<Candidate> {
     let home = places.home();
@@ -45,7 +57,7 @@ pub(super) fn find(places: &Places, config: &Config, findings: &mut Findings) ->
         if layer == Layer::Project {
             found.paths(config.paths(layer), layer, places.boundary(layer), findings);
         }
-        for place in ["plugins", "extensions"] {
+        for place in PLACES {
             if let Some(root) = root {
                 found.directories(&root.join(".openclaw").join(place), layer);
             }

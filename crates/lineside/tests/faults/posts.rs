@@ -9,7 +9,7 @@ use lineside::core::exchange::{Addresses, Post, Posted};
 use lineside::core::hook::Hook;
 use lineside::core::json::read_strict;
 use lineside::core::{Answer, AnyEvent, Failure, FailureKind, OnFailure, Part, PointInfo};
-use lineside::dialects::{Call, Dialect, ForeignHook, Handler, Loaded, Places, Returned};
+use lineside::dialects::{Call, Dialect, ForeignHook, Handler, Loaded, Places, Returned, Watched};
 use lineside::json::Map;
 use lineside::prelude::*;
 
@@ -34,6 +34,10 @@ impl Dialect for Posts {
         let points = vec![lineside::points::find("before_tool").unwrap()];
         let handler = Arc::new(Guard { url: self.url.clone() });
         Loaded { hooks: vec![ForeignHook::new(hook, "before", points, handler)], ..Loaded::default() }
+    }
+
+    fn watched(&self, _: &Places) -> Vec<Watched> {
+        Vec::new()
     }
 
     fn point(&self, _: &str, _: &Map) -> Option<&'static PointInfo> {

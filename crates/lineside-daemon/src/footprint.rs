@@ -1,0 +1,275 @@
+//! What a load of hooks has to do with on the disk: the folders to be watched so that no change is missed, and the state
+//! of the files.
+//!
+//! Folders are watched and never files: editors put a new file in the place of the old one. Of what is not there, the
+//! nearest folder that is there is watched, for the name that leads on. Links are followed, and the place of each link is
+//! watched like the place of a file.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use lineside::dialects::Watched;
+use notify::EventKind;
+use notify::event::{AccessKind, AccessMode, ModifyKind};
+
+/// How many links a path may lead over; as many as Linux follows.
+const LINKS: usize = 40;
+
+/// Folders in which there are no hooks, and very many files.
+const PASSED_OVER: [&str; 2] = ["node_modules", ".git"];
+
+/// The files and folders of a load at one time.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Footprint {
+    folders: Folders,
+    files: BTreeMap<PathBuf, Mark>,
+}
+
+/// The folders to be watched, each without links in its path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Folders(HashMap<PathBuf, Wanted>);
+
+/// What counts in a folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Wanted {
+    /// Entries of these names.
+    names: HashSet<OsString>,
+    /// Files whose names end so.
+    ends: Vec<&'static str>,
+    /// Entries that may be folders: that they appear and go.
+    deeper: bool,
+}
+
+/// The state of a file.
+#[derive(Debug, PartialEq, Eq)]
+struct Mark {
+    inode: (u64, u64),
+    size: u64,
+    /// When its content was changed last.
+    modified: Option<SystemTime>,
+    /// When anything of it was changed last, in seconds and nanoseconds.
+    changed: (i64, i64),
+}
+
+impl Footprint {
+    /// What these files and folders come to now.
+    pub(crate) fn of(watched: &[Watched]) -> Self {
+        let mut footprint = Self::default();
+        for Watched { path, levels, ends } in watched {
+            footprint.walk(Path::new("/"), path, *levels, ends);
+        }
+        footprint
+    }
+
+    /// The folders to be watched, each without links in its path.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.folders.0.keys().map(PathBuf::as_path)
+    }
+
+    /// What counts in them.
+    pub(crate) fn wanted(&self) -> Folders {
+        self.folders.clone()
+    }
+
+    /// How long ago a file was changed last; `None` when there is none, or the clock says that it will be.
+    pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
+        now.duration_since(self.files.values().filter_map(|mark| mark.modified).max()?).ok()
+    }
+
+    /// Follows a path from a folder without links.
+    fn walk(&mut self, from: &Path, path: &Path, levels: u8, ends: &'static [&'static str]) {
+        let mut at = from.to_path_buf();
+        let mut rest: VecDeque<OsString> = VecDeque::new();
+        lead(path, &mut at, &mut rest);
+        let mut links = 0;
+        while let Some(name) = rest.pop_front() {
+            if name == ".." {
+                at.pop();
+                continue;
+            }
+            self.folders.0.entry(at.clone()).or_default().names.insert(name.clone());
+            let next = at.join(&name);
+            let Ok(found) = fs::symlink_metadata(&next) else { return };
+            if found.is_symlink() {
+                links += 1;
+                let Ok(target) = fs::read_link(&next) else { return };
+                if links > LINKS {
+                    return;
+                }
+                lead(&target, &mut at, &mut rest);
+            } else if found.is_dir() {
+                at = next;
+            } else {
+                self.files.insert(next, Mark::of(&found));
+                return;
+            }
+        }
+        self.below(&at, levels, ends);
+    }
+
+    /// Everything that counts below a folder.
+    fn below(&mut self, folder: &Path, levels: u8, ends: &'static [&'static str]) {
+        let Some(levels) = levels.checked_sub(1) else { return };
+        let wanted = self.folders.0.entry(folder.to_path_buf()).or_default();
+        wanted.deeper |= levels > 0;
+        for end in ends {
+            if !wanted.ends.contains(end) {
+                wanted.ends.push(end);
+            }
+        }
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        for entry in entries.flatten() {
+            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
+            let is_file = has_end(&name, ends);
+            if kind.is_symlink() && (is_file || levels > 0) {
+                self.walk(folder, Path::new(&name), levels, ends);
+            } else if kind.is_dir() && !PASSED_OVER.iter().any(|passed| name == *passed) {
+                self.below(&entry.path(), levels, ends);
+            } else if is_file && let Ok(found) = entry.metadata() {
+                self.files.insert(entry.path(), Mark::of(&found));
+            }
+        }
+    }
+}
+
+impl Folders {
+    /// Whether it matters that this has happened to this path.
+    pub(crate) fn concern(&self, kind: EventKind, path: &Path) -> bool {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
+        let Some(wanted) = self.0.get(folder) else { return false };
+        match kind {
+            EventKind::Access(AccessKind::Close(AccessMode::Write)) => wanted.file(name),
+            EventKind::Access(_) => false,
+            EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => wanted.file(name),
+            _ => wanted.deeper || wanted.file(name),
+        }
+    }
+}
+
+impl Wanted {
+    fn file(&self, name: &OsStr) -> bool {
+        self.names.contains(name) || has_end(name, &self.ends)
+    }
+}
+
+impl Mark {
+    fn of(found: &Metadata) -> Self {
+        Self {
+            inode: (found.dev(), found.ino()),
+            size: found.len(),
+            modified: found.modified().ok(),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
+}
+
+/// Puts the steps of a path before those that are left; an absolute one starts at the root.
+fn lead(path: &Path, at: &mut PathBuf, rest: &mut VecDeque<OsString>) {
+    let mut steps = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::RootDir | Component::Prefix(_) => *at = PathBuf::from("/"),
+            Component::CurDir => {}
+            Component::ParentDir => steps.push(OsString::from("..")),
+            Component::Normal(name) => steps.push(name.to_os_string()),
+        }
+    }
+    for step in steps.into_iter().rev() {
+        rest.push_front(step);
+    }
+}
+
+fn has_end(name: &OsStr, ends: &[&str]) -> bool {
+    let name = name.as_encoded_bytes();
+    ends.iter().any(|end| {
+        name.len()
+            .checked_sub(end.len())
+            .and_then(|from| name.get(from..))
+            .is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    use lineside::dialects::Watched;
+    use notify::EventKind;
+    use notify::event::{CreateKind, DataChange, ModifyKind, RemoveKind};
+
+    use super::Footprint;
+
+    fn created() -> EventKind {
+        EventKind::Create(CreateKind::Any)
+    }
+
+    fn written() -> EventKind {
+        EventKind::Modify(ModifyKind::Data(DataChange::Any))
+    }
+
+    #[test]
+    fn of_what_is_not_there_the_nearest_folder_is_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let watched = [Watched { path: root.join("a/b/hooks.yaml"), levels: 0, ends: &[] }];
+        let footprint = Footprint::of(&watched);
+        assert!(footprint.folders.concern(created(), &root.join("a")));
+        assert!(!footprint.folders.concern(created(), &root.join("b")));
+        assert!(!footprint.folders.concern(created(), &root.join("a/b")), "nothing watches there yet");
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        let footprint = Footprint::of(&watched);
+        assert!(footprint.folders.concern(written(), &root.join("a/b/hooks.yaml")));
+        assert!(!footprint.folders.concern(written(), &root.join("a/b/other.yaml")));
+        assert_ne!(footprint, {
+            fs::write(root.join("a/b/hooks.yaml"), "").unwrap();
+            Footprint::of(&watched)
+        });
+    }
+
+    #[test]
+    fn links_are_followed_and_watched_where_they_lie() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for made in ["real/one", "hooks"] {
+            fs::create_dir_all(root.join(made)).unwrap();
+        }
+        symlink("../real/one", root.join("hooks/linked")).unwrap();
+        symlink("round", root.join("round")).unwrap();
+        let ends: &[&str] = &["HOOK.md"];
+        let watched = [
+            Watched { path: root.join("hooks"), levels: 2, ends },
+            Watched { path: root.join("round/x"), levels: 0, ends: &[] },
+        ];
+        let footprint = Footprint::of(&watched);
+        let concerns = |kind, path: &str| footprint.folders.concern(kind, &root.join(path));
+        assert!(concerns(EventKind::Remove(RemoveKind::Any), "hooks/linked"));
+        assert!(concerns(EventKind::Remove(RemoveKind::Any), "real/one"));
+        assert!(concerns(written(), "real/one/HOOK.md"));
+        assert!(concerns(written(), "real/one/hook.md"));
+        assert!(!concerns(written(), "real/one/log.txt"));
+        assert!(!concerns(written(), "hooks/log.txt"));
+        assert!(concerns(created(), "hooks/new"));
+        assert!(concerns(created(), "round"));
+    }
+
+    #[test]
+    fn opening_and_reading_is_no_change() {
+        use notify::event::{AccessKind, AccessMode};
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let footprint = Footprint::of(&[Watched { path: root.join("x"), levels: 0, ends: &[] }]);
+        let read = [AccessKind::Open(AccessMode::Any), AccessKind::Close(AccessMode::Read)];
+        for kind in read {
+            assert!(!footprint.folders.concern(EventKind::Access(kind), &root.join("x")));
+        }
+        let write = EventKind::Access(AccessKind::Close(AccessMode::Write));
+        assert!(footprint.folders.concern(write, &root.join("x")));
+        assert!(!footprint.folders.concern(created(), Path::new("/")));
+    }
+}

@@ -1,0 +1,184 @@
+//! The watching of hook files: what is noticed of changes, and when the files have come to rest.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use lineside::core::{Diagnostic, Severity};
+use notify::event::{AccessKind, AccessMode, ModifyKind};
+use notify::{Error, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::Notify;
+
+use crate::footprint::{Folders, Footprint};
+
+/// How long files have to be as they are before they are read: an editor writes them in several steps.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// When changes have not ended for this long, a shorter rest is enough.
+const MOST: Duration = Duration::from_millis(500);
+const SHORT: Duration = Duration::from_millis(10);
+
+/// After this long, files are read as they are.
+pub(crate) const LONGEST: Duration = Duration::from_secs(5);
+
+/// Whether the end of a writing is noticed here.
+const TELLS_OF_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
+/// What was noticed.
+#[derive(Default)]
+pub(crate) struct Changes {
+    changed: Notify,
+    /// Files that were changed and are still open for writing.
+    writing: Mutex<HashSet<PathBuf>>,
+}
+
+impl Changes {
+    /// Waits for a change. One that came before is not lost. Cancel safe.
+    pub(crate) async fn next(&self) {
+        self.changed.notified().await;
+    }
+
+    /// How long to wait before these files are read, when that has taken this long so far; `None` when they rest.
+    pub(crate) fn rest(&self, footprint: &Footprint, waited: Duration) -> Option<Duration> {
+        let mut writing = self.writing();
+        if waited >= LONGEST {
+            writing.clear();
+            return None;
+        }
+        if !writing.is_empty() {
+            return Some(SHORT);
+        }
+        let quiet = if waited < MOST { QUIET } else { SHORT };
+        let age = footprint.age(SystemTime::now())?;
+        quiet.checked_sub(age).filter(|rest| !rest.is_zero())
+    }
+
+    fn note(&self, folders: &Folders, noticed: Result<Event, Error>) {
+        let event = match noticed {
+            Ok(event) if event.need_rescan() => return self.changed.notify_one(),
+            Ok(event) => event,
+            Err(error) => {
+                tracing::warn!(%error, "something of the watched hook files was missed");
+                return self.changed.notify_one();
+            }
+        };
+        let kind = event.kind;
+        let concerned: Vec<PathBuf> =
+            event.paths.into_iter().filter(|path| folders.concern(kind, path)).collect();
+        if concerned.is_empty() {
+            return;
+        }
+        let mut writing = self.writing();
+        for path in concerned {
+            match kind {
+                EventKind::Modify(ModifyKind::Data(_)) if TELLS_OF_CLOSING => {
+                    writing.insert(path);
+                }
+                EventKind::Access(AccessKind::Close(AccessMode::Write))
+                | EventKind::Remove(_)
+                | EventKind::Modify(ModifyKind::Name(_)) => {
+                    writing.remove(&path);
+                }
+                _ => {}
+            }
+        }
+        drop(writing);
+        self.changed.notify_one();
+    }
+
+    fn writing(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is watched, and what was loaded.
+#[derive(Default)]
+pub(crate) struct Watching {
+    watcher: Option<RecommendedWatcher>,
+    /// What the hooks in force were read from.
+    pub(crate) loaded: Footprint,
+}
+
+impl Watching {
+    /// Watches the folders of a footprint in the place of those before, so that folders that have appeared are among
+    /// them. Takes some microseconds for each. Gives what is wrong with it: changes may be missed then.
+    pub(crate) fn set(&mut self, footprint: &Footprint, changes: &Arc<Changes>) -> Option<Diagnostic> {
+        let error = match watcher(footprint, changes) {
+            Ok((watcher, error)) => {
+                self.watcher = Some(watcher);
+                error?
+            }
+            Err(error) => error,
+        };
+        let text = format!("changes of hook files may be missed: {error}; `lineside reload` loads them");
+        Some(Diagnostic { severity: Severity::Warning, origin: None, text })
+    }
+}
+
+fn watcher(
+    footprint: &Footprint,
+    changes: &Arc<Changes>,
+) -> Result<(RecommendedWatcher, Option<Error>), Error> {
+    let (noticed, about) = (Arc::clone(changes), footprint.wanted());
+    let mut watcher = notify::recommended_watcher(move |event| noticed.note(&about, event))?;
+    let mut failed = None;
+    for folder in footprint.folders() {
+        match watcher.watch(folder, RecursiveMode::NonRecursive) {
+            Ok(()) => {}
+            // It has just gone, or nothing of ours can lie where this user may not look.
+            Err(error) if is_absence(&error) => changes.changed.notify_one(),
+            Err(error) if is_refusal(&error) => {}
+            Err(error) => failed = Some(error),
+        }
+    }
+    Ok((watcher, failed))
+}
+
+fn is_absence(error: &Error) -> bool {
+    match &error.kind {
+        ErrorKind::PathNotFound => true,
+        ErrorKind::Io(error) => error.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    }
+}
+
+fn is_refusal(error: &Error) -> bool {
+    matches!(&error.kind, ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use lineside::dialects::Watched;
+    use notify::event::{AccessKind, AccessMode, DataChange, ModifyKind};
+    use notify::{Event, EventKind};
+
+    use super::{Changes, LONGEST, QUIET, SHORT, TELLS_OF_CLOSING};
+    use crate::footprint::Footprint;
+
+    #[test]
+    fn a_file_that_is_being_written_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().canonicalize().unwrap().join("hooks.yaml");
+        let opened = std::fs::File::create(&file).unwrap();
+        opened.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+        let footprint = Footprint::of(&[Watched { path: file.clone(), levels: 0, ends: &[] }]);
+        let changes = Changes::default();
+        assert_eq!(changes.rest(&footprint, Duration::ZERO), None, "it has been as it is for a minute");
+        let event = |kind| Ok(Event::new(kind).add_path(file.clone()));
+        changes.note(&footprint.wanted(), event(EventKind::Modify(ModifyKind::Data(DataChange::Any))));
+        if TELLS_OF_CLOSING {
+            assert_eq!(changes.rest(&footprint, Duration::ZERO), Some(SHORT));
+            assert_eq!(changes.rest(&footprint, LONGEST), None, "but not for ever");
+        }
+        changes.note(&footprint.wanted(), event(EventKind::Modify(ModifyKind::Data(DataChange::Any))));
+        changes.note(&footprint.wanted(), event(EventKind::Access(AccessKind::Close(AccessMode::Write))));
+        assert_eq!(changes.rest(&footprint, Duration::ZERO), None);
+        opened.set_modified(SystemTime::now()).unwrap();
+        let footprint = Footprint::of(&[Watched { path: file.clone(), levels: 0, ends: &[] }]);
+        let rest = changes.rest(&footprint, Duration::ZERO);
+        assert!(rest.is_none_or(|rest| rest <= QUIET));
+    }
+}

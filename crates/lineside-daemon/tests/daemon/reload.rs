@@ -1,0 +1,194 @@
+//! Hook files that change while the daemon runs.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lineside::prelude::*;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::house::House;
+use crate::signals::Reader;
+
+fn hooks(names: &[&str]) -> String {
+    let hook = |name: &&str| format!("  - {{name: {name}, on: before_tool, command: [\"true\"]}}\n");
+    format!("hooks:\n{}", names.iter().map(hook).collect::<String>())
+}
+
+/// The names of the hooks that decide an event now.
+async fn deciding(house: &House) -> Vec<String> {
+    let event = json!({"point": "before_tool", "session": "probe",
+        "payload": {"tool_name": "Shell", "tool_input": {}}});
+    names(&house.post("/v1/events?open=true&receipt=true", &event).await.1)
+}
+
+fn names(decision: &Value) -> Vec<String> {
+    let hooks = decision["hooks"].as_array().into_iter().flatten();
+    hooks.map(|hook| hook["hook"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Waits until these hooks decide; whoever waits hears of each load.
+async fn until(house: &House, reader: &mut Reader, expected: &[&str]) {
+    while deciding(house).await != expected {
+        reader.until("announced").await;
+    }
+}
+
+#[tokio::test]
+async fn a_change_is_noticed_however_it_is_made() {
+    let house = House::new().await;
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+    let project = house.folder.path().join("project");
+    let file = project.join(".lineside/hooks.yaml");
+    fs::create_dir(project.join(".lineside")).unwrap();
+    fs::write(&file, hooks(&["in-a-new-folder"])).unwrap();
+    until(&house, &mut reader, &["in-a-new-folder"]).await;
+    fs::write(&file, hooks(&["in-place"])).unwrap();
+    until(&house, &mut reader, &["in-place"]).await;
+    fs::write(project.join(".lineside/.hooks.yaml.swp"), hooks(&["renamed"])).unwrap();
+    fs::rename(project.join(".lineside/.hooks.yaml.swp"), &file).unwrap();
+    until(&house, &mut reader, &["renamed"]).await;
+    fs::rename(project.join(".lineside"), project.join("away")).unwrap();
+    until(&house, &mut reader, &[]).await;
+    fs::create_dir_all(project.join("dotfiles")).unwrap();
+    fs::write(project.join("dotfiles/hooks.yaml"), hooks(&["linked"])).unwrap();
+    std::os::unix::fs::symlink("dotfiles", project.join(".lineside")).unwrap();
+    until(&house, &mut reader, &["linked"]).await;
+    fs::write(project.join("dotfiles/hooks.yaml"), hooks(&["behind-the-link"])).unwrap();
+    until(&house, &mut reader, &["behind-the-link"]).await;
+    fs::remove_dir_all(project.join("dotfiles")).unwrap();
+    fs::create_dir(project.join("dotfiles")).unwrap();
+    fs::write(project.join("dotfiles/hooks.yaml"), hooks(&["made-again"])).unwrap();
+    until(&house, &mut reader, &["made-again"]).await;
+    let user = house.folder.path().join("home/.config/lineside");
+    fs::create_dir_all(&user).unwrap();
+    fs::write(user.join("hooks.yaml"), hooks(&["users"])).unwrap();
+    until(&house, &mut reader, &["users", "made-again"]).await;
+}
+
+#[tokio::test]
+async fn a_file_that_breaks_keeps_its_last_good_hooks_and_says_so() {
+    let house = House::hooked(&hooks(&["guard"])).await;
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+    let file = house.folder.path().join("project/.lineside/hooks.yaml");
+    fs::write(&file, "hooks: [").unwrap();
+    let told = loop {
+        let notice = reader.until("announced").await["notice"].clone();
+        if notice["level"] == "warning" {
+            break notice["text"].as_str().unwrap().to_owned();
+        }
+    };
+    assert!(told.contains(".lineside/hooks.yaml:"), "{told}");
+    assert_eq!(deciding(&house).await, ["guard"]);
+    let (_, status) = house.get("/v1/status").await;
+    let findings: Vec<_> =
+        status["findings"].as_array().unwrap().iter().map(|finding| &finding["severity"]).collect();
+    assert_eq!(findings, ["error", "warning"], "{status}");
+    let kept = status["findings"][1]["text"].as_str().unwrap();
+    assert!(kept.contains("1 hook from before the error in force"), "{kept}");
+    let (_, reloaded) = house.post("/v1/reload", &json!({})).await;
+    assert_eq!((&reloaded["hooks"], deciding(&house).await), (&json!(1), vec!["guard".to_owned()]));
+    fs::write(&file, hooks(&["mended"])).unwrap();
+    until(&house, &mut reader, &["mended"]).await;
+    assert_eq!(house.get("/v1/status").await.1["findings"], json!([]));
+}
+
+#[tokio::test]
+async fn what_is_read_and_written_beside_hooks_is_no_change() {
+    let house = House::hooked(&hooks(&["guard"])).await;
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+    let folder = house.folder.path().join("project/.lineside");
+    let file = folder.join("hooks.yaml");
+    fs::read(&file).unwrap();
+    fs::write(folder.join("hook.log"), "a line\n").unwrap();
+    fs::write(house.folder.path().join("project/notes.txt"), "a line\n").unwrap();
+    fs::write(&file, hooks(&["changed"])).unwrap();
+    until(&house, &mut reader, &["changed"]).await;
+    assert_eq!(house.get("/v1/status").await.1["generation"], json!(2));
+}
+
+#[tokio::test]
+async fn an_event_under_way_ends_as_it_began() {
+    let house = House::hooked("hooks: []").await;
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+    let (root, pipe) = (house.folder.path(), house.folder.path().join("gate"));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let waits =
+        format!("hooks:\n  - {{name: waits, on: before_prompt, command: [cat, {}]}}\n", pipe.display());
+    let file = root.join("project/.lineside/hooks.yaml");
+    fs::write(&file, format!("{waits}{}", hooks(&["one"]).replace("hooks:\n", ""))).unwrap();
+    until(&house, &mut reader, &["one"]).await;
+    let prompt = json!({"point": "before_prompt", "session": "probe", "payload": {"prompt": "x"}});
+    let publish = house.post("/v1/events?receipt=true", &prompt);
+    let meanwhile = async {
+        // The opening ends when the hook has opened its end.
+        let gate = tokio::task::spawn_blocking(move || File::create(pipe).unwrap()).await.unwrap();
+        fs::write(&file, hooks(&["two"])).unwrap();
+        until(&house, &mut reader, &["two"]).await;
+        drop(gate);
+    };
+    let ((_, decision), ()) = tokio::join!(publish, meanwhile);
+    assert_eq!((names(&decision), &decision["verdict"]), (vec!["waits".to_owned()], &json!("continue")));
+    assert!(decision.get("failed").is_none(), "{decision}");
+}
+
+/// Puts one version of the files of two formats in the place of another, in one step.
+fn swap(root: &Path, version: usize) {
+    let folder = root.join(format!("v{version}"));
+    for made in ["lineside", "flyto"] {
+        fs::create_dir_all(folder.join(made)).unwrap();
+    }
+    let two = [format!("a-{version}"), format!("b-{version}")];
+    fs::write(folder.join("lineside/hooks.yaml"), hooks(&[&two[0], &two[1]])).unwrap();
+    let flyto = json!({"hooks": {"pre_tool_use": [{"name": format!("c-{version}"), "command": "true"}]}});
+    fs::write(folder.join("flyto/settings.json"), flyto.to_string()).unwrap();
+    std::os::unix::fs::symlink(&folder, root.join("next")).unwrap();
+    fs::rename(root.join("next"), root.join("current")).unwrap();
+    if version > 0 {
+        fs::remove_dir_all(root.join(format!("v{}", version - 1))).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_a_storm_of_edits_every_decision_is_by_one_whole_generation() {
+    const EDITS: usize = 1_000;
+    let house = Arc::new(House::new().await);
+    let root = house.folder.path().join("project");
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+    swap(&root, 0);
+    std::os::unix::fs::symlink("current/lineside", root.join(".lineside")).unwrap();
+    std::os::unix::fs::symlink("current/flyto", root.join(".flyto")).unwrap();
+    until(&house, &mut reader, &["a-0", "b-0", "c-0"]).await;
+    let (decided, mut seen) = watch::channel(0_usize);
+    let (decided, over) = (Arc::new(decided), Arc::new(AtomicBool::new(false)));
+    let publishers = (0..4).map(|_| {
+        let (house, decided, over) = (Arc::clone(&house), Arc::clone(&decided), Arc::clone(&over));
+        tokio::spawn(async move {
+            let mut last = 0;
+            while !over.load(Ordering::Relaxed) {
+                let names = deciding(&house).await;
+                let versions: Vec<usize> =
+                    names.iter().map(|name| name.split_once('-').unwrap().1.parse().unwrap()).collect();
+                assert_eq!(versions, [versions[0]; 3], "{names:?}");
+                assert!(versions[0] >= last, "{versions:?} after {last}");
+                last = versions[0];
+                decided.send_modify(|decided| *decided += 1);
+            }
+        })
+    });
+    let publishers: Vec<_> = publishers.collect();
+    for version in 1..=EDITS {
+        let before = *seen.borrow_and_update();
+        let folder = root.clone();
+        tokio::task::spawn_blocking(move || swap(&folder, version)).await.unwrap();
+        seen.wait_for(|decided| *decided > before).await.unwrap();
+    }
+    let last = [format!("a-{EDITS}"), format!("b-{EDITS}"), format!("c-{EDITS}")];
+    until(&house, &mut reader, &[&last[0], &last[1], &last[2]]).await;
+    over.store(true, Ordering::Relaxed);
+    for publisher in publishers {
+        publisher.await.unwrap();
+    }
+}
