@@ -76,8 +76,8 @@ impl Footprint {
     }
 
     /// How long ago a file was changed last; `None` when there is none, or the clock says that it will be.
-    pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
-        now.duration_since(self.files.values().filter_map(|mark| mark.modified).max()?).ok()
+    pub(crate) fn age(&self) -> Option<Duration> {
+        self.files.values().filter_map(|mark| mark.modified).max()?.elapsed().ok()
     }
 
     /// Follows a path from a folder without links.
