@@ -3,24 +3,30 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt as _;
 use lineside::core::json::read_strict;
 use lineside::json::{Map, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::{Instant, timeout_at};
 
 use crate::daemon::Daemon;
 use crate::problem::Problem;
+use crate::room::{Room, SMALL, Taken, TooMuch};
 
-/// A JSON object that was read strictly: no doubled key, at most 64 levels, UTF-8, nothing after it.
-pub(crate) struct Fields(pub(crate) Map);
+/// A JSON object that was read strictly: no doubled key, at most 64 levels, UTF-8, nothing after it; and the room that it
+/// takes, to be held for as long as it is there.
+pub(crate) struct Fields(pub(crate) Map, pub(crate) Taken);
 
-/// A request of a documented form. An empty body counts as `{}`.
-pub(crate) struct Asked<T>(pub(crate) T);
+/// A request of a documented form, and the room that it takes. An empty body counts as `{}`.
+pub(crate) struct Asked<T>(pub(crate) T, pub(crate) Taken);
+
+/// The parameters of the path, which are UTF-8.
+pub(crate) struct Path<T>(pub(crate) T);
 
 /// The parameters of the query, of a documented form.
 pub(crate) struct Query<T>(pub(crate) T);
@@ -33,12 +39,14 @@ impl FromRequest<Arc<Daemon>> for Fields {
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
         let limits = &daemon.settings.limits;
-        let bytes = whole(request, limits.body, limits.whole).await?;
-        if bytes.trim_ascii().is_empty() {
-            return Ok(Self(Map::new()));
-        }
-        match read_strict(&bytes) {
-            Ok(Value::Object(fields)) => Ok(Self(fields)),
+        let (bytes, read) = whole(request, &daemon.room, limits.body, limits.whole).await?;
+        let room = tokio::time::timeout(limits.whole, daemon.room.values(&bytes)).await;
+        let room = room.map_err(|_| busy())?.map_err(|TooMuch { bytes }| comes_to(bytes, limits.memory))?;
+        let read_strictly =
+            if bytes.trim_ascii().is_empty() { Ok(Value::Object(Map::new())) } else { read_strict(&bytes) };
+        drop((bytes, read));
+        match read_strictly {
+            Ok(Value::Object(fields)) => Ok(Self(fields, room)),
             Ok(_) => Err(Problem::bad_request("the body must be a JSON object").blocks()),
             Err(error) => Err(Problem::bad_request(format!("the body is not JSON: {error}")).blocks()),
         }
@@ -49,10 +57,21 @@ impl<T: DeserializeOwned> FromRequest<Arc<Daemon>> for Asked<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
-        let Fields(fields) = Fields::from_request(request, daemon).await?;
+        let Fields(fields, room) = Fields::from_request(request, daemon).await?;
         match lineside::json::from_value(&Value::Object(fields)) {
-            Ok(asked) => Ok(Self(asked)),
+            Ok(asked) => Ok(Self(asked, room)),
             Err(error) => Err(Problem::bad_request(error.to_string())),
+        }
+    }
+}
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match axum::extract::Path::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(path)) => Ok(Self(path)),
+            Err(rejection) => Err(Problem::bad_request(rejection.body_text())),
         }
     }
 }
@@ -84,38 +103,62 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-/// The whole of a body that is short enough and comes in time.
-async fn whole(request: Request, most: usize, within: Duration) -> Result<Vec<u8>, Problem> {
+/// The whole of a body that is short enough and comes in time, and the room that it takes.
+async fn whole(
+    request: Request,
+    room: &Room,
+    most: usize,
+    within: Duration,
+) -> Result<(Vec<u8>, Option<Taken>), Problem> {
     let announced = request.headers().get(header::CONTENT_LENGTH);
     let announced = announced.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| usize::try_from(length).map_or(true, |length| length > most)) {
+    let announced = announced.map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+    if announced.is_some_and(|length| length > most) {
         return Err(too_large(most));
     }
-    let read = axum::body::to_bytes(Body::new(request.into_body()), most);
-    match tokio::time::timeout(within, read).await {
-        Ok(Ok(bytes)) => Ok(bytes.into()),
-        Ok(Err(error)) if is_too_large(&error) => Err(too_large(most)),
-        Ok(Err(error)) => Err(Problem::bad_request(format!("the body broke off: {error}")).blocks()),
-        Err(_) => {
-            let detail = format!("the body did not arrive within {} s", within.as_secs());
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "The body is too slow", detail)
-                .blocks())
+    let mut pieces = request.into_body().into_data_stream();
+    // What is announced need not come.
+    let (mut bytes, mut taken) = (Vec::with_capacity(announced.unwrap_or_default().min(SMALL)), None);
+    let end = Instant::now() + within;
+    loop {
+        let piece = match timeout_at(end, pieces.next()).await {
+            Ok(None) => return Ok((bytes, taken)),
+            Ok(Some(Ok(piece))) => piece,
+            Ok(Some(Err(error))) => {
+                return Err(Problem::bad_request(format!("the body broke off: {error}")).blocks());
+            }
+            Err(_) => return Err(too_slow(within)),
+        };
+        if bytes.len() + piece.len() > most {
+            return Err(too_large(most));
         }
+        if taken.is_none() && bytes.len() + piece.len() > SMALL {
+            let room = timeout_at(end, room.read(announced.unwrap_or(most))).await;
+            taken = Some(room.map_err(|_| busy())?);
+        }
+        bytes.extend_from_slice(&piece);
     }
+}
+
+fn too_slow(within: Duration) -> Problem {
+    let detail = format!("the body did not arrive within {} s", within.as_secs());
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "The body is too slow", detail).blocks()
+}
+
+fn busy() -> Problem {
+    let detail = "other large bodies take all the room; send it again later, or less at once";
+    let (word, title) = ("no-room", "There is no room for the body now");
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, word, title, detail).blocks()
+}
+
+fn comes_to(bytes: usize, most: usize) -> Problem {
+    let detail = format!(
+        "the values of the body come to about {bytes} bytes, and there is room for {most}, so that no gate can see it"
+    );
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The body is too large", detail).blocks()
 }
 
 fn too_large(most: usize) -> Problem {
     let detail = format!("the body has more than {most} bytes, so that no gate can see it");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The body is too large", detail).blocks()
-}
-
-fn is_too_large(error: &axum::Error) -> bool {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(one) = cause {
-        if one.to_string().contains("length limit exceeded") {
-            return true;
-        }
-        cause = one.source();
-    }
-    false
 }

@@ -15,21 +15,27 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use lineside::Signal;
 use lineside::bus::signal::Watched;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
+use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::caller::Connection;
 use crate::daemon::Daemon;
+use crate::settings::Limits;
+use crate::shared_stream::{SharedStream, Stream};
 use crate::socket::Socket;
 
 /// How long accepting rests when the system refuses, for example for want of descriptors.
 const REST: Duration = Duration::from_millis(50);
 
-/// How often deliveries are looked through for those that nobody has accepted.
+/// How long the end of the daemon waits for clients to take the answers that they are owed.
+const OWED: Duration = Duration::from_secs(2);
+
+/// How often deliveries are looked through for those that nobody has accepted, and connections with a request under way
+/// for clients that are gone.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Everything that a daemon runs beside requests.
@@ -37,15 +43,17 @@ pub(crate) struct Tasks {
     tracker: TaskTracker,
     /// Cancelled when connections are to end after the answers that they owe.
     graceful: CancellationToken,
-    /// Cancelled when nothing is waited for any more.
+    /// Cancelled when what never ends by itself is to end.
     now: CancellationToken,
+    /// Cancelled when connections are not waited for any more.
+    cut: CancellationToken,
     /// How many connections each door has room for.
     connections: usize,
 }
 
 /// Where connections come from.
 pub(crate) trait Source: Send + Sync + 'static {
-    type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+    type Io: Stream;
 
     fn next(&self) -> impl Future<Output = io::Result<Self::Io>> + Send;
 
@@ -86,6 +94,7 @@ impl Tasks {
             tracker: TaskTracker::new(),
             graceful: CancellationToken::new(),
             now: CancellationToken::new(),
+            cut: CancellationToken::new(),
             connections,
         }
     }
@@ -97,7 +106,7 @@ impl Tasks {
     pub(crate) fn accept(&self, daemon: &Arc<Daemon>, source: impl Source, router: Router) {
         let (daemon, room, tracker) =
             (Arc::clone(daemon), Arc::new(Semaphore::new(self.connections)), self.tracker.clone());
-        let (graceful, now) = (self.graceful.clone(), self.now.clone());
+        let (graceful, cut) = (self.graceful.clone(), self.cut.clone());
         self.tracker.spawn(async move {
             loop {
                 let next = async {
@@ -120,11 +129,11 @@ impl Tasks {
                 let number = daemon.counts.accepted.fetch_add(1, Ordering::Relaxed) + 1;
                 let connection = Connection(format!("{}:{number}", source.door()).into());
                 let (daemon, router) = (Arc::clone(&daemon), router.clone());
-                let (graceful, now) = (graceful.clone(), now.clone());
+                let (graceful, cut) = (graceful.clone(), cut.clone());
                 tracker.spawn(async move {
                     let _room = room;
                     let _count = Counted::new(&daemon);
-                    serve(stream, connection, router, daemon.settings.limits.head, graceful, now).await;
+                    serve(stream, connection, router, &daemon.settings.limits, graceful, cut).await;
                 });
             }
         });
@@ -195,13 +204,16 @@ impl Tasks {
         self.graceful.cancel();
     }
 
-    /// Ends everything. What has not ended after `limit` is cut.
+    /// Ends everything. Connections have [`OWED`] for the answers that they owe; what has not ended after `limit` is
+    /// left behind.
     pub(crate) async fn end(&self, limit: Duration) {
         self.graceful.cancel();
-        self.tracker.close();
-        // The feed and the put-back never end by themselves; connections have had their time with the bus.
-        sleep(Duration::ZERO).await;
         self.now.cancel();
+        self.tracker.close();
+        if tokio::time::timeout(limit.min(OWED), self.tracker.wait()).await.is_ok() {
+            return;
+        }
+        self.cut.cancel();
         if tokio::time::timeout(limit, self.tracker.wait()).await.is_err() {
             tracing::warn!(tasks = self.tracker.len(), "ended with tasks under way");
         }
@@ -210,21 +222,32 @@ impl Tasks {
 
 /// One connection to its end.
 async fn serve(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    stream: impl Stream,
     from: Connection,
     router: Router,
-    head: Duration,
+    limits: &Limits,
     graceful: CancellationToken,
-    now: CancellationToken,
+    cut: CancellationToken,
 ) {
+    let stream = SharedStream::new(stream);
+    let seen = Arc::new(stream.other());
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(limits.unread));
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(true);
+    builder.timer(TokioTimer::new()).header_read_timeout(limits.head).keep_alive(true);
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(from.clone());
-        router.call(request)
+        let (answer, seen) = (router.call(request), Arc::clone(&seen));
+        async move {
+            tokio::select! {
+                biased;
+                Ok(answer) = answer => Ok(answer),
+                () = gone(&seen) => Err(io::Error::from(io::ErrorKind::ConnectionAborted)),
+            }
+        }
     });
-    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), service);
     tokio::pin!(connection);
     let mut asked = false;
     loop {
@@ -239,7 +262,17 @@ async fn serve(
                 asked = true;
                 connection.as_mut().graceful_shutdown();
             }
-            () = now.cancelled() => return,
+            () = cut.cancelled() => return,
+        }
+    }
+}
+
+/// Waits until the peer is gone. With a request behind the one that is answered, the server does not see that by itself.
+async fn gone(seen: &SharedStream<impl Stream>) {
+    loop {
+        sleep(LOOK).await;
+        if seen.is_peer_gone() {
+            return;
         }
     }
 }

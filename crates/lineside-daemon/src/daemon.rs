@@ -1,8 +1,7 @@
 //! What all requests share: the bus with its hooks, what happened lately, deliveries that are out, and the switch.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use lineside::assembly::{HookFiles, Report};
 use lineside::automation::Automations;
@@ -18,12 +17,14 @@ use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::closed::Closed;
 use crate::deliveries::Deliveries;
 use crate::feed::Feed;
 use crate::footprint::Footprint;
 use crate::grants::Grants;
 use crate::mismatches::Mismatches;
 use crate::problem::Problem;
+use crate::room::Room;
 use crate::settings::Settings;
 use crate::switch::Switch;
 use crate::trace;
@@ -52,7 +53,9 @@ pub(crate) struct Daemon {
     /// What is noticed of hook files.
     pub(crate) changes: Arc<Changes>,
     /// Sessions that were closed; an event does not open them again by itself.
-    closed: Mutex<HashSet<SessionId>>,
+    closed: Closed,
+    /// The memory that bodies share.
+    pub(crate) room: Room,
 }
 
 /// What was loaded last.
@@ -106,8 +109,11 @@ pub(crate) struct Opening {
 /// The greatest distance of a session from its root: hooks that start agents whose hooks start agents come to an end.
 const DEEPEST: u32 = 32;
 
-/// How many closed sessions are remembered by their ids.
-const CLOSED: usize = 65_536;
+/// The longest id of a session, and of an agent and what else names something, in bytes.
+const NAME: usize = 1_024;
+
+/// The longest path, in bytes; as long as Linux takes.
+const PATH: usize = 4_096;
 
 impl Daemon {
     /// How many jobs are in this state.
@@ -126,6 +132,7 @@ impl Daemon {
             switch: Switch::of(&settings.state),
             vocabulary: Vocabulary::new(&settings.dialects),
             feed: Feed::new(signals, receipts),
+            room: Room::new(settings.limits.memory),
             settings,
             assembly,
             automations,
@@ -139,7 +146,7 @@ impl Daemon {
             loaded: RwLock::new(Loaded { generation: 0, report: Arc::default() }),
             loading: AsyncMutex::default(),
             changes: Arc::default(),
-            closed: Mutex::default(),
+            closed: Closed::default(),
         }
     }
 
@@ -240,9 +247,7 @@ impl Daemon {
     /// # Errors
     /// The id is empty or taken, the parent is not open, or the daemon is ending.
     pub(crate) async fn open(&self, asked: Opening) -> Result<Session, Problem> {
-        if asked.id.is_empty() {
-            return Err(Problem::bad_request("the `id` of a session must not be empty"));
-        }
+        asked.check()?;
         let opening = match &asked.parent {
             None => self.bus().session(asked.id.as_str()),
             Some(parent) => self.session(parent)?.subagent(asked.id.as_str()),
@@ -265,7 +270,7 @@ impl Daemon {
         let opening = asked.model.into_iter().fold(opening, OpenSession::model);
         let opening = asked.connection.into_iter().fold(opening, OpenSession::connection);
         let session = opening.open().await.map_err(|error| cannot_open(&asked.id, &error))?;
-        self.closed().remove(session.id());
+        self.closed.forget(session.id().as_str());
         Ok(session)
     }
 
@@ -278,14 +283,14 @@ impl Daemon {
         if let Some(session) = self.bus().find(&asked.id) {
             return Ok(session);
         }
-        if self.closed().contains(asked.id.as_str()) {
+        if self.closed.contains(&asked.id) {
             return Err(closed(&asked.id));
         }
         if let Some(parent) = asked.parent.clone().filter(|parent| self.bus().find(parent).is_none()) {
             if parent == asked.id {
                 return Err(Problem::bad_request(format!("session `{parent}` cannot be below itself")));
             }
-            if self.closed().contains(parent.as_str()) {
+            if self.closed.contains(&parent) {
                 return Err(closed(&parent));
             }
             let above = Opening {
@@ -312,14 +317,38 @@ impl Daemon {
 
     /// Remembers that a session was closed.
     pub(crate) fn note_closed(&self, id: &SessionId) {
-        let mut closed = self.closed();
-        if closed.len() < CLOSED {
-            closed.insert(id.clone());
-        }
+        self.closed.note(id.as_str());
     }
+}
 
-    fn closed(&self) -> std::sync::MutexGuard<'_, HashSet<SessionId>> {
-        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+impl Opening {
+    /// Whether everything of it is short: it is kept for as long as the session is open.
+    fn check(&self) -> Result<(), Problem> {
+        if self.id.is_empty() {
+            return Err(Problem::bad_request("the `id` of a session must not be empty").blocks());
+        }
+        let agent = self.agent.as_ref();
+        let model = self.model.as_ref();
+        let texts = [
+            ("id", Some(self.id.as_str()), NAME),
+            ("parent", self.parent.as_deref(), NAME),
+            ("agent.id", agent.map(|agent| &*agent.id), NAME),
+            ("agent.type", agent.and_then(|agent| agent.role.as_deref()), NAME),
+            ("model.selected", model.and_then(|model| model.selected.as_deref()), NAME),
+            ("model.running", model.and_then(|model| model.running.as_deref()), NAME),
+            ("host", self.host.as_deref(), NAME),
+            ("traceparent", self.traceparent.as_deref(), NAME),
+            ("project_root", self.project_root.as_deref(), PATH),
+            ("cwd", self.cwd.as_deref(), PATH),
+        ];
+        for (name, text, most) in texts {
+            if let Some(length) = text.map(str::len).filter(|length| *length > most) {
+                let detail =
+                    format!("`{name}` of the session has {length} bytes, at most {most} are possible");
+                return Err(Problem::bad_request(detail).blocks());
+            }
+        }
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ use lineside::core::{EventId, Receipt, SessionId};
 use lineside::json::{Map, json};
 use lineside::{Signal, wire};
 use tokio::sync::watch;
+use uuid::Uuid;
 
 use crate::sizes;
 
@@ -35,6 +36,8 @@ pub(crate) enum What {
 
 /// The feed. All its parts are bounded.
 pub(crate) struct Feed {
+    /// Which daemon it is: ids start again with each.
+    pub(crate) epoch: String,
     kept: Mutex<Kept>,
     /// The id of the last entry, for those who wait.
     last: watch::Sender<u64>,
@@ -56,7 +59,8 @@ struct Kept {
 
 impl Feed {
     pub(crate) fn new(most: usize, receipts: usize) -> Self {
-        Self { kept: Mutex::default(), last: watch::Sender::new(0), most, receipts }
+        let epoch = format!("{:08x}", Uuid::new_v4().as_fields().0);
+        Self { epoch, kept: Mutex::default(), last: watch::Sender::new(0), most, receipts }
     }
 
     /// Adds a signal.

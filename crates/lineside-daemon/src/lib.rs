@@ -18,6 +18,8 @@ mod problem;
 mod door;
 mod body;
 mod sizes;
+mod room;
+mod closed;
 mod feed;
 mod deliveries;
 mod grants;
@@ -28,6 +30,7 @@ mod watch;
 mod daemon;
 mod caller;
 pub mod api;
+mod shared_stream;
 mod connections;
 pub mod serve;
 

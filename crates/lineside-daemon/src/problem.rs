@@ -52,7 +52,7 @@ impl Problem {
 
     /// There is no such session.
     pub(crate) fn no_session(id: &str) -> Self {
-        let detail = format!("session `{id}` is not open; open it with POST /v1/sessions");
+        let detail = format!("session `{}` is not open; open it with POST /v1/sessions", short(id));
         Self::new(StatusCode::NOT_FOUND, "no-such-session", "The session is not open", detail)
     }
 
@@ -72,6 +72,11 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, word, title, "no event or session is let in any more")
             .blocks()
     }
+}
+
+/// As much of an id as a person needs to find it.
+fn short(id: &str) -> &str {
+    id.char_indices().nth(200).and_then(|(end, _)| id.get(..end)).unwrap_or(id)
 }
 
 impl IntoResponse for Problem {

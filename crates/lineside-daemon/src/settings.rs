@@ -33,12 +33,17 @@ pub struct Settings {
 pub struct Limits {
     /// The longest body, in bytes; 64 MiB. A longer one is refused with status 413.
     pub body: usize,
+    /// How much memory bodies may take together, in bytes, about: so much while they are read, and as much again as the
+    /// values that they become; 512 MiB. Further ones wait, and bodies of less than 64 KiB have no part in it.
+    pub memory: usize,
     /// How many connections each door serves at once; 4,096. Further ones wait in the system's queue.
     pub connections: usize,
     /// How long the head of a request may take, 10 s, and the whole of its body, counted from its head, 60 s.
     pub head: Duration,
     /// See [`head`](Self::head).
     pub whole: Duration,
+    /// How long an answer waits for a client that does not read; 60 s. Its connection is closed then.
+    pub unread: Duration,
     /// How many receipts are kept in memory for those who ask; 1,024, and at most 32 MiB of payload.
     pub receipts: usize,
     /// How many signals can be resumed after an interruption; 4,096.
@@ -53,9 +58,11 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body: 64 << 20,
+            memory: 512 << 20,
             connections: 4_096,
             head: Duration::from_secs(10),
             whole: Duration::from_secs(60),
+            unread: Duration::from_secs(60),
             receipts: 1_024,
             signals: 4_096,
             delivery: Duration::from_secs(60),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use lineside::core::context::Bounds;
 use lineside::json::json;
@@ -10,7 +10,7 @@ use lineside::wire;
 use uuid::Uuid;
 
 use super::shapes::{Accepted, Collect, Delivery};
-use crate::body::{Asked, Json};
+use crate::body::{Asked, Json, Path};
 use crate::caller::Caller;
 use crate::daemon::Daemon;
 use crate::problem::Problem;
@@ -27,7 +27,7 @@ pub(super) async fn collect(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
     Path(session): Path<String>,
-    Asked(asked): Asked<Collect>,
+    Asked(asked, _room): Asked<Collect>,
 ) -> Result<Json<Delivery>, Problem> {
     let session = caller.session(&daemon, &session)?;
     let usual = Bounds::default();

@@ -40,7 +40,7 @@ pub(super) async fn publish(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
     query: Result<Query<PublishQuery>, Problem>,
-    Fields(fields): Fields,
+    Fields(fields, _room): Fields,
 ) -> Result<Json<Map>, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
     decide(&daemon, &caller, &query, fields).await.map(Json)
@@ -58,7 +58,7 @@ pub(super) async fn publish_many(
     asked: Result<Asked<Events>, Problem>,
 ) -> Result<Json<Decisions>, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
-    let Asked(Events { events }) = asked.map_err(Problem::blocks)?;
+    let Asked(Events { events }, _room) = asked.map_err(Problem::blocks)?;
     if events.len() > MOST {
         let detail = format!("{} events in one request, at most {MOST} are possible", events.len());
         return Err(Problem::bad_request(detail).blocks());

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use lineside::automation::jobs::{Which, WhichState};
 use lineside::automation::machine::job::JobId;
 use lineside::json::{Map, Value};
 use lineside::wire;
 
 use super::shapes::{self, Job, Jobs, JobsQuery};
-use crate::body::{Json, Query};
+use crate::body::{Json, Path, Query};
 use crate::daemon::Daemon;
 use crate::problem::Problem;
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use lineside::core::EventId;
 use lineside::json::{Map, Value};
 use lineside::wire;
 
 use super::shapes::{Decision, Receipts, ReceiptsQuery};
-use crate::body::{Json, Query};
+use crate::body::{Json, Path, Query};
 use crate::daemon::Daemon;
 use crate::problem::Problem;
 

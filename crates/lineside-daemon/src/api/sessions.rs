@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use lineside::core::SessionId;
 use lineside::{Session as BusSession, wire};
 
 use super::shapes::{CloseQuery, Closed, Hooks, OpenSession, Opened, Session, Sessions};
-use crate::body::{Asked, Json, Query};
+use crate::body::{Asked, Json, Path, Query};
 use crate::caller::Caller;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
@@ -30,7 +30,7 @@ use crate::problem::Problem;
 pub(super) async fn open(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
-    Asked(asked): Asked<OpenSession>,
+    Asked(asked, _room): Asked<OpenSession>,
 ) -> Result<Response, Problem> {
     let OpenSession { id, parent, agent, project_root, cwd, model, host, traceparent, resume } = asked;
     if resume && daemon.bus().find(&id).is_some() {

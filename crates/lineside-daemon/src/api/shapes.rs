@@ -437,7 +437,7 @@ pub struct SignalsQuery {
     /// Of this session.
     pub session: Option<String>,
     /// From this id on, exclusive: what the header `Last-Event-ID` says takes precedence. Only new ones without either.
-    pub after: Option<u64>,
+    pub after: Option<String>,
 }
 
 /// That the daemon lives.

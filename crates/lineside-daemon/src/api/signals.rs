@@ -28,7 +28,7 @@ const QUIET: Duration = Duration::from_secs(15);
 
 /// What happens, as it happens (`text/event-stream`).
 ///
-/// Each event has an `id`, a name such as `decided`, and a JSON object as data, with `signal_seq`, a gap-free number
+/// Each event has an `id`, which is the epoch of this daemon and a number, a name such as `decided`, and a JSON object as data, with `signal_seq`, a gap-free number
 /// within its session. A reader that comes back sends `Last-Event-ID`. What is not there any more is counted in an event
 /// `lost`, whose data has the number of signals under `lost`.
 #[utoipa::path(
@@ -41,9 +41,10 @@ pub(super) async fn stream(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let watch = daemon.feed.watch();
+    let epoch = &daemon.feed.epoch;
     let after = match headers.get("last-event-id") {
-        Some(id) => Some(number(id.as_bytes())?),
-        None => query.after,
+        Some(id) => Some(position(id.as_bytes(), epoch, "Last-Event-ID")?),
+        None => query.after.map(|id| position(id.as_bytes(), epoch, "after")).transpose()?,
     };
     let last = *watch.borrow();
     let after = match after {
@@ -60,9 +61,16 @@ pub(super) async fn stream(
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(QUIET)))
 }
 
-fn number(text: &[u8]) -> Result<u64, Problem> {
-    let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
-    number.ok_or_else(|| Problem::bad_request("`Last-Event-ID` must be the id of an event of this stream"))
+/// The number of an id: the one behind its epoch. It is 0 for an id of another daemon, which stands before all of this
+/// one's.
+fn position(id: &[u8], epoch: &str, name: &str) -> Result<u64, Problem> {
+    let id = std::str::from_utf8(id).map(str::trim).unwrap_or_default();
+    let (of, number) = id.split_once('-').unwrap_or((epoch, id));
+    match number.parse() {
+        Ok(number) if of == epoch => Ok(number),
+        Ok(_) => Ok(0),
+        Err(_) => Err(Problem::bad_request(format!("`{name}` must be the id of an event of this stream"))),
+    }
 }
 
 /// One reader of the feed.
@@ -82,7 +90,7 @@ impl Reader {
                 self.after = entry.id;
                 if self.wants(&entry) {
                     let (kind, fields) = entry.to_json();
-                    return Some(event(entry.id, kind, fields));
+                    return Some(self.event(entry.id, kind, fields));
                 }
             }
             self.watch.mark_unchanged();
@@ -90,7 +98,7 @@ impl Reader {
             self.waiting.extend(entries);
             if lost > 0 {
                 self.after += lost;
-                return Some(event(self.after, "lost", lost_fields(lost)));
+                return Some(self.event(self.after, "lost", lost_fields(lost)));
             }
             if self.waiting.is_empty() {
                 tokio::select! {
@@ -101,6 +109,11 @@ impl Reader {
         }
     }
 
+    fn event(&self, id: u64, kind: &str, fields: Map) -> Event {
+        let id = format!("{}-{id}", self.daemon.feed.epoch);
+        Event::default().id(id).event(kind).data(Value::Object(fields).to_string())
+    }
+
     fn wants(&self, entry: &Entry) -> bool {
         match (&self.session, entry.session()) {
             (Some(wanted), Some(session)) => session.as_str() == wanted,
@@ -108,8 +121,4 @@ impl Reader {
             _ => true,
         }
     }
-}
-
-fn event(id: u64, kind: &str, fields: Map) -> Event {
-    Event::default().id(id.to_string()).event(kind).data(Value::Object(fields).to_string())
 }

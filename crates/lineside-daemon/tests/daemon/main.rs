@@ -4,6 +4,7 @@
 mod house;
 
 mod api;
+mod attacks;
 mod reload;
 mod clients;
 mod inheritance;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use lineside::json::Value;
 use lineside::prelude::*;
-use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::house::House;

@@ -11,6 +11,8 @@ use crate::house::{House, json_request, small};
 pub(crate) struct Reader {
     response: Response<Incoming>,
     text: String,
+    /// The id of the last event, as it came.
+    last: String,
 }
 
 impl Reader {
@@ -22,7 +24,7 @@ impl Reader {
         let response = house.request(request).await;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Self { response, text: String::new() }
+        Self { response, text: String::new(), last: String::new() }
     }
 
     /// The next event: its id, its name, its data.
@@ -36,6 +38,8 @@ impl Reader {
                 let found = (field("id"), field("event"), field("data"));
                 self.text = rest.to_owned();
                 let (Some(id), Some(kind), Some(data)) = found else { continue };
+                self.last.clone_from(&id);
+                let id = id.rsplit('-').next().unwrap();
                 return Some((id.parse().unwrap(), kind, lineside::json::from_str(&data).unwrap()));
             }
             let frame = self.response.frame().await?.unwrap();
@@ -133,4 +137,30 @@ async fn an_id_of_an_earlier_daemon_hides_nothing_of_this_one() {
         let (id, kind, data) = heard.expect("the reader hears nothing").unwrap();
         assert_eq!((id, kind.as_str(), &data["session"]), (1, "session_opened", &json!("a")), "{last}");
     }
+}
+
+#[tokio::test]
+async fn an_id_of_an_earlier_daemon_is_no_id_of_this_one() {
+    let house = House::new().await;
+    idle(&house, "a").await;
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+    reader.next().await.unwrap();
+    let last = reader.last.clone();
+    assert!(last.ends_with("-1") && last.len() > 6, "{last}");
+    let folder = {
+        let House { folder, server } = house;
+        server.end().await;
+        folder
+    };
+    let server = lineside_daemon::Server::start(crate::house::settings(&folder)).await.unwrap();
+    let house = House { folder, server };
+    idle(&house, "b").await;
+    let mut own = Reader::open(&house, "/v1/signals?after=0", None).await;
+    own.next().await.unwrap();
+    for (last, first) in [(last.as_str(), 1), (own.last.as_str(), 2), ("1", 2)] {
+        let mut reader = Reader::open(&house, "/v1/signals", Some(last)).await;
+        assert_eq!(reader.next().await.unwrap().0, first, "{last}");
+    }
+    let wrong = json_request(Method::GET, "/v1/signals?after=x", Vec::new());
+    assert_eq!(house.request(wrong).await.status(), 400);
 }
