@@ -1,4 +1,4 @@
-//! What a program calls: the bus, its sessions, registering, publishing, deciding, and the end of it all.
+//! What a program calls: the bus, its sessions, registering, publishing, deciding, collecting, and the end of it all.
 
 pub mod bus;
 pub mod session;
@@ -7,6 +7,9 @@ pub mod register;
 pub mod of_dialect;
 pub mod publish;
 pub mod decision;
+pub mod collect;
+mod close;
 pub mod drain;
+pub mod keeper;
 pub mod propagation;
 pub mod afterwards;

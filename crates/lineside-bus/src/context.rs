@@ -1,3 +1,17 @@
-//! The messages for an agent's context, kept until they are collected.
+//! The messages for an agent's context: kept in mailboxes until they are delivered, and in a journal where there is one.
+//! It knows sessions by their ids, and no hook but by its name.
 
-pub mod mailbox;
+pub(crate) mod message;
+pub(crate) mod mailbox;
+pub(crate) mod delivery;
+pub(crate) mod missing;
+pub(crate) mod full_texts;
+pub(crate) mod log;
+mod record;
+mod shelf;
+
+pub use delivery::{Delivery, NotKept};
+pub use full_texts::{FullTexts, Keeping, TextsInMemory};
+pub use lineside_core::ContextMessage;
+pub use log::{ContextRecovered, Posted};
+pub use missing::{Missing, WhyMissing};

@@ -15,30 +15,32 @@ mod dispatch;
 mod api;
 
 pub use api::{
-    afterwards, bus, channel, decision, drain, of_dialect, propagation, publish, register, session,
+    afterwards, bus, channel, collect, decision, drain, keeper, of_dialect, propagation, publish, register,
+    session,
 };
 pub use base::signal;
-pub use context::mailbox;
-pub use hook::{cx, interceptor, keeper, ledger, observer};
+pub use hook::{cx, interceptor, ledger, observer};
 
 pub use afterwards::{Call, Late, WeakBus};
-pub use bus::{Bus, BusBuilder, Installed};
+pub use bus::{Bus, BusBuilder};
 pub use channel::Channel;
 pub use cx::{ChainTime, Cx};
 pub use decision::Decision;
-pub use dispatch::detached::Ticket;
+
+pub use base::background::Release;
+pub use collect::Collect;
+pub use context::{
+    ContextMessage, ContextRecovered, Delivery, FullTexts, Keeping, Missing, NotKept, Posted, TextsInMemory,
+    WhyMissing,
+};
 pub use drain::DrainReport;
-pub use hook::background::Release;
-pub use interceptor::{Intercept, Interceptor};
+pub use interceptor::{Intercept, Interceptor, Ticket};
 pub use keeper::{JobCounts, Keeper};
 pub use ledger::{Accepted, Begun, Ending, Ledger, OnRecord, UntilBegun};
-pub use mailbox::{
-    ContextMessage, ContextRecovered, Delivery, FullTexts, Keeping, Missing, Posted, WhyMissing,
-};
 pub use observer::{Heard, Lost, Overflow};
 pub use of_dialect::OfDialect;
 pub use propagation::Propagate;
 pub use publish::PublishError;
-pub use register::{RegisterHookError, Registration};
+pub use register::{Installed, RegisterHookError, Registration};
 pub use session::{OpenSessionError, Session};
 pub use signal::{JobNews, Signal, Signals};

@@ -1,8 +1,8 @@
 //! Which hooks are registered where, and which of them are in force at a point: maps and values, without a runtime.
 //!
-//! What runs a hook is a type parameter here. Sessions, and the order in which they stand, are the affair of the
-//! [tree](crate::hook::tree).
+//! What runs a hook, and what a session has beside hooks, are type parameters here.
 
 pub(crate) mod registered;
 pub(crate) mod table;
 pub(crate) mod own;
+pub(crate) mod tree;

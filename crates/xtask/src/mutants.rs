@@ -26,7 +26,7 @@ use passes::{Pass, passes};
 const AREAS: [&str; 6] = [
     "crates/lineside-core/src/**",
     "crates/lineside-bus/src/dispatch/*",
-    "crates/lineside-bus/src/hook/tree*",
+    "crates/lineside-bus/src/registry/tree*",
     "crates/lineside-automation/src/machine*",
     "crates/lineside-journal/src/recovery*",
     "crates/lineside-dialects/src/*/output*",

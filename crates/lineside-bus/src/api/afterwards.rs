@@ -3,12 +3,12 @@
 //!
 //! When such work runs, and how often, is not known here; see `lineside-automation`.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,20 +18,19 @@ use lineside_core::envelope::Cause;
 use lineside_core::{AnyEvent, Append, EventId, Failure, MessageId, SessionId, Source};
 use tokio::time::Instant;
 
-use crate::api::bus::{Bus, Installed, Shared};
+use crate::api::bus::Bus;
+use crate::api::register::Installed;
 use crate::api::register::{RegisterHookError, Registration};
-use crate::api::session::Session;
+use crate::base::caught::BoxFuture;
 use crate::base::clock;
 use crate::base::signal::Signal;
-use crate::context::mailbox::{self, Posted};
+use crate::context::log::{self, Posted};
+use crate::context::message;
 use crate::hook::cx::Cx;
 use crate::hook::guard::{Guarded, Time};
-use crate::hook::interceptor::BoxFuture;
-use crate::hook::tree::{Node, Place};
-
-/// Things that others keep with the bus, one of each type.
-#[derive(Default)]
-pub(crate) struct Extensions(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+use crate::hook::state::Session;
+use crate::hook::state::Shared;
+use crate::hook::state::{Node, Place, State};
 
 /// A bus that may be gone.
 #[derive(Clone)]
@@ -54,19 +53,13 @@ impl Bus {
 
     /// The one thing of this type that is kept with the bus; made when it is asked for first.
     pub fn extension<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
-        let mut all = self.shared.extensions.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let one = all.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(make()));
-        match Arc::clone(one).downcast() {
-            Ok(one) => one,
-            Err(_) => unreachable!("it is kept under its own type"),
-        }
+        self.shared.extensions.get_or_make(make)
     }
 
     /// The one thing of this type that is kept with the bus, if somebody has asked for it before.
     #[must_use]
     pub fn kept_extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        let all = self.shared.extensions.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(all.get(&TypeId::of::<T>())?).downcast().ok()
+        self.shared.extensions.get()
     }
 
     /// What the wall clock says, to the millisecond.
@@ -87,8 +80,10 @@ impl Bus {
     /// again; where it has none, that is a message that does not fit.
     pub fn deliver(&self, to: &SessionId, late: Late) -> Posted {
         let Late { hook, dialect, point, event, seq, id, append } = late;
-        let source = mailbox::Source { hook, dialect, point, event, session: to.clone() };
-        mailbox::post_to(&self.shared, to, seq, source.message(id, append))
+        let source = message::Source { hook, dialect, point, event, session: to.clone() };
+        let (node, offer) = (self.shared.tree.find(to.as_str()), source.message(id, append));
+        let open = node.as_ref().map(|node| (&**node.state.mailbox(), node.seq.load(Ordering::Relaxed)));
+        log::post_to(open, self.shared.context.as_ref(), &self.shared.signals, to, seq, offer)
     }
 
     /// Installs one hook for every session, beside those that are there.
@@ -102,7 +97,9 @@ impl Bus {
     /// A handle on a session that is over: it takes no events, and nobody collects what it gets.
     #[must_use]
     pub fn session_that_is_over(&self, source: &Source) -> Session {
-        Session::new(Arc::new(Node::over(source.clone())), Arc::clone(&self.shared))
+        let state = State::default();
+        state.in_flight.close();
+        Session::new(Arc::new(Node::over(source.clone(), state)), Arc::clone(&self.shared))
     }
 }
 

@@ -1,72 +1,32 @@
 //! The bus: sessions, hooks that hold for all of them, signals, and the end of it all.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lineside_core::budget::Budget;
-use lineside_core::hook::Hook;
 use lineside_core::journal::{Journal, Record, Sequence};
 use lineside_core::payload::{Intercept, Point};
 use lineside_core::{Notice, PointInfo, SessionId};
 
-use crate::api::afterwards::Extensions;
 use crate::api::of_dialect::OfDialect;
-use crate::api::propagation::Propagate;
-use crate::api::register::{Intercepting, Observing, RegisterHookError};
-use crate::api::session::{OpenSession, Session};
+use crate::api::register::{Installed, Intercepting, Observing, RegisterHookError};
+use crate::api::session::OpenSession;
+use crate::base::background::Endings;
+use crate::base::caught::Failures;
+use crate::base::extensions::Extensions;
 use crate::base::gauge::Gauge;
 use crate::base::signal::{Beacon, Signal, Signals};
-use crate::context::mailbox::{ContextRecovered, FullTexts, Log, TextsInMemory, WAITING};
-use crate::hook::background::Endings;
-use crate::hook::guard::Failures;
-use crate::hook::interceptor::Interceptor;
-use crate::hook::keeper::Keeper;
-use crate::hook::tree::{Added, Place, Registered, Runs, Tree};
+use crate::context::full_texts::{FullTexts, TextsInMemory};
+use crate::context::log::{ContextRecovered, Log};
+use crate::context::mailbox::WAITING;
+use crate::hook::state::{Place, Registered, Session, Shared, Tree};
 
 /// A hook bus. Cloning it costs one reference count; all clones are the same bus.
 #[derive(Clone)]
 pub struct Bus {
     pub(crate) shared: Arc<Shared>,
-}
-
-/// What all sessions of a bus share.
-pub(crate) struct Shared {
-    pub(crate) tree: Tree,
-    pub(crate) signals: Beacon,
-    pub(crate) budget: Budget,
-    pub(crate) in_flight: Gauge,
-    /// Sessions that come to their end behind a hook of theirs.
-    pub(crate) endings: Endings,
-    draining: AtomicBool,
-    pub(crate) failures: Failures,
-    pub(crate) extensions: Extensions,
-    pub(crate) keeper: OnceLock<Arc<dyn Keeper>>,
-    /// What processes inherit, where they can reach this bus.
-    pub(crate) propagate: OnceLock<Arc<dyn Propagate>>,
-    pub(crate) full_texts: Arc<dyn FullTexts>,
-    /// What keeps the context, where something does.
-    pub(crate) context: Option<Arc<Log>>,
-}
-
-impl Shared {
-    pub(crate) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Acquire)
-    }
-
-    /// Lets in no further event or session.
-    pub(crate) fn close_to_events(&self) {
-        self.draining.store(true, Ordering::Release);
-        self.in_flight.close();
-    }
-
-    /// Takes the hooks of one source away at one place, at one point or at all. Sources compare as whole strings.
-    pub(crate) fn remove_source(&self, place: &Place, point: Option<&PointInfo>, source: &str) -> usize {
-        self.tree.remove(place, &|registered| {
-            *registered.hook.source == *source && point.is_none_or(|point| registered.point == point)
-        })
-    }
 }
 
 /// A bus about to be made.
@@ -126,8 +86,6 @@ impl BusBuilder {
                 draining: AtomicBool::new(false),
                 failures: Failures::default(),
                 extensions: Extensions::default(),
-                keeper: OnceLock::new(),
-                propagate: OnceLock::new(),
                 full_texts: self.full_texts.unwrap_or_else(|| Arc::new(TextsInMemory::default())),
                 context: self.context,
             }),
@@ -144,23 +102,6 @@ impl fmt::Debug for BusBuilder {
 impl Default for Bus {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// A hook whose point is known only at run time, to be installed.
-pub struct Installed {
-    /// The point.
-    pub point: &'static PointInfo,
-    /// The hook. Its registration number is given when it is installed.
-    pub hook: Hook,
-    /// What it runs.
-    pub run: Arc<dyn Interceptor>,
-}
-
-impl Installed {
-    pub(crate) fn added(self, installed: Option<Arc<str>>) -> Added {
-        let Self { point, hook, run } = self;
-        Added { hook, point, runs: Runs::Interceptor(run), installed }
     }
 }
 

@@ -8,7 +8,7 @@ use lineside_core::payload::{Intercept, Point};
 use crate::api::decision::Decision;
 use crate::api::publish::PublishError;
 use crate::api::register::{Intercepting, Observing};
-use crate::api::session::Session;
+use crate::hook::state::Session;
 
 /// The channel of the point `P` in one session.
 pub struct Channel<P> {

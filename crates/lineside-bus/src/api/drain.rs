@@ -7,8 +7,8 @@ use lineside_core::budget::after;
 use tokio::time::{Instant, timeout_at};
 
 use crate::api::bus::Bus;
-use crate::api::session::Session;
-use crate::hook::keeper::JobCounts;
+use crate::api::keeper::JobCounts;
+use crate::hook::state::Session;
 
 /// What a drain found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,6 +48,20 @@ impl DrainReport {
             && self.jobs.lost == 0
             && self.context_unkept == 0
     }
+
+    /// Adds what has become of its work and of its messages.
+    fn count(&mut self, session: &Session) {
+        if let Some(background) = session.node().state.background_so_far() {
+            let (finished, cut_short) = background.counts();
+            self.detached_finished += finished;
+            self.detached_cut_short += cut_short;
+        }
+        if let Some(mailbox) = session.node().state.mailbox_so_far() {
+            let (waiting, dropped) = mailbox.counts();
+            self.context_waiting += waiting;
+            self.context_dropped += dropped;
+        }
+    }
 }
 
 impl Bus {
@@ -70,8 +84,8 @@ impl Bus {
             shared.tree.sessions().into_iter().map(|node| Session::new(node, Arc::clone(shared))).collect();
         report.sessions = sessions.len();
         let listeners = shared.tree.listeners();
-        let keeper = shared.keeper.get();
-        if let Some(keeper) = keeper {
+        let keeper = shared.keeper();
+        if let Some(keeper) = &keeper {
             keeper.bus_ends();
         }
         // All of them, before any of them is waited for.
@@ -82,12 +96,12 @@ impl Bus {
             for session in &sessions {
                 session.has_ended().await;
             }
-            if let Some(keeper) = keeper {
+            if let Some(keeper) = &keeper {
                 keeper.rested().await;
             }
         };
         let in_time = timeout_at(deadline, ended).await.is_ok();
-        if let Some(keeper) = keeper {
+        if let Some(keeper) = &keeper {
             report.jobs = keeper.bus_ended().await;
         }
         if !in_time {
@@ -96,7 +110,7 @@ impl Bus {
         for session in &sessions {
             // It has ended, or was cut a moment ago, with what has begun since.
             session.end(Some(deadline)).await;
-            session.count(&mut report);
+            report.count(session);
         }
         timeout_at(deadline, shared.endings.come()).await.ok();
         // They hear by themselves, all at the same time; here is only asked whether they have.

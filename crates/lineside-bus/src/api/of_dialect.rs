@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use lineside_core::{Hook, PointInfo};
 
-use crate::api::bus::{Installed, Shared};
+use crate::api::register::Installed;
 use crate::api::register::{RegisterHookError, Registration};
-use crate::hook::tree::Place;
+use crate::hook::state::Place;
+use crate::hook::state::Shared;
 
 /// The hooks of one format at one place. Cloning it is cheap; all clones speak of the same.
 ///

@@ -5,12 +5,12 @@
 
 use std::ffi::OsStr;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use lineside_core::propagation::{Propagation, TRACEPARENT};
 
 use crate::api::bus::Bus;
-use crate::api::session::Session;
+use crate::hook::state::{Session, Shared};
 
 /// Gives what processes inherit. Called while a hook is about to start: it must not block.
 pub trait Propagate: Send + Sync {
@@ -21,18 +21,28 @@ pub trait Propagate: Send + Sync {
     fn of_bus(&self) -> Propagation;
 }
 
+/// What gives the variables of processes, where something does.
+#[derive(Default)]
+struct Propagating(OnceLock<Arc<dyn Propagate>>);
+
+impl Shared {
+    fn propagating(&self) -> Option<Arc<dyn Propagate>> {
+        self.extensions.get::<Propagating>()?.0.get().cloned()
+    }
+}
+
 impl Bus {
     /// Has processes that are started under sessions of this bus inherit what `by` gives. The first call counts; `false`
     /// when there was one before.
     pub fn propagate(&self, by: Arc<dyn Propagate>) -> bool {
-        self.shared.propagate.set(by).is_ok()
+        self.extension(Propagating::default).0.set(by).is_ok()
     }
 
     /// The variables of a process that is kept for many sessions; none where this bus cannot be reached from other
     /// processes.
     #[must_use]
     pub fn environment(&self) -> Propagation {
-        self.shared.propagate.get().map(|by| by.of_bus()).unwrap_or_default()
+        self.shared.propagating().map(|by| by.of_bus()).unwrap_or_default()
     }
 }
 
@@ -54,7 +64,7 @@ impl Session {
     /// The same; `None` where this bus cannot be reached from other processes.
     #[must_use]
     pub fn propagated(&self) -> Option<Propagation> {
-        self.shared().propagate.get().map(|by| by.of_session(self))
+        self.shared().propagating().map(|by| by.of_session(self))
     }
 
     /// A program that is about to be started under this session, with [`environment`](Self::environment). Nothing is

@@ -7,41 +7,15 @@ use lineside_core::budget::Budget;
 use lineside_core::envelope::{Agent, Cause, Model};
 use lineside_core::json::Map;
 use lineside_core::payload::Point;
-use lineside_core::{
-    AnyEvent, CoverageMismatch, Envelope, EventId, Payload, PointInfo, Receipt, SessionId, Source,
-};
+use lineside_core::{AnyEvent, EventId, Payload, Receipt, Source};
 use tokio::time::Instant;
 
+pub use crate::dispatch::admission::{DEEPEST_CAUSE, PublishError};
+
 use crate::api::decision::Decision;
-use crate::api::session::Session;
-use crate::base::clock;
-use crate::dispatch::event::{Dispatch, forget_stops};
-use crate::hook::cx::handled;
-
-/// How long a line of events that lead to one another may become.
-pub const DEEPEST_CAUSE: u8 = 8;
-
-/// Why an event was not published. Nobody has heard of it, and it has no number.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PublishError {
-    /// The session is closed.
-    #[error("session `{0}` is closed")]
-    Closed(SessionId),
-    /// The bus is shutting down.
-    #[error("the bus is shutting down")]
-    Draining,
-    /// Hooks publish events whose hooks publish events, and so on.
-    #[error(
-        "{point} is the {depth}th event in a line of events that led to one another, at most {DEEPEST_CAUSE} may"
-    )]
-    TooDeep {
-        /// The point.
-        point: &'static str,
-        /// How long the line would have become.
-        depth: u8,
-    },
-}
+use crate::dispatch::admission::Details;
+use crate::hook::cx::Cx;
+use crate::hook::state::Session;
 
 /// An event about to be published. What is not said about it is that of its session.
 #[must_use = "an event is published by `publish().await`"]
@@ -49,19 +23,6 @@ pub struct Publication<P> {
     session: Session,
     payload: P,
     details: Details,
-}
-
-/// What one event says differently from its session.
-#[derive(Default)]
-pub(crate) struct Details {
-    turn: Option<u64>,
-    cause: Option<Cause>,
-    budget: Budget,
-    id: Option<EventId>,
-    time: Option<Timestamp>,
-    extra: Option<Arc<Map>>,
-    source: Option<Box<Source>>,
-    coverage: Option<Arc<str>>,
 }
 
 impl<P> Publication<P> {
@@ -149,6 +110,13 @@ impl<P> Publication<P> {
     }
 }
 
+impl Cx {
+    /// An event that the handled one has led to; it carries its `cause`.
+    pub fn event<P: Point>(&self, payload: P) -> Publication<P> {
+        self.session().event(payload).cause(self.cause())
+    }
+}
+
 impl<P: Point> Publication<P> {
     /// Publishes it and waits for the decision.
     ///
@@ -182,85 +150,5 @@ impl Publication<Arc<dyn Payload>> {
         let now = Instant::now();
         let event = AnyEvent::new(dispatch.envelope(now), payload);
         Ok(dispatch.run(event, now).await)
-    }
-}
-
-impl Details {
-    /// An event that says nothing different from its session.
-    pub(crate) const NONE: &'static Self = &Self {
-        turn: None,
-        cause: None,
-        budget: Budget::unbounded(),
-        id: None,
-        time: None,
-        extra: None,
-        source: None,
-        coverage: None,
-    };
-
-    /// Lets the event in: it has a number and a plan from here on.
-    pub(crate) fn admit<'a>(
-        &'a self,
-        session: &'a Session,
-        point: &'static PointInfo,
-    ) -> Result<Dispatch<'a>, PublishError> {
-        let node = session.node();
-        // Before it is known to be open: one that was open then was under these hooks, which closing releases.
-        let in_force = session.shared().tree.in_force(node, point);
-        let of_session =
-            node.in_flight.enter().ok_or_else(|| PublishError::Closed(node.source.session.clone()))?;
-        let cause = self
-            .cause
-            .or_else(|| handled().map(|cause| Cause { depth: cause.depth.saturating_add(1), ..cause }));
-        if let Some(Cause { depth, .. }) = cause
-            && depth > DEEPEST_CAUSE
-        {
-            return Err(PublishError::TooDeep { point: point.name, depth });
-        }
-        let shared = session.shared();
-        let in_flight = [of_session, shared.in_flight.enter().ok_or(PublishError::Draining)?];
-        forget_stops(node, point, self.source.as_deref());
-        Ok(Dispatch { session, in_force, seq: node.next_seq(), cause, details: self, in_flight })
-    }
-
-    /// Whether its publisher has stated what hooks it is under.
-    pub(crate) fn believes(&self) -> bool {
-        self.coverage.is_some()
-    }
-
-    /// What was stated, where that is not so.
-    pub(crate) fn mismatch(&self, session: &Session) -> Option<CoverageMismatch> {
-        let believed = self.coverage.clone()?;
-        let in_force = session.coverage();
-        (believed != in_force).then_some(CoverageMismatch { believed, in_force })
-    }
-
-    /// The smaller of the event's own bound and that of the bus.
-    pub(crate) fn budget(&self, bus: Budget) -> Budget {
-        self.budget.within(bus)
-    }
-
-    /// The envelope of the event.
-    pub(crate) fn envelope(
-        &self,
-        source: &Arc<Source>,
-        seq: u64,
-        cause: Option<Cause>,
-        now: Instant,
-    ) -> Envelope {
-        let (id, time) = clock::stamp(now.into_std());
-        let source = match &self.source {
-            Some(different) => Arc::new((**different).clone()),
-            None => Arc::clone(source),
-        };
-        Envelope {
-            id: self.id.unwrap_or(id),
-            time: self.time.unwrap_or(time),
-            seq,
-            source,
-            cause,
-            turn: self.turn,
-            extra: self.extra.clone(),
-        }
     }
 }

@@ -15,12 +15,31 @@ use lineside_core::payload::{Amend, Intercept as Interceptable, Point};
 use lineside_core::{Event, Judgement, Layer, OnFailure, Part, PointInfo, Reach, Reply, SessionId};
 use lineside_points::CATALOGUE;
 
-use crate::api::bus::Shared;
 use crate::hook::asked::Asked;
+use crate::hook::asked::Intercept;
+use crate::hook::closure::{Closure, Fallible};
 use crate::hook::cx::Cx;
-use crate::hook::interceptor::{Closure, Fallible, Intercept, Interceptor};
+use crate::hook::interceptor::Interceptor;
 use crate::hook::observer::{Capacity, Hear, Heard, Overflow, Queue, hear_by, hear_with};
-use crate::hook::tree::{Added, Leaves, Place, Runs, SessionIsClosed};
+use crate::hook::state::{Added, Leaves, Place, Runs, Shared};
+use crate::registry::tree::SessionIsClosed;
+
+/// A hook whose point is known only at run time, to be installed.
+pub struct Installed {
+    /// The point.
+    pub point: &'static PointInfo,
+    /// The hook. Its registration number is given when it is installed.
+    pub hook: Hook,
+    /// What it runs.
+    pub run: Arc<dyn Interceptor>,
+}
+
+impl Installed {
+    pub(crate) fn added(self, installed: Option<Arc<str>>) -> Added {
+        let Self { point, hook, run } = self;
+        Added { hook, point, runs: Runs::Interceptor(run), installed }
+    }
+}
 
 /// What every registration says.
 struct Draft {

@@ -1,88 +1,36 @@
 //! A session: one agent's run, its place in the tree, and the handle that everything else is reached through.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use lineside_core::budget::after;
 use lineside_core::envelope::{Agent, Model};
 use lineside_core::payload::{Intercept, Point};
 use lineside_core::{AnyEvent, MessageId, Payload, PointInfo, SessionId, Source};
 
-use crate::api::bus::Shared;
+pub use crate::hook::state::Session;
+
 use crate::api::channel::Channel;
+use crate::api::collect::Collect;
 use crate::api::decision::Decision;
-use crate::api::drain::DrainReport;
 use crate::api::of_dialect::OfDialect;
-use crate::api::publish::{Details, Publication, PublishError};
+use crate::api::publish::{Publication, PublishError};
 use crate::api::register::{Intercepting, Observing};
 use crate::base::signal::Signal;
-use crate::context::mailbox::Collect;
-use crate::hook::cx::is_part_of;
-use crate::hook::tree::{AddSessionError, Node, Place};
-
-/// A handle on a session. Cloning it costs one reference count; dropping it closes nothing.
-#[derive(Clone)]
-pub struct Session {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
-    node: Arc<Node>,
-    shared: Arc<Shared>,
-}
+use crate::dispatch::admission::Details;
+use crate::hook::state::{Shared, State};
+use crate::registry::tree::AddSessionError;
 
 impl Session {
-    pub(crate) fn new(node: Arc<Node>, shared: Arc<Shared>) -> Self {
-        Self { inner: Arc::new(Inner { node, shared }) }
-    }
-
-    pub(crate) fn node(&self) -> &Node {
-        &self.inner.node
-    }
-
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.inner.shared
-    }
-
-    pub(crate) fn place(&self) -> Place {
-        Place::Session(Arc::clone(&self.inner.node))
-    }
-
-    /// Its id.
-    #[must_use]
-    pub fn id(&self) -> &SessionId {
-        &self.inner.node.source.session
-    }
-
-    /// What all its events share.
-    #[must_use]
-    pub fn source(&self) -> &Arc<Source> {
-        &self.inner.node.source
-    }
-
-    /// Whether it still takes events.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.inner.node.is_open()
-    }
-
-    /// The number of the last event; 0 before the first.
-    #[must_use]
-    pub fn last_seq(&self) -> u64 {
-        self.inner.node.seq.load(std::sync::atomic::Ordering::Relaxed)
-    }
-
     /// The digest of the hooks that it is under, in hexadecimal; of a session that has come to its end, that of none. Two sessions with the same one are under the same
     /// hooks in the same order at every point.
     #[must_use]
     pub fn coverage(&self) -> Arc<str> {
-        self.inner.shared.tree.coverage(&self.inner.node)
+        self.shared().tree.coverage(self.node())
     }
 
     /// The hooks that it is under, by point, in the order in which they run; interceptors first.
     #[must_use]
     pub fn hooks(&self) -> Vec<(&'static str, Arc<lineside_core::Hook>)> {
-        self.inner.shared.tree.hooks(&self.inner.node)
+        self.shared().tree.hooks(self.node())
     }
 
     /// Which interceptors would run for an event, in order, and why the others would not.
@@ -91,7 +39,7 @@ impl Session {
         &self,
         event: &lineside_core::AnyEvent,
     ) -> Vec<(Arc<lineside_core::Hook>, Option<lineside_core::SkipReason>)> {
-        let in_force = self.inner.shared.tree.in_force(&self.inner.node, event.point());
+        let in_force = self.shared().tree.in_force(self.node(), event.point());
         let hooks = in_force.all_interceptors().into_values();
         hooks.map(|(hook, _)| (Arc::clone(hook), hook.skip(event))).collect()
     }
@@ -103,29 +51,29 @@ impl Session {
 
     /// Registers an interceptor on this session; by default it is inherited by everything below.
     pub fn intercept<P: Intercept>(&self, name: impl Into<Arc<str>>) -> Intercepting<P> {
-        Intercepting::new(Arc::clone(&self.inner.shared), self.place(), name.into())
+        Intercepting::new(Arc::clone(self.shared()), self.place(), name.into())
     }
 
     /// Registers an observer on this session; by default it is inherited by everything below.
     pub fn observe<P: Point>(&self, name: impl Into<Arc<str>>) -> Observing<P> {
-        Observing::new(Arc::clone(&self.inner.shared), self.place(), name.into())
+        Observing::new(Arc::clone(self.shared()), self.place(), name.into())
     }
 
     /// The hooks of one format that are registered on this session itself.
     #[must_use]
     pub fn of_dialect(&self, dialect: &'static str) -> OfDialect {
-        OfDialect::new(Arc::clone(&self.inner.shared), self.place(), dialect)
+        OfDialect::new(Arc::clone(self.shared()), self.place(), dialect)
     }
 
     /// Takes away the hooks of that name that were registered on this session. Gives how many there were.
     pub fn remove(&self, name: &str) -> usize {
-        self.inner.shared.tree.remove(&self.place(), &|registered| *registered.hook.name == *name)
+        self.shared().tree.remove(&self.place(), &|registered| *registered.hook.name == *name)
     }
 
     /// Takes away the hooks of that source that were registered on this session, at one point or at all. Sources
     /// compare as whole strings; an unknown one is no error.
     pub fn remove_source(&self, point: Option<&PointInfo>, source: &str) -> usize {
-        self.inner.shared.remove_source(&self.place(), point, source)
+        self.shared().remove_source(&self.place(), point, source)
     }
 
     /// Publishes an event and waits for the decision.
@@ -151,12 +99,12 @@ impl Session {
     /// The number of an event that nobody would notice; `None` when somebody would, or when it has to be looked at.
     #[inline]
     fn pass(&self, point: &PointInfo) -> Option<u64> {
-        let node = &*self.inner.node;
+        let node = &**self.node();
         // Whether it is open comes last: one that was open then was under these hooks, which closing releases.
-        let quiet = !self.inner.shared.tree.hears(node, point)
-            && !self.inner.shared.is_draining()
-            && !self.inner.shared.signals.is_watched()
-            && node.stops_so_far().is_none()
+        let quiet = !self.shared().tree.hears(node, point)
+            && !self.shared().is_draining()
+            && !self.shared().signals.is_watched()
+            && node.state.stops_so_far().is_none()
             && node.is_open();
         quiet.then(|| node.next_seq())
     }
@@ -174,127 +122,29 @@ impl Session {
     /// Whether it is the child of that session, or of a session below that.
     #[must_use]
     pub fn is_below(&self, above: &Self) -> bool {
-        self.inner.node.is_below(&above.inner.node)
+        self.node().is_below(above.node())
     }
 
     /// A session below this one, under its hooks.
     pub fn subagent(&self, id: impl Into<SessionId>) -> OpenSession {
-        let mut source = (*self.inner.node.source).clone();
+        let mut source = (**self.source()).clone();
         source.parent_session = Some(std::mem::replace(&mut source.session, id.into()));
         source.depth += 1;
         source.agent = Agent::subagent("subagent");
-        OpenSession { shared: Arc::clone(&self.inner.shared), parent: Some(self.clone()), source }
+        OpenSession { shared: Arc::clone(self.shared()), parent: Some(self.clone()), source }
     }
 
     /// The whole text of a message that was cut for a delivery, if it is kept still. It is asked for by the id, which
     /// no two messages share, and also after the session has been opened anew.
     #[must_use]
     pub fn full_text(&self, message: MessageId) -> Option<String> {
-        self.inner.shared.full_texts.text(message)
+        self.shared().full_texts.text(message)
     }
 
     /// Takes the messages for the agent's context.
     #[must_use]
     pub fn collect(&self) -> Collect<'_> {
         Collect::new(self)
-    }
-
-    /// Ends the session: its events are refused from now on. Waits until the events under way are decided, and then
-    /// until the hooks that nobody waits for and the automations have come to their end, those of these last events
-    /// among them, each within its own time. Nothing of the session starts after that.
-    ///
-    /// A hook of this session would wait for itself: called by one, this returns at once, and the session comes to its
-    /// end behind the hook. An actor, a task or a thread that a hook waits for is not known to be one; there it waits
-    /// until the hook's time is over.
-    ///
-    /// Cancel safe: the session is closed at the first poll; waiting can be taken up by calling it again.
-    pub async fn close(&self) {
-        self.end(None).await;
-    }
-
-    /// As [`close`](Self::close), but what still runs after `limit` is cut short. An event that is undecided then is left
-    /// to its publisher; the hooks that are told of events, and the automations, are not started for it.
-    pub async fn close_within(&self, limit: Duration) {
-        self.end(Some(after(tokio::time::Instant::now(), limit))).await;
-    }
-
-    /// Has what it runs come to its end. The session itself is closed afterwards: until then it is found by whoever takes
-    /// up a drain that was given up.
-    pub(crate) fn begin_end(&self) {
-        if let Some(background) = self.inner.node.background_so_far() {
-            background.end(self.id(), &self.shared().failures);
-        }
-    }
-
-    /// Waits until everything that it runs has ended.
-    pub(crate) async fn has_ended(&self) {
-        if let Some(background) = self.inner.node.background_so_far() {
-            background.ended(self.id(), &self.shared().failures).await;
-        }
-    }
-
-    /// What it runs has no more time.
-    pub(crate) fn cut(&self) {
-        if let Some(background) = self.inner.node.background_so_far() {
-            background.cut(self.id(), &self.shared().failures);
-        }
-    }
-
-    /// Adds what has become of its work and of its messages.
-    pub(crate) fn count(&self, report: &mut DrainReport) {
-        if let Some(background) = self.inner.node.background_so_far() {
-            let (finished, cut_short) = background.counts();
-            report.detached_finished += finished;
-            report.detached_cut_short += cut_short;
-        }
-        if let Some(mailbox) = self.inner.node.mailbox_so_far() {
-            let (waiting, dropped) = mailbox.counts();
-            report.context_waiting += waiting;
-            report.context_dropped += dropped;
-        }
-    }
-
-    pub(crate) async fn end(&self, deadline: Option<tokio::time::Instant>) {
-        self.inner.shared.tree.close(&self.inner.node);
-        if is_part_of(&self.inner.node) {
-            let session = self.clone();
-            // Without a runtime there is nothing that would have to be waited for.
-            self.inner.shared.endings.start(|| async move { session.come_to_its_end(deadline).await });
-        } else {
-            self.come_to_its_end(deadline).await;
-        }
-    }
-
-    async fn come_to_its_end(&self, deadline: Option<tokio::time::Instant>) {
-        let node = &self.inner.node;
-        // Told at its end, which comes too when this is dropped.
-        let _closing = Closing(self);
-        let decided = match deadline {
-            Some(deadline) => tokio::time::timeout_at(deadline, node.in_flight.emptied()).await.is_ok(),
-            None => {
-                node.in_flight.emptied().await;
-                true
-            }
-        };
-        if !decided {
-            node.background().cut(self.id(), &self.shared().failures);
-        }
-        if let Some(background) = node.background_so_far() {
-            background.drain(self.id(), deadline, &self.shared().failures).await;
-        }
-    }
-}
-
-/// A session about to come to its end.
-struct Closing<'a>(&'a Session);
-
-impl Drop for Closing<'_> {
-    fn drop(&mut self) {
-        let Self(session) = self;
-        if session.shared().tree.end(session.node()) {
-            let (id, last_seq) = (session.id().clone(), session.last_seq());
-            session.shared().signals.emit(|| Signal::SessionClosed { session: id, last_seq });
-        }
     }
 }
 
@@ -377,17 +227,18 @@ impl OpenSession {
         if shared.is_draining() {
             return Err(OpenSessionError::Draining);
         }
-        let above = parent.as_ref().map(|parent| Arc::clone(&parent.inner.node));
-        let node = match (shared.tree.open(source, above, shared.context.as_ref()), parent) {
-            (Ok(node), _) => node,
-            (Err(AddSessionError::ParentClosed), Some(parent)) => {
-                return Err(OpenSessionError::ParentClosed(parent.id().clone()));
-            }
-            (Err(_), _) => return Err(OpenSessionError::Taken(id)),
-        };
+        let above = parent.as_ref().map(|parent| Arc::clone(parent.node()));
+        let node =
+            match (shared.tree.open(source, above, |id| State::new(id, shared.context.as_ref())), parent) {
+                (Ok(node), _) => node,
+                (Err(AddSessionError::ParentClosed), Some(parent)) => {
+                    return Err(OpenSessionError::ParentClosed(parent.id().clone()));
+                }
+                (Err(_), _) => return Err(OpenSessionError::Taken(id)),
+            };
         let session = Session::new(node, shared);
-        if let Some(earlier) = session.shared().keeper.get().and_then(|keeper| keeper.opened(&id)) {
-            session.node().background().holds(&earlier);
+        if let Some(earlier) = session.shared().keeper().and_then(|keeper| keeper.opened(&id)) {
+            session.node().state.background().holds(&earlier);
         }
         session.shared().signals.emit(|| Signal::SessionOpened {
             session: id,
@@ -395,7 +246,7 @@ impl OpenSession {
             coverage: session.coverage(),
         });
         if session.shared().context.is_some()
-            && let (messages @ 1.., _) = session.node().mailbox().counts()
+            && let (messages @ 1.., _) = session.node().state.mailbox().counts()
         {
             let session = session.clone();
             session

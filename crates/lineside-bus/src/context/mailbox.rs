@@ -4,174 +4,56 @@
 //! of the same hook and key that still waits. One whose id has come to its end before, or is on its way, is not taken
 //! again. What does not fit, or is too old when its turn comes, is counted and named in the next delivery.
 //!
-//! How they are handed over is in `collect`; where they are kept so that a kill costs none, in `log`.
+//! How they are handed over is in `delivery`; where they are kept so that a kill costs none, in `log`.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use lineside_core::context::{Bounds, Size};
-use lineside_core::{Append, EventId, MessageId, SessionId};
-use serde::{Deserialize, Serialize};
+use lineside_core::{ContextMessage, MessageId, SessionId};
 use tokio::time::Instant;
 
-pub use lineside_core::ContextMessage;
+use crate::base::signal::{Beacon, Signal};
 
-use crate::api::bus::Shared;
-use crate::base::clock;
-use crate::base::signal::Signal;
-use crate::hook::tree::Node;
-
-mod missing;
-mod collect;
-mod full_texts;
-mod record;
-mod shelf;
-mod log;
-
-pub use collect::{Collect, Delivery, NotKept};
-pub use full_texts::{FullTexts, Keeping, TextsInMemory};
-pub use log::{ContextRecovered, Posted};
-pub use missing::{Missing, WhyMissing};
-
-pub(crate) use log::{Log, post_to};
-use missing::Losses;
+use super::log::Log;
+use super::message::{Item, Offer, Order, REMEMBERED};
+use super::missing::{Losses, WhyMissing};
 
 /// How much waits at most in one mailbox: more than anybody reads, and little enough for many sessions.
 pub(crate) const WAITING: Bounds = Bounds { messages: 1024, bytes: 4 << 20, tokens: 1 << 20 };
-
-/// How many ids are remembered of messages that have come to their end; the oldest is forgotten first.
-const REMEMBERED: usize = 4096;
-
-/// Where a message stands among the others of its mailbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Order {
-    /// How often the session had been opened anew.
-    life: u32,
-    /// The number of the event that it is about.
-    seq: u64,
-    /// The hook's place in plan order.
-    hook: u32,
-    /// How many came before it.
-    arrival: u64,
-}
-
-impl Order {
-    /// For the event of that number, by the hook of that place.
-    pub(crate) fn of(seq: u64, hook: u32) -> Self {
-        Self { life: 0, seq, hook, arrival: 0 }
-    }
-
-    /// After everything that the session has published so far.
-    pub(crate) fn arriving(node: &Node) -> Self {
-        Self::of(node.seq.load(Ordering::Relaxed), u32::MAX)
-    }
-}
-
-/// Where a message comes from.
-pub(crate) struct Source {
-    pub(crate) hook: Arc<str>,
-    pub(crate) dialect: &'static str,
-    pub(crate) point: std::borrow::Cow<'static, str>,
-    pub(crate) event: EventId,
-    pub(crate) session: SessionId,
-}
-
-impl Source {
-    /// A message from here; its id is a new one unless it is given.
-    pub(crate) fn message(self, id: Option<MessageId>, append: Append) -> Offer {
-        let now = Instant::now();
-        let Self { hook, dialect, point, event, session } = self;
-        let Append { role, text, key, expires } = append;
-        let id = id.unwrap_or_else(|| MessageId(clock::stamp(now.into_std()).0.0));
-        let dialect = dialect.into();
-        let message = ContextMessage { id, hook, dialect, point, event, session, role, key, text, cut: None };
-        Offer { message, expires: expires.and_then(|after| Expiry::after(now, after)) }
-    }
-}
-
-/// A message about to be put into a mailbox.
-pub(crate) struct Offer {
-    pub(crate) message: ContextMessage,
-    pub(crate) expires: Option<Expiry>,
-}
-
-/// When a message is too old.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Expiry {
-    at: Instant,
-    /// The same by the wall clock, in milliseconds, for those who come after this process.
-    wall: i64,
-}
-
-impl Expiry {
-    /// `None` when that is beyond all time.
-    fn after(now: Instant, after: Duration) -> Option<Self> {
-        let wall = clock::stamp(now.into_std()).1.as_millisecond();
-        let wall = wall.checked_add(i64::try_from(after.as_millis()).ok()?)?;
-        Some(Self { at: now.checked_add(after)?, wall })
-    }
-
-    /// What the wall clock of an earlier process said.
-    fn at_wall(wall: i64) -> Self {
-        let now = Instant::now();
-        let left = wall.saturating_sub(clock::stamp(now.into_std()).1.as_millisecond());
-        let left = Duration::from_millis(u64::try_from(left).unwrap_or_default());
-        Self { at: now.checked_add(left).unwrap_or(now), wall }
-    }
-}
-
-/// A message in its place.
-struct Item {
-    order: Order,
-    size: Size,
-    expires: Option<Expiry>,
-    message: ContextMessage,
-}
-
-impl Item {
-    fn is_of(&self, other: &ContextMessage) -> bool {
-        let message = &self.message;
-        other.key.is_some()
-            && message.key == other.key
-            && message.hook == other.hook
-            && message.dialect == other.dialect
-    }
-}
 
 /// The messages of one session.
 pub(crate) struct Mailbox {
     waiting: Mutex<Waiting>,
     bounds: Bounds,
-    log: Option<(Arc<Log>, SessionId)>,
+    pub(super) log: Option<(Arc<Log>, SessionId)>,
 }
 
 #[derive(Default)]
-struct Waiting {
+pub(super) struct Waiting {
     queue: VecDeque<Item>,
     size: Size,
-    life: u32,
+    pub(super) life: u32,
     arrivals: u64,
     /// The ids of those that wait, are handed over, or have come to their end.
-    known: HashSet<MessageId>,
+    pub(super) known: HashSet<MessageId>,
     /// Those of the last kind, oldest first.
-    over: VecDeque<MessageId>,
+    pub(super) over: VecDeque<MessageId>,
     losses: Losses,
     dropped: u64,
 }
 
 /// What became of messages that nobody gets.
-type Lost = Vec<(Arc<str>, WhyMissing)>;
+pub(super) type Lost = Vec<(Arc<str>, WhyMissing)>;
 
 /// What a collection takes out.
 #[derive(Default)]
-struct Taken {
-    items: Vec<Item>,
-    losses: Losses,
+pub(super) struct Taken {
+    pub(super) items: Vec<Item>,
+    pub(super) losses: Losses,
     /// How many wait on.
-    remaining: usize,
-    lost: Lost,
+    pub(super) remaining: usize,
+    pub(super) lost: Lost,
 }
 
 impl Mailbox {
@@ -180,7 +62,7 @@ impl Mailbox {
     }
 
     /// Adds a message, or says what became of it and of others; gives whether it waits now.
-    fn push(&self, mut order: Order, offer: Offer, lost: &mut Lost) -> bool {
+    pub(super) fn push(&self, mut order: Order, offer: Offer, lost: &mut Lost) -> bool {
         let Offer { message, expires } = offer;
         let mut waiting = self.lock();
         if !waiting.known.insert(message.id) {
@@ -259,7 +141,7 @@ impl Mailbox {
     }
 
     /// Takes out as many as fit, from the front; the first one in any case.
-    fn take(&self, bounds: Bounds) -> Taken {
+    pub(super) fn take(&self, bounds: Bounds) -> Taken {
         let now = Instant::now();
         let mut waiting = self.lock();
         let mut taken = Taken::default();
@@ -285,7 +167,7 @@ impl Mailbox {
     }
 
     /// Messages that nobody has accepted stand where they stood, whether there is room for them or not.
-    fn put_back(&self, items: Vec<Item>, losses: Losses, lost: &mut Lost) {
+    pub(super) fn put_back(&self, items: Vec<Item>, losses: Losses, lost: &mut Lost) {
         let mut waiting = self.lock();
         waiting.losses.join(losses);
         for item in items {
@@ -305,17 +187,17 @@ impl Mailbox {
     }
 
     /// These messages are in the context; gives the mark in the log.
-    fn accept(&self, ids: impl IntoIterator<Item = MessageId>) -> u64 {
+    pub(super) fn accept(&self, ids: impl IntoIterator<Item = MessageId>) -> u64 {
         let mut waiting = self.lock();
         self.settle(&mut waiting, ids)
     }
 
     /// The session is opened anew; what comes from now on stands behind what is there.
-    fn begin_life(&self) {
+    pub(super) fn begin_life(&self) {
         self.lock().life += 1;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -328,25 +210,25 @@ impl Mailbox {
 
 impl Waiting {
     /// Puts a message where it belongs.
-    fn insert(&mut self, item: Item) {
+    pub(super) fn insert(&mut self, item: Item) {
         self.size = self.size + item.size;
         let place = self.queue.partition_point(|other| other.order <= item.order);
         self.queue.insert(place, item);
     }
 }
 
-/// Puts a message into a mailbox; what becomes of others, or of it, is told.
-pub(crate) fn post(shared: &Shared, node: &Node, order: Order, offer: Offer) {
+/// Puts a message into the mailbox of a session; what becomes of others, or of it, is signalled.
+pub(crate) fn post(mailbox: &Mailbox, signals: &Beacon, session: &SessionId, order: Order, offer: Offer) {
     let mut lost = Lost::new();
-    node.mailbox().push(order, offer, &mut lost);
-    tell(shared, &node.source.session, lost);
+    mailbox.push(order, offer, &mut lost);
+    tell(signals, session, lost);
 }
 
-/// Tells whoever watches of messages that nobody gets.
-fn tell(shared: &Shared, session: &SessionId, lost: Lost) {
+/// Signals which messages nobody gets.
+pub(super) fn tell(signals: &Beacon, session: &SessionId, lost: Lost) {
     for (hook, why) in lost {
         let session = session.clone();
-        shared.signals.emit(|| match why {
+        signals.emit(|| match why {
             WhyMissing::NoRoom => Signal::ContextDropped { session, hook },
             WhyMissing::Expired => Signal::ContextExpired { session, hook },
             WhyMissing::Replaced => Signal::ContextReplaced { session, hook },

@@ -9,7 +9,7 @@ use lineside_core::Part;
 use crate::dispatch::turn::Turn;
 use crate::hook::cx::handling;
 use crate::hook::guard::{AtOnce, Guarded};
-use crate::hook::tree::Plan;
+use crate::hook::state::Plan;
 
 /// What the first round has to wait for.
 pub(crate) enum Halt<'a> {

@@ -9,58 +9,26 @@ use std::time::Duration;
 
 use lineside_core::budget::{Bound, after};
 use lineside_core::envelope::Cause;
-use lineside_core::hook::{Hook, Join, Lane};
+use lineside_core::hook::{Join, Lane};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, SkipReason, Verdict};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::session::Session;
+use crate::base::background::{Cut, Terms};
 use crate::base::signal::Signal;
-use crate::context::mailbox::{Order, Source, post};
-use crate::hook::background::{Cut, Terms};
+use crate::context::message::{Order, Source};
 use crate::hook::cx::{ChainTime, Cx};
 use crate::hook::guard::{Guarded, Time};
-use crate::hook::interceptor::Interceptor;
-use crate::hook::ledger::{Accepted, Ending, Ledger, Luggage};
-
-/// A hook that is to run on behalf of an event.
-#[derive(Clone)]
-pub(crate) struct Errand {
-    pub(crate) session: Session,
-    pub(crate) hook: Arc<Hook>,
-    /// The hook's place in plan order.
-    pub(crate) place: u32,
-    pub(crate) run: Arc<dyn Interceptor>,
-    pub(crate) cause: Cause,
-    /// Until when hooks of its lane may be started, where its ensemble bounds that; set by the first of them.
-    pub(crate) chain: Arc<OnceLock<ChainTime>>,
-    /// Where it is on record, and what cancels it, if it is.
-    pub(crate) on_record: Option<(Arc<dyn Ledger>, CancellationToken)>,
-    /// What it was given when it was accepted.
-    pub(crate) luggage: Option<Luggage>,
-    /// Whoever has it on record starts it when the one before it in its lane is over.
-    pub(crate) is_behind: bool,
-}
+use crate::hook::interceptor::{Errand, Ticket};
+use crate::hook::ledger::{Accepted, Ending};
 
 impl Errand {
-    pub(crate) fn new(
-        session: &Session,
-        hook: &Arc<Hook>,
-        place: u32,
-        run: &Arc<dyn Interceptor>,
-        cause: Cause,
-    ) -> Self {
-        let (session, hook, run) = (session.clone(), Arc::clone(hook), Arc::clone(run));
-        let (chain, on_record, luggage) = (Arc::default(), None, None);
-        Self { session, hook, place, run, cause, chain, on_record, luggage, is_behind: false }
-    }
-
     /// Starts it. It begins when the one before it in its lane is over, and in any case after those that were started
     /// before it for the same event.
     pub(crate) fn start(self, event: AnyEvent, turn: Beginning) -> Started {
         let Beginning { after, behind } = turn;
         let (done, begun) = (CancellationToken::new(), CancellationToken::new());
-        let background = Arc::clone(self.session.node().background());
+        let background = Arc::clone(self.session.node().state.background());
         let Some(_admitted) = background.admit() else {
             Report { errand: self, event }.cut(Cut::Unbegun);
             done.cancel();
@@ -170,7 +138,7 @@ impl Lanes {
         }
         let (run, session) = (Arc::clone(&errand.run), errand.session.clone());
         // Before it is taken over: from then on, somebody may wait for it.
-        session.node().background().holds(&run);
+        session.node().state.background().holds(&run);
         run.accept(event, Ticket::new(errand)).map_err(|ticket| ticket.errand)
     }
 
@@ -201,28 +169,7 @@ impl Lanes {
     }
 }
 
-/// The right to run once for events that are held. Dropping it runs nothing.
-pub struct Ticket {
-    pub(crate) errand: Errand,
-}
-
 impl Ticket {
-    pub(crate) fn new(errand: Errand) -> Self {
-        Self { errand }
-    }
-
-    /// The session whose event is held.
-    #[must_use]
-    pub fn session(&self) -> &Session {
-        &self.errand.session
-    }
-
-    /// The hook.
-    #[must_use]
-    pub fn hook(&self) -> &Hook {
-        &self.errand.hook
-    }
-
     /// Runs for this event now, without being waited for.
     pub fn start(self, event: AnyEvent) {
         let errand = self.into_errand(&event);
@@ -253,7 +200,7 @@ impl Report {
     /// It came to its own end.
     fn send(self, result: Result<Said, Failure>, took: Duration) {
         let session = &self.errand.session;
-        session.node().background().count_finished();
+        session.node().state.background().count_finished();
         let ledger = self.errand.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
         let ending = match &result {
             Ok(_) => Ending::Answered,
@@ -287,7 +234,7 @@ impl Report {
 
     /// Something else came before its end.
     fn cut(self, why: Cut) {
-        let background = self.errand.session.node().background();
+        let background = self.errand.session.node().state.background();
         let ledger = self.errand.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
         let ending = match (why, ledger.is_some()) {
             (Cut::Cancelled, _) => Ending::Cancelled,
@@ -321,7 +268,7 @@ impl Report {
                 session: session.id().clone(),
             };
             let order = Order::of(self.event.envelope().seq, *place);
-            post(session.shared(), session.node(), order, source.message(None, append));
+            session.post(order, source.message(None, append));
         }
         for notice in answer.notices {
             session.shared().signals.emit(|| Signal::Notified {

@@ -4,15 +4,14 @@ use std::cell::LazyCell;
 use std::sync::Arc;
 
 use lineside_core::envelope::Cause;
-use lineside_core::{AnyEvent, Envelope, EventId, PointInfo, Receipt, Source};
+use lineside_core::{AnyEvent, Envelope, EventId, Receipt};
 use tokio::time::Instant;
 
-use crate::api::publish::Details;
-use crate::api::session::Session;
 use crate::base::gauge::InFlight;
 use crate::base::signal::Signal;
+use crate::dispatch::admission::Details;
 use crate::dispatch::turn::Turn;
-use crate::hook::tree::{InForce, Node};
+use crate::hook::state::{InForce, Session};
 
 /// An event that was let in: it has a number and a plan.
 pub(crate) struct Dispatch<'a> {
@@ -32,7 +31,7 @@ impl Dispatch<'_> {
         !self.in_force.is_empty()
             || self.details.believes()
             || self.session.shared().signals.is_watched()
-            || self.session.node().stops_so_far().is_some()
+            || self.session.node().state.stops_so_far().is_some()
     }
 
     /// The envelope of the event.
@@ -88,14 +87,6 @@ impl Drop for Watch<'_> {
             let session = self.session.id().clone();
             self.session.shared().signals.emit(|| Signal::Abandoned { session, seq, event });
         }
-    }
-}
-
-/// The agent has got something new to work on: its stops are counted anew.
-pub(crate) fn forget_stops(node: &Node, point: &PointInfo, different: Option<&Source>) {
-    let Some(stops) = node.stops_so_far() else { return };
-    if matches!(point.name, "before_prompt" | "on_prompt" | "before_agent") {
-        stops.reset(&different.unwrap_or(&node.source).agent.id);
     }
 }
 

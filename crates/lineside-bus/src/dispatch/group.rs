@@ -12,7 +12,7 @@ use lineside_core::{Failure, Outcome, Said, SkipReason};
 
 use crate::dispatch::turn::Turn;
 use crate::hook::guard::Guarded;
-use crate::hook::tree::Plan;
+use crate::hook::state::Plan;
 
 /// One gate under way.
 struct Running<'a> {

@@ -1,14 +1,16 @@
 //! The end of an event: the verdict, what it means for an agent that is to try again, and what goes to its context.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use lineside_core::answer::Beyond;
 use lineside_core::{Append, CoverageMismatch, Notice, Receipt, Strength, Verdict};
 
 use crate::base::stop_limit::{Ruling, STOPS_IN_A_ROW};
-use crate::context::mailbox::{Order, Source, post};
+use crate::context::mailbox;
+use crate::context::message::{Order, Source};
 use crate::dispatch::turn::Turn;
-use crate::hook::tree::{InForce, Node};
+use crate::hook::state::{InForce, Node};
 
 impl Turn<'_> {
     /// The verdict and everything that goes with it.
@@ -18,7 +20,7 @@ impl Turn<'_> {
         coverage: Option<Box<CoverageMismatch>>,
     ) -> Arc<Receipt> {
         let (verdict, author) = self.chain.decide();
-        let no_stops = self.session.node().stops_so_far().is_none();
+        let no_stops = self.session.node().state.stops_so_far().is_none();
         // Most events: nothing was said, given or counted.
         let (verdict, author) = if verdict == Verdict::Continue && self.gathered.is_nothing() && no_stops {
             (verdict, author)
@@ -64,7 +66,7 @@ impl Turn<'_> {
         };
         let beyond = refused.and_then(|(by, _)| self.gathered.beyond.iter().find(|given| given.hook == by));
         let Some((by, reason)) = refused.filter(|_| stops.is_some() || beyond.is_some()) else {
-            if let Some(counts) = self.session.node().stops_so_far() {
+            if let Some(counts) = self.session.node().state.stops_so_far() {
                 counts.passed(&agent(&stops, self), point);
             }
             self.gathered.keep_working(|_| false);
@@ -80,7 +82,7 @@ impl Turn<'_> {
             }
         };
         let turn = self.event.envelope().turn;
-        match self.session.node().stops().blocked(&agent(&stops, self), point, turn) {
+        match self.session.node().state.stops().blocked(&agent(&stops, self), point, turn) {
             Ruling::Stands => {
                 let hooks = Arc::clone(self.chain.hooks());
                 let at = |hook: u32| hooks.get(usize::try_from(hook).ok()?);
@@ -117,11 +119,15 @@ impl Turn<'_> {
                 event: self.cause.event,
                 session: self.session.id().clone(),
             };
-            let (node, order) = match &child {
-                Some(child) => (&**child, Order::arriving(child)),
-                None => (self.session.node(), Order::of(self.event.envelope().seq, by)),
-            };
-            post(self.session.shared(), node, order, source.message(None, what.clone()));
+            let offer = source.message(None, what.clone());
+            match &child {
+                Some(child) => {
+                    let order = Order::arriving(child.seq.load(Ordering::Relaxed));
+                    let signals = &self.session.shared().signals;
+                    mailbox::post(child.state.mailbox(), signals, &child.source.session, order, offer);
+                }
+                None => self.session.post(Order::of(self.event.envelope().seq, by), offer),
+            }
         }
     }
 
@@ -132,7 +138,7 @@ impl Turn<'_> {
             return None;
         }
         let child = self.session.shared().tree.find(self.event.payload().text("child_session")?)?;
-        let is_own = child.parent.as_ref().is_some_and(|parent| std::ptr::eq(&**parent, self.session.node()));
+        let is_own = child.parent.as_ref().is_some_and(|parent| Arc::ptr_eq(parent, self.session.node()));
         is_own.then_some(child)
     }
 }

@@ -14,7 +14,7 @@ use crate::dispatch::gathered::extend;
 use crate::dispatch::turn::Turn;
 use crate::hook::cx::ChainTime;
 use crate::hook::guard::Guarded;
-use crate::hook::tree::Plan;
+use crate::hook::state::Plan;
 
 /// The members of one ensemble that have had their turn.
 pub(crate) struct Together {

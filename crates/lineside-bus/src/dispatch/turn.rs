@@ -3,9 +3,7 @@
 //! What may run and what counts is decided by the pure chain in the core; here it is only run and taken in.
 
 use std::borrow::Cow;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use lineside_core::budget::{Allowance, Budget, after};
@@ -15,22 +13,18 @@ use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
 use lineside_core::receipt::By;
 use lineside_core::{
-    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, Outcome, Part, Said, SkipReason, Taken,
-    Verdict,
+    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, Outcome, Part, Said, SkipReason, Verdict,
 };
 use tokio::time::Instant;
 
-use crate::api::session::Session;
-use crate::dispatch::advance::Halt;
-use crate::dispatch::detached::{Errand, Lanes, Ticket, failed};
+use crate::base::caught::Failures;
+use crate::dispatch::detached::Lanes;
 use crate::dispatch::gathered::{Gathered, extend};
-use crate::dispatch::group;
 use crate::dispatch::together::Together;
 use crate::hook::cx::{Cx, Handled};
-use crate::hook::guard::{Failures, Guarded, Time};
+use crate::hook::guard::Time;
 use crate::hook::interceptor::Interceptor;
-use crate::hook::ledger::Accepted;
-use crate::hook::tree::Plan;
+use crate::hook::state::Session;
 
 /// The state of one dispatch.
 pub(crate) struct Turn<'a> {
@@ -74,137 +68,6 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Every hook in its turn, then once more those that judged an earlier payload and have to judge this one, then
-    /// those that are told of what was decided. What seldom has to be waited for is boxed.
-    pub(crate) async fn walk(&mut self, plan: &Plan<'_>) {
-        let mut next = 0;
-        while let Some(halt) = poll_fn(|task| Poll::Ready(self.advance(plan, &mut next, task))).await {
-            match halt {
-                Halt::Alone(index, call) => {
-                    let result = call.await;
-                    let took = self.lap();
-                    self.fold(index, false, took, result);
-                }
-                Halt::Beside(index, call, group) => {
-                    Box::pin(group::run(self, plan, Some((index, call)), group, false)).await;
-                }
-                Halt::Member(index) => Box::pin(self.member(plan, index, false)).await,
-            }
-        }
-        let stale = self.chain.stale();
-        if !stale.is_empty() {
-            Box::pin(self.judge_again(plan, &stale)).await;
-        }
-        if plan.tells() {
-            self.tell(plan);
-        }
-    }
-
-    async fn judge_again(&mut self, plan: &Plan<'_>, stale: &[u32]) {
-        self.begin_round();
-        let gate = |index: &u32| {
-            let (hook, _) = plan.entry(*index)?;
-            (hook.part == Part::Gate).then_some(hook.priority)
-        };
-        // As in the first round, only gates of equal priority run at the same time.
-        for together in stale.chunk_by(|a, b| gate(a).is_some() && gate(a) == gate(b)) {
-            self.group(plan, together, true).await;
-        }
-        self.end_round(true);
-    }
-
-    async fn group(&mut self, plan: &Plan<'_>, indices: &[u32], again: bool) {
-        if let [_, _, ..] = indices {
-            return group::run(self, plan, None, indices.iter().copied(), again).await;
-        }
-        let Some(&index) = indices.first() else { return };
-        let Some((hook, run)) = plan.entry(index) else { return };
-        if hook.ensemble.is_some() {
-            return self.member(plan, index, again).await;
-        }
-        let Some(time) = self.admit(index, hook, &**run, None, again) else { return };
-        let result = Guarded::start(&**run, &self.event, self.cx(time), time, self.failures()).await;
-        let took = self.lap();
-        self.fold(index, again, took, result);
-    }
-
-    pub(crate) fn detach(&mut self, index: u32, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) {
-        let outcome = match self.entrust(index, hook, run) {
-            Ok(Ok(_)) => Outcome::Detached,
-            Ok(Err(errand)) => self.start(errand),
-            Err(failure) => failed(failure),
-        };
-        self.chain.record(index, false, Duration::ZERO, outcome);
-    }
-
-    /// Tells of the decision whoever is to be told, unless the event was refused.
-    fn tell(&mut self, plan: &Plan<'_>) {
-        for index in 0.. {
-            let Some((hook, run)) = plan.entry(index) else { return };
-            if hook.part != Part::Told {
-                continue;
-            }
-            let why = match (self.chain.refuses(index), hook.select(&self.event)) {
-                (Some(why), _) | (None, Selected::Skipped(why)) => Some(why),
-                (None, Selected::Runs) => None,
-                (None, Selected::InDoubt(doubt)) => {
-                    self.gathered.remark(index, doubt);
-                    None
-                }
-            };
-            if let Some(why) = why {
-                self.remark_not_loaded(index, hook, false);
-                self.leave_out(index, &**run, false, why);
-                continue;
-            }
-            let outcome = match self.entrust(index, hook, run) {
-                Ok(Ok(Accepted::Holds)) => Outcome::Skipped(SkipReason::Debounced),
-                Ok(Ok(Accepted::Runs)) => Outcome::Detached,
-                Ok(Err(errand)) => match self.offer(run, errand.clone()) {
-                    Ok(Ok(outcome)) => {
-                        if let Outcome::Taken(Taken::Unavailable(_)) = &outcome {
-                            self.session.shared().failures.count();
-                        }
-                        outcome
-                    }
-                    Ok(Err(_ticket)) => self.start(errand),
-                    Err(failure) => failed(failure),
-                },
-                Err(failure) => failed(failure),
-            };
-            self.chain.record(index, false, Duration::ZERO, outcome);
-        }
-    }
-
-    /// Has a hook that nobody waits for taken over by who has it on record; gives it back when nobody does.
-    fn entrust(
-        &mut self,
-        place: u32,
-        hook: &Arc<Hook>,
-        run: &Arc<dyn Interceptor>,
-    ) -> Result<Result<Accepted, Errand>, Failure> {
-        let errand = Errand::new(self.session, hook, place, run, self.cause);
-        self.session.shared().failures.caught(|| self.lanes.entrust(errand, &self.event))
-    }
-
-    /// Has a hook take the event, to run for it by itself, unless the session has no more time.
-    fn offer(&self, run: &Arc<dyn Interceptor>, errand: Errand) -> Result<Result<Outcome, Ticket>, Failure> {
-        let ticket = Ticket::new(errand);
-        let background = self.session.node().background();
-        let Some(_admitted) = background.admit() else { return Ok(Err(ticket)) };
-        let held = self.session.shared().failures.caught(|| run.hold(&self.event, ticket))?;
-        if held.is_ok() {
-            background.holds(run);
-        }
-        Ok(held)
-    }
-
-    /// Starts a hook that nobody waits for.
-    fn start(&mut self, errand: Errand) -> Outcome {
-        self.lanes.start(errand, self.event.clone());
-        Outcome::Detached
-    }
-
     /// Decides whether a hook may start now, by the event as it stands or as it is `shown` to it; what it is not is
     /// recorded.
     pub(crate) fn admit(
@@ -241,7 +104,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Says of a broken hook why it is none, once for each event.
-    fn remark_not_loaded(&mut self, index: u32, hook: &Hook, again: bool) {
+    pub(crate) fn remark_not_loaded(&mut self, index: u32, hook: &Hook, again: bool) {
         if let Some(why) = hook.not_loaded().filter(|_| !again) {
             self.gathered.remark(index, why.to_owned());
         }

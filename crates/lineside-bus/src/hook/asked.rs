@@ -14,11 +14,24 @@ use kameo::message::Message;
 use kameo::reply::ReplyError;
 use kameo::{Actor, Reply};
 use lineside_core::payload::Point;
-use lineside_core::{AnyEvent, Failure, FailureKind, Said};
+use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said};
 use tokio::sync::oneshot;
 
+use crate::base::caught::BoxFuture;
+use crate::hook::closure::wrong_point;
 use crate::hook::cx::Cx;
-use crate::hook::interceptor::{BoxFuture, Intercept, Interceptor, wrong_point};
+use crate::hook::interceptor::Interceptor;
+
+/// The message that an actor gets as an interceptor; its reply is the answer.
+///
+/// The reply travels through a oneshot channel: an actor may delegate it and answer from elsewhere.
+#[derive(Debug)]
+pub struct Intercept<P> {
+    /// The event.
+    pub event: Event<P>,
+    /// How long there is, and how to publish on behalf of the event.
+    pub cx: Cx,
+}
 
 /// An actor that answers events of one point.
 pub(crate) struct Asked<P, T, A: Actor> {

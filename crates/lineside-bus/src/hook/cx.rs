@@ -1,16 +1,14 @@
 //! What a hook knows beside the event: how long it has, and how to publish on behalf of the event that it handles.
 
 use std::cell::Cell;
+use std::fmt;
 use std::sync::Arc;
 
 use lineside_core::envelope::Cause;
-use lineside_core::payload::Point;
 use tokio::time::Instant;
 
-use crate::api::publish::Publication;
-use crate::api::session::Session;
 use crate::hook::ledger::{Ledger, Luggage, unpack};
-use crate::hook::tree::Node;
+use crate::hook::state::{Node, Session};
 
 thread_local! {
     /// What is being polled on this thread.
@@ -114,9 +112,9 @@ impl Cx {
         self
     }
 
-    /// An event that the handled one has led to; it carries its `cause`.
-    pub fn event<P: Point>(&self, payload: P) -> Publication<P> {
-        self.session.event(payload).cause(self.cause)
+    /// The event that is handled, as the cause of others.
+    pub(crate) fn cause(&self) -> Cause {
+        self.cause
     }
 
     pub(crate) fn handled(&self) -> Handled {
@@ -155,4 +153,10 @@ pub(crate) fn is_part_of(session: &Node) -> bool {
 
 fn address(session: &Node) -> usize {
     std::ptr::from_ref(session).addr()
+}
+
+impl fmt::Debug for Cx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cx").field("deadline", &self.deadline()).finish_non_exhaustive()
+    }
 }

@@ -1,26 +1,20 @@
 //! One call of one interceptor: polled at once, its panics caught, its time bounded.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use lineside_core::budget::Bound;
 use lineside_core::failure::seconds;
-use lineside_core::redact::redact_head;
 use lineside_core::{AnyEvent, Failure, FailureKind, Said};
 use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::base::caught::{BoxFuture, Failures, let_go, panicked};
 use crate::hook::cx::{Cx, Handled, handling};
-use crate::hook::interceptor::{BoxFuture, Interceptor};
-
-/// How much of a panic's message is told, in characters.
-const LONGEST_PANIC: usize = 500;
+use crate::hook::interceptor::Interceptor;
 
 /// The time of a call.
 #[derive(Debug, Clone, Copy)]
@@ -28,44 +22,6 @@ pub(crate) struct Time {
     pub(crate) granted: std::time::Duration,
     pub(crate) bound: Bound,
     pub(crate) deadline: Instant,
-}
-
-/// How many hooks have failed. Clones are the same count.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Failures(Arc<AtomicU64>);
-
-impl Failures {
-    pub(crate) fn count(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn so_far(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Calls what an interceptor does beside answering; a panic is counted, and its value is the failure.
-    ///
-    /// # Errors
-    /// It has panicked.
-    pub(crate) fn caught<T>(&self, beside: impl FnOnce() -> T) -> Result<T, Failure> {
-        catch_unwind(AssertUnwindSafe(beside)).map_err(|panic| self.of_panic(panic))
-    }
-
-    /// The same of what takes time.
-    ///
-    /// # Errors
-    /// It has panicked.
-    pub(crate) async fn caught_later<T>(&self, beside: impl FnOnce() -> BoxFuture<T>) -> Result<T, Failure> {
-        let future = self.caught(beside)?;
-        caught(future).await.map_err(|panic| self.of_panic(panic))
-    }
-
-    fn of_panic(&self, panic: Box<dyn Any + Send>) -> Failure {
-        self.count();
-        let failure = panicked(panic);
-        tracing::warn!(detail = %failure.detail, "a hook failed beside its answer");
-        failure
-    }
 }
 
 /// A call under way. Dropping it cancels it.
@@ -259,34 +215,4 @@ pub(crate) fn timed_out(time: Time) -> Failure {
             }
         },
     )
-}
-
-fn panicked(panic: Box<dyn Any + Send>) -> Failure {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without a message");
-    // Redacted before the line ends are gone and before it is cut: both are a part of how secrets look.
-    let text = redact_head(text, 4 * LONGEST_PANIC);
-    let line: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_PANIC).collect();
-    let_go(panic);
-    Failure::new(FailureKind::Panic, format!("panicked: {line}"))
-}
-
-/// Drops what a panic carried, which may panic in its turn; what that carries is never dropped.
-pub(crate) fn let_go(panic: Box<dyn Any + Send>) {
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-        let _leaked = Box::leak(again);
-    }
-}
-
-/// Runs a future to its end and catches its panics.
-pub(crate) async fn caught<T>(mut future: BoxFuture<T>) -> Result<T, Box<dyn Any + Send>> {
-    std::future::poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-        Ok(poll) => poll.map(Ok),
-        Err(panic) => Poll::Ready(Err(panic)),
-    })
-    .await
 }

@@ -1,20 +1,20 @@
-//! What runs an interceptor: one trait, behind which stand closures, kameo actors, and whatever else answers.
+//! What runs an interceptor: one trait, behind which stand closures, kameo actors, and whatever else answers; and the
+//! right to run for an event that it was told of.
 
-use std::fmt::Debug;
-use std::future::Future;
-use std::marker::PhantomData;
-use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
 
-use lineside_core::payload::Point;
-use lineside_core::{AnyEvent, Event, Failure, FailureKind, Outcome, Said, SessionId, SkipReason};
+use lineside_core::envelope::Cause;
+use lineside_core::hook::Hook;
+use lineside_core::{AnyEvent, Failure, Outcome, Said, SessionId, SkipReason};
+use tokio_util::sync::CancellationToken;
 
-use crate::dispatch::detached::Ticket;
-use crate::hook::background::Release;
-use crate::hook::cx::Cx;
-use crate::hook::ledger::Accepted;
+pub use crate::base::caught::BoxFuture;
+pub use crate::hook::asked::Intercept;
 
-/// A future on the heap.
-pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+use crate::base::background::{Holder, Release};
+use crate::hook::cx::{ChainTime, Cx};
+use crate::hook::ledger::{Accepted, Ledger, Luggage};
+use crate::hook::state::Session;
 
 /// Something that answers events of any point.
 ///
@@ -72,83 +72,76 @@ pub trait Interceptor: Send + Sync {
     }
 }
 
-/// The message that an actor gets as an interceptor; its reply is the answer.
-///
-/// The reply travels through a oneshot channel: an actor may delegate it and answer from elsewhere.
-#[derive(Debug)]
-pub struct Intercept<P> {
-    /// The event.
-    pub event: Event<P>,
-    /// How long there is, and how to publish on behalf of the event.
-    pub cx: Cx,
+/// The right to run once for events that are held. Dropping it runs nothing.
+pub struct Ticket {
+    pub(crate) errand: Errand,
 }
 
-/// A closure that may fail.
-pub(crate) struct Fallible<F>(pub(crate) F);
+impl Ticket {
+    pub(crate) fn new(errand: Errand) -> Self {
+        Self { errand }
+    }
 
-/// A closure that answers events of one point.
-pub(crate) struct Closure<P, T, F> {
-    run: F,
-    types: PhantomData<fn(P) -> T>,
-}
+    /// The session whose event is held.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.errand.session
+    }
 
-impl<P, T, F> Closure<P, T, F> {
-    pub(crate) fn new(run: F) -> Self {
-        Self { run, types: PhantomData }
+    /// The hook.
+    #[must_use]
+    pub fn hook(&self) -> &Hook {
+        &self.errand.hook
     }
 }
 
-impl<P, T, F, Fut> Interceptor for Closure<P, T, F>
-where
-    P: Point,
-    T: Into<Said> + 'static,
-    F: Fn(Event<P>, Cx) -> Fut + Send + Sync,
-    Fut: Future<Output: Into<T>> + Send + 'static,
-{
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        match event.into_typed() {
-            Ok(event) => {
-                let answer = (self.run)(event, cx);
-                Box::pin(async move { Ok(answer.await.into().into()) })
-            }
-            Err(event) => wrong_point(&event),
-        }
+/// A hook that is to run on behalf of an event.
+#[derive(Clone)]
+pub(crate) struct Errand {
+    pub(crate) session: Session,
+    pub(crate) hook: Arc<Hook>,
+    /// The hook's place in plan order.
+    pub(crate) place: u32,
+    pub(crate) run: Arc<dyn Interceptor>,
+    pub(crate) cause: Cause,
+    /// Until when hooks of its lane may be started, where its ensemble bounds that; set by the first of them.
+    pub(crate) chain: Arc<OnceLock<ChainTime>>,
+    /// Where it is on record, and what cancels it, if it is.
+    pub(crate) on_record: Option<(Arc<dyn Ledger>, CancellationToken)>,
+    /// What it was given when it was accepted.
+    pub(crate) luggage: Option<Luggage>,
+    /// Whoever has it on record starts it when the one before it in its lane is over.
+    pub(crate) is_behind: bool,
+}
+
+impl Errand {
+    pub(crate) fn new(
+        session: &Session,
+        hook: &Arc<Hook>,
+        place: u32,
+        run: &Arc<dyn Interceptor>,
+        cause: Cause,
+    ) -> Self {
+        let (session, hook, run) = (session.clone(), Arc::clone(hook), Arc::clone(run));
+        let (chain, on_record, luggage) = (Arc::default(), None, None);
+        Self { session, hook, place, run, cause, chain, on_record, luggage, is_behind: false }
     }
 }
 
-impl<P, T, F, Fut, V, E> Interceptor for Fallible<Closure<P, T, F>>
-where
-    P: Point,
-    T: Into<Said> + 'static,
-    F: Fn(Event<P>, Cx) -> Fut + Send + Sync,
-    Fut: Future<Output = Result<V, E>> + Send + 'static,
-    V: Into<T>,
-    E: std::fmt::Display,
-{
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        match event.into_typed() {
-            Ok(event) => {
-                let answer = (self.0.run)(event, cx);
-                Box::pin(async move {
-                    match answer.await {
-                        Ok(answer) => Ok(answer.into().into()),
-                        Err(error) => Err(Failure::new(FailureKind::Error, format!("{error:#}"))),
-                    }
-                })
-            }
-            Err(event) => wrong_point(&event),
-        }
+impl Holder for Arc<dyn Interceptor> {
+    fn release(&self, session: &SessionId, which: Release) {
+        (**self).release(session, which);
     }
-}
 
-/// Plans only hold interceptors of their own point; this is what would be seen if one did not.
-pub(crate) fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Said, Failure>> {
-    let detail = format!("registered for another point than {}", event.point().name);
-    Box::pin(std::future::ready(Err(Failure::not_started(FailureKind::Error, detail))))
-}
+    fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
+        (**self).settled(session, which)
+    }
 
-impl Debug for Cx {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cx").field("deadline", &self.deadline()).finish_non_exhaustive()
+    fn cut(&self, session: &SessionId) {
+        (**self).cut(session);
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(self, other)
     }
 }

@@ -20,7 +20,7 @@ use lineside_core::{Event, Receipt, Verdict};
 use smallvec::SmallVec;
 use tokio::sync::Notify;
 
-use crate::hook::interceptor::BoxFuture;
+use crate::base::caught::{self, BoxFuture};
 
 /// An event and its outcome, as an observer hears them.
 #[derive(Debug)]
@@ -289,11 +289,11 @@ impl<P: Point> Message<Drain> for Watcher<P> {
             let hear = &mut self.hear;
             let started = std::panic::catch_unwind(AssertUnwindSafe(|| hear(heard)));
             let ended = match started {
-                Ok(run) => crate::hook::guard::caught(run).await,
+                Ok(run) => caught::caught(run).await,
                 Err(panic) => Err(panic),
             };
             if let Err(panic) = ended {
-                crate::hook::guard::let_go(panic);
+                caught::let_go(panic);
                 self.ring.panics.fetch_add(1, Ordering::Relaxed);
             }
         }

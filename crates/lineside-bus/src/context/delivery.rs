@@ -1,83 +1,16 @@
-//! Collecting: a delivery within bounds, which is accepted or goes back.
+//! A delivery within bounds, which is accepted or goes back.
 
-use lineside_core::ContextMessage;
+use std::sync::Arc;
+
 use lineside_core::context::{Bounds, FullText, Size, cut, render};
 use lineside_core::journal::{Durability, Unavailable};
+use lineside_core::{ContextMessage, SessionId};
 
 use super::full_texts::{FullTexts, Keeping};
+use super::mailbox::{Lost, Mailbox, tell};
+use super::message::{Expiry, Item, Order};
 use super::missing::{Losses, Missing};
-use super::{Expiry, Item, Lost, Order, tell};
-use crate::api::session::Session;
-use crate::base::signal::Signal;
-use crate::hook::background::Release;
-
-/// A collection under way.
-pub struct Collect<'a> {
-    session: &'a Session,
-    bounds: Bounds,
-}
-
-impl<'a> Collect<'a> {
-    pub(crate) fn new(session: &'a Session) -> Self {
-        Self { session, bounds: Bounds::default() }
-    }
-
-    /// Takes no more than this; 128 messages, 48 KiB and 12 thousand tokens when it is not said.
-    ///
-    /// What does not fit stays, in order, for the next delivery. A message that alone is more than this is cut: its
-    /// head and its tail stay, and a marker between them says how much is missing and where all of it is.
-    #[must_use]
-    pub fn at_most(mut self, bounds: Bounds) -> Self {
-        self.bounds = bounds;
-        self
-    }
-
-    /// Everything that is there now and fits.
-    ///
-    /// Where texts are cut and kept in files, it waits for the files.
-    pub fn ready(self) -> Delivery {
-        let Self { session, bounds } = self;
-        let taken = session.node().mailbox_so_far().map(|mailbox| mailbox.take(bounds)).unwrap_or_default();
-        let shared = session.shared();
-        tell(shared, session.id(), taken.lost);
-        let mut given = Vec::with_capacity(taken.items.len());
-        let mut messages = Vec::with_capacity(taken.items.len());
-        for mut item in taken.items {
-            let whole = shorten(&mut item.message, &*shared.full_texts, bounds);
-            if whole.is_some() {
-                let (id, hook) = (item.message.id, std::sync::Arc::clone(&item.message.hook));
-                shared.signals.emit(|| Signal::ContextCut {
-                    session: session.id().clone(),
-                    hook,
-                    message: id,
-                });
-            }
-            let Item { order, size, expires, message } = item;
-            given.push(Given { order, size, expires, whole });
-            messages.push(message);
-        }
-        Delivery {
-            given,
-            messages,
-            losses: taken.losses,
-            remaining: taken.remaining,
-            session: session.clone(),
-        }
-    }
-
-    /// Everything that the next model call must have: it waits for the hooks that say so and that events up to now
-    /// have started, each within its own time, and starts those at once that wait for further events.
-    ///
-    /// Cancel safe: a dropped call takes nothing.
-    pub async fn before_next_model(self) -> Delivery {
-        if let Some(background) = self.session.node().background_so_far() {
-            let (session, failures) = (self.session.id(), &self.session.shared().failures);
-            background.release(session, Release::Joining, failures);
-            background.joined(session, failures).await;
-        }
-        self.ready()
-    }
-}
+use crate::base::signal::{Beacon, Signal};
 
 /// Cuts a message that alone is over the bounds; gives its whole text then.
 fn shorten(message: &mut ContextMessage, texts: &dyn FullTexts, bounds: Bounds) -> Option<String> {
@@ -130,7 +63,10 @@ impl Given {
 /// Messages handed over. They go back to where they stood unless they are accepted.
 #[must_use = "messages that are not accepted go back"]
 pub struct Delivery {
-    session: Session,
+    session: SessionId,
+    /// Where they were; `None` where there never was a message.
+    mailbox: Option<Arc<Mailbox>>,
+    signals: Beacon,
     messages: Vec<ContextMessage>,
     given: Vec<Given>,
     losses: Losses,
@@ -138,6 +74,39 @@ pub struct Delivery {
 }
 
 impl Delivery {
+    /// Takes out of the mailbox of a session what is there and fits. What is cut is kept as a whole in `texts`.
+    pub(crate) fn take(
+        mailbox: Option<&Arc<Mailbox>>,
+        signals: &Beacon,
+        session: &SessionId,
+        texts: &dyn FullTexts,
+        bounds: Bounds,
+    ) -> Self {
+        let taken = mailbox.map(|mailbox| mailbox.take(bounds)).unwrap_or_default();
+        tell(signals, session, taken.lost);
+        let mut given = Vec::with_capacity(taken.items.len());
+        let mut messages = Vec::with_capacity(taken.items.len());
+        for mut item in taken.items {
+            let whole = shorten(&mut item.message, texts, bounds);
+            if whole.is_some() {
+                let (message, hook) = (item.message.id, Arc::clone(&item.message.hook));
+                signals.emit(|| Signal::ContextCut { session: session.clone(), hook, message });
+            }
+            let Item { order, size, expires, message } = item;
+            given.push(Given { order, size, expires, whole });
+            messages.push(message);
+        }
+        Self {
+            session: session.clone(),
+            mailbox: mailbox.cloned(),
+            signals: signals.clone(),
+            messages,
+            given,
+            losses: taken.losses,
+            remaining: taken.remaining,
+        }
+    }
+
     /// The messages, in order.
     #[must_use]
     pub fn messages(&self) -> &[ContextMessage] {
@@ -182,8 +151,9 @@ impl Delivery {
     pub async fn accept_durably(mut self) -> Result<(Vec<ContextMessage>, Durability), NotKept> {
         let mark = self.accepted();
         let messages = std::mem::take(&mut self.messages);
-        let kept = match &self.session.shared().context {
-            Some(log) => log.kept(mark).await,
+        let log = self.mailbox.as_ref().and_then(|mailbox| mailbox.log.as_ref());
+        let kept = match log {
+            Some((log, _)) => log.kept(mark).await,
             None => Ok(Durability::Memory),
         };
         match kept {
@@ -196,14 +166,10 @@ impl Delivery {
     fn accepted(&mut self) -> u64 {
         self.given.clear();
         self.losses = Losses::default();
-        let session = &self.session;
         let ids = self.messages.iter().map(|message| message.id);
-        let mark = session.node().mailbox_so_far().map_or(0, |mailbox| mailbox.accept(ids));
-        let messages = self.messages.len();
-        session
-            .shared()
-            .signals
-            .emit(|| Signal::ContextDelivered { session: session.id().clone(), messages });
+        let mark = self.mailbox.as_ref().map_or(0, |mailbox| mailbox.accept(ids));
+        let (session, messages) = (&self.session, self.messages.len());
+        self.signals.emit(|| Signal::ContextDelivered { session: session.clone(), messages });
         mark
     }
 }
@@ -213,12 +179,13 @@ impl Drop for Delivery {
         let given = std::mem::take(&mut self.given).into_iter().zip(std::mem::take(&mut self.messages));
         let items: Vec<Item> = given.map(|(given, message)| given.back(message)).collect();
         let losses = std::mem::take(&mut self.losses);
-        if items.is_empty() && losses.0.is_empty() {
+        let Some(mailbox) = self.mailbox.as_ref().filter(|_| !items.is_empty() || !losses.0.is_empty())
+        else {
             return;
-        }
+        };
         let mut lost = Lost::new();
-        self.session.node().mailbox().put_back(items, losses, &mut lost);
-        tell(self.session.shared(), self.session.id(), lost);
+        mailbox.put_back(items, losses, &mut lost);
+        tell(&self.signals, &self.session, lost);
     }
 }
 

@@ -10,42 +10,22 @@ use lineside_core::plan::coverage;
 use lineside_core::{PointInfo, SessionId, Source};
 use smallvec::SmallVec;
 
-use crate::base::gauge::Gauge;
-use crate::base::stop_limit::StopLimit;
-use crate::context::mailbox::{Log, Mailbox, WAITING};
-use crate::hook::background::Background;
-use crate::hook::interceptor::Interceptor;
-use crate::hook::observer::Listener;
-use crate::registry::own;
-use crate::registry::registered;
-use crate::registry::table::{self, From, bit};
-
-pub(crate) type Own = own::Own<Arc<dyn Interceptor>, Arc<dyn Listener>>;
-pub(crate) type Added = registered::Added<Arc<dyn Interceptor>, Arc<dyn Listener>>;
-pub(crate) type Registered = registered::Registered<Arc<dyn Interceptor>, Arc<dyn Listener>>;
-pub(crate) type Runs = registered::Runs<Arc<dyn Interceptor>, Arc<dyn Listener>>;
-/// Which registrations are taken away.
-pub(crate) type Leaves<'a> = own::Leaves<'a, Arc<dyn Interceptor>, Arc<dyn Listener>>;
-/// The interceptors that may run for one event.
-pub(crate) type Plan<'a> = lineside_core::Candidates<'a, Arc<dyn Interceptor>>;
-/// What an event of a session meets at its point.
-pub(crate) type InForce = table::InForce<Arc<dyn Interceptor>, Arc<dyn Listener>>;
+use super::own::{Leaves, Own};
+use super::registered::{Added, Registered, Runs};
+use super::table::{From, InForce, bit};
 
 /// One session.
-pub(crate) struct Node {
+pub(crate) struct Node<I, O, S> {
     pub(crate) source: Arc<Source>,
-    pub(crate) parent: Option<Arc<Node>>,
+    pub(crate) parent: Option<Arc<Self>>,
     /// The hooks that are registered on it, made when the first one is.
-    own: OnceLock<Box<Own>>,
+    own: OnceLock<Box<Own<I, O>>>,
     pub(crate) seq: AtomicU64,
-    state: AtomicU8,
+    phase: AtomicU8,
     /// How many children are open or have something open below them. Changed under the lock of the tree.
     alive: AtomicUsize,
-    /// Its events under way; closed when it is.
-    pub(crate) in_flight: Gauge,
-    mailbox: OnceLock<Arc<Mailbox>>,
-    stops: OnceLock<Box<StopLimit>>,
-    background: OnceLock<Arc<Background>>,
+    /// What it has beside hooks.
+    pub(crate) state: S,
 }
 
 const OPEN: u8 = 0;
@@ -53,32 +33,28 @@ const CLOSED: u8 = 1;
 /// Closed, and nothing of it goes on.
 const OVER: u8 = 2;
 
-impl Node {
-    fn new(source: Source, parent: Option<Arc<Node>>) -> Self {
+impl<I: Clone, O: Clone, S> Node<I, O, S> {
+    fn new(source: Source, parent: Option<Arc<Self>>, state: S) -> Self {
         Self {
             source: Arc::new(source),
             parent,
             own: OnceLock::new(),
             seq: AtomicU64::new(0),
-            state: AtomicU8::new(OPEN),
+            phase: AtomicU8::new(OPEN),
             alive: AtomicUsize::new(0),
-            in_flight: Gauge::default(),
-            mailbox: OnceLock::new(),
-            stops: OnceLock::new(),
-            background: OnceLock::new(),
+            state,
         }
     }
 
     /// A session that is over and stands in no tree.
-    pub(crate) fn over(source: Source) -> Self {
-        let node = Self::new(source, None);
-        node.state.store(OVER, Ordering::Release);
-        node.in_flight.close();
+    pub(crate) fn over(source: Source, state: S) -> Self {
+        let node = Self::new(source, None, state);
+        node.phase.store(OVER, Ordering::Release);
         node
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        self.state.load(Ordering::Acquire) == OPEN
+        self.phase.load(Ordering::Acquire) == OPEN
     }
 
     /// The next sequence number; the first is 1.
@@ -86,51 +62,24 @@ impl Node {
         self.seq.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    pub(crate) fn mailbox(&self) -> &Mailbox {
-        self.mailbox.get_or_init(|| Arc::new(Mailbox::new(WAITING)))
-    }
-
-    /// The mailbox, if there ever was one: it is made for the first message.
-    pub(crate) fn mailbox_so_far(&self) -> Option<&Mailbox> {
-        self.mailbox.get().map(|mailbox| &**mailbox)
-    }
-
-    pub(crate) fn stops(&self) -> &StopLimit {
-        self.stops.get_or_init(Box::default)
-    }
-
-    /// The counts of blocked stops, if there ever was one.
-    pub(crate) fn stops_so_far(&self) -> Option<&StopLimit> {
-        self.stops.get().map(|stops| &**stops)
-    }
-
-    pub(crate) fn background(&self) -> &Arc<Background> {
-        self.background.get_or_init(Arc::default)
-    }
-
-    /// The background work, if any was ever started.
-    pub(crate) fn background_so_far(&self) -> Option<&Background> {
-        self.background.get().map(|background| &**background)
-    }
-
     /// Whether its hooks have been released: it is over, and nothing below it needs them.
     fn is_released(&self) -> bool {
-        self.state.load(Ordering::Acquire) == OVER && self.alive.load(Ordering::Acquire) == 0
+        self.phase.load(Ordering::Acquire) == OVER && self.alive.load(Ordering::Acquire) == 0
     }
 
     /// Whether that session is one of its ancestors.
-    pub(crate) fn is_below(&self, above: &Node) -> bool {
+    pub(crate) fn is_below(&self, above: &Node<I, O, S>) -> bool {
         self.lineage().skip(1).any(|(_, node)| std::ptr::eq(node, above))
     }
 
     /// The session and its ancestors, each with how it is looked at from the session.
-    fn lineage(&self) -> impl Iterator<Item = (From, &Node)> {
+    fn lineage(&self) -> impl Iterator<Item = (From, &Self)> {
         let ancestors = std::iter::successors(self.parent.as_deref(), |node| node.parent.as_deref());
         std::iter::once((From::Here, self)).chain(ancestors.map(|node| (From::Below, node)))
     }
 }
 
-impl Drop for Node {
+impl<I, O, S> Drop for Node<I, O, S> {
     /// Lets go of one ancestor after another: each in the drop of the one below it would need a stack as long as the line.
     fn drop(&mut self) {
         let mut above = self.parent.take();
@@ -151,37 +100,47 @@ pub(crate) enum AddSessionError {
 /// The session is closed, and no hook is added there.
 pub(crate) struct SessionIsClosed(pub(crate) SessionId);
 
+type Sessions<I, O, S> = HashMap<SessionId, Arc<Node<I, O, S>>>;
+
 /// All sessions, and the hooks of the bus itself.
-pub(crate) struct Tree {
-    sessions: Mutex<HashMap<SessionId, Arc<Node>>>,
-    bus: Own,
+pub(crate) struct Tree<I, O, S> {
+    sessions: Mutex<Sessions<I, O, S>>,
+    bus: Own<I, O>,
     /// The number of the last registration.
     registrations: AtomicU64,
 }
 
 /// On what hooks are registered.
-#[derive(Clone)]
-pub(crate) enum Place {
+pub(crate) enum Place<I, O, S> {
     Bus,
-    Session(Arc<Node>),
+    Session(Arc<Node<I, O, S>>),
 }
 
-impl Tree {
+impl<I, O, S> Clone for Place<I, O, S> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Bus => Self::Bus,
+            Self::Session(node) => Self::Session(Arc::clone(node)),
+        }
+    }
+}
+
+impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     pub(crate) fn new() -> Self {
         Self { sessions: Mutex::default(), bus: Own::default(), registrations: AtomicU64::new(0) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Node>>> {
+    fn lock(&self) -> MutexGuard<'_, Sessions<I, O, S>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a session.
+    /// Adds a session, with what it has beside hooks.
     pub(crate) fn open(
         &self,
         source: Source,
-        parent: Option<Arc<Node>>,
-        context: Option<&Arc<Log>>,
-    ) -> Result<Arc<Node>, AddSessionError> {
+        parent: Option<Arc<Node<I, O, S>>>,
+        state: impl FnOnce(&SessionId) -> S,
+    ) -> Result<Arc<Node<I, O, S>>, AddSessionError> {
         let mut sessions = self.lock();
         let id = source.session.clone();
         if sessions.contains_key(&id) {
@@ -194,21 +153,16 @@ impl Tree {
             }
             parent.alive.fetch_add(1, Ordering::AcqRel);
         }
-        let mut node = Node::new(source, parent);
-        if let Some(log) = context {
-            node.mailbox = OnceLock::from(log.mailbox(&id));
-        }
-        let node = Arc::new(node);
+        let node = Arc::new(Node::new(source, parent, state(&id)));
         sessions.insert(id, Arc::clone(&node));
         Ok(node)
     }
 
-    /// Takes a session out; its events are refused from now on.
-    pub(crate) fn close(&self, node: &Node) {
+    /// Takes a session out.
+    pub(crate) fn close(&self, node: &Node<I, O, S>) {
         let mut sessions = self.lock();
         // One that was closed before is not in the tree: under its id stands a later session, or none.
-        let closed = node.state.compare_exchange(OPEN, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        node.in_flight.close();
+        let closed = node.phase.compare_exchange(OPEN, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok();
         let gone = closed.then(|| sessions.remove(&node.source.session));
         drop(sessions);
         // Dropped without the lock, as everything that may hold what users have made.
@@ -217,9 +171,9 @@ impl Tree {
 
     /// A closed session has come to its end: its hooks are released, except those that something open below it is under,
     /// which go when that has come to its end too. `false` when it had come to its end before.
-    pub(crate) fn end(&self, node: &Node) -> bool {
+    pub(crate) fn end(&self, node: &Node<I, O, S>) -> bool {
         let sessions = self.lock();
-        if node.state.swap(OVER, Ordering::AcqRel) == OVER {
+        if node.phase.swap(OVER, Ordering::AcqRel) == OVER {
             return false;
         }
         let mut released = Vec::new();
@@ -241,22 +195,22 @@ impl Tree {
         true
     }
 
-    pub(crate) fn find(&self, id: &str) -> Option<Arc<Node>> {
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Node<I, O, S>>> {
         self.lock().get(id).cloned()
     }
 
-    pub(crate) fn sessions(&self) -> Vec<Arc<Node>> {
+    pub(crate) fn sessions(&self) -> Vec<Arc<Node<I, O, S>>> {
         self.lock().values().cloned().collect()
     }
 
     /// All observers that an open session is under.
-    pub(crate) fn listeners(&self) -> Vec<Arc<dyn Listener>> {
+    pub(crate) fn listeners(&self) -> Vec<O> {
         let mut seen = HashSet::new();
         let mut places = vec![self.bus.registered()];
         for node in self.sessions() {
             // Those of a session that is closed are heard by what is open below it.
             let own = node.lineage().map(|(_, node)| node);
-            for node in own.take_while(|node| seen.insert(std::ptr::from_ref::<Node>(node))) {
+            for node in own.take_while(|node| seen.insert(std::ptr::from_ref::<Node<I, O, S>>(node))) {
                 places.extend(node.own.get().map(|own| own.registered()));
             }
         }
@@ -268,8 +222,8 @@ impl Tree {
     }
 
     /// What an event of a session meets at its point.
-    pub(crate) fn in_force(&self, node: &Node, point: &PointInfo) -> InForce {
-        let mut in_force = table::InForce(SmallVec::new());
+    pub(crate) fn in_force(&self, node: &Node<I, O, S>, point: &PointInfo) -> InForce<I, O> {
+        let mut in_force = InForce(SmallVec::new());
         if !node.is_released() {
             for (from, node) in node.lineage() {
                 if let Some(at) = node.own.get().and_then(|own| own.at(point, from)) {
@@ -284,24 +238,20 @@ impl Tree {
     }
 
     /// Whether an event of a session may meet a hook at its point.
-    pub(crate) fn hears(&self, node: &Node, point: &PointInfo) -> bool {
+    pub(crate) fn hears(&self, node: &Node<I, O, S>, point: &PointInfo) -> bool {
         self.bus.hears(point)
             || node.lineage().any(|(_, node)| node.own.get().is_some_and(|own| own.hears(point)))
     }
 
     /// Everything that a session is under, by point: those of the catalogue in its order, then the others by name.
-    fn all_in_force(&self, node: &Node) -> impl Iterator<Item = (&'static str, InForce)> {
+    fn all_in_force(&self, node: &Node<I, O, S>) -> impl Iterator<Item = (&'static str, InForce<I, O>)> {
         let mut points = BTreeMap::new();
         if !node.is_released() {
             let own = node.lineage().filter_map(|(from, node)| Some((from, node.own.get()?.table())));
             for (from, table) in own.chain([(From::Below, self.bus.table())]) {
                 for at in table.all(from) {
                     let key = (bit(at.point), at.point.name);
-                    points
-                        .entry(key)
-                        .or_insert_with(|| table::InForce(SmallVec::new()))
-                        .0
-                        .push(Arc::clone(at));
+                    points.entry(key).or_insert_with(|| InForce(SmallVec::new())).0.push(Arc::clone(at));
                 }
             }
         }
@@ -309,7 +259,7 @@ impl Tree {
     }
 
     /// The hooks that a session is under, by point, in the order in which they run; interceptors first.
-    pub(crate) fn hooks(&self, node: &Node) -> Vec<(&'static str, Arc<Hook>)> {
+    pub(crate) fn hooks(&self, node: &Node<I, O, S>) -> Vec<(&'static str, Arc<Hook>)> {
         let hooks = self.all_in_force(node).flat_map(|(point, in_force)| {
             let [interceptors, observers] = in_force.hooks();
             interceptors.into_iter().chain(observers).map(move |hook| (point, hook))
@@ -318,7 +268,7 @@ impl Tree {
     }
 
     /// The digest of all hooks that a session is under.
-    pub(crate) fn coverage(&self, node: &Node) -> Arc<str> {
+    pub(crate) fn coverage(&self, node: &Node<I, O, S>) -> Arc<str> {
         // Read first: what changes meanwhile is not taken for covered. Each of these numbers only grows, so their sum
         // does with any of them.
         let own = node.lineage().filter_map(|(_, node)| node.own.get());
@@ -337,7 +287,7 @@ impl Tree {
     }
 
     /// What is registered on a session. It is made under the lock, so that the end of the session finds it.
-    fn own_of<'a>(&self, node: &'a Node) -> &'a Own {
+    fn own_of<'a>(&self, node: &'a Node<I, O, S>) -> &'a Own<I, O> {
         node.own.get().unwrap_or_else(|| {
             let _sessions = self.lock();
             node.own.get_or_init(Box::default)
@@ -345,7 +295,7 @@ impl Tree {
     }
 
     /// What is registered at one place; `None` when nothing ever was.
-    fn own<'a>(&'a self, place: &'a Place) -> Option<&'a Own> {
+    fn own<'a>(&'a self, place: &'a Place<I, O, S>) -> Option<&'a Own<I, O>> {
         match place {
             Place::Bus => Some(&self.bus),
             Place::Session(node) => Some(node.own.get()?),
@@ -353,17 +303,17 @@ impl Tree {
     }
 
     /// The hooks that are registered at one place, in their order.
-    pub(crate) fn registered(&self, place: &Place) -> Vec<Registered> {
+    pub(crate) fn registered(&self, place: &Place<I, O, S>) -> Vec<Registered<I, O>> {
         self.own(place).map(Own::registered).unwrap_or_default()
     }
 
     /// Whether the hooks of a format are switched off at one place.
-    pub(crate) fn is_off(&self, place: &Place, dialect: &'static str) -> bool {
+    pub(crate) fn is_off(&self, place: &Place<I, O, S>, dialect: &'static str) -> bool {
         self.own(place).is_some_and(|own| own.is_off(dialect))
     }
 
     /// Switches the hooks of a format off or on at one place.
-    pub(crate) fn switch(&self, place: &Place, dialect: &'static str, off: bool) {
+    pub(crate) fn switch(&self, place: &Place<I, O, S>, dialect: &'static str, off: bool) {
         match place {
             Place::Bus => self.bus.switch(dialect, off),
             Place::Session(node) => self.own_of(node).switch(dialect, off),
@@ -371,7 +321,7 @@ impl Tree {
     }
 
     /// Takes hooks away at one place; gives how many there were.
-    pub(crate) fn remove(&self, place: &Place, leaves: Leaves<'_>) -> usize {
+    pub(crate) fn remove(&self, place: &Place<I, O, S>, leaves: Leaves<'_, I, O>) -> usize {
         self.own(place).map_or(0, |own| own.remove(leaves))
     }
 
@@ -382,9 +332,9 @@ impl Tree {
     /// A session that is closed, where no hook is added.
     pub(crate) fn replace(
         &self,
-        place: &Place,
-        leaves: Option<Leaves<'_>>,
-        added: Vec<Added>,
+        place: &Place<I, O, S>,
+        leaves: Option<Leaves<'_, I, O>>,
+        added: Vec<Added<I, O>>,
     ) -> Result<Vec<u64>, SessionIsClosed> {
         let numbers = match place {
             Place::Bus => self.bus.replace(|| true, leaves, added, &self.registrations),

@@ -1,11 +1,13 @@
 //! Work that was there before the bus: who has it says so when a session is opened, and when the bus comes to its end.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use lineside_core::SessionId;
 
 use crate::api::bus::Bus;
-use crate::hook::interceptor::{BoxFuture, Interceptor};
+use crate::base::caught::BoxFuture;
+use crate::hook::interceptor::Interceptor;
+use crate::hook::state::Shared;
 
 /// Has work for sessions that outlives them.
 pub trait Keeper: Send + Sync + 'static {
@@ -45,6 +47,17 @@ impl Bus {
     /// From now on, this is told of every session that is opened. `false` when there is one already.
     #[must_use = "there can be only one"]
     pub fn keep_with(&self, keeper: Arc<dyn Keeper>) -> bool {
-        self.shared.keeper.set(keeper).is_ok()
+        self.extension(Kept::default).0.set(keeper).is_ok()
+    }
+}
+
+/// Who has work that was there before the bus.
+#[derive(Default)]
+struct Kept(OnceLock<Arc<dyn Keeper>>);
+
+impl Shared {
+    /// Who has work that was there before the bus.
+    pub(crate) fn keeper(&self) -> Option<Arc<dyn Keeper>> {
+        self.extensions.get::<Kept>()?.0.get().cloned()
     }
 }

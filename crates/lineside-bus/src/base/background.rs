@@ -13,8 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::hook::guard::Failures;
-use crate::hook::interceptor::Interceptor;
+use crate::base::caught::{BoxFuture, Failures};
 
 /// Which of the events that are held are to be run for at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +22,21 @@ pub enum Release {
     Joining,
     /// All of them: the session ends.
     All,
+}
+
+/// What holds events of a session, or has done so.
+pub(crate) trait Holder: Clone + Send + 'static {
+    /// Runs at once for the events of a session that it holds.
+    fn release(&self, session: &SessionId, which: Release);
+
+    /// Waits until everything is over that it holds or runs for a session by itself, up to now.
+    fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()>;
+
+    /// A session has ended, and what it runs by itself for that has no more time.
+    fn cut(&self, session: &SessionId);
+
+    /// Whether the two are the same.
+    fn is(&self, other: &Self) -> bool;
 }
 
 /// How a run that nobody waits for is waited for all the same.
@@ -50,8 +64,7 @@ pub(crate) enum Cut {
 }
 
 /// What a session runs without waiting for it.
-#[derive(Default)]
-pub(crate) struct Background {
+pub(crate) struct Background<H> {
     tracker: TaskTracker,
     cancel: CancellationToken,
     /// The session is ending; what has a limit for that has it from now on.
@@ -61,10 +74,25 @@ pub(crate) struct Background {
     joining: Mutex<HashMap<u64, CancellationToken>>,
     started: AtomicU64,
     /// Hooks that hold events of the session, or have done so.
-    holders: Mutex<Vec<Arc<dyn Interceptor>>>,
+    holders: Mutex<Vec<H>>,
 }
 
-impl Background {
+impl<H> Default for Background<H> {
+    fn default() -> Self {
+        Self {
+            tracker: TaskTracker::new(),
+            cancel: CancellationToken::new(),
+            ending: CancellationToken::new(),
+            finished: AtomicU64::new(0),
+            cut_short: AtomicU64::new(0),
+            joining: Mutex::default(),
+            started: AtomicU64::new(0),
+            holders: Mutex::new(Vec::new()),
+        }
+    }
+}
+
+impl<H: Holder> Background<H> {
     /// Starts `work`; `cut` runs instead of its end when something else comes first. `done` is cancelled when it is over.
     pub(crate) fn spawn(
         self: &Arc<Self>,
@@ -122,10 +150,10 @@ impl Background {
     }
 
     /// A hook holds an event of the session.
-    pub(crate) fn holds(&self, holder: &Arc<dyn Interceptor>) {
+    pub(crate) fn holds(&self, holder: &H) {
         let mut holders = lock(&self.holders);
-        if !holders.iter().any(|other| Arc::ptr_eq(other, holder)) {
-            holders.push(Arc::clone(holder));
+        if !holders.iter().any(|other| other.is(holder)) {
+            holders.push(holder.clone());
         }
     }
 
@@ -201,7 +229,7 @@ impl Background {
         let holders = lock(&self.holders).clone();
         for holder in holders {
             failures.caught_later(|| holder.settled(session, Release::All)).await.ok();
-            lock(&self.holders).retain(|other| !Arc::ptr_eq(other, &holder));
+            lock(&self.holders).retain(|other| !other.is(&holder));
         }
     }
 }
@@ -238,13 +266,13 @@ impl Writers {
 }
 
 /// Tells that a run is over, however it ended.
-struct Over {
-    background: Arc<Background>,
+struct Over<H> {
+    background: Arc<Background<H>>,
     number: u64,
     done: CancellationToken,
 }
 
-impl Drop for Over {
+impl<H> Drop for Over<H> {
     fn drop(&mut self) {
         lock(&self.background.joining).remove(&self.number);
         self.done.cancel();

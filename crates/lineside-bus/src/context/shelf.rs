@@ -8,8 +8,8 @@ use lineside_core::context::{Bounds, Size};
 use lineside_core::journal::Record;
 use lineside_core::{MessageId, SessionId};
 
+use super::message::{Order, REMEMBERED};
 use super::record::{self, Appended, Entry};
-use super::{Order, REMEMBERED};
 
 /// How many sessions that are not open are remembered; those that were spoken of longest ago are forgotten first, and
 /// before others those for which nothing waits.

@@ -13,12 +13,13 @@ use lineside_core::journal::{Durability, Journal, Record, Sequence, Unavailable}
 use lineside_core::{MessageId, SessionId};
 use tokio::sync::watch;
 
+use super::mailbox::{Lost, Mailbox, tell};
+use super::message::{Expiry, Item, Offer, Order};
+use super::missing::WhyMissing;
 use super::record;
 use super::shelf::{GivenUp, Said, Shelf};
-use super::{Expiry, Item, Lost, Mailbox, Offer, Order, WhyMissing, tell};
-use crate::api::bus::Shared;
+use crate::base::background::Writers;
 use crate::base::signal::{Beacon, Signal};
-use crate::hook::background::Writers;
 
 /// How many bytes of records may wait for the journal; with more it has failed.
 const MOST_BEHIND: usize = 64 << 20;
@@ -111,7 +112,7 @@ impl Log {
             return mailbox;
         }
         let (waiting, over) = lock(&self.inner).shelf.of(session).unwrap_or_default();
-        let mailbox = Mailbox::new(self.bounds);
+        let mut mailbox = Mailbox::new(self.bounds);
         {
             let mut inside = mailbox.lock();
             for entry in waiting {
@@ -125,7 +126,8 @@ impl Log {
             inside.known.extend(&over);
             inside.over = over.into();
         }
-        let mailbox = Arc::new(Mailbox { log: Some((Arc::clone(self), session.clone())), ..mailbox });
+        mailbox.log = Some((Arc::clone(self), session.clone()));
+        let mailbox = Arc::new(mailbox);
         if mailboxes.len() == mailboxes.capacity() {
             mailboxes.retain(|_, mailbox| mailbox.strong_count() > 0);
         }
@@ -396,15 +398,23 @@ impl Posted {
     }
 }
 
-/// Puts a message into the mailbox of a session; of one that is not open, into what is kept for it.
-pub(crate) fn post_to(shared: &Shared, to: &SessionId, seq: u64, offer: Offer) -> Posted {
+/// Puts a message into the mailbox of a session, which had that many events; of one that is not open, into what is kept
+/// for it.
+pub(crate) fn post_to(
+    open: Option<(&Mailbox, u64)>,
+    log: Option<&Arc<Log>>,
+    signals: &Beacon,
+    to: &SessionId,
+    seq: u64,
+    offer: Offer,
+) -> Posted {
     let mut lost = Lost::new();
     let order = Order::of(seq, u32::MAX);
-    match (shared.tree.find(to.as_str()), &shared.context) {
-        (Some(node), _) => {
+    match (open, log) {
+        (Some((mailbox, last_seq)), _) => {
             // A number of an earlier life of the session says nothing about this one.
-            let order = Order { seq: seq.min(node.seq.load(Ordering::Relaxed)), ..order };
-            node.mailbox().push(order, offer, &mut lost);
+            let order = Order { seq: seq.min(last_seq), ..order };
+            mailbox.push(order, offer, &mut lost);
         }
         (None, Some(log)) => {
             if let Some((mailbox, offer)) = log.leave(to, order, offer, &mut lost) {
@@ -413,8 +423,8 @@ pub(crate) fn post_to(shared: &Shared, to: &SessionId, seq: u64, offer: Offer) -
         }
         (None, None) => lost.push((offer.message.hook, WhyMissing::NoRoom)),
     }
-    tell(shared, to, lost);
-    Posted { log: shared.context.as_ref().map(|log| (Arc::clone(log), log.mark())) }
+    tell(signals, to, lost);
+    Posted { log: log.map(|log| (Arc::clone(log), log.mark())) }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -7,7 +7,7 @@ use lineside_core::journal::Record;
 use lineside_core::{ContextMessage, MessageId, SessionId};
 use serde::{Deserialize, Serialize};
 
-use super::{Item, Order};
+use super::message::{Item, Order};
 
 /// A message waits for a session.
 const APPENDED: u8 = 1;

@@ -1,0 +1,141 @@
+//! Letting an event in: a number, the hooks in force, and what its envelope says.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use lineside_core::budget::Budget;
+use lineside_core::envelope::Cause;
+use lineside_core::json::Map;
+use lineside_core::{CoverageMismatch, Envelope, EventId, PointInfo, SessionId, Source};
+use tokio::time::Instant;
+
+use crate::base::clock;
+use crate::dispatch::event::Dispatch;
+use crate::hook::cx::handled;
+use crate::hook::state::{Node, Session};
+
+/// How long a line of events that lead to one another may become.
+pub const DEEPEST_CAUSE: u8 = 8;
+
+/// Why an event was not published. Nobody has heard of it, and it has no number.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishError {
+    /// The session is closed.
+    #[error("session `{0}` is closed")]
+    Closed(SessionId),
+    /// The bus is shutting down.
+    #[error("the bus is shutting down")]
+    Draining,
+    /// Hooks publish events whose hooks publish events, and so on.
+    #[error(
+        "{point} is the {depth}th event in a line of events that led to one another, at most {DEEPEST_CAUSE} may"
+    )]
+    TooDeep {
+        /// The point.
+        point: &'static str,
+        /// How long the line would have become.
+        depth: u8,
+    },
+}
+
+/// What one event says differently from its session.
+#[derive(Default)]
+pub(crate) struct Details {
+    pub(crate) turn: Option<u64>,
+    pub(crate) cause: Option<Cause>,
+    pub(crate) budget: Budget,
+    pub(crate) id: Option<EventId>,
+    pub(crate) time: Option<Timestamp>,
+    pub(crate) extra: Option<Arc<Map>>,
+    pub(crate) source: Option<Box<Source>>,
+    pub(crate) coverage: Option<Arc<str>>,
+}
+
+impl Details {
+    /// An event that says nothing different from its session.
+    pub(crate) const NONE: &'static Self = &Self {
+        turn: None,
+        cause: None,
+        budget: Budget::unbounded(),
+        id: None,
+        time: None,
+        extra: None,
+        source: None,
+        coverage: None,
+    };
+
+    /// Lets the event in: it has a number and a plan from here on.
+    pub(crate) fn admit<'a>(
+        &'a self,
+        session: &'a Session,
+        point: &'static PointInfo,
+    ) -> Result<Dispatch<'a>, PublishError> {
+        let node = session.node();
+        // Before it is known to be open: one that was open then was under these hooks, which closing releases.
+        let in_force = session.shared().tree.in_force(node, point);
+        let of_session =
+            node.state.in_flight.enter().ok_or_else(|| PublishError::Closed(node.source.session.clone()))?;
+        let cause = self
+            .cause
+            .or_else(|| handled().map(|cause| Cause { depth: cause.depth.saturating_add(1), ..cause }));
+        if let Some(Cause { depth, .. }) = cause
+            && depth > DEEPEST_CAUSE
+        {
+            return Err(PublishError::TooDeep { point: point.name, depth });
+        }
+        let shared = session.shared();
+        let in_flight = [of_session, shared.in_flight.enter().ok_or(PublishError::Draining)?];
+        forget_stops(node, point, self.source.as_deref());
+        Ok(Dispatch { session, in_force, seq: node.next_seq(), cause, details: self, in_flight })
+    }
+
+    /// Whether its publisher has stated what hooks it is under.
+    pub(crate) fn believes(&self) -> bool {
+        self.coverage.is_some()
+    }
+
+    /// What was stated, where that is not so.
+    pub(crate) fn mismatch(&self, session: &Session) -> Option<CoverageMismatch> {
+        let believed = self.coverage.clone()?;
+        let in_force = session.coverage();
+        (believed != in_force).then_some(CoverageMismatch { believed, in_force })
+    }
+
+    /// The smaller of the event's own bound and that of the bus.
+    pub(crate) fn budget(&self, bus: Budget) -> Budget {
+        self.budget.within(bus)
+    }
+
+    /// The envelope of the event.
+    pub(crate) fn envelope(
+        &self,
+        source: &Arc<Source>,
+        seq: u64,
+        cause: Option<Cause>,
+        now: Instant,
+    ) -> Envelope {
+        let (id, time) = clock::stamp(now.into_std());
+        let source = match &self.source {
+            Some(different) => Arc::new((**different).clone()),
+            None => Arc::clone(source),
+        };
+        Envelope {
+            id: self.id.unwrap_or(id),
+            time: self.time.unwrap_or(time),
+            seq,
+            source,
+            cause,
+            turn: self.turn,
+            extra: self.extra.clone(),
+        }
+    }
+}
+
+/// The agent has got something new to work on: its stops are counted anew.
+fn forget_stops(node: &Node, point: &PointInfo, different: Option<&Source>) {
+    let Some(stops) = node.state.stops_so_far() else { return };
+    if matches!(point.name, "before_prompt" | "on_prompt" | "before_agent") {
+        stops.reset(&different.unwrap_or(&node.source).agent.id);
+    }
+}

@@ -1,0 +1,75 @@
+//! Closures as interceptors.
+
+use std::future::Future;
+use std::marker::PhantomData;
+
+use lineside_core::payload::Point;
+use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said};
+
+use crate::base::caught::BoxFuture;
+use crate::hook::cx::Cx;
+use crate::hook::interceptor::Interceptor;
+
+/// A closure that may fail.
+pub(crate) struct Fallible<F>(pub(crate) F);
+
+/// A closure that answers events of one point.
+pub(crate) struct Closure<P, T, F> {
+    run: F,
+    types: PhantomData<fn(P) -> T>,
+}
+
+impl<P, T, F> Closure<P, T, F> {
+    pub(crate) fn new(run: F) -> Self {
+        Self { run, types: PhantomData }
+    }
+}
+
+impl<P, T, F, Fut> Interceptor for Closure<P, T, F>
+where
+    P: Point,
+    T: Into<Said> + 'static,
+    F: Fn(Event<P>, Cx) -> Fut + Send + Sync,
+    Fut: Future<Output: Into<T>> + Send + 'static,
+{
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        match event.into_typed() {
+            Ok(event) => {
+                let answer = (self.run)(event, cx);
+                Box::pin(async move { Ok(answer.await.into().into()) })
+            }
+            Err(event) => wrong_point(&event),
+        }
+    }
+}
+
+impl<P, T, F, Fut, V, E> Interceptor for Fallible<Closure<P, T, F>>
+where
+    P: Point,
+    T: Into<Said> + 'static,
+    F: Fn(Event<P>, Cx) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<V, E>> + Send + 'static,
+    V: Into<T>,
+    E: std::fmt::Display,
+{
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        match event.into_typed() {
+            Ok(event) => {
+                let answer = (self.0.run)(event, cx);
+                Box::pin(async move {
+                    match answer.await {
+                        Ok(answer) => Ok(answer.into().into()),
+                        Err(error) => Err(Failure::new(FailureKind::Error, format!("{error:#}"))),
+                    }
+                })
+            }
+            Err(event) => wrong_point(&event),
+        }
+    }
+}
+
+/// Plans only hold interceptors of their own point; this is what would be seen if one did not.
+pub(crate) fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Said, Failure>> {
+    let detail = format!("registered for another point than {}", event.point().name);
+    Box::pin(std::future::ready(Err(Failure::not_started(FailureKind::Error, detail))))
+}

@@ -1,0 +1,179 @@
+//! The state behind the handles: a session and what it has beside hooks, and what all sessions of a bus share.
+//!
+//! What is done with it stands above: events in `dispatch`, everything that a program calls in `api`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use lineside_core::budget::Budget;
+use lineside_core::{PointInfo, SessionId, Source};
+
+use crate::base::background::{self, Endings};
+use crate::base::caught::Failures;
+use crate::base::extensions::Extensions;
+use crate::base::gauge::Gauge;
+use crate::base::signal::Beacon;
+use crate::base::stop_limit::StopLimit;
+use crate::context::FullTexts;
+use crate::context::log::Log;
+use crate::context::mailbox::{self, Mailbox, WAITING};
+use crate::context::message::{Offer, Order};
+use crate::hook::interceptor::Interceptor;
+use crate::hook::observer::Listener;
+use crate::registry::{own, registered, table, tree};
+
+pub(crate) type Added = registered::Added<Arc<dyn Interceptor>, Arc<dyn Listener>>;
+pub(crate) type Registered = registered::Registered<Arc<dyn Interceptor>, Arc<dyn Listener>>;
+pub(crate) type Runs = registered::Runs<Arc<dyn Interceptor>, Arc<dyn Listener>>;
+/// Which registrations are taken away.
+pub(crate) type Leaves<'a> = own::Leaves<'a, Arc<dyn Interceptor>, Arc<dyn Listener>>;
+/// The interceptors that may run for one event.
+pub(crate) type Plan<'a> = lineside_core::Candidates<'a, Arc<dyn Interceptor>>;
+/// What an event of a session meets at its point.
+pub(crate) type InForce = table::InForce<Arc<dyn Interceptor>, Arc<dyn Listener>>;
+
+pub(crate) type Tree = tree::Tree<Arc<dyn Interceptor>, Arc<dyn Listener>, State>;
+pub(crate) type Node = tree::Node<Arc<dyn Interceptor>, Arc<dyn Listener>, State>;
+/// On what hooks are registered.
+pub(crate) type Place = tree::Place<Arc<dyn Interceptor>, Arc<dyn Listener>, State>;
+pub(crate) type Background = background::Background<Arc<dyn Interceptor>>;
+
+/// What a session has beside hooks; most of it is made when it is needed first.
+#[derive(Default)]
+pub(crate) struct State {
+    /// Its events under way; closed when it is.
+    pub(crate) in_flight: Gauge,
+    mailbox: OnceLock<Arc<Mailbox>>,
+    stops: OnceLock<Box<StopLimit>>,
+    background: OnceLock<Arc<Background>>,
+}
+
+impl State {
+    /// That of a session whose context is kept in this log, if in any.
+    pub(crate) fn new(session: &SessionId, context: Option<&Arc<Log>>) -> Self {
+        let mailbox = context.map(|log| OnceLock::from(log.mailbox(session))).unwrap_or_default();
+        Self { mailbox, ..Self::default() }
+    }
+
+    pub(crate) fn mailbox(&self) -> &Arc<Mailbox> {
+        self.mailbox.get_or_init(|| Arc::new(Mailbox::new(WAITING)))
+    }
+
+    /// The mailbox, if there ever was one: it is made for the first message.
+    pub(crate) fn mailbox_so_far(&self) -> Option<&Arc<Mailbox>> {
+        self.mailbox.get()
+    }
+
+    pub(crate) fn stops(&self) -> &StopLimit {
+        self.stops.get_or_init(Box::default)
+    }
+
+    /// The counts of blocked stops, if there ever was one.
+    pub(crate) fn stops_so_far(&self) -> Option<&StopLimit> {
+        self.stops.get().map(|stops| &**stops)
+    }
+
+    pub(crate) fn background(&self) -> &Arc<Background> {
+        self.background.get_or_init(Arc::default)
+    }
+
+    /// The background work, if any was ever started.
+    pub(crate) fn background_so_far(&self) -> Option<&Background> {
+        self.background.get().map(|background| &**background)
+    }
+}
+
+/// A handle on a session. Cloning it costs one reference count; dropping it closes nothing.
+#[derive(Clone)]
+pub struct Session {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    node: Arc<Node>,
+    shared: Arc<Shared>,
+}
+
+impl Session {
+    pub(crate) fn new(node: Arc<Node>, shared: Arc<Shared>) -> Self {
+        Self { inner: Arc::new(Inner { node, shared }) }
+    }
+
+    #[inline]
+    pub(crate) fn node(&self) -> &Arc<Node> {
+        &self.inner.node
+    }
+
+    #[inline]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place::Session(Arc::clone(&self.inner.node))
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &SessionId {
+        &self.inner.node.source.session
+    }
+
+    /// What all its events share.
+    #[must_use]
+    pub fn source(&self) -> &Arc<Source> {
+        &self.inner.node.source
+    }
+
+    /// Whether it still takes events.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.inner.node.is_open()
+    }
+
+    /// The number of the last event; 0 before the first.
+    #[must_use]
+    pub fn last_seq(&self) -> u64 {
+        self.inner.node.seq.load(Ordering::Relaxed)
+    }
+
+    /// Puts a message into its mailbox; what becomes of others, or of it, is signalled.
+    pub(crate) fn post(&self, order: Order, offer: Offer) {
+        mailbox::post(self.node().state.mailbox(), &self.shared().signals, self.id(), order, offer);
+    }
+}
+
+/// What all sessions of a bus share.
+pub(crate) struct Shared {
+    pub(crate) tree: Tree,
+    pub(crate) signals: Beacon,
+    pub(crate) budget: Budget,
+    pub(crate) in_flight: Gauge,
+    /// Sessions that come to their end behind a hook of theirs.
+    pub(crate) endings: Endings,
+    pub(crate) draining: AtomicBool,
+    pub(crate) failures: Failures,
+    pub(crate) extensions: Extensions,
+    pub(crate) full_texts: Arc<dyn FullTexts>,
+    /// What keeps the context, where something does.
+    pub(crate) context: Option<Arc<Log>>,
+}
+
+impl Shared {
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+
+    /// Lets in no further event or session.
+    pub(crate) fn close_to_events(&self) {
+        self.draining.store(true, Ordering::Release);
+        self.in_flight.close();
+    }
+
+    /// Takes the hooks of one source away at one place, at one point or at all. Sources compare as whole strings.
+    pub(crate) fn remove_source(&self, place: &Place, point: Option<&PointInfo>, source: &str) -> usize {
+        self.tree.remove(place, &|registered| {
+            *registered.hook.source == *source && point.is_none_or(|point| registered.point == point)
+        })
+    }
+}
