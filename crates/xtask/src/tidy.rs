@@ -17,7 +17,10 @@ mod repository;
 mod code;
 mod markdown;
 
+mod imports;
+
 mod cases;
+mod circles;
 mod citations;
 mod edges;
 mod faults;
@@ -25,6 +28,7 @@ mod headers;
 mod kits;
 mod knowledge;
 mod laws;
+mod layers;
 mod length;
 mod machine_paths;
 mod names;
@@ -42,8 +46,10 @@ struct Rule {
     check: fn(&Repository) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 17] = [
     Rule { name: "edges", check: edges::check },
+    Rule { name: "layers", check: layers::check },
+    Rule { name: "circles", check: circles::check },
     Rule { name: "knowledge", check: knowledge::check },
     Rule { name: "wording", check: wording::check },
     Rule { name: "length", check: length::check },
