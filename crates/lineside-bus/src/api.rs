@@ -2,7 +2,6 @@
 
 pub mod bus;
 pub mod session;
-pub mod channel;
 pub mod register;
 pub mod of_dialect;
 pub mod publish;

@@ -1,4 +1,4 @@
-//! The running system: channels, dispatch, sessions, observers, mailboxes, signals, drain.
+//! The running system: dispatch, sessions, observers, mailboxes, signals, drain.
 //!
 //! Publishing walks a prepared, immutable plan in the publisher's own task: no lock, and nothing at all where nobody
 //! listens. This crate is the only one that knows kameo. It does not know foreign formats, processes or files.
@@ -15,15 +15,13 @@ mod dispatch;
 mod api;
 
 pub use api::{
-    afterwards, bus, channel, collect, decision, drain, keeper, of_dialect, propagation, publish, register,
-    session,
+    afterwards, bus, collect, decision, drain, keeper, of_dialect, propagation, publish, register, session,
 };
 pub use base::signal;
 pub use hook::{cx, interceptor, ledger, observer};
 
 pub use afterwards::{Call, Late, WeakBus};
 pub use bus::{Bus, BusBuilder};
-pub use channel::Channel;
 pub use cx::{ChainTime, Cx};
 pub use decision::Decision;
 

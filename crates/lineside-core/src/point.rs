@@ -40,6 +40,21 @@ impl Phase {
     }
 }
 
+/// What a point is in an agent's life, where something depends on that beside its phase.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Role {
+    /// Nothing depends on it.
+    #[default]
+    None,
+    /// The agent gets something new to work on; how often it was kept from stopping is counted anew.
+    NewWork,
+    /// The agent wants to stop; a block keeps it working.
+    Stop,
+    /// A subagent wants to stop, the one of the session that `child_session` names; a block keeps it working.
+    SubagentStop,
+}
+
 /// One field of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
@@ -70,6 +85,8 @@ pub struct PointInfo {
     pub name: &'static str,
     /// Its moment and so its authority.
     pub phase: Phase,
+    /// What it is in an agent's life.
+    pub role: Role,
     /// Its place in plan tables.
     pub slot: Slot,
     /// The fields of its payload, in the order of the catalogue.

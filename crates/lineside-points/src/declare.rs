@@ -2,12 +2,12 @@
 //!
 //! A point is declared once, in the words of the specification; everything else follows from the declaration.
 
-/// Declares points. Fields under `needs` are required, those under `may` optional, and those
+/// Declares points, with a role where they have one. Fields under `needs` are required, those under `may` optional, and those
 /// after `amend` may be changed.
 macro_rules! points {
     ($(
         $(#[$doc:meta])*
-        $point:ident = $name:literal, $phase:ident $(, amend $amendment:ident [ $($amended:ident : $amended_type:ty),* ])? {
+        $point:ident = $name:literal, $phase:ident $(, role $role:ident)? $(, amend $amendment:ident [ $($amended:ident : $amended_type:ty),* ])? {
             needs { $(
                 $(#[$required_doc:meta])* $required:ident : $required_type:ty ;
             )* }
@@ -142,6 +142,7 @@ macro_rules! points {
             const INFO: &'static lineside_core::PointInfo = &lineside_core::PointInfo {
                 name: $name,
                 phase: lineside_core::Phase::$phase,
+                role: $crate::declare::role!($($role)?),
                 slot: lineside_core::point::Slot::Catalogue($crate::Number::$point as u8),
                 fields: &[
                     $( lineside_core::point::Field {
@@ -205,6 +206,16 @@ macro_rules! authority {
     };
 }
 
+/// The role of a point.
+macro_rules! role {
+    () => {
+        lineside_core::point::Role::None
+    };
+    ($role:ident) => {
+        lineside_core::point::Role::$role
+    };
+}
+
 /// Numbers the points in the order of the catalogue.
 macro_rules! catalogue {
     ($($point:ident),* $(,)?) => {
@@ -222,7 +233,7 @@ macro_rules! catalogue {
     };
 }
 
-pub(crate) use {authority, catalogue, points};
+pub(crate) use {authority, catalogue, points, role};
 
 use std::any::{Any, TypeId};
 

@@ -6,7 +6,7 @@ use crate::declare::points;
 
 points! {
     /// A prompt of the user is about to be taken in. A block refuses it.
-    BeforePrompt = "before_prompt", Before, amend BeforePromptAmendment [prompt: String] {
+    BeforePrompt = "before_prompt", Before, role NewWork, amend BeforePromptAmendment [prompt: String] {
         needs {
             /// The prompt.
             prompt: String;
@@ -18,7 +18,7 @@ points! {
     }
 
     /// A prompt of the user was taken in.
-    OnPrompt = "on_prompt", On {
+    OnPrompt = "on_prompt", On, role NewWork {
         needs {
             /// The prompt.
             prompt: String;
@@ -27,7 +27,7 @@ points! {
     }
 
     /// The agent is about to take its turn. A block keeps it from doing so.
-    BeforeAgent = "before_agent", Before, amend BeforeAgentAmendment [prompt: String, system_prompt: String] {
+    BeforeAgent = "before_agent", Before, role NewWork, amend BeforeAgentAmendment [prompt: String, system_prompt: String] {
         needs {}
         may {
             /// The prompt of the turn.

@@ -6,7 +6,7 @@ use crate::declare::points;
 
 points! {
     /// The agent is about to end its turn. A block keeps it working, and the reason goes to its context.
-    BeforeStop = "before_stop", Before {
+    BeforeStop = "before_stop", Before, role Stop {
         needs {
             /// Whether an earlier block already kept this turn alive.
             stop_active: bool;

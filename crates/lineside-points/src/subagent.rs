@@ -20,7 +20,7 @@ points! {
     }
 
     /// A subagent is about to return. A block keeps it working.
-    AfterSubagent = "after_subagent", After, amend AfterSubagentAmendment [output: String] {
+    AfterSubagent = "after_subagent", After, role SubagentStop, amend AfterSubagentAmendment [output: String] {
         needs {
             /// Its session.
             child_session: String;

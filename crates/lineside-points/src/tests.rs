@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use lineside_core::amendment::{Amendment, ApplyAmendmentError};
 use lineside_core::json::{Map, Value, json};
+use lineside_core::point::Role;
 use lineside_core::{Answer, Append, Notice, Phase, Reply, Said, Verdict};
 
 use super::{BeforeTool, CATALOGUE, find};
@@ -23,6 +24,22 @@ fn names_are_unique_and_state_their_phase() {
         assert_eq!(Phase::of(point.name), Some(point.phase), "{}", point.name);
         assert!(point.phase != Phase::On || point.amendable().count() == 0, "{}", point.name);
     }
+}
+
+#[test]
+fn few_points_have_a_role() {
+    let with_role = CATALOGUE.iter().filter(|point| point.role != Role::None);
+    let roles: Vec<_> = with_role.map(|point| (point.name, point.role)).collect();
+    let expected = [
+        ("before_prompt", Role::NewWork),
+        ("on_prompt", Role::NewWork),
+        ("before_agent", Role::NewWork),
+        ("after_subagent", Role::SubagentStop),
+        ("before_stop", Role::Stop),
+    ];
+    assert_eq!(roles, expected);
+    let stopped = find("after_subagent").unwrap();
+    assert!(stopped.field("child_session").is_some(), "the session whose subagent it is");
 }
 
 #[test]

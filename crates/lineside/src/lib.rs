@@ -60,7 +60,7 @@ pub use assembly::{Assembly, Found, State};
 pub use durable::Durable;
 pub use kameo;
 pub use lineside_bus::{
-    Bus, Channel, ContextMessage, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals,
+    Bus, ContextMessage, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals,
 };
 pub use lineside_client as client;
 pub use lineside_client::Client;

@@ -8,7 +8,6 @@ use lineside_core::{AnyEvent, MessageId, Payload, PointInfo, SessionId, Source};
 
 pub use crate::hook::state::Session;
 
-use crate::api::channel::Channel;
 use crate::api::collect::Collect;
 use crate::api::decision::Decision;
 use crate::api::of_dialect::OfDialect;
@@ -42,11 +41,6 @@ impl Session {
         let in_force = self.shared().tree.in_force(self.node(), event.point());
         let hooks = in_force.all_interceptors().into_values();
         hooks.map(|(hook, _)| (Arc::clone(hook), hook.skip(event))).collect()
-    }
-
-    /// The channel of a point.
-    pub fn channel<P: Point>(&self) -> Channel<P> {
-        Channel::new(self.clone())
     }
 
     /// Registers an interceptor on this session; by default it is inherited by everything below.

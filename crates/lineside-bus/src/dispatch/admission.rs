@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use lineside_core::budget::Budget;
 use lineside_core::envelope::Cause;
 use lineside_core::json::Map;
+use lineside_core::point::Role;
 use lineside_core::{CoverageMismatch, Envelope, EventId, PointInfo, SessionId, Source};
 use tokio::time::Instant;
 
@@ -135,7 +136,7 @@ impl Details {
 /// The agent has got something new to work on: its stops are counted anew.
 fn forget_stops(node: &Node, point: &PointInfo, different: Option<&Source>) {
     let Some(stops) = node.state.stops_so_far() else { return };
-    if matches!(point.name, "before_prompt" | "on_prompt" | "before_agent") {
+    if point.role == Role::NewWork {
         stops.reset(&different.unwrap_or(&node.source).agent.id);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use lineside_core::answer::Beyond;
+use lineside_core::point::Role;
 use lineside_core::{Append, CoverageMismatch, Notice, Receipt, Strength, Verdict};
 
 use crate::base::stop_limit::{Ruling, STOPS_IN_A_ROW};
@@ -46,9 +47,9 @@ impl Turn<'_> {
 
     /// Whose stop this event is about.
     fn agent_that_stops(&self) -> Option<Arc<str>> {
-        match self.event.point().name {
-            "before_stop" => Some(Arc::clone(&self.event.envelope().source.agent.id)),
-            "after_subagent" => self.event.payload().text("child_session").map(Arc::from),
+        match self.event.point().role {
+            Role::Stop => Some(Arc::clone(&self.event.envelope().source.agent.id)),
+            Role::SubagentStop => self.event.payload().text("child_session").map(Arc::from),
             _ => None,
         }
     }
@@ -134,7 +135,7 @@ impl Turn<'_> {
     /// The session of the subagent that the event is about, if it is open and a child of the event's own: what the
     /// payload names may be anybody's.
     fn child(&self) -> Option<Arc<Node>> {
-        if self.event.point().name != "after_subagent" {
+        if self.event.point().role != Role::SubagentStop {
             return None;
         }
         let child = self.session.shared().tree.find(self.event.payload().text("child_session")?)?;
