@@ -2,17 +2,19 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+type Slot = Arc<OnceLock<Arc<dyn Any + Send + Sync>>>;
 
 /// One thing of each type.
 #[derive(Default)]
-pub(crate) struct Extensions(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+pub(crate) struct Extensions(Mutex<HashMap<TypeId, Slot>>);
 
 impl Extensions {
-    /// The one of this type; made when it is asked for first.
+    /// The one of this type; made when it is asked for first. What makes it may ask for those of other types.
     pub(crate) fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
-        let mut all = self.lock();
-        let one = all.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(make()));
+        let slot = Arc::clone(self.lock().entry(TypeId::of::<T>()).or_default());
+        let one = slot.get_or_init(|| Arc::new(make()));
         match Arc::clone(one).downcast() {
             Ok(one) => one,
             Err(_) => unreachable!("it is kept under its own type"),
@@ -21,10 +23,27 @@ impl Extensions {
 
     /// The one of this type, if it was ever asked for.
     pub(crate) fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        Arc::clone(self.lock().get(&TypeId::of::<T>())?).downcast().ok()
+        let slot = Arc::clone(self.lock().get(&TypeId::of::<T>())?);
+        Arc::clone(slot.get()?).downcast().ok()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TypeId, Arc<dyn Any + Send + Sync>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<TypeId, Slot>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_one_may_ask_for_another() {
+        let extensions = Extensions::default();
+        let made = extensions.get_or_make(|| {
+            assert!(extensions.get::<String>().is_none(), "it is being made");
+            extensions.get_or_make(|| 7_u32).to_string()
+        });
+        assert_eq!((made.as_str(), extensions.get::<u32>().as_deref()), ("7", Some(&7)));
+        assert!(Arc::ptr_eq(&made, &extensions.get_or_make(String::new)), "it is made once");
     }
 }
