@@ -5,16 +5,18 @@
 //! answer one question after another that is too late, and never again one in time. One that the actor has begun with
 //! comes to its end, because an actor cannot be interrupted.
 
+use std::future::ready;
 use std::marker::PhantomData;
 
 use kameo::actor::ActorRef;
 use kameo::error::SendError;
 use kameo::mailbox::Signal;
 use kameo::message::Message;
-use kameo::reply::ReplyError;
+use kameo::reply::{BoxReplySender, ReplyError};
 use kameo::{Actor, Reply};
 use lineside_core::payload::Point;
 use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 
 use crate::base::caught::BoxFuture;
@@ -57,28 +59,47 @@ where
             Ok(event) => event,
             Err(event) => return wrong_point(&event),
         };
-        let actor = self.actor.clone();
+        let question = Intercept { event, cx };
+        // Until it has started, an actor keeps messages back, and no other kind of signal.
+        if self.actor.with_startup_result(|_| ()).is_none() {
+            let actor = self.actor.clone();
+            return Box::pin(async move {
+                let answer = actor.ask(question).await.map_err(|error| unanswered(&error))?;
+                Ok(answer.into().into())
+            });
+        }
+        let (reply, answer) = oneshot::channel();
+        let signal = put(self.actor.clone(), question, reply);
+        // Sent here, where nothing has to be kept for it; only a full mailbox has to be waited for.
+        let sent = self.actor.mailbox_sender().try_send(signal);
+        let full = match sent {
+            Ok(()) => None,
+            Err(TrySendError::Full(signal)) => Some((self.actor.mailbox_sender().clone(), signal)),
+            Err(TrySendError::Closed(_)) => return Box::pin(ready(Err(not_running::<A>()))),
+        };
         Box::pin(async move {
-            let answer = ask(actor, Intercept { event, cx }).await?;
-            Ok(answer.into().into())
+            if let Some((mailbox, signal)) = full
+                && mailbox.send(signal).await.is_err()
+            {
+                return Err(not_running::<A>());
+            }
+            match answer.await {
+                Ok(Ok(answer)) => Ok(A::Reply::downcast_ok(answer).into().into()),
+                Ok(Err(error)) => Err(unanswered(&A::Reply::downcast_err::<Intercept<P>>(error))),
+                Err(_) => Err(unanswered(&SendError::<(), A::Error>::ActorStopped)),
+            }
         })
     }
 }
 
-/// Asks an actor, unless the question is dropped before its turn comes.
-async fn ask<A, M>(actor: ActorRef<A>, question: M) -> Result<<A::Reply as Reply>::Ok, Failure>
+/// What puts a question to an actor when its turn comes, unless it was dropped before.
+fn put<A, M>(actor_ref: ActorRef<A>, question: M, reply: BoxReplySender) -> Signal<A>
 where
     A: Message<M>,
     M: Send + 'static,
 {
-    // Until it has started, an actor keeps messages back, and no other kind of signal.
-    if actor.with_startup_result(|_| ()).is_none() {
-        return actor.ask(question).await.map_err(|error| unanswered(&error));
-    }
-    let (reply, answer) = oneshot::channel();
-    let mailbox = actor.mailbox_sender().clone();
-    let signal = Signal::Callback {
-        actor_ref: actor,
+    Signal::Callback {
+        actor_ref,
         callback: Box::new(move |actor: &mut A, cx| {
             let actor_ref = cx.actor_ref().clone();
             Box::pin(async move {
@@ -96,15 +117,11 @@ where
                 }
             })
         }),
-    };
-    if mailbox.send(signal).await.is_err() {
-        return Err(unanswered(&SendError::<(), A::Error>::ActorNotRunning(())));
     }
-    match answer.await {
-        Ok(Ok(answer)) => Ok(A::Reply::downcast_ok(answer)),
-        Ok(Err(error)) => Err(unanswered(&A::Reply::downcast_err::<M>(error))),
-        Err(_) => Err(unanswered(&SendError::<(), A::Error>::ActorStopped)),
-    }
+}
+
+fn not_running<A: Actor>() -> Failure {
+    unanswered(&SendError::<(), A::Error>::ActorNotRunning(()))
 }
 
 fn unanswered<M, E: ReplyError>(error: &SendError<M, E>) -> Failure {
