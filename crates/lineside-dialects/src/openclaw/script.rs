@@ -11,6 +11,8 @@ pub const SCRIPT: WorkerScript = WorkerScript {
         ("worker/seal.mjs", include_str!("worker/seal.mjs")),
         ("worker/text.mjs", include_str!("worker/text.mjs")),
         ("worker/modules.mjs", include_str!("worker/modules.mjs")),
+        ("worker/resolver.mjs", include_str!("worker/resolver.mjs")),
+        ("worker/runtime.mjs", include_str!("worker/runtime.mjs")),
         ("worker/typescript.mjs", include_str!("worker/typescript.mjs")),
         ("worker/sdk.cjs", include_str!("worker/sdk.cjs")),
         ("worker/catalogue.mjs", include_str!("worker/catalogue.mjs")),

@@ -45,7 +45,7 @@ function hello(frame) {
     maxFrameBytes: frame.maxFrameBytes ?? Infinity,
   };
   registry.reserve(frame.reserved ?? {});
-  serveSdk();
+  serveSdk(settings);
 }
 
 // ---- load: OC-18, OC-20, OC-21, OC-73, OC-74

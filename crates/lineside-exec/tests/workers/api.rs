@@ -10,7 +10,7 @@ use crate::set::{call, fields, returned, spec, with, with_spec};
 #[test]
 fn the_api_says_what_it_is_asked() {
     let plugin = "module.exports = { version: '2', register(api) {
-        let refused; try { api.runtime.tools; } catch (error) { refused = error.message; }
+        const refused = [typeof api.runtime.tools, typeof api.runtime.tools, typeof api.runtime.state.openKeyedStore];
         const told = { id: api.id, name: api.name, version: api.version, description: api.description,
             mode: api.registrationMode, config: api.config, own: api.pluginConfig, host: api.runtime.version,
             same: api.runtime.config.current() === api.config && api.runtime.config.loadConfig() === api.config,
@@ -31,14 +31,44 @@ fn the_api_says_what_it_is_asked() {
             let told = json!({
                 "id": "a", "name": "Guard", "version": "2", "description": "d", "mode": "full",
                 "config": { "a": { "b": 1 } }, "own": { "deny": [1] }, "host": "2026.9.6", "same": true,
-                "child": true, "refused": "api.runtime.tools is not available in lineside",
+                "child": true, "refused": ["undefined", "undefined", "undefined"],
                 "paths": ["/x", "/h/x", "ROOT/x"], "source": true,
             });
             assert_eq!(set.guard("a", json!({})).await, returned(json!({ "params": told })));
+            let missing = ["tools", "state.openKeyedStore"].map(|name| {
+                format!("warning: api.runtime.{name} is not provided by lineside and is undefined")
+            });
+            assert_eq!(set.diagnostics(0), missing, "once for each name");
             let line = (Some("a".to_owned()), LogLevel::Warn, "said { x: 1 }".to_owned());
             assert!(set.lines(LogSource::Frame).contains(&line));
         },
     );
+}
+
+/// OC-23, OC-24: what of OpenClaw's runtime means something without it.
+#[test]
+fn what_a_plugin_keeps_and_runs_needs_no_openclaw() {
+    let plugin = "module.exports = (api) => {
+        const heard = []; api.runtime.events.onAgentEvent((event) => heard.push([event.stream, event.pluginId]));
+        api.agent.events.registerAgentEventSubscription({ id: 's', streams: ['mine'], handle: (e) => heard.push(e.data) });
+        api.on('before_tool_call', async (event) => {
+            const kept = { runId: 'r', namespace: 'n' };
+            const told = [api.setRunContext({ ...kept, value: { a: 1 } }), api.getRunContext(kept)];
+            api.runContext.clearRunContext(kept); told.push(api.runContext.getRunContext(kept) === undefined);
+            told.push(api.emitAgentEvent({ runId: 'r', stream: 'mine', data: 7 }).emitted, heard);
+            told.push(api.runtime.state.resolveStateDir({ OPENCLAW_STATE_DIR: '~/x' }), api.runtime.state.resolveStateDir({}));
+            const ran = await api.runtime.system.runCommandWithTimeout(['cat'], { timeoutMs: 9000, input: 'hi' });
+            told.push(ran.stdout, ran.code, ran.termination, api.runtime.tts);
+            return { params: { told } }; }); };";
+    with(&[("a", plugin)], async |_, set| {
+        let heard = json!([["mine", "a"], 7]);
+        let told =
+            json!([true, { "a": 1 }, true, true, heard, "/h/x", "/h/.openclaw", "hi", 0, "exit", null]);
+        assert_eq!(set.guard("a", json!({})).await, returned(json!({ "params": { "told": told } })));
+        assert!(
+            set.has_line(LogSource::Frame, "api.runtime.tts is not provided by lineside and is undefined")
+        );
+    });
 }
 
 /// OC-20.
@@ -178,7 +208,8 @@ fn other_registrations_are_recorded() {
             ])
         );
         assert_eq!(set.diagnostics(0), [""; 0]);
-        let answers = json!([{ "emitted": false }, false, "undefined"]);
+        let answers =
+            json!([{ "emitted": false, "reason": "runId and stream are required" }, false, "undefined"]);
         assert_eq!(set.guard("a", json!({})).await, returned(json!({ "params": { "answers": answers } })));
     });
 }

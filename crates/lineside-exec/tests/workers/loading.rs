@@ -146,25 +146,6 @@ fn a_cancelled_load_registers_nothing() {
     );
 }
 
-/// OC-19: whatever is installed, for modules of both kinds.
-#[test]
-fn the_sdk_can_be_imported_and_required() {
-    let imports = "import { definePluginEntry } from 'openclaw/plugin-sdk/plugin-entry';
-        import { emptyPluginConfigSchema } from 'openclaw/plugin-sdk/core';
-        export default definePluginEntry({ name: 'Sdk', register(api) {
-            api.on('before_tool_call', () => ({ params: { name: api.name, schema: emptyPluginConfigSchema() } })); } });";
-    let requires =
-        "const sdk = require('openclaw/plugin-sdk'); module.exports = sdk.definePluginEntry((api) => {
-        api.on('before_tool_call', () => ({ params: { names: Object.keys(sdk) } })); });";
-    with(&[("a.mjs", imports), ("b", requires)], async |_, set| {
-        let schema = json!({ "type": "object", "additionalProperties": false, "properties": {} });
-        let answer = set.guard("a", json!({})).await;
-        assert_eq!(answer, returned(json!({ "params": { "name": "Sdk", "schema": schema } })));
-        let names = json!(["definePluginEntry", "emptyPluginConfigSchema"]);
-        assert_eq!(set.guard("b", json!({})).await, returned(json!({ "params": { "names": names } })));
-    });
-}
-
 /// OC-54, OC-62.
 #[test]
 fn a_call_of_exit_fails_that_call_and_nothing_else() {

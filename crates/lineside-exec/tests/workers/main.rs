@@ -21,6 +21,7 @@ mod faults;
 mod loading;
 mod output;
 mod restarts;
+mod sdk;
 mod start;
 mod typescript;
 mod wire;

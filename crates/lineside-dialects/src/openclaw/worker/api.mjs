@@ -4,11 +4,10 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { format } from 'node:util';
 
+import { makeRuns, makeRuntime } from './runtime.mjs';
 import {
   CONVERSATION_ACCESS, FIRING, PROMPT_INJECTION, RECORDED, WITH_MATCHER, isKnown, nearest,
 } from './catalogue.mjs';
-
-const HOST_VERSION = '2026.9.6';
 
 export function makeApi(plugin, desk, { home, config }, log) {
   let open = true;
@@ -34,6 +33,17 @@ export function makeApi(plugin, desk, { home, config }, log) {
     return kinds.get(member);
   };
 
+  // Once for each name, while it registers as a finding and afterwards in the log.
+  const told = new Set();
+  const warn = (name) => {
+    if (told.has(name)) return;
+    told.add(name);
+    const what = `${name} is not provided by lineside and is undefined`;
+    if (open) desk.warning('not-provided', what, { name });
+    else log('warn', what, store);
+  };
+  const runs = makeRuns(plugin, (what) => log('warn', what, store));
+
   const members = {
     id: plugin.id,
     name: plugin.name,
@@ -46,7 +56,7 @@ export function makeApi(plugin, desk, { home, config }, log) {
     config: ownConfig,
     pluginConfig: plugin.config,
     logger,
-    runtime: runtime(ownConfig, logger),
+    runtime: makeRuntime({ config: ownConfig, logger, home, warn }),
     resolvePath: (path) => resolvePath(String(path), home, plugin.root),
     on: whileOpen((hook, handler, options) => on(plugin, desk, hook, handler, options ?? {})),
     registerTool: whileOpen((tool, options) => desk.tool(tool, options)),
@@ -55,10 +65,19 @@ export function makeApi(plugin, desk, { home, config }, log) {
     registerCommand: whileOpen((command) => desk.command(command)),
     registerHook: whileOpen((events, handler, options) => registerHook(desk, events, options)),
     onConversationBindingResolved: () => undefined,
+    // Unlike registrations these may be called at any time.
+    setRunContext: runs.setRunContext,
+    getRunContext: runs.getRunContext,
+    clearRunContext: runs.clearRunContext,
+    emitAgentEvent: runs.emitAgentEvent,
+    enqueueNextTurnInjection: async (injection) => ({ enqueued: false, id: '', sessionKey: injection?.sessionKey }),
+    sendSessionAttachment: async () => ({ ok: false, error: 'not wired' }),
+    scheduleSessionTurn: async () => undefined,
+    unscheduleSessionTurnsByTag: async () => ({ removed: 0, failed: 0 }),
     session: unwired(recorder),
-    agent: unwired(recorder),
-    lifecycle: unwired(recorder),
-    runContext: unwired(recorder),
+    agent: { events: { registerAgentEventSubscription: subscribe(recorder, runs), emitAgentEvent: runs.emitAgentEvent } },
+    lifecycle: lifecycle(recorder),
+    runContext: runs,
   };
   const isRecorder = (name) => typeof name === 'string' && /^register./.test(name);
   const api = new Proxy(members, {
@@ -71,6 +90,21 @@ export function makeApi(plugin, desk, { home, config }, log) {
       open = false;
     },
   };
+}
+
+// Recorded like every registration, and heard.
+function subscribe(recorder, runs) {
+  return (subscription) => {
+    runs.registerAgentEventSubscription(subscription);
+    return recorder('registerAgentEventSubscription')(subscription);
+  };
+}
+
+// A plugin lives as long as its worker.
+function lifecycle(recorder) {
+  const members = { signal: new AbortController().signal, onDispose: () => () => {} };
+  const others = unwired(recorder);
+  return new Proxy(members, { get: (target, name) => (Object.hasOwn(target, name) ? target[name] : others[name]) });
 }
 
 // OC-24: `registerCliBackend` is of the kind `cli backend`.
@@ -91,21 +125,6 @@ function unwired(recorder) {
 }
 
 const isMember = (name) => typeof name === 'string' && name !== 'then' && name !== 'toJSON' && !(name in Object.prototype);
-
-function runtime(config, logger) {
-  const members = {
-    version: HOST_VERSION,
-    config: { current: () => config, loadConfig: () => config },
-    logging: { getChildLogger: () => logger },
-  };
-  return new Proxy(members, {
-    get(target, name) {
-      if (Object.hasOwn(target, name)) return target[name];
-      if (!isMember(name)) return undefined;
-      throw new Error(`api.runtime.${name} is not available in lineside`);
-    },
-  });
-}
 
 function resolvePath(path, home, root) {
   if (isAbsolute(path)) return path;

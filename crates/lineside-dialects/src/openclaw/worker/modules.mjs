@@ -1,42 +1,40 @@
 // Importing the entry of a plugin and finding the plugin in it (OC-8, OC-18, OC-19).
 
 import Module from 'node:module';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 
+import { initialize, resolveSdk } from './resolver.mjs';
 import { importTypeScript, isForALoader } from './typescript.mjs';
 
-const SDK_FILE = fileURLToPath(new URL('./sdk.cjs', import.meta.url));
-const SDK_URL = pathToFileURL(SDK_FILE).href;
-const SDK_NAMES = ['openclaw/plugin-sdk', 'openclaw/plugin-sdk/core', 'openclaw/plugin-sdk/plugin-entry'];
-
-// Serves the three names to `import` and to `require`, whatever is installed.
-export function serveSdk() {
-  const served = { url: SDK_URL, format: 'commonjs', shortCircuit: true };
+// Serves the SDK to `import` and to `require`.
+export function serveSdk({ installed }) {
+  initialize({ installed });
   if (typeof Module.registerHooks === 'function') {
     Module.registerHooks({
-      resolve: (name, context, next) => (SDK_NAMES.includes(name) ? served : next(name, context)),
+      resolve(name, context, next) {
+        const file = resolveSdk(name, context.parentURL, 'import');
+        return file ? { url: pathToFileURL(file).href, shortCircuit: true } : next(name, context);
+      },
     });
   } else if (typeof Module.register === 'function') {
-    const source = `const names = ${JSON.stringify(SDK_NAMES)}; const served = ${JSON.stringify(served)};
-export const resolve = (name, context, next) => names.includes(name) ? served : next(name, context);`;
-    Module.register(`data:text/javascript,${encodeURIComponent(source)}`);
+    Module.register('./resolver.mjs', { parentURL: import.meta.url, data: { installed } });
   }
   const resolveFilename = Module._resolveFilename;
-  Module._resolveFilename = function (name, ...rest) {
-    return SDK_NAMES.includes(name) ? SDK_FILE : resolveFilename.call(this, name, ...rest);
+  Module._resolveFilename = function (name, parent, ...rest) {
+    const by = parent?.filename ? pathToFileURL(parent.filename).href : undefined;
+    return resolveSdk(name, by, 'require') ?? resolveFilename.call(this, name, parent, ...rest);
   };
 }
 
 export async function importPlugin({ loader, entry, root, standalone }, host) {
-  const names = { alias: Object.fromEntries(SDK_NAMES.map((name) => [name, SDK_FILE])) };
   const plugin = { entry, root, standalone };
-  if (loader === 'typescript') return importTypeScript(plugin, { ...host, names });
+  if (loader === 'typescript') return importTypeScript(plugin, host);
   try {
     return await import(pathToFileURL(entry).href);
   } catch (error) {
     // What it imports may be TypeScript.
     if (!isForALoader(error)) throw error;
-    return importTypeScript(plugin, { ...host, names });
+    return importTypeScript(plugin, host);
   }
 }
 

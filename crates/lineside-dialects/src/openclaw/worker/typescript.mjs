@@ -106,7 +106,6 @@ async function transformed(at, entry, host) {
     fsCache: host.cache ? join(host.cache, 'jiti') : false,
     tryNative: false,
     extensions: EXTENSIONS,
-    ...host.names,
   };
   try {
     if (create) return await create(entry, options).import(entry);
