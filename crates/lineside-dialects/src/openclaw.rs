@@ -26,6 +26,7 @@ mod guard;
 mod handler;
 mod json5;
 mod matcher;
+mod of_openclaw;
 mod package;
 mod places;
 mod registered;

@@ -121,7 +121,7 @@ const SHAPES: [&str; 28] = [
 ];
 
 /// Keys that begin like a hyphenated word might.
-const HYPHENATED: &str = r"(?-u:\b)(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}";
+const HYPHENATED: &str = r"(?-u:\b)(?:sk-[A-Za-z0-9_-]{8,}|(?:pk|rk)-[A-Za-z0-9_-]{16,})";
 
 /// A signed token in three parts, or encrypted in five.
 const JWT: &str = r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){0,3}";

@@ -17,6 +17,7 @@ use self::section::{Carrier, Rights, Section};
 use super::catalogue::Row;
 use super::findings::{About, Findings};
 use super::json5;
+use super::of_openclaw;
 use super::places::absolute;
 use crate::dialect::{CONFIGURATION, Places};
 
@@ -183,6 +184,14 @@ impl Config {
         self.is_on() && !denied && allowed && entry.enabled != Some(false)
     }
 
+    /// Whether a plugin of these kinds is the one for their slots: of a kind for which none or another is chosen it is
+    /// not. One that is not in any slot is.
+    pub(super) fn chooses(&self, id: &str, kinds: &[String]) -> bool {
+        let slots: Vec<Option<&String>> =
+            kinds.iter().filter_map(|kind| slot(kind)).map(|slot| self.user.slots.get(slot)).collect();
+        slots.is_empty() || slots.iter().any(|chosen| chosen.is_none_or(|chosen| chosen == id))
+    }
+
     /// What is said of a plugin. The project speaks of its own plugins, where the user says nothing (OC-16).
     pub(super) fn entry(&self, id: &str, layer: Layer) -> Entry {
         let user = self.user.entries.get(id).cloned().unwrap_or_default();
@@ -210,7 +219,7 @@ impl Config {
             let mut layers =
                 known.iter().filter(|(other, _)| other == id).map(|(_, layer)| *layer).peekable();
             if layers.peek().is_none() {
-                if told.insert((file, id)) {
+                if !of_openclaw::has(id) && told.insert((file, id)) {
                     findings.warning(&about, format!("plugin not found: {id}"));
                 }
             } else if file == project_file && !layers.any(|layer| layer == Layer::Project) {
@@ -272,6 +281,15 @@ impl Config {
     /// OC-72
     pub(super) fn reserved(&self) -> Value {
         json!({ "commands": self.user.reserved_commands, "gatewayMethods": self.user.reserved_methods })
+    }
+}
+
+/// The slot that plugins of a kind share.
+fn slot(kind: &str) -> Option<&'static str> {
+    match kind {
+        "memory" => Some("memory"),
+        "context-engine" => Some("contextEngine"),
+        _ => None,
     }
 }
 

@@ -79,6 +79,8 @@ mod tests {
                 "[redacted] is wrong",
             ),
             ("no secret here", "no secret here"),
+            // As short as OpenClaw knows them.
+            ("bad key sk-12345678", "bad key [redacted]"),
         ] {
             assert_eq!(one_line(message), expected);
         }

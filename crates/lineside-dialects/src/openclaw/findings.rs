@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use lineside_core::redact::redact;
 use lineside_core::{Diagnostic, Severity};
 
 /// What a finding is about.
@@ -50,7 +51,8 @@ impl Findings {
     }
 
     fn add(&mut self, severity: Severity, about: &About, message: &dyn fmt::Display) {
-        let text = format!("{about}: {message}");
+        // A plugin that does not load says why in its own words.
+        let text = redact(&format!("{about}: {message}")).into_owned();
         self.diagnostics.push(Diagnostic { severity, origin: None, text });
     }
 }
@@ -66,10 +68,16 @@ mod tests {
         findings.error(&About::plugin("a", "/p/a.mjs".as_ref()), "boom");
         findings.warning(&About::Directory("/p/b".into()), "x");
         findings.warning(&About::File("/h/lineside.json".into()), "y");
+        findings.error(&About::File("/p".into()), "401 for sk-12345678");
         let texts: Vec<_> = findings.diagnostics.iter().map(ToString::to_string).collect();
         assert_eq!(
             texts,
-            ["plugin \"a\" (/p/a.mjs): boom", "plugin directory /p/b: x", "/h/lineside.json: y"]
+            [
+                "plugin \"a\" (/p/a.mjs): boom",
+                "plugin directory /p/b: x",
+                "/h/lineside.json: y",
+                "/p: 401 for [redacted]"
+            ]
         );
     }
 }

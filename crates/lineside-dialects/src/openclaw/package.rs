@@ -27,6 +27,8 @@ pub(super) struct Manifest {
     pub(super) name: Option<String>,
     pub(super) version: Option<String>,
     pub(super) description: Option<String>,
+    /// What it is, where only one of a kind is in force.
+    pub(super) kinds: Vec<String>,
     /// Ids of other plugins.
     pub(super) requires: Vec<String>,
     /// The schema of its configuration; a standalone plugin has none.
@@ -117,6 +119,7 @@ pub(super) fn read(directory: &Path, boundary: Boundary<'_>) -> Option<Package> 
             name: text(&written, "name"),
             version: text(&written, "version").or_else(|| text(&package, "version")),
             description: text(&written, "description").or_else(|| text(&package, "description")),
+            kinds: text(&written, "kind").map_or_else(|| texts(written.get("kind")), |kind| vec![kind]),
             requires: texts(written.get("requiresPlugins")),
             schema: Some(schema.clone()),
         };

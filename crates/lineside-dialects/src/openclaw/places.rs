@@ -7,11 +7,12 @@ use std::path::{Component, Path, PathBuf};
 
 use lineside_core::Layer;
 use lineside_files::Boundary;
+use serde_json::{Map, Value};
 
 use super::config::Config;
 use super::findings::{About, Findings};
-use super::package;
-use crate::dialect::Places;
+use super::{json5, package};
+use crate::dialect::{CONFIGURATION, Places};
 
 /// Directories of these names hold no plugin.
 const IGNORED: [&str; 10] =
@@ -62,6 +63,9 @@ pub(super) fn find(places: &Places, config: &Config, findings: &mut Findings) ->
                 found.directories(&root.join(".openclaw").join(place), layer);
             }
         }
+        if let Some(home) = root.filter(|_| layer == Layer::User) {
+            found.installed(&home.join(".openclaw/npm/projects"));
+        }
     }
     found.candidates
 }
@@ -85,6 +89,23 @@ impl Found {
         for path in sorted(place) {
             if path.is_dir() && !is_ignored(&path) {
                 self.add(layer, path, CandidateKind::Directory);
+            }
+        }
+    }
+
+    /// What OpenClaw has installed from npm: a project for each plugin, which depends on it alone.
+    fn installed(&mut self, projects: &Path) {
+        for project in sorted(projects) {
+            let depends = json5::read(&project.join("package.json"), Boundary::Open, CONFIGURATION);
+            let Ok(Some(Value::Object(package))) = depends else {
+                continue;
+            };
+            for name in package.get("dependencies").and_then(Value::as_object).into_iter().flat_map(Map::keys)
+            {
+                let directory = project.join("node_modules").join(name);
+                if is_name(name) && directory.is_dir() {
+                    self.add(Layer::User, directory, CandidateKind::Directory);
+                }
             }
         }
     }
@@ -127,6 +148,12 @@ fn sorted(place: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort_by(|a, b| bytes(a).cmp(bytes(b)));
     paths
+}
+
+/// Whether it is a package's name, and not a way out of `node_modules`.
+fn is_name(name: &str) -> bool {
+    let normal = |part: Component<'_>| matches!(part, Component::Normal(_));
+    Path::new(name).components().all(normal) && name.split('/').count() <= 2
 }
 
 fn bytes(path: &Path) -> &[u8] {

@@ -73,8 +73,9 @@ pub(super) fn find(places: &Places, native: &Native, findings: &mut Findings) ->
     set.config.check_ids(&known, &root.join(".openclaw/lineside.json"), findings);
     let mut kept: BTreeMap<String, PathBuf> = BTreeMap::new();
     for draft in drafts {
+        let kinds = draft.contents.as_ref().map_or(&[][..], |(_, manifest)| &manifest.kinds);
         // OC-14
-        if !set.config.enables(&draft.id, draft.layer) {
+        if !set.config.enables(&draft.id, draft.layer) || !set.config.chooses(&draft.id, kinds) {
             set.inert.push(draft.inert(Why::Disabled));
             continue;
         }

@@ -11,13 +11,16 @@ use super::super::findings::Findings;
 use super::fields::{Fields, Unknown};
 
 /// The keys of upstream's.
-const UPSTREAM: [&str; 5] = ["enabled", "allow", "deny", "load", "entries"];
+const UPSTREAM: [&str; 6] = ["enabled", "allow", "deny", "load", "slots", "entries"];
+/// What only one plugin at a time is for.
+const SLOTS: [&str; 2] = ["memory", "contextEngine"];
 /// All keys, those of OC-16 last.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "enabled",
     "allow",
     "deny",
     "load",
+    "slots",
     "entries",
     "failClosed",
     "catchErrors",
@@ -53,6 +56,8 @@ pub(super) struct Section {
     pub(super) deny: Vec<String>,
     /// Absolute.
     pub(super) paths: Vec<PathBuf>,
+    /// The plugin chosen for each slot; `none` is an id that no plugin has.
+    pub(super) slots: BTreeMap<&'static str, String>,
     pub(super) entries: BTreeMap<String, Entry>,
     pub(super) fail_closed: Vec<&'static str>,
     pub(super) catch_errors: Option<bool>,
@@ -137,6 +142,11 @@ impl Section {
             let written = load.texts("paths", findings);
             section.paths = written.iter().map(|path| resolved(path, carrier)).collect();
         }
+        if let Some(slots) = fields.object("slots", findings) {
+            slots.only(&SLOTS, findings);
+            let chosen = SLOTS.iter().filter_map(|slot| Some((*slot, slots.text(slot, findings)?)));
+            section.slots = chosen.collect();
+        }
         if let Some(entries) = fields.object("entries", findings) {
             for id in entries.keys() {
                 if let Some(entry) = entries.object(id, findings) {
@@ -161,6 +171,9 @@ impl Section {
         self.fail_closed.extend(lower.fail_closed);
         self.reserved_commands.extend(lower.reserved_commands);
         self.reserved_methods.extend(lower.reserved_methods);
+        for (slot, chosen) in lower.slots {
+            self.slots.entry(slot).or_insert(chosen);
+        }
         for (id, entry) in lower.entries {
             let higher = self.entries.remove(&id).unwrap_or_default();
             self.entries.insert(id, higher.over(entry));

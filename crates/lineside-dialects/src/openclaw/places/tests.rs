@@ -116,3 +116,27 @@ fn a_plugin_that_is_found_twice_is_one() {
     room.plugin("home/.openclaw/plugins", "a");
     assert_eq!(found(&room).0.len(), 1);
 }
+
+#[test]
+fn what_openclaw_has_installed_is_found() {
+    // OC-4: as `openclaw plugins install` leaves it.
+    let projects = "home/.openclaw/npm/projects";
+    let package = |name: &str| format!("{{\"private\": true, \"dependencies\": {{\"{name}\": \"1.0.0\"}}}}");
+    let room = Room::new(&[
+        (&format!("{projects}/guard/package.json"), &package("guard")),
+        (&format!("{projects}/scoped-thing-09729737ad/package.json"), &package("@scoped/thing")),
+        (&format!("{projects}/planted/package.json"), &package("../../../elsewhere")),
+        (&format!("{projects}/.openclaw-install-stage-x/y"), ""),
+    ]);
+    room.plugin(&format!("{projects}/guard/node_modules"), "guard");
+    room.plugin(&format!("{projects}/guard/node_modules"), "dependency");
+    room.plugin(&format!("{projects}/scoped-thing-09729737ad/node_modules/@scoped"), "thing");
+    room.plugin("home/.openclaw", "elsewhere");
+    let (candidates, findings) = found(&room);
+    assert_eq!(findings, Vec::<String>::new());
+    let expected = [
+        format!("user {projects}/guard/node_modules/guard/"),
+        format!("user {projects}/scoped-thing-09729737ad/node_modules/@scoped/thing/"),
+    ];
+    assert_eq!(shown(&room, &candidates), expected);
+}

@@ -172,3 +172,27 @@ fn the_same_plugins_make_the_same_worker() {
     room.write("project/.openclaw/lineside.json", "{ entries: { a: { hooks: { timeoutMs: 5 } } } }");
     assert_ne!(second, spec());
 }
+
+#[test]
+fn a_slot_is_for_one_plugin() {
+    // OC-14
+    let chosen = |slots: &str| {
+        let config =
+            format!("{{ plugins: {{ slots: {slots}, entries: {{ anthropic: {{ enabled: true }} }} }} }}");
+        let room = Room::new(&[("home/.openclaw/openclaw.json", &config)]);
+        for (id, kind) in [("m", "kind: 'memory',"), ("n", "kind: ['memory', 'context-engine'],"), ("o", "")]
+        {
+            room.plugin("home/.openclaw/plugins", id);
+            let manifest = format!("{{ id: '{id}', {kind} configSchema: {{}} }}");
+            room.write(&format!("home/.openclaw/plugins/{id}/openclaw.plugin.json"), &manifest);
+        }
+        let (set, findings) = found(&room, Trust::Granted);
+        assert_eq!(findings, Vec::<String>::new(), "what OpenClaw ships is not missed");
+        ids(&set).join(" ")
+    };
+    assert_eq!(chosen("{}"), "m n o");
+    assert_eq!(chosen("{ memory: 'm' }"), "m n o", "one of its kinds is free");
+    assert_eq!(chosen("{ memory: 'm', contextEngine: 'legacy' }"), "m o");
+    assert_eq!(chosen("{ memory: 'none', contextEngine: 'n' }"), "n o");
+    assert_eq!(chosen("{ memory: 'none', contextEngine: 'none' }"), "o");
+}
