@@ -19,6 +19,7 @@ mod crash;
 mod docs;
 mod faults;
 mod mutants;
+mod reality;
 mod seeded;
 mod test;
 mod tidy;
@@ -36,6 +37,7 @@ cargo xtask CHORE
   crash [--cycles N] [--seed N]        a journal's programme killed again and again, and judged
   crash --command [--cycles N] …       the same for `lineside run --journal`, judged by its own lines
   faults [--repeat N]                  the tests of the table of faults, and how each row fared
+  reality [NAME]                       published plugins through lineside and through OpenClaw, and where they differ
   docs                                 the book and the API reference
 
 `test` ends with a line `N passed, N failed` and fails when anything did.
@@ -71,6 +73,8 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["mutants", path] => mutants::run(&Workspace::find()?, Some(path)),
         ["seeded"] => seeded::run(&Workspace::find()?),
         ["crash", rest @ ..] => crash::run(&Workspace::find()?, crash::Order::read(rest)?),
+        ["reality"] => reality::run(&Workspace::find()?, None),
+        ["reality", part] => reality::run(&Workspace::find()?, Some(part)),
         ["docs"] => docs::run(&Workspace::find()?),
         ["faults"] => faults::run(&Workspace::find()?, 1),
         ["faults", "--repeat", times] => {

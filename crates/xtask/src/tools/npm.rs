@@ -38,6 +38,8 @@ pub(crate) fn npm_package(
     }
     let mut install = Command::new("npm");
     install.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    // As OpenClaw installs its plugins.
+    install.args(["--omit=dev", "--omit=peer", "--legacy-peer-deps"]);
     install.arg(format!("{name}@{version}")).current_dir(&folder);
     must(&mut install, FOR_A_BUILD)
         .with_context(|| format!("install it by hand: `npm install {name}@{version}`"))?;
