@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use lineside::assembly::Report;
 use lineside::core::{Diagnostic, Severity, SkipReason};
-use lineside::{Assembly, Bus, Containment, State};
+use lineside::dialects::{DIALECTS, UnspokenFile, unspoken_files};
+use lineside::{Assembly, Bus, Containment, PluginLine, State};
 
 use crate::painter::one_line;
 use crate::places::Ground;
@@ -16,17 +17,49 @@ use crate::style::{Style, Tone, count, tell};
 /// # Errors
 /// More hooks at one point than can be numbered.
 pub(crate) async fn load(ground: &Ground) -> Result<(Assembly, Report)> {
-    load_on(Bus::new(), ground).await
+    load_on(Bus::new(), ground, Plugins::Unheard).await
+}
+
+/// What becomes of what plugins log and print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plugins {
+    /// It is not shown.
+    Unheard,
+    /// It goes to standard error, line by line, with the plugin that said it.
+    Shown(Style),
 }
 
 /// As [`load`], on a bus that is there.
 ///
 /// # Errors
 /// As there.
-pub(crate) async fn load_on(bus: Bus, ground: &Ground) -> Result<(Assembly, Report)> {
-    let assembly = Assembly::new(bus).only(ground.dialects.iter().copied());
-    let report = assembly.load(&ground.places).await.context("failed to load hooks")?;
+pub(crate) async fn load_on(bus: Bus, ground: &Ground, plugins: Plugins) -> Result<(Assembly, Report)> {
+    let mut assembly = Assembly::new(bus).only(ground.dialects.iter().copied());
+    if let Plugins::Shown(style) = plugins {
+        assembly = assembly.plugin_log(move |line| shown(line, style).iter().for_each(|line| tell(line)));
+    }
+    let mut report = assembly.load(&ground.places).await.context("failed to load hooks")?;
+    if ground.dialects.len() == DIALECTS.len() {
+        report.diagnostics.extend(unspoken_files(&ground.places).iter().map(unspoken));
+    }
     Ok((assembly, report))
+}
+
+/// That a file with hooks is not read, and what to do about it.
+fn unspoken(UnspokenFile { program, file, .. }: &UnspokenFile) -> Diagnostic {
+    let text = format!(
+        "{}: the hooks of {program} are not run, because this version does not know their format; {program} runs them \
+         itself, and what lineside is to run too belongs into a file of one of its formats (`lineside list --help`)",
+        file.display()
+    );
+    Diagnostic { severity: Severity::Warning, origin: None, text }
+}
+
+/// `guard info: text`, for each line of the text.
+fn shown(line: &PluginLine, style: Style) -> Vec<String> {
+    let PluginLine { dialect, plugin, level, text } = line;
+    let who = style.paint(Tone::Dim, &format!("{} {level}:", one_line(plugin.as_deref().unwrap_or(dialect))));
+    text.lines().map(|line| format!("{who} {}", one_line(line))).collect()
 }
 
 /// Ends what an earlier life of the command was killed over: its hooks, its workers, and what they have started.

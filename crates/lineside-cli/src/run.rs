@@ -21,7 +21,7 @@ use tokio::time::sleep;
 use crate::daemon_paths::DaemonArgs;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::is_broken_pipe;
-use crate::loading::{errors, load_on, tell_findings};
+use crate::loading::{Plugins, errors, load_on, tell_findings};
 use crate::page::Page;
 use crate::painter::one_line;
 use crate::places::{Ground, PlaceArgs};
@@ -104,6 +104,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     quiet: bool,
 
+    /// Print what plugins log and print to standard error.
+    #[arg(long, short)]
+    verbose: bool,
+
     #[command(flatten)]
     daemon: DaemonArgs,
 
@@ -147,6 +151,10 @@ impl RunArgs {
         }
     }
 
+    fn plugins(&self, styles: Styles) -> Plugins {
+        if self.verbose { Plugins::Shown(styles.err) } else { Plugins::Unheard }
+    }
+
     /// The part between the input and the output.
     fn flow(
         &self,
@@ -159,7 +167,13 @@ impl RunArgs {
         let automations = assembly.bus().kept_extension::<Automations>();
         let automations = automations.filter(|_| self.journal.is_given()).map(|shared| (*shared).clone());
         let page = Page::new(columns().unwrap_or(COLUMNS), styles.out, &ground.project);
-        let ready = report.hooks.iter().filter(|found| found.state == State::Ready).count();
+        // A hook of several points is one.
+        let ready: HashSet<usize> = report
+            .hooks
+            .iter()
+            .filter(|found| found.state == State::Ready)
+            .map(|found| found.number)
+            .collect();
         Flow {
             name: name_of(self.events.as_deref()),
             bus: assembly.bus().clone(),
@@ -171,7 +185,7 @@ impl RunArgs {
             style: styles.err,
             sessions: RefCell::new(Sessions::new(assembly.bus(), &ground.project)),
             background,
-            tally: RefCell::new(Tally::start(ready)),
+            tally: RefCell::new(Tally::start(ready.len())),
             progress: RefCell::new(Progress::on_stderr(self.shape() == Shape::Rows)),
             closing: RefCell::new(Vec::new()),
             unknown: RefCell::new(HashSet::new()),
@@ -198,7 +212,7 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     let ground = args.places.ground()?;
     let (bus, kept) = args.journal.open(styles.err)?;
     let background = Background::of(&bus);
-    let (assembly, report) = load_on(bus, &ground).await?;
+    let (assembly, report) = load_on(bus, &ground, args.plugins(styles)).await?;
     tell_findings(&report, styles.err);
     let errors = errors(&report);
     if args.strict && errors > 0 {

@@ -14,6 +14,7 @@ mod consent;
 mod findings;
 mod names;
 mod near_keys;
+mod unspoken;
 pub mod lined_json;
 pub mod python_regex;
 pub mod raw_object;
@@ -38,7 +39,9 @@ pub use dialect::{
     Watched, Why,
 };
 pub use handler::{Call, Handler, Moment, Returned, Start, Work};
+pub use names::meant;
 pub use near_keys::AnswerKeys;
+pub use unspoken::{HostPayload, UnspokenFile, host_payload, unspoken_files};
 
 /// All dialects, in the order in which their hooks are registered.
 pub static DIALECTS: &[&dyn Dialect] = &[

@@ -6,8 +6,10 @@ use std::borrow::Cow;
 use lineside_core::PointInfo;
 use lineside_core::nearest::{nearest, suggestion};
 
-/// The point that a name of any format stands for, in whatever way its words are joined.
-pub(crate) fn meant(name: &str) -> Option<&'static PointInfo> {
+/// The point that a name of any format or agent program stands for, in whatever way its words are joined: `PreToolUse`
+/// and `pre-tool-use` are `before_tool`. It is for proposals: a name is valid where its own format says so.
+#[must_use]
+pub fn meant(name: &str) -> Option<&'static PointInfo> {
     let name = words(name);
     let (_, point) = NAMES.iter().find(|(foreign, _)| *foreign == name).copied().unwrap_or((&name, &name));
     lineside_points::find(point).ok()
@@ -68,7 +70,7 @@ fn words(name: &str) -> String {
 #[rustfmt::skip]
 const NAMES: &[(&str, &str)] = &[
     ("session_start", "before_session"), ("on_session_start", "before_session"), ("pre_session", "before_session"),
-    ("session_end", "after_session"), ("on_session_end", "after_session"), ("post_session", "after_session"),
+    ("setup", "before_session"), ("session_end", "after_session"), ("on_session_end", "after_session"), ("post_session", "after_session"),
     ("user_prompt_submit", "before_prompt"), ("user_prompt_submitted", "before_prompt"),
     ("before_submit_prompt", "before_prompt"), ("pre_send_message", "before_prompt"),
     ("post_send_message", "on_prompt"),
@@ -79,11 +81,11 @@ const NAMES: &[(&str, &str)] = &[
     ("llm_input", "before_model"),
     ("post_sampling", "after_model"), ("post_llm_response", "after_model"), ("on_after_llm_call", "after_model"),
     ("llm_output", "after_model"), ("after_agent_response", "after_model"),
-    ("pre_tool_use", "before_tool"), ("pre_tool_call", "before_tool"), ("pre_tool_execution", "before_tool"),
+    ("pre_tool", "before_tool"), ("pre_tool_use", "before_tool"), ("pre_tool_call", "before_tool"), ("pre_tool_execution", "before_tool"),
     ("on_tool_call", "before_tool"), ("before_tool_call", "before_tool"), ("before_shell_execution", "before_tool"),
     ("before_mcpexecution", "before_tool"), ("before_mcp_execution", "before_tool"), ("before_read_file", "before_tool"),
     ("tool_execute_before", "before_tool"),
-    ("post_tool_use", "after_tool"), ("post_tool_call", "after_tool"), ("post_tool_execution", "after_tool"),
+    ("post_tool", "after_tool"), ("post_tool_use", "after_tool"), ("post_tool_call", "after_tool"), ("post_tool_execution", "after_tool"),
     ("on_tool_result", "after_tool"), ("after_tool_call", "after_tool"), ("after_shell_execution", "after_tool"),
     ("after_mcpexecution", "after_tool"), ("after_mcp_execution", "after_tool"), ("after_file_edit", "after_tool"),
     ("tool_execute_after", "after_tool"),

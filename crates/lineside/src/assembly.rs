@@ -23,7 +23,7 @@ use crate::foreign::Foreign;
 use crate::last_good::LastGood;
 use crate::missing::missing;
 use crate::outside::Outside;
-use crate::workers::{Replaced, WarmWorkers, Workers};
+use crate::workers::{PluginLine, Replaced, WarmWorkers, Workers};
 
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
@@ -164,6 +164,14 @@ impl Assembly {
     #[must_use]
     pub fn contained(mut self, containment: Containment) -> Self {
         self.outside.runner = Runner::contained(containment);
+        self
+    }
+
+    /// This function is told what plugins log and print, for those of formats whose hooks are functions. It is called
+    /// in the task of their worker and must not block; `tracing` hears the same.
+    #[must_use]
+    pub fn plugin_log(mut self, told: impl Fn(&PluginLine) + Send + Sync + 'static) -> Self {
+        self.workers.log = Some(Arc::new(told));
         self
     }
 

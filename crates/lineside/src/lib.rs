@@ -66,6 +66,7 @@ pub use lineside_client as client;
 pub use lineside_client::Client;
 pub use lineside_core::{Judgement, Reply, Verdict, json};
 pub use lineside_exec::{Containment, KITS, Kit, Proxy, ReadProxyError};
+pub use workers::PluginLine;
 
 /// The code of the README and of the book's pages, which is run as it stands there.
 #[cfg(doctest)]

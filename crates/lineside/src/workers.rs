@@ -3,8 +3,8 @@
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::collections::HashMap;
-use std::sync;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{self, Arc};
 
 use lineside_bus::{Bus, WeakBus};
 use lineside_core::worker::{
@@ -151,10 +151,28 @@ fn telling(bus: Option<WeakBus>, worker: &HookWorker) -> WorkerListener {
     })
 }
 
+/// Who is told what plugins log and print.
+pub(crate) type PluginLog = Arc<dyn Fn(&PluginLine) + Send + Sync>;
+
+/// Something that a plugin has logged or printed, or that its worker says of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginLine {
+    /// The dialect of the plugin.
+    pub dialect: &'static str,
+    /// Its id, where it is known.
+    pub plugin: Option<String>,
+    /// `debug`, `info`, `warn` or `error`.
+    pub level: &'static str,
+    /// The text, without secrets; at most 8 KiB, and not always one line.
+    pub text: String,
+}
+
 /// The worker of each dialect that has one.
 #[derive(Default)]
 pub(crate) struct Workers {
     kept: Mutex<HashMap<&'static str, Kept>>,
+    /// Who is told what plugins say; `tracing` is in any case.
+    pub(crate) log: Option<PluginLog>,
 }
 
 struct Kept {
@@ -235,7 +253,7 @@ impl Workers {
             return (Some(same.worker.clone()), Replaced(None));
         }
         let containment = outside.runner.containment().clone();
-        let listener = announcing(bus.downgrade(), dialect);
+        let listener = announcing(bus.downgrade(), dialect, self.log.clone());
         let (process, started) = Worker::start_contained(spec.clone(), &script, listener, containment).await;
         add(loaded, registered(started.clone()));
         if let Some((worker, sound)) = before.filter(|_| is_broken(loaded)) {
@@ -280,7 +298,7 @@ fn forgetting(bus: &Bus, dialect: &'static str, worker: Worker) {
 
 /// Tells the user what a worker cannot help: that it is given up for a while, which plugins a restart has lost, and
 /// what it warns of.
-fn announcing(bus: WeakBus, dialect: &'static str) -> WorkerListener {
+fn announcing(bus: WeakBus, dialect: &'static str, told: Option<PluginLog>) -> WorkerListener {
     let warnings = Warnings::default();
     WorkerListener::new(move |log| {
         let warn = |text: String| {
@@ -294,9 +312,24 @@ fn announcing(bus: WeakBus, dialect: &'static str) -> WorkerListener {
                 let all = ready.plugins.iter().filter_map(lost);
                 all.for_each(|lost| warn(format!("after a restart of the worker, {lost}")));
             }
-            WorkerLog::Line { .. } => warnings.of(&log).into_iter().for_each(warn),
+            WorkerLog::Line { level, plugin, text, .. } => {
+                if let Some(told) = &told {
+                    let (plugin, text) = (plugin.clone(), text.clone());
+                    told(&PluginLine { dialect, plugin, level: word(*level), text });
+                }
+                warnings.of(&log).into_iter().for_each(warn);
+            }
         }
     })
+}
+
+fn word(level: LogLevel) -> &'static str {
+    match level {
+        LogLevel::Debug => "debug",
+        LogLevel::Info => "info",
+        LogLevel::Warn => "warn",
+        LogLevel::Error => "error",
+    }
 }
 
 /// What is wrong with a plugin that did not load.

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use lineside_core::Layer;
+use lineside_core::json::{Map, Value};
 use lineside_files::Boundary;
-use serde_json::{Map, Value};
 
 use super::config::Config;
 use super::findings::{About, Findings};

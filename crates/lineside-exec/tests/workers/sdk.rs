@@ -1,7 +1,7 @@
 //! What `openclaw/plugin-sdk` and its subpaths are (OC-19).
 
 use lineside_core::failure::FailureKind;
-use serde_json::json;
+use lineside_core::json::json;
 
 use crate::room::Room;
 use crate::set::{failed, returned, spec, with, with_spec};

@@ -12,6 +12,7 @@ use lineside_core::nearest::suggestion;
 use lineside_core::payload::DecodePayloadError;
 use lineside_core::point::Slot;
 use lineside_core::{Agent, EventId, Model, Payload, PointInfo};
+use lineside_dialects::{HostPayload, host_payload};
 use serde::de::DeserializeOwned;
 
 use super::vocabulary::{UnknownPointError, Vocabulary};
@@ -125,12 +126,23 @@ pub enum ReadEventError {
         /// The value if it is short, else its kind.
         found: String,
     },
+    /// It is what an agent program gives to its hooks.
+    #[error("{}", of_host(.0))]
+    OfHost(HostPayload),
     /// The point is not known.
     #[error(transparent)]
     Point(#[from] UnknownPointError),
     /// The payload is not one of the point.
     #[error(transparent)]
     Payload(#[from] DecodePayloadError),
+}
+
+fn of_host(HostPayload { program, event, point, .. }: &HostPayload) -> String {
+    let here = point.map_or_else(String::new, |point| format!(" (here {})", point.name));
+    format!(
+        "this is what {program} gives to its hooks, of its event {event:?}; an event of lineside has `point`{here} and \
+         `payload`"
+    )
 }
 
 impl EventDraft {
@@ -150,7 +162,11 @@ impl EventDraft {
     /// # Errors
     /// The point is absent or unknown, a required field of its payload is absent, or a field has the wrong type.
     pub fn read(mut fields: Map, vocabulary: &Vocabulary) -> Result<Self, ReadEventError> {
-        let name = take::<String>(&mut fields, "point", TEXT)?.ok_or(ReadEventError::Absent("point"))?;
+        let name =
+            take::<String>(&mut fields, "point", TEXT)?.ok_or_else(|| match host_payload(&fields) {
+                Some(payload) => ReadEventError::OfHost(payload),
+                None => ReadEventError::Absent("point"),
+            })?;
         let payload = object(&mut fields, "payload")?.unwrap_or_default();
         let point = vocabulary.point(&name, &payload)?;
         let (payload, others) = known_fields(point, payload);

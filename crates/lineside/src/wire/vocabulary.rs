@@ -2,8 +2,8 @@
 
 use lineside_core::PointInfo;
 use lineside_core::json::Map;
-use lineside_core::nearest::nearest;
-use lineside_dialects::Dialect;
+use lineside_core::nearest::suggestion;
+use lineside_dialects::{Dialect, meant};
 use lineside_points::{self as points, CATALOGUE};
 
 /// The names of points that are understood.
@@ -23,16 +23,20 @@ impl std::fmt::Debug for Vocabulary {
 #[non_exhaustive]
 pub enum UnknownPointError {
     /// No point has this name.
-    #[error("unknown point `{name}`; the nearest is `{nearest}`")]
+    #[error("unknown point `{name}`{}", proposal(nearest.as_deref()))]
     Unknown {
         /// The name.
         name: String,
-        /// The nearest known name.
-        nearest: String,
+        /// The name that may have been meant: of the point that another format calls so, else a near one.
+        nearest: Option<String>,
     },
     /// A vendor's point that is not declared in this program.
     #[error("unknown point `{0}`: it is a vendor's, and nothing here has declared it")]
     Undeclared(String),
+}
+
+fn proposal(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!("; the nearest is `{nearest}`"))
 }
 
 impl Vocabulary {
@@ -45,7 +49,7 @@ impl Vocabulary {
     /// The point of that name. Where a dialect's name stands for several, the payload decides.
     ///
     /// # Errors
-    /// No point has the name; the nearest one is proposed.
+    /// No point has the name; the one that may have been meant is proposed, if there is one.
     pub fn point(&self, name: &str, payload: &Map) -> Result<&'static PointInfo, UnknownPointError> {
         if let Ok(point) = points::find(name) {
             return Ok(point);
@@ -58,7 +62,8 @@ impl Vocabulary {
         }
         let foreign = self.dialects.iter().flat_map(|dialect| dialect.names());
         let known = CATALOGUE.iter().map(|point| point.name).chain(foreign);
-        let nearest = nearest(name, known).unwrap_or_default().to_owned();
+        let meant = meant(name).map(|point| point.name);
+        let nearest = meant.or_else(|| suggestion(name, known)).map(str::to_owned);
         Err(UnknownPointError::Unknown { name: name.to_owned(), nearest })
     }
 }
@@ -94,6 +99,10 @@ mod tests {
             "x.acme.before_deploy",
             Err("unknown point `x.acme.before_deploy`: it is a vendor's, and nothing here has declared it"),
         );
-        check("", Err("unknown point ``; the nearest is `stop`"));
+        // By what is meant, and rather none than a wrong one.
+        check("PreToolUses", Err("unknown point `PreToolUses`"));
+        check("Setup", Err("unknown point `Setup`; the nearest is `before_session`"));
+        check("SubagentStop", Err("unknown point `SubagentStop`; the nearest is `after_subagent`"));
+        check("xyzzy", Err("unknown point `xyzzy`"));
     }
 }
