@@ -104,25 +104,25 @@ fn report(rows: &[(&Artifact, Result<Compared>)]) -> ExitCode {
         let name = format!("`{}` {}", artifact.package, artifact.version);
         let cells = match row {
             Ok(compared) => {
-                let loads = compared.ours > 0;
-                let outcome = match (compared.differences.is_empty(), artifact.explained) {
-                    _ if compared.refused.is_some() && loads => {
+                let outcome = match (compared.differences.is_empty(), artifact.explained, &compared.refused) {
+                    (_, _, Some(why)) if compared.loads => {
                         explained += 1;
-                        "OpenClaw 2026.9.6 does not load it any more, lineside runs it".to_owned()
+                        let why: String = why.chars().take(100).collect();
+                        format!("lineside runs it; OpenClaw does not load it: {why} …")
                     }
-                    _ if compared.refused.is_some() => {
+                    (_, _, Some(_)) => {
                         same += 1;
                         "neither loads it".to_owned()
                     }
-                    (true, _) => {
+                    (true, ..) => {
                         same += 1;
                         "same".to_owned()
                     }
-                    (false, Some(why)) => {
+                    (false, Some(why), None) => {
                         explained += 1;
                         why.to_owned()
                     }
-                    (false, None) => {
+                    (false, None, None) => {
                         unexplained += 1;
                         format!("**differs**: {}", compared.differences.join("; "))
                     }

@@ -15,8 +15,10 @@ pub(super) struct Compared {
     /// How many events met a handler.
     pub(super) events: usize,
     pub(super) differences: Vec<String>,
-    /// Whether the original loads it, and why not.
+    /// Why the original does not load it.
     pub(super) refused: Option<String>,
+    /// Whether lineside loads it.
+    pub(super) loads: bool,
 }
 
 /// What came of one event, in the terms of both.
@@ -63,7 +65,8 @@ pub(super) fn compare(id: &str, original: &Value, ours: &Ours) -> Result<Compare
     }
     // Those of `before_agent_start`, which the original has no more, are not among them.
     let registered = list("hooks")?.iter().filter(|hook| hook["plugin"] == id).count();
-    Ok(Compared { original: registered, ours: handlers.len(), events, differences, refused })
+    let loads = !ours.said.iter().any(|line| line.starts_with("error: plugin"));
+    Ok(Compared { original: registered, ours: handlers.len(), events, differences, refused, loads })
 }
 
 fn text(value: &Value) -> String {

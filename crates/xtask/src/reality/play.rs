@@ -52,6 +52,9 @@ impl Scene {
             let file = scene.folder.join(home).join(".openclaw/openclaw.json");
             fs::write(file, configuration(artifact, is_given.then_some(plugin))?.to_string())?;
         }
+        // On a busy machine the whole SDK takes its time.
+        let patient = "{ loadTimeoutMs: 120000 }";
+        fs::write(scene.folder.join("lineside/.openclaw/lineside.json"), patient)?;
         if scene.has_openclaw {
             for place in ["everybody/bin", "everybody/lib/node_modules"] {
                 fs::create_dir_all(scene.folder.join(place))?;

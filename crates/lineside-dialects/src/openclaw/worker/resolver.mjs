@@ -29,7 +29,7 @@ export function resolve(name, context, next) {
 // The stand-in for a module; null where there is none, or none is needed.
 export function resolveSdk(name, parent, how) {
   const match = SDK.exec(name);
-  if (!match || (parent && isInstalled(parent))) return null;
+  if (!match || looking || (parent && isInstalled(parent))) return null;
   const path = match[1] ?? '';
   const whole = everybody.map((folder) => ofHost(folder, path)).find(Boolean);
   if (whole) return whole;
@@ -46,12 +46,24 @@ function isInstalled(parent) {
   return installed.get(folder);
 }
 
+// Looking for a module is asked of Node, which asks here.
+let looking = false;
+
+function lookFor(file, name) {
+  looking = true;
+  try {
+    return createRequire(file).resolve(name);
+  } finally {
+    looking = false;
+  }
+}
+
 // The file of an OpenClaw in this folder, for a module that it has.
 function ofHost(folder, path) {
   try {
     const file = join(folder, 'openclaw/package.json');
     if (!fs.existsSync(file) || !isForThisNode(JSON.parse(fs.readFileSync(file, 'utf8')).engines?.node)) return null;
-    return createRequire(file).resolve(path === '' ? 'openclaw/plugin-sdk' : `openclaw/plugin-sdk/${path}`);
+    return lookFor(file, path === '' ? 'openclaw/plugin-sdk' : `openclaw/plugin-sdk/${path}`);
   } catch {
     return null;
   }
@@ -59,7 +71,7 @@ function ofHost(folder, path) {
 
 function look(folder) {
   try {
-    const file = createRequire(join(folder, 'package.json')).resolve('openclaw/package.json');
+    const file = lookFor(join(folder, 'package.json'), 'openclaw/package.json');
     return isForThisNode(JSON.parse(fs.readFileSync(file, 'utf8')).engines?.node);
   } catch {
     return false;
