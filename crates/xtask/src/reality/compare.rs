@@ -112,7 +112,7 @@ fn of_original(hook: &str, outcome: &Value, receipt: &Value) -> Outcome {
     let (verdict, reason, changed) = match hook {
         "before_tool_call" if blocks("block") => plain("block", said("blockReason"), Value::Null),
         "before_tool_call" => {
-            let input = merged(before("tool_input"), &result["params"]);
+            let input = merged(&before("tool_input"), &result["params"]);
             let approval = &result["requireApproval"];
             let reason = format!("{}: {}", text(&approval["title"]), text(&approval["description"]));
             if approval.is_object() {
@@ -155,7 +155,7 @@ fn before(receipt: &Value, field: &str) -> Option<Value> {
 }
 
 /// The parameters that the original would run.
-fn merged(input: Value, params: &Value) -> Value {
+fn merged(input: &Value, params: &Value) -> Value {
     let mut fields: Map<String, Value> = input.as_object().cloned().unwrap_or_default();
     fields.extend(params.as_object().cloned().unwrap_or_default());
     Value::Object(fields)
