@@ -11,6 +11,7 @@ use lineside::Client;
 use lineside::client::RequestError;
 use lineside::json::{Map, Value, json};
 use lineside_daemon::switch::Switch;
+use rustix::process::{Pid, test_kill_process};
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::painter::{json_line, one_line};
@@ -127,12 +128,18 @@ pub(crate) async fn stop(args: &StopArgs) -> Result<ExitCode> {
         }
         Err(error) => return Err(error),
     };
+    let pid = ending.get("pid").and_then(Value::as_u64).unwrap_or_default();
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    // A socket that a supervisor has handed over stays.
+    let is_there = || {
+        paths.socket.symlink_metadata().is_ok()
+            && process.is_none_or(|process| test_kill_process(process).is_ok())
+    };
     let ended = async {
-        while paths.socket.symlink_metadata().is_ok() {
+        while is_there() {
             tokio::time::sleep(LOOK).await;
         }
     };
-    let pid = ending.get("pid").and_then(Value::as_u64).unwrap_or_default();
     let ended = tokio::time::timeout(END, ended).await;
     ended.with_context(|| format!("the daemon (process {pid}) has not ended within {} s", END.as_secs()))?;
     say(*json, &json!({"status": "ended", "pid": pid}), &format!("the daemon (process {pid}) has ended"))?;

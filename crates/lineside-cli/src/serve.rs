@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use lineside_daemon::settings::Limits;
 use lineside_daemon::{Report, Server, Settings};
+use listenfd::ListenFd;
 use sd_notify::NotifyState;
 
 use crate::daemon_paths::DaemonArgs;
@@ -65,13 +66,15 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     let mut settings =
         Settings::new(paths.socket.clone(), paths.state, ground.places).only(ground.dialects).limits(limits);
     settings.http = args.http;
-    let server = Server::start(settings).await?;
+    let handed_over = ListenFd::from_env().take_unix_listener(0);
+    let handed_over = handed_over.context("failed to take the socket that was handed over")?;
+    let server = Server::start_on(settings, handed_over).await?;
     let warning = styles.err.paint(Tone::Warning, "warning");
     for note in server.notes().iter().chain(&server.findings()) {
         tell(&format!("{warning}: {}", one_line(note)));
     }
     let http = server.http().map(|address| format!(" and http://{address}")).unwrap_or_default();
-    let ready = format!("ready: {}{http}", paths.socket.display());
+    let ready = format!("ready: {}{http}", server.socket().display());
     writeln!(std::io::stdout(), "{}", one_line(&ready)).context("failed to say that the daemon is ready")?;
     // Without a supervisor there is nothing to notify.
     sd_notify::notify(&[NotifyState::Ready]).ok();

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lineside::automation::engine::OpenError;
@@ -101,10 +102,26 @@ impl Server {
     /// # Errors
     /// Those of [`ServeError`]. Nothing listens then.
     pub async fn start(settings: Settings) -> Result<Self, ServeError> {
+        Self::start_on(settings, None).await
+    }
+
+    /// As [`start`](Self::start), on the socket that a supervisor has bound and hands over, in the place of the one of
+    /// the settings. It is not taken away at the end.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn start_on(
+        mut settings: Settings,
+        handed_over: Option<UnixListener>,
+    ) -> Result<Self, ServeError> {
         if let Some(address) = settings.http.filter(|address| !address.ip().is_loopback()) {
             return Err(ServeError::NotLoopback(address));
         }
         private_folder(&settings.state)?;
+        let handed_over = handed_over.map(Socket::handed_over).transpose()?;
+        if let Some(socket) = &handed_over {
+            settings.socket = socket.path().to_path_buf();
+        }
         let durable = Durable::open_with(settings.state.join(JOURNAL), settings.durability)?;
         let bus = durable.context(lineside::Bus::builder()).build();
         let (automations, recovered) =
@@ -126,7 +143,10 @@ impl Server {
             None => None,
             Some(address) => Some(listen(address, &state).await?),
         };
-        let socket = Socket::bind(&path)?;
+        let socket = match handed_over {
+            Some(socket) => socket,
+            None => Socket::bind(&path)?,
+        };
         tasks.accept(&daemon, socket, api::router(&daemon, Door::Socket));
         let http = http.map(|(listener, lock)| {
             let address = lock.address;
@@ -134,6 +154,12 @@ impl Server {
             address
         });
         Ok(Self { daemon, tasks, http, notes })
+    }
+
+    /// The socket that is served.
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.daemon.settings.socket
     }
 
     /// Where HTTP is served, with the port that was taken.
@@ -181,7 +207,7 @@ impl Server {
     }
 }
 
-async fn listen(address: SocketAddr, state: &std::path::Path) -> Result<(TcpListener, Lock), ServeError> {
+async fn listen(address: SocketAddr, state: &Path) -> Result<(TcpListener, Lock), ServeError> {
     let token = Token::of(state);
     let token = token.map_err(|source| ServeError::Token { path: state.to_path_buf(), source })?;
     let bound = async {

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{
     DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
-use std::os::unix::net::UnixStream as StdUnixStream;
+use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream};
 use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixStream};
@@ -82,8 +82,8 @@ pub struct Socket {
     listener: UnixListener,
     path: PathBuf,
     own: u32,
-    /// The file that was bound, so that only that one is taken away.
-    inode: (u64, u64),
+    /// The file that was bound, so that only that one is taken away; none when it is another's to take away.
+    inode: Option<(u64, u64)>,
 }
 
 impl Socket {
@@ -110,7 +110,22 @@ impl Socket {
         // The folder lets nobody else in, so that the moment between the two calls is not seen.
         fs::set_permissions(path, Permissions::from_mode(SOCKET)).map_err(io_at(path))?;
         let bound = fs::symlink_metadata(path).map_err(io_at(path))?;
-        Ok(Self { listener, path: path.to_path_buf(), own, inode: (bound.dev(), bound.ino()) })
+        Ok(Self { listener, path: path.to_path_buf(), own, inode: Some((bound.dev(), bound.ino())) })
+    }
+
+    /// A socket that a supervisor has bound, and that stays its own. Must be called within a tokio runtime with I/O.
+    ///
+    /// # Errors
+    /// It has no path, its folder is not the user's alone, or the system refuses.
+    pub fn handed_over(listener: StdUnixListener) -> Result<Self, BindSocketError> {
+        let address = listener.local_addr().map_err(io_at(Path::new("")))?;
+        let path = address.as_pathname().map(Path::to_path_buf).unwrap_or_default();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.ok_or_else(|| BindSocketError::NoFolder(path.clone()))?;
+        let own = private_folder(folder)?;
+        listener.set_nonblocking(true).map_err(io_at(&path))?;
+        let listener = UnixListener::from_std(listener).map_err(io_at(&path))?;
+        Ok(Self { listener, path, own, inode: None })
     }
 
     /// The next peer of the same user; others are closed without an answer.
@@ -139,8 +154,8 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        let ours =
-            fs::symlink_metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == self.inode);
+        let ours = fs::symlink_metadata(&self.path)
+            .is_ok_and(|found| Some((found.dev(), found.ino())) == self.inode);
         if ours && let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(%error, path = %self.path.display(), "failed to remove the socket");
         }

@@ -26,22 +26,28 @@ pub(super) fn install(paths: &DaemonPaths, http: Option<SocketAddr>, dry_run: bo
         paths.state.display().to_string(),
     ];
     line.extend(http.into_iter().flat_map(|address| ["--http".to_owned(), address.to_string()]));
-    let (file, text, next) = if cfg!(target_os = "macos") {
+    let (files, next) = if cfg!(target_os = "macos") {
         let file = home.join(format!("Library/LaunchAgents/{LABEL}.plist"));
         let next = format!("launchctl bootstrap gui/$(id -u) {}", file.display());
-        (file, plist(&line), next)
+        (vec![(file, plist(&line))], next)
     } else {
         let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
         let config = config.filter(|path| path.is_absolute()).unwrap_or_else(|| home.join(".config"));
-        let file = config.join("systemd/user/lineside.service");
-        (file, service(&line), "systemctl --user enable --now lineside".to_owned())
+        let units = config.join("systemd/user");
+        let files = vec![
+            (units.join("lineside.service"), service(&line)),
+            (units.join("lineside.socket"), socket(&paths.socket)),
+        ];
+        (files, "systemctl --user enable --now lineside.socket lineside.service".to_owned())
     };
     let mut out = std::io::stdout().lock();
-    if dry_run {
-        writeln!(out, "# {}\n{text}", file.display())?;
-    } else {
-        write(&file, &text)?;
-        writeln!(out, "wrote {}", file.display())?;
+    for (file, text) in files {
+        if dry_run {
+            writeln!(out, "# {}\n{text}", file.display())?;
+        } else {
+            write(&file, &text)?;
+            writeln!(out, "wrote {}", file.display())?;
+        }
     }
     writeln!(out, "# to start it now and at each login:\n# {next}")?;
     Ok(ExitCode::SUCCESS)
@@ -58,10 +64,21 @@ fn write(file: &Path, text: &str) -> Result<()> {
 fn service(line: &[String]) -> String {
     let line: Vec<String> = line.iter().map(|word| quoted(word)).collect();
     format!(
-        "[Unit]\nDescription=lineside, the hook bus of this user's agents\n\n\
+        "[Unit]\nDescription=lineside, the hook bus of this user's agents\n\
+         Requires=lineside.socket\nAfter=lineside.socket\n\n\
          [Service]\nType=notify\nExecStart={}\nRestart=on-failure\n\n\
          [Install]\nWantedBy=default.target\n",
         line.join(" ")
+    )
+}
+
+/// The socket unit: what comes before the daemon listens, or while it is started anew, waits there.
+fn socket(path: &Path) -> String {
+    let path = path.display().to_string().replace('%', "%%");
+    format!(
+        "[Unit]\nDescription=the socket of lineside\n\n\
+         [Socket]\nListenStream={path}\nSocketMode=0600\nDirectoryMode=0700\n\n\
+         [Install]\nWantedBy=sockets.target\n"
     )
 }
 
@@ -96,6 +113,10 @@ mod tests {
         let line = ["/a b/lineside".to_owned(), "--state".to_owned(), "/x%h\"$HOME\\".to_owned()];
         let unit = service(&line);
         assert!(unit.contains(r#"ExecStart="/a b/lineside" "--state" "/x%%h\"$$HOME\\""#), "{unit}");
+        assert!(
+            socket(Path::new("/run/a b/50%.sock"))
+                .contains("ListenStream=/run/a b/50%%.sock\nSocketMode=0600")
+        );
         assert!(plist(&["<&>".to_owned()]).contains("<string>&lt;&amp;&gt;</string>"));
     }
 }

@@ -26,6 +26,12 @@ impl<'a> Daemon<'a> {
         Self { stage, child }
     }
 
+    /// Kills it, whatever it is doing.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     fn signal(&self, name: &str) {
         let kill = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
         assert!(kill.success());
@@ -114,7 +120,9 @@ fn a_reload_says_what_is_wrong_with_a_file() {
     assert!(said.err.contains("befor_tool"), "{}", said.err);
     stage.file("project/.lineside/hooks.yaml", "hooks: [{name: a, on: before_tool, command: [\"true\"]}]");
     let said = stage.run(&["reload"], "");
-    assert_eq!((said.code, said.out.as_str()), (Some(0), "generation 3: 1 hook in force\n"));
+    // The daemon may have noticed a change by itself before.
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.starts_with("generation ") && said.out.ends_with(": 1 hook in force\n"), "{said:?}");
     assert_eq!(stage.run(&["stop"], "").code, Some(0));
     daemon.ended();
 }

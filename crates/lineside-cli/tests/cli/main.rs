@@ -5,6 +5,7 @@ mod stage;
 
 mod automations;
 mod daemon;
+mod daemon_kills;
 mod explain;
 mod interruption;
 mod jobs;

@@ -7,6 +7,7 @@ mod api;
 mod attacks;
 mod reload;
 mod clients;
+mod crowd;
 mod inheritance;
 mod files;
 mod http;

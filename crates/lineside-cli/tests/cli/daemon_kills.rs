@@ -1,0 +1,184 @@
+//! A daemon that is killed in the middle of its work, again and again: its clients notice in time, nothing is decided
+//! twice, and the jobs that are on record come to their end. And one whose socket a supervisor hands over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside::Client;
+use lineside::client::RequestError;
+use lineside::json::{Value, json};
+use lineside::prelude::*;
+use tokio::sync::mpsc;
+
+use crate::daemon::Daemon;
+use crate::stage::Stage;
+
+/// How often it is killed, unless `LINESIDE_LIVES` says otherwise.
+const LIVES: usize = 6;
+
+/// How many agents publish at once.
+const AGENTS: usize = 8;
+
+/// When a publish without an end has no end: far beyond every deadline of its hook.
+const HUNG: Duration = Duration::from_secs(60);
+
+/// A gate that writes down which events it was asked about, and an automation that writes down which it has worked on.
+const HOOKS: &str = r#"
+hooks:
+  - name: gate
+    on: before_tool
+    command: "grep -oE '\"id\":\"[0-9a-f-]{36}\"' | head -n 1 | cut -d'\"' -f4 >> asked"
+  - name: work
+    on: on_idle
+    command: "grep -oE '\"host\":\"[0-9-]+\"' | head -n 1 | cut -d'\"' -f4 >> worked"
+    automate:
+      retry: {attempts: 5, constant: 0}
+"#;
+
+/// What one agent has seen.
+enum Seen {
+    /// The id of an event that was decided.
+    Decided(String),
+    /// The mark of an event that an automation was told of.
+    Told(String),
+    /// An error that says that there is no decision.
+    Error,
+}
+
+/// Publishes until the daemon is gone.
+async fn agent(client: Client, life: usize, number: usize, seen: mpsc::Sender<Seen>) {
+    let id = format!("s{number}");
+    let session = match client.session(id.as_str()).open().await {
+        Ok(session) => session,
+        // The connection that was kept is one of the daemon before.
+        Err(RequestError::Broken { .. }) => match client.session(id.as_str()).open().await {
+            Ok(session) => session,
+            Err(_) => return drop(seen.send(Seen::Error).await),
+        },
+        Err(_) => return drop(seen.send(Seen::Error).await),
+    };
+    for event in 0.. {
+        let decided = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await;
+        let Ok(decision) = decided else { break };
+        let id = decision.id().unwrap().to_owned();
+        if seen.send(Seen::Decided(id)).await.is_err() {
+            return;
+        }
+        let mark = format!("{life}-{number}-{event}");
+        let mut fields = lineside::json::Map::new();
+        fields.insert("point".to_owned(), json!("on_idle"));
+        fields.insert("session".to_owned(), json!(format!("s{number}")));
+        fields.insert("host".to_owned(), json!(mark));
+        if client.post::<Value>("/v1/events", &fields).await.is_err() {
+            break;
+        }
+        if seen.send(Seen::Told(mark)).await.is_err() {
+            return;
+        }
+    }
+    seen.send(Seen::Error).await.ok();
+}
+
+fn lines(stage: &Stage, file: &str) -> BTreeMap<String, usize> {
+    let text = std::fs::read_to_string(stage.path(file)).unwrap_or_default();
+    let mut lines = BTreeMap::new();
+    for line in text.lines() {
+        *lines.entry(line.to_owned()).or_default() += 1;
+    }
+    lines
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn w06_a_daemon_that_is_killed_decides_nothing_twice_and_leaves_no_client_waiting() {
+    let stage = Stage::new();
+    stage.file("project/.lineside/hooks.yaml", HOOKS);
+    let client = Client::new(stage.path("home/.local/state/lineside/lineside.sock"));
+    let lives = std::env::var("LINESIDE_LIVES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(LIVES);
+    let (mut decided, mut told) = (BTreeSet::new(), BTreeSet::new());
+    for life in 0..lives {
+        let daemon = Daemon::start(&stage);
+        let (seen, mut sees) = mpsc::channel(64);
+        let agents: Vec<_> = (0..AGENTS)
+            .map(|number| {
+                tokio::spawn(tokio::time::timeout(HUNG, agent(client.clone(), life, number, seen.clone())))
+            })
+            .collect();
+        drop(seen);
+        let mut daemon = Some(daemon);
+        let (mut events, mut errors) = (0, 0);
+        while let Some(seen) = sees.recv().await {
+            match seen {
+                Seen::Decided(id) => assert!(decided.insert(id), "decided twice"),
+                Seen::Told(mark) => assert!(told.insert(mark)),
+                Seen::Error => errors += 1,
+            }
+            events += 1;
+            // At another point of the work in each life; all others are in the middle of theirs then.
+            if events == 20 + 7 * life % 30 {
+                daemon.take().expect("it is killed once").kill();
+            }
+        }
+        assert_eq!(errors, AGENTS, "each undecided publish ends in an error");
+        for agent in agents {
+            agent.await.unwrap().expect("a publish has no end");
+        }
+    }
+    let asked = lines(&stage, "project/asked");
+    assert!(asked.values().all(|count| *count == 1), "a gate was asked twice about one event: {asked:?}");
+    assert!(decided.iter().all(|id| asked.contains_key(id)), "decided, and the gate was not asked");
+    // The last one does what is left.
+    let daemon = Daemon::start(&stage);
+    for number in 0..AGENTS {
+        let open = async || client.session(format!("s{number}")).open().await;
+        if open().await.is_err() {
+            open().await.unwrap();
+        }
+    }
+    let client = Arc::new(client);
+    let left = async {
+        loop {
+            let status: Value = client.get("/v1/status").await.unwrap();
+            if status["live_jobs"] == json!(0) {
+                return status["dead_jobs"].clone();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let dead = tokio::time::timeout(HUNG, left).await.unwrap();
+    let jobs: Value = client.get("/v1/jobs?state=dead&most=1").await.unwrap();
+    assert_eq!(dead, json!(0), "{jobs}");
+    let worked = lines(&stage, "project/worked");
+    assert!(worked.keys().any(|mark| told.contains(mark)), "no job was done");
+    drop(daemon);
+}
+
+#[test]
+fn a_daemon_serves_the_socket_that_a_supervisor_hands_over() {
+    let stage = Stage::new();
+    let folder = stage.path("home/run");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let socket = folder.join("handed.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let program = env!("CARGO_BIN_EXE_lineside");
+    let line = "exec 3<&0 </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" serve --project .";
+    let command = stage.command(&["serve"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line, program]).current_dir(stage.path("project")).env_clear();
+    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.stdin(std::os::fd::OwnedFd::from(listener)).stdout(std::process::Stdio::piped());
+    shell.stderr(std::process::Stdio::piped());
+    let mut child = shell.spawn().unwrap();
+    let socket = socket.to_str().unwrap();
+    // It waits in the queue of the socket until the daemon takes it.
+    let said = stage.run(&["status", "--json", "--socket", socket], "");
+    assert_eq!((said.code, &said.json()[0]["pid"]), (Some(0), &json!(child.id())), "{said:?}");
+    // As a supervisor does.
+    let waits = std::thread::spawn(move || child.wait().unwrap());
+    let said = stage.run(&["stop", "--socket", socket], "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(waits.join().unwrap().success());
+    assert!(std::path::Path::new(socket).exists(), "the socket is the supervisor's");
+}
