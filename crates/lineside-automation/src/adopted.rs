@@ -279,7 +279,7 @@ pub(crate) fn start(engine: &Arc<Engine>, bus: &Bus, starting: &Starting, run: R
     *turn = Some(ticket.start_on_record(event, on_record));
 }
 
-fn unreadable(error: &crate::offered::ReadEventError) -> Ended {
+fn unreadable(error: &lineside_points::ReadEventError) -> Ended {
     let source = std::error::Error::source(error).map(|source| format!(": {source}"));
     Ended::With(Err((FailureKind::Error, format!("{error}{}", source.unwrap_or_default()))))
 }

@@ -3,13 +3,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use jiff::Timestamp;
 use lineside_bus::Ticket;
-use lineside_core::envelope::{Agent, Cause, Envelope, Model, Source};
 use lineside_core::json::{Map, Value};
-use lineside_core::payload::DecodePayloadError;
 use lineside_core::{AnyEvent, EventId, SessionId, burst};
-use lineside_points::UnknownPointError;
+use lineside_points::{ReadEventError, read_event};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::control::KeyTemplate;
@@ -50,21 +47,6 @@ struct Kept {
     live: OnceLock<AnyEvent>,
 }
 
-/// Why an event of a record cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReadEventError {
-    /// A field of the envelope is absent or something else than it should be.
-    #[error("the event has no `{0}`, or one that cannot be read")]
-    Envelope(&'static str),
-    /// This programme has no such point.
-    #[error("the event is of a point that there is not")]
-    Point(#[from] UnknownPointError),
-    /// The point has another payload in this programme.
-    #[error("the event has another payload than its point")]
-    Payload(#[from] DecodePayloadError),
-}
-
 impl Offered {
     /// An event that a hook is to run for.
     pub(crate) fn with(event: AnyEvent, ticket: Ticket) -> Self {
@@ -93,7 +75,7 @@ impl Offered {
             Form::Kept(kept) => match kept.live.get() {
                 Some(event) => Ok(event.clone()),
                 None => {
-                    let event = read(&kept.json, kept.depth)?;
+                    let event = read_event(&kept.json, kept.depth)?;
                     Ok(kept.live.get_or_init(|| event).clone())
                 }
             },
@@ -211,49 +193,4 @@ fn text<'a>(json: &'a Map, name: &'static str) -> Result<&'a str, ReadEventError
 
 fn id(json: &Map, name: &'static str) -> Result<EventId, ReadEventError> {
     text(json, name)?.parse().map(EventId).map_err(|_| ReadEventError::Envelope(name))
-}
-
-/// A field that may be absent.
-fn optional<T: de::DeserializeOwned>(json: &Map, name: &'static str) -> Result<Option<T>, ReadEventError> {
-    match json.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => T::deserialize(value).map(Some).map_err(|_| ReadEventError::Envelope(name)),
-    }
-}
-
-fn read(json: &Map, depth: u8) -> Result<AnyEvent, ReadEventError> {
-    let name = |name: &'static str| -> Result<Option<Arc<str>>, ReadEventError> {
-        Ok(optional::<String>(json, name)?.map(Arc::from))
-    };
-    let point = lineside_points::find(text(json, "point")?)?;
-    let time: Timestamp = text(json, "time")?.parse().map_err(|_| ReadEventError::Envelope("time"))?;
-    let cause = match json.get("cause") {
-        Some(_) => Some(Cause { event: id(json, "cause")?, depth }),
-        None => None,
-    };
-    let source = Source {
-        session: text(json, "session")?.into(),
-        root_session: text(json, "root_session")?.into(),
-        parent_session: name("parent_session")?.map(SessionId::from),
-        depth: optional(json, "depth")?.unwrap_or_default(),
-        agent: optional::<Agent>(json, "agent")?.ok_or(ReadEventError::Envelope("agent"))?,
-        project_root: name("project_root")?,
-        cwd: name("cwd")?,
-        model: optional::<Model>(json, "model")?,
-        host: name("host")?,
-        traceparent: name("traceparent")?,
-        connection: name("connection")?,
-    };
-    let envelope = Envelope {
-        id: id(json, "id")?,
-        time,
-        seq: optional(json, "seq")?.unwrap_or_default(),
-        source: Arc::new(source),
-        cause,
-        turn: optional(json, "turn")?,
-        extra: json.get("extra").and_then(Value::as_object).map(|extra| Arc::new(extra.clone())),
-    };
-    let payload = json.get("payload").and_then(Value::as_object).cloned();
-    let payload = (point.decode)(point, payload.ok_or(ReadEventError::Envelope("payload"))?)?;
-    Ok(AnyEvent::new(envelope, payload))
 }

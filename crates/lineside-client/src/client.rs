@@ -1,20 +1,21 @@
-//! The client, and what can go wrong with a request.
+//! The client of one daemon.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hyper::Method;
 use lineside_core::json::Map;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::attach::Attachment;
+use crate::request::RequestError;
 use crate::session::OpenSession;
-use crate::wire::Wire;
+use crate::wire::{Stream, Wire};
 
 /// A client of one daemon. Cloning it costs one reference count; clones share their connections.
 #[derive(Clone)]
 pub struct Client {
     wire: Wire,
+    attachment: Attachment,
 }
 
 impl std::fmt::Debug for Client {
@@ -23,72 +24,30 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// Why a request has no result.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RequestError {
-    /// No daemon answers at the socket.
-    #[error("no daemon answers at {}; start one with `lineside serve`", socket.display())]
-    NoDaemon {
-        /// The socket.
-        socket: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The connection broke before the answer; whether the daemon has met the request is not known.
-    #[error("the connection to the daemon broke before its answer")]
-    Broken {
-        /// How.
-        source: hyper::Error,
-    },
-    /// The daemon does not meet the request.
-    #[error("{detail}")]
-    Refused {
-        /// The HTTP status.
-        status: u16,
-        /// Which problem it is: `urn:lineside:problem:` and a word.
-        kind: String,
-        /// What happened, and what would be right.
-        detail: String,
-        /// Whether the event that was to be published must not happen, because no gate has seen it.
-        blocks: bool,
-    },
-    /// The answer is not the documented one; the daemon may be of another version.
-    #[error("the answer of the daemon cannot be read: {0}")]
-    Unreadable(String),
-    /// The path of the request cannot be sent.
-    #[error("{0:?} is not a path")]
-    BadPath(String),
-}
-
-impl RequestError {
-    /// Whether there is no daemon to answer.
-    #[must_use]
-    pub fn is_no_daemon(&self) -> bool {
-        matches!(self, Self::NoDaemon { .. })
-    }
-}
-
-/// The problem document of a daemon.
-#[derive(Deserialize)]
-struct Problem {
-    #[serde(rename = "type")]
-    kind: String,
-    detail: String,
-    verdict: Option<String>,
-}
-
 impl Client {
     /// A client of the daemon at this socket. Nothing is connected yet.
     pub fn new(socket: impl AsRef<Path>) -> Self {
-        Self { wire: Wire::to(socket.as_ref()) }
+        Self::over(Wire::to(socket.as_ref()))
+    }
+
+    fn over(wire: Wire) -> Self {
+        Self { attachment: Attachment::new(wire.clone()), wire }
+    }
+
+    pub(crate) fn attachment(&self) -> &Attachment {
+        &self.attachment
+    }
+
+    /// The body of an answer that does not end.
+    pub(crate) async fn stream(&self, path: &str, after: Option<&str>) -> Result<Stream, RequestError> {
+        self.wire.stream(path, after).await
     }
 
     /// The same client with a grant: its sessions are children of the session of the grant, or below it, and it can reach
     /// nothing else.
     #[must_use]
     pub fn granted(&self, grant: impl Into<String>) -> Self {
-        Self { wire: self.wire.granted(grant.into()) }
+        Self::over(self.wire.granted(grant.into()))
     }
 
     /// A session of that id, about to be opened: a root, or a child of the session whose grant this client has.
@@ -101,7 +60,7 @@ impl Client {
     /// # Errors
     /// No daemon, a broken connection, a problem document, or an answer of another form.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, RequestError> {
-        self.call(Method::GET, path, None).await
+        self.wire.call(Method::GET, path, None).await
     }
 
     /// `POST` of a JSON object.
@@ -109,7 +68,7 @@ impl Client {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &Map) -> Result<T, RequestError> {
-        self.call(Method::POST, path, Some(body)).await
+        self.wire.call(Method::POST, path, Some(body)).await
     }
 
     /// `DELETE`.
@@ -117,25 +76,7 @@ impl Client {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, RequestError> {
-        self.call(Method::DELETE, path, None).await
-    }
-
-    async fn call<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&Map>,
-    ) -> Result<T, RequestError> {
-        let unreadable = |error: lineside_core::json::Error| RequestError::Unreadable(error.to_string());
-        let body = body.map(lineside_core::json::to_vec).transpose().map_err(unreadable)?.unwrap_or_default();
-        let (status, answer) = self.wire.send(method, path, body).await?;
-        if status.is_success() {
-            return lineside_core::json::from_slice(&answer).map_err(unreadable);
-        }
-        let Problem { kind, detail, verdict } =
-            lineside_core::json::from_slice(&answer).map_err(unreadable)?;
-        let blocks = verdict.as_deref() == Some("block");
-        Err(RequestError::Refused { status: status.as_u16(), kind, detail, blocks })
+        self.wire.call(Method::DELETE, path, None).await
     }
 }
 

@@ -6,7 +6,7 @@ use lineside_core::json::{Map, Value};
 use lineside_core::payload::Point;
 use lineside_core::{Reason, Verdict};
 
-use crate::client::RequestError;
+use crate::request::RequestError;
 
 /// The decision about one event. It is about the payload it holds: [`digest`](Self::digest) names those bytes.
 #[must_use = "a decision that is not obeyed decides nothing"]
@@ -21,7 +21,7 @@ impl<P: Point> Decision<P> {
     /// Reads the decision of a daemon. One that cannot be read is an error and never a permission.
     pub(crate) fn read(mut json: Map) -> Result<Self, RequestError> {
         let unreadable = |what: String| RequestError::Unreadable(what);
-        let verdict = verdict(&json).ok_or_else(|| unreadable("no known verdict".to_owned()))?;
+        let verdict = verdict_of(&json).ok_or_else(|| unreadable("no known verdict".to_owned()))?;
         let Some(Value::Object(payload)) = json.remove("payload") else {
             return Err(unreadable("no payload".to_owned()));
         };
@@ -106,7 +106,8 @@ impl<P: Point> Decision<P> {
     }
 }
 
-fn verdict(json: &Map) -> Option<Verdict> {
+/// The verdict of a decision; `None` when it has none that is known.
+pub(crate) fn verdict_of(json: &Map) -> Option<Verdict> {
     let reason = json.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
     Some(match json.get("verdict")?.as_str()? {
         "continue" => Verdict::Continue,

@@ -4,7 +4,8 @@ use lineside_core::ContextMessage;
 use lineside_core::json::{Map, Value, json};
 use serde::Deserialize;
 
-use crate::client::{RequestError, segment};
+use crate::client::segment;
+use crate::request::RequestError;
 use crate::session::Session;
 
 /// A collection under way.

@@ -17,18 +17,37 @@
 //! # }
 //! ```
 //!
-//! It does not know how to start a daemon. Hooks that live in the client's process are not part of it.
+//! Hooks of this process are registered on a session with the builders of the bus, and asked over a connection of their
+//! own, which is made again when it breaks. It lasts as long as a clone of the client: while it is away, each hook has
+//! failed, which means what its `on_failure` says.
+//!
+//! It does not know how to start a daemon.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod tasks;
+mod lines;
+mod request;
 mod wire;
 mod client;
 mod environment;
+mod opening;
 mod session;
 mod decision;
 mod delivery;
 
-pub use client::{Client, RequestError};
+mod cx;
+mod answer;
+mod attach;
+mod register;
+mod observe;
+
+pub use attach::Registration;
+pub use client::Client;
+pub use cx::Cx;
 pub use decision::Decision;
 pub use delivery::{Collect, Delivery};
 pub use environment::{ReadEnvironmentError, default_socket};
+pub use observe::{Heard, Observation, Observing};
+pub use register::{Automating, Intercepting};
+pub use request::RequestError;
 pub use session::{OpenSession, Session};

@@ -9,14 +9,18 @@ use std::time::Duration;
 
 use lineside_core::envelope::Agent;
 use lineside_core::json::{Map, Value, json};
-use lineside_core::payload::Point;
+use lineside_core::payload::{Intercept, Point};
 use lineside_core::propagation::{GRANT, Propagation, SESSION, SOCKET, TRACEPARENT};
 use lineside_core::{Payload, SessionId};
 use serde::Deserialize;
 
-use crate::client::{Client, RequestError, segment};
+use crate::client::{Client, segment};
 use crate::decision::Decision;
 use crate::delivery::Collect;
+use crate::observe::Observing;
+use crate::opening::Opening;
+use crate::register::{Automating, Intercepting};
+use crate::request::RequestError;
 
 /// A handle on a session of a daemon. Cloning it costs little; dropping it closes nothing.
 #[derive(Debug, Clone)]
@@ -28,6 +32,7 @@ pub struct Session {
     /// Whether an event has stated the coverage.
     stated: Arc<AtomicBool>,
     environment: Arc<Propagation>,
+    opening: Arc<Opening>,
 }
 
 /// A session about to be opened.
@@ -37,6 +42,7 @@ pub struct OpenSession {
     client: Client,
     id: String,
     fields: Map,
+    above: Option<Arc<Opening>>,
 }
 
 #[derive(Deserialize)]
@@ -50,7 +56,7 @@ impl OpenSession {
     pub(crate) fn root(client: Client, id: String) -> Self {
         let mut fields = Map::new();
         fields.insert("id".to_owned(), json!(id));
-        Self { client, id, fields }
+        Self { client, id, fields, above: None }
     }
 
     /// Its agent; `main` for a root, `subagent` below.
@@ -95,7 +101,7 @@ impl OpenSession {
     /// # Errors
     /// The id is taken, the parent is not open, or there is no daemon.
     pub async fn open(self) -> Result<Session, RequestError> {
-        let Self { client, id, fields } = self;
+        let Self { client, id, fields, above } = self;
         let opened: Opened = client.post("/v1/sessions", &fields).await?;
         let path = format!("/v1/sessions/{}", segment(&id)).into();
         let environment = [SOCKET, SESSION, GRANT, TRACEPARENT].into_iter();
@@ -108,6 +114,7 @@ impl OpenSession {
             coverage: opened.coverage.into(),
             stated: Arc::default(),
             environment: Arc::new(environment),
+            opening: Arc::new(Opening { fields, above }),
         })
     }
 }
@@ -142,7 +149,8 @@ impl Session {
 
     /// A session below this one, under its hooks.
     pub fn subagent(&self, id: impl Into<String>) -> OpenSession {
-        OpenSession::root(self.client.clone(), id.into()).with("parent", json!(self.id))
+        let opening = OpenSession::root(self.client.clone(), id.into()).with("parent", json!(self.id));
+        OpenSession { above: Some(Arc::clone(&self.opening)), ..opening }
     }
 
     /// Publishes an event and waits for the decision.
@@ -177,6 +185,23 @@ impl Session {
         Collect::new(self)
     }
 
+    /// Registers an interceptor of this process on this session; by default it is inherited by everything below, in
+    /// whichever process that is.
+    pub fn intercept<P: Intercept>(&self, name: impl Into<String>) -> Intercepting<P> {
+        Intercepting::new(self.clone(), name.into())
+    }
+
+    /// Registers an automation of this process on this session; by default it is inherited by everything below.
+    pub fn automate<P: Point>(&self, name: impl Into<String>) -> Automating<P> {
+        Automating::new(self.clone(), name.into())
+    }
+
+    /// Has this process hear what is decided in this session and below it. The name is for people who read the program.
+    pub fn observe<P: Point>(&self, name: impl Into<String>) -> Observing<P> {
+        drop(name.into());
+        Observing::new(self.clone())
+    }
+
     /// Ends the session: its background hooks are waited for, each within its own time.
     ///
     /// # Errors
@@ -188,6 +213,10 @@ impl Session {
 
     pub(crate) fn client(&self) -> &Client {
         &self.client
+    }
+
+    pub(crate) fn opening(&self) -> Arc<Opening> {
+        Arc::clone(&self.opening)
     }
 
     pub(crate) fn path(&self, rest: &str) -> String {

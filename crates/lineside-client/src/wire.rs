@@ -1,18 +1,22 @@
-//! Connections to the socket: HTTP/1.1, kept open and used again. The task owner of the crate.
+//! Connections to the socket: HTTP/1.1, kept open and used again, and those that become something else.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
+use lineside_core::json::Map;
 use lineside_core::propagation::HEADER;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
-use tokio_util::task::AbortOnDropHandle;
 
-use crate::client::RequestError;
+use crate::lines::{Lines, Writer};
+use crate::request::RequestError;
+use crate::tasks::{Running, start};
 
 /// How many idle connections are kept.
 const IDLE: usize = 64;
@@ -31,7 +35,7 @@ struct Inner {
 
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
-    _driver: AbortOnDropHandle<()>,
+    _driver: Running,
 }
 
 impl Wire {
@@ -61,18 +65,7 @@ impl Wire {
             Some(connection) => connection,
             None => self.connect().await?,
         };
-        let broken = |source| RequestError::Broken { source };
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::HOST, "lineside")
-            .header(header::CONTENT_TYPE, "application/json");
-        let request = match &self.grant {
-            Some(grant) => request.header(HEADER, &**grant),
-            None => request,
-        };
-        let request =
-            request.body(Full::new(Bytes::from(body))).map_err(|_| RequestError::BadPath(path.to_owned()))?;
+        let request = self.request(method, path, &[], body)?;
         connection.sender.ready().await.map_err(broken)?;
         let response = connection.sender.send_request(request).await.map_err(broken)?;
         let status = response.status();
@@ -100,10 +93,129 @@ impl Wire {
             .map_err(|source| RequestError::NoDaemon { socket: self.socket().to_path_buf(), source })?;
         let (sender, connection) =
             handshake(TokioIo::new(stream)).await.map_err(|source| RequestError::Broken { source })?;
-        let driver = tokio::spawn(async move {
+        let driver = start(async move {
             // What goes wrong is the error of the request concerned.
-            connection.await.ok();
+            connection.with_upgrades().await.ok();
         });
-        Ok(Connection { sender, _driver: AbortOnDropHandle::new(driver) })
+        Ok(Connection { sender, _driver: driver })
     }
+
+    /// A request that is ready to be sent.
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        more: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Result<Request<Full<Bytes>>, RequestError> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, "lineside")
+            .header(header::CONTENT_TYPE, "application/json");
+        for (name, value) in more {
+            request = request.header(*name, *value);
+        }
+        if let Some(grant) = &self.grant {
+            request = request.header(HEADER, &**grant);
+        }
+        request.body(Full::new(Bytes::from(body))).map_err(|_| RequestError::BadPath(path.to_owned()))
+    }
+
+    /// A request with a JSON object, to the JSON of its answer.
+    pub(crate) async fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Map>,
+    ) -> Result<T, RequestError> {
+        let body = body.map(lineside_core::json::to_vec).transpose().map_err(unreadable)?.unwrap_or_default();
+        let (status, answer) = self.send(method, path, body).await?;
+        if status.is_success() {
+            return lineside_core::json::from_slice(&answer).map_err(unreadable);
+        }
+        Err(problem(status, &answer))
+    }
+
+    /// Makes a connection of its own one of the line protocol of workers, with the token of an earlier one.
+    pub(crate) async fn attach(&self, token: Option<&str>) -> Result<Upgraded, RequestError> {
+        let mut connection = self.connect().await?;
+        let mut headers = vec![("connection", "upgrade"), ("upgrade", PROTOCOL)];
+        headers.extend(token.map(|token| (TOKEN, token)));
+        let request = self.request(Method::POST, "/v1/attach", &headers, Vec::new())?;
+        let response = connection.sender.send_request(request).await.map_err(broken)?;
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let status = response.status();
+            let body = response.into_body().collect().await.map_err(broken)?.to_bytes();
+            return Err(problem(status, &body));
+        }
+        let token = response.headers().get(TOKEN).and_then(|token| token.to_str().ok());
+        let token = token.ok_or_else(|| RequestError::Unreadable("no token".to_owned()))?.to_owned();
+        let upgraded = hyper::upgrade::on(response).await.map_err(broken)?;
+        let parts = upgraded.downcast::<TokioIo<UnixStream>>();
+        let parts = parts.map_err(|_| RequestError::Unreadable("another connection".to_owned()))?;
+        let (reader, writer) = parts.io.into_inner().into_split();
+        Ok(Upgraded { lines: Lines::new(reader, parts.read_buf), writer: Writer(writer), token })
+    }
+
+    /// The body of an answer that does not end, over a connection of its own which ends with it.
+    pub(crate) async fn stream(&self, path: &str, after: Option<&str>) -> Result<Stream, RequestError> {
+        let mut connection = self.connect().await?;
+        let headers: Vec<_> = after.map(|after| ("last-event-id", after)).into_iter().collect();
+        let request = self.request(Method::GET, path, &headers, Vec::new())?;
+        let response = connection.sender.send_request(request).await.map_err(broken)?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(Stream { body: response.into_body(), _connection: connection });
+        }
+        let body = response.into_body().collect().await.map_err(broken)?.to_bytes();
+        Err(problem(status, &body))
+    }
+}
+
+/// A body that does not end, with what carries it.
+pub(crate) struct Stream {
+    pub(crate) body: Incoming,
+    _connection: Connection,
+}
+
+/// A connection that was upgraded.
+pub(crate) struct Upgraded {
+    pub(crate) lines: Lines,
+    pub(crate) writer: Writer,
+    /// By which this process is known.
+    pub(crate) token: String,
+}
+
+/// The protocol after the upgrade.
+const PROTOCOL: &str = "lineside-worker/2";
+/// The header with the token of an attachment.
+const TOKEN: &str = "lineside-attachment";
+
+/// The problem document of a daemon.
+#[derive(Deserialize)]
+struct Problem {
+    #[serde(rename = "type")]
+    kind: String,
+    detail: String,
+    verdict: Option<String>,
+}
+
+fn problem(status: StatusCode, answer: &[u8]) -> RequestError {
+    match lineside_core::json::from_slice(answer) {
+        Ok(Problem { kind, detail, verdict }) => {
+            let blocks = verdict.as_deref() == Some("block");
+            RequestError::Refused { status: status.as_u16(), kind, detail, blocks }
+        }
+        Err(error) => unreadable(error),
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
+fn unreadable(error: lineside_core::json::Error) -> RequestError {
+    RequestError::Unreadable(error.to_string())
+}
+
+fn broken(source: hyper::Error) -> RequestError {
+    RequestError::Broken { source }
 }

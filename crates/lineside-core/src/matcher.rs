@@ -14,6 +14,7 @@ use crate::json::any_string;
 use crate::receipt::SkipReason;
 
 mod filter;
+mod written;
 
 pub use filter::{Filter, Patterns, UnknownAgentKindError};
 

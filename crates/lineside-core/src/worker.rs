@@ -220,6 +220,8 @@ pub enum WorkerReach {
     },
     /// It runs already, is somebody else's, and listens on this Unix socket.
     Socket(PathBuf),
+    /// It runs already, is somebody else's, and has attached, or will: the hook in it has this number.
+    Attached(u64),
 }
 
 /// When a worker for hooks is started.

@@ -10,7 +10,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use utoipa::OpenApi;
 
 use crate::caller;
@@ -21,6 +21,7 @@ use crate::problem::Problem;
 pub mod shapes;
 
 mod sessions;
+mod attach;
 mod events;
 mod context;
 mod receipts;
@@ -46,6 +47,9 @@ mod control;
         sessions::tree,
         sessions::close,
         sessions::hooks,
+        attach::attach,
+        attach::register,
+        attach::remove,
         events::publish,
         events::publish_many,
         context::collect,
@@ -67,6 +71,7 @@ mod control;
     components(schemas(Problem, shapes::Decision, shapes::Hook, shapes::Job, shapes::Message)),
     tags(
         (name = "sessions", description = "Agents' runs, and the tree that they form"),
+        (name = "hooks", description = "Hooks that live in programs which attach"),
         (name = "events", description = "Publishing, and what was decided"),
         (name = "context", description = "Messages for an agent's context"),
         (name = "jobs", description = "Background work"),
@@ -92,7 +97,6 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/v1/jobs", get(jobs::list))
         .route("/v1/jobs/{job}", get(jobs::look_up).delete(jobs::forget))
         .route("/v1/jobs/{job}/retry", post(jobs::retry))
-        .route("/v1/signals", get(signals::stream))
         .route("/v1/status", get(control::status))
         .route("/v1/metrics", get(control::metrics))
         .route("/v1/reload", post(control::reload))
@@ -101,13 +105,16 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
     let session = Router::new()
         .route("/", get(sessions::look_up).delete(sessions::close))
         .route("/tree", get(sessions::tree))
-        .route("/hooks", get(sessions::hooks))
+        .route("/hooks", get(sessions::hooks).post(attach::register))
+        .route("/hooks/{hook}", delete(attach::remove))
         .route("/context/collect", post(context::collect))
         .route("/context/{delivery}/accept", post(context::accept));
     Router::new()
         .merge(user)
         .route("/v1/sessions", post(sessions::open))
         .nest("/v1/sessions/{session}", session)
+        .route("/v1/attach", post(attach::attach))
+        .route("/v1/signals", get(signals::stream))
         .route("/v1/events", post(events::publish))
         .route("/v1/events/batch", post(events::publish_many))
         .route("/v1/health", get(control::health))

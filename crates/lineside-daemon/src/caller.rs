@@ -1,6 +1,7 @@
 //! Who asks: over which connection, and with which rights. The user may do everything; a process that shows a grant may
 //! act below the session of the grant and nowhere else.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request, State};
@@ -16,7 +17,11 @@ use crate::problem::Problem;
 
 /// The connection that a request came over: its door and its number, such as `socket:17`.
 #[derive(Debug, Clone)]
-pub(crate) struct Connection(pub(crate) Arc<str>);
+pub(crate) struct Connection {
+    pub(crate) name: Arc<str>,
+    /// Its stream, for a request that makes it something else.
+    pub(crate) stream: Arc<dyn Any + Send + Sync>,
+}
 
 /// Who asks.
 #[derive(Clone)]
@@ -99,7 +104,7 @@ pub(crate) async fn recognise(
             Problem::new(StatusCode::FORBIDDEN, "no-such-grant", "The grant is not known", detail).blocks();
         return problem.into_response();
     };
-    let connection = request.extensions().get::<Connection>().map(|connection| Arc::clone(&connection.0));
+    let connection = request.extensions().get::<Connection>().map(|connection| Arc::clone(&connection.name));
     request.extensions_mut().insert(Caller { rights, connection });
     next.run(request).await
 }
@@ -108,13 +113,15 @@ pub(crate) async fn recognise(
 pub(crate) async fn user_only(caller: Caller, request: Request, next: Next) -> Response {
     match caller.granted() {
         None => next.run(request).await,
-        Some(_) => {
-            let detail = "a grant lets a process open sessions and publish below its session; leave the header \
-                `Lineside-Grant` out to act as the user";
-            Problem::new(StatusCode::FORBIDDEN, "not-granted", "The grant does not reach this far", detail)
-                .into_response()
-        }
+        Some(_) => too_far().into_response(),
     }
+}
+
+/// What is asked for is the user's.
+pub(crate) fn too_far() -> Problem {
+    let detail = "a grant lets a process open sessions and publish below its session; leave the header \
+                `Lineside-Grant` out to act as the user";
+    Problem::new(StatusCode::FORBIDDEN, "not-granted", "The grant does not reach this far", detail)
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Caller {

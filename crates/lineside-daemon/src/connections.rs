@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,11 +12,12 @@ use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use lineside::Signal;
 use lineside::bus::signal::Watched;
-use tokio::net::TcpListener;
+use lineside::{Attachment, Signal};
+use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 use tokio_io_timeout::TimeoutWriter;
@@ -88,10 +90,10 @@ impl Source for TcpListener {
 }
 
 impl Tasks {
-    pub(crate) fn new(connections: usize) -> Self {
+    pub(crate) fn new(connections: usize, tracker: TaskTracker) -> Self {
         let connections = connections.min(Semaphore::MAX_PERMITS);
         Self {
-            tracker: TaskTracker::new(),
+            tracker,
             graceful: CancellationToken::new(),
             now: CancellationToken::new(),
             cut: CancellationToken::new(),
@@ -127,7 +129,7 @@ impl Tasks {
                     }
                 };
                 let number = daemon.counts.accepted.fetch_add(1, Ordering::Relaxed) + 1;
-                let connection = Connection(format!("{}:{number}", source.door()).into());
+                let connection: Arc<str> = format!("{}:{number}", source.door()).into();
                 let (daemon, router) = (Arc::clone(&daemon), router.clone());
                 let (graceful, cut) = (graceful.clone(), cut.clone());
                 tracker.spawn(async move {
@@ -153,6 +155,7 @@ impl Tasks {
                     Some(Watched::Signal(signal)) => {
                         if let Signal::SessionClosed { session, .. } = &signal {
                             daemon.grants.forget(session);
+                            daemon.attachments.forget(session);
                         }
                         daemon.feed.push(signal);
                     }
@@ -220,10 +223,41 @@ impl Tasks {
     }
 }
 
+/// A stream as it is served.
+type Served<S> = Pin<Box<TimeoutWriter<SharedStream<S>>>>;
+
+/// Gives a program the place that it has asked for, once its connection is free.
+pub(crate) fn attach(daemon: &Daemon, upgrade: OnUpgrade, from: Connection, place: Attachment) {
+    let ending = daemon.ending.clone();
+    daemon.tracker.spawn(async move {
+        let upgraded = tokio::select! {
+            upgraded = upgrade => upgraded,
+            () = ending.cancelled() => return,
+        };
+        let upgraded = match upgraded {
+            Ok(upgraded) => upgraded,
+            Err(error) => return tracing::debug!(%error, "a program that was to attach is gone"),
+        };
+        let Ok(parts) = upgraded.downcast::<TokioIo<Served<UnixStream>>>() else {
+            return tracing::warn!("a program was to attach over something else than the socket");
+        };
+        let begun = Vec::from(parts.read_buf);
+        // What served it lets go of it here; ours is the last.
+        drop(parts.io);
+        let stream = from.stream.downcast::<UnixStream>().ok().and_then(Arc::into_inner);
+        let Some(stream) = stream else {
+            return tracing::warn!("a program was to attach over a connection that is in use");
+        };
+        if place.connect(stream, begun).is_err() {
+            tracing::warn!("a program has attached twice with one token; the second connection is closed");
+        }
+    });
+}
+
 /// One connection to its end.
 async fn serve(
     stream: impl Stream,
-    from: Connection,
+    from: Arc<str>,
     router: Router,
     limits: &Limits,
     graceful: CancellationToken,
@@ -237,7 +271,7 @@ async fn serve(
     builder.timer(TokioTimer::new()).header_read_timeout(limits.head).keep_alive(true);
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(from.clone());
+        request.extensions_mut().insert(Connection { name: Arc::clone(&from), stream: seen.held() });
         let (answer, seen) = (router.call(request), Arc::clone(&seen));
         async move {
             tokio::select! {
@@ -247,7 +281,7 @@ async fn serve(
             }
         }
     });
-    let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), service);
+    let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), service).with_upgrades();
     tokio::pin!(connection);
     let mut asked = false;
     loop {

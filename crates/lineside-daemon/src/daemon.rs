@@ -16,7 +16,9 @@ use lineside::{Assembly, Bus, Durable, Session};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
+use crate::attachments::Attachments;
 use crate::closed::Closed;
 use crate::deliveries::Deliveries;
 use crate::feed::Feed;
@@ -41,6 +43,9 @@ pub(crate) struct Daemon {
     pub(crate) deliveries: Deliveries,
     pub(crate) switch: Switch,
     pub(crate) grants: Grants,
+    pub(crate) attachments: Attachments,
+    /// What requests start that outlives them.
+    pub(crate) tracker: TaskTracker,
     pub(crate) mismatches: Mismatches,
     pub(crate) vocabulary: Vocabulary,
     pub(crate) started: Instant,
@@ -139,6 +144,8 @@ impl Daemon {
             _durable: durable,
             deliveries: Deliveries::default(),
             grants: Grants::default(),
+            attachments: Attachments::default(),
+            tracker: TaskTracker::new(),
             mismatches: Mismatches::default(),
             started: Instant::now(),
             ending: CancellationToken::new(),

@@ -22,6 +22,7 @@ mod room;
 mod closed;
 mod feed;
 mod deliveries;
+mod attachments;
 mod grants;
 mod trace;
 mod mismatches;

@@ -133,7 +133,7 @@ impl Server {
         let (path, http, state) = (settings.socket.clone(), settings.http, settings.state.clone());
         let daemon = Arc::new(Daemon::new(settings, assembly, automations, durable));
         Heritage::of(&daemon);
-        let tasks = Tasks::new(limits.connections);
+        let tasks = Tasks::new(limits.connections, daemon.tracker.clone());
         tasks.feed(&daemon);
         tasks.put_back(&daemon);
         daemon.load().await.map_err(ServeError::Hooks)?;
@@ -202,6 +202,7 @@ impl Server {
         self.tasks.wind_up();
         self.daemon.automations.leave();
         let drained = self.daemon.assembly.drain(limit).await;
+        self.daemon.attachments.end().await;
         self.tasks.end(limit).await;
         Report { drained, left: self.daemon.jobs(WhichState::Live) }
     }

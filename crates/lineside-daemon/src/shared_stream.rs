@@ -3,6 +3,7 @@
 //! A server that has read ahead, because the peer has sent a second request before the answer to the first, does not
 //! read again before that answer, and so would not notice that the peer is gone.
 
+use std::any::Any;
 use std::future::Future as _;
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
@@ -61,6 +62,11 @@ impl<S: Stream> SharedStream<S> {
     /// Another one, to look.
     pub(crate) fn other(&self) -> Self {
         Self(Arc::clone(&self.0))
+    }
+
+    /// The stream itself, for who takes it when nobody else has it any more.
+    pub(crate) fn held(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::clone(&self.0) as _
     }
 
     /// Whether the peer has closed its side, as far as the runtime has noticed.

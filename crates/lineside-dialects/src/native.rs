@@ -4,6 +4,7 @@
 //! what is started) read it into a `definition`, `output` reads what it answers. `handler` joins definition and
 //! output behind the trait. There is no foreign page to follow: the format is documented in `docs/dialects/native.md`.
 
+mod attached;
 mod automate;
 mod definition;
 mod entry;
@@ -20,6 +21,8 @@ mod values;
 
 #[cfg(test)]
 mod samples;
+
+pub use attached::{Attached, attached};
 
 use std::path::Path;
 use std::sync::Arc;

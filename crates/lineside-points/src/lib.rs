@@ -32,11 +32,14 @@ mod message;
 pub mod custom;
 pub mod parts;
 
+mod event;
+
 use lineside_core::nearest::nearest;
 use lineside_core::point::PointInfo;
 
 pub use compact::{AfterCompact, AfterCompactAmendment, BeforeCompact};
 pub use custom::Custom;
+pub use event::{ReadEventError, read_event};
 pub use fact::{
     OnConfigChange, OnError, OnIdle, OnInterrupt, OnNotification, OnServiceStart, OnServiceStop,
     OnStopFailure, OnTaskCompleted, OnTaskCreated, OnWaitConfirm, OnWaitQuestion,

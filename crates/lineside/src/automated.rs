@@ -93,7 +93,7 @@ fn id(hook: &Hook, point: &PointInfo) -> Arc<str> {
     format!("{}:{}/{}/{}", hook.dialect, file.unwrap_or_default(), point.name, hook.name).into()
 }
 
-fn run(work: Arc<dyn Work>, outside: Outside) -> RunInTurn {
+pub(crate) fn run(work: Arc<dyn Work>, outside: Outside) -> RunInTurn {
     Arc::new(move |event, assignment, cx, turn| {
         let (work, outside) = (Arc::clone(&work), outside.clone());
         Box::pin(async move {

@@ -42,6 +42,7 @@ pub mod wire;
 
 mod foreign;
 mod automated;
+mod attached;
 mod missing;
 mod content;
 mod outside;
@@ -57,6 +58,7 @@ pub use lineside_journal as journal;
 pub use lineside_points as points;
 
 pub use assembly::{Assembly, Found, State};
+pub use attached::{AttachHookError, AttachedHook, Attachment};
 pub use durable::Durable;
 pub use kameo;
 pub use lineside_bus::{

@@ -12,7 +12,7 @@ mod hook;
 mod signal;
 
 pub use context::message;
-pub use decision::decision;
+pub use decision::{decision, receipt};
 pub use event::{EventDraft, FIELDS, ReadEventError, UnknownKey, kind_of};
 pub use hook::hook;
 pub use job::{JobState, attempt, job, job_state, stamp};

@@ -24,6 +24,8 @@ pub(crate) struct WarmWorkers {
     /// Where the user is told of them. The hooks of the bus have these workers, so this must not keep it.
     bus: Option<WeakBus>,
     kept: sync::Mutex<Warm>,
+    /// Those that have attached, by the numbers of their hooks.
+    attached: sync::Mutex<HashMap<u64, WarmWorker>>,
 }
 
 #[derive(Default)]
@@ -36,7 +38,7 @@ struct Warm {
 
 impl WarmWorkers {
     pub(crate) fn new(bus: &Bus) -> Self {
-        Self { bus: Some(bus.downgrade()), kept: sync::Mutex::default() }
+        Self { bus: Some(bus.downgrade()), ..Self::default() }
     }
 
     /// What each of them inherits, whichever sessions call it.
@@ -48,9 +50,29 @@ impl WarmWorkers {
         self.kept.lock().unwrap_or_else(sync::PoisonError::into_inner)
     }
 
+    /// The hook of this number is in that worker; in none, without it.
+    pub(crate) fn attach(&self, hook: u64, worker: Option<WarmWorker>) {
+        let mut attached = self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner);
+        let before = match worker {
+            Some(worker) => attached.insert(hook, worker),
+            None => attached.remove(&hook),
+        };
+        drop(attached);
+        drop(before);
+    }
+
+    fn attached(&self, hook: u64) -> Option<WarmWorker> {
+        self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner).get(&hook).cloned()
+    }
+
     /// This worker, which is the one of everybody who names an equal one. One that is made of something else than the
     /// one that runs takes its place; calls that are under way there may finish.
     pub(crate) fn of(&self, mut named: HookWorker, containment: &Containment) -> WarmWorker {
+        if let WorkerReach::Attached(hook) = named.reach {
+            // Of a hook that was taken away an event may be under way.
+            let nobody = || WarmWorker::new(named, WorkerListener::default(), containment.clone());
+            return self.attached(hook).unwrap_or_else(nobody);
+        }
         let content = std::mem::take(&mut named.content);
         let mut kept = self.kept();
         match kept.workers.get(&named) {
@@ -138,6 +160,7 @@ fn telling(bus: Option<WeakBus>, worker: &HookWorker) -> WorkerListener {
             program.argv.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join(" ")
         }
         WorkerReach::Socket(path) => path.display().to_string(),
+        WorkerReach::Attached(hook) => format!("of the attached hook {hook}"),
     };
     let warnings = Warnings::default();
     WorkerListener::new(move |log| {

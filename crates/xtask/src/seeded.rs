@@ -1,7 +1,8 @@
 //! `cargo xtask seeded`: every law's test is seen to fail against a fault seeded for it.
 //!
 //! `tests/faults/law_02_a_block_is_final.patch` breaks law 2 in a copy of the tracked files; the test that bears the
-//! law's name has to fail there, and all tests of the laws have to pass without any fault.
+//! law's name has to fail there, and all tests of the laws have to pass without any fault. A patch whose test is not one
+//! of `tests/laws/` says in its first line whose it is: `test of PACKAGE TARGET`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ use crate::workspace::Workspace;
 struct Fault {
     patch: PathBuf,
     test: String,
+    /// The package and the test target that has it.
+    of: [String; 2],
 }
 
 /// Seeds each fault in turn and reports those that no test caught.
@@ -31,7 +34,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
         apply.args(["apply", "--whitespace=nowarn"]).arg(&fault.patch).current_dir(&copy);
         programme::must(&mut apply, FOR_A_RUN)
             .with_context(|| "the fault does not fit the sources any more")?;
-        let mut test = workspace.cargo(["test", "--quiet", "-p", "lineside", "--test", "laws", "--"]);
+        let mut test = workspace.cargo(["test", "--quiet", "-p", &fault.of[0], "--test", &fault.of[1], "--"]);
         test.arg(&fault.test)
             .current_dir(&copy)
             .env("CARGO_TARGET_DIR", workspace.target.join("seeded-target"));
@@ -55,12 +58,20 @@ fn faults(folder: &Path) -> Result<Vec<Fault>> {
         if patch.extension().is_some_and(|extension| extension == "patch") {
             let stem = patch.file_stem().unwrap_or_default().to_string_lossy();
             let test = test_of(&stem).with_context(|| format!("{stem} is not named law_NN_test"))?;
-            faults.push(Fault { test: test.to_owned(), patch });
+            let of = owner(&fs::read_to_string(&patch)?);
+            faults.push(Fault { test: test.to_owned(), of, patch });
         }
     }
     ensure!(!faults.is_empty(), "{} holds no patch", folder.display());
     faults.sort_by(|a, b| a.patch.cmp(&b.patch));
     Ok(faults)
+}
+
+/// The package and the target of the test that a patch is for.
+fn owner(patch: &str) -> [String; 2] {
+    let named = patch.lines().next().and_then(|line| line.strip_prefix("test of ")?.split_once(' '));
+    let (package, target) = named.unwrap_or(("lineside", "laws"));
+    [package.to_owned(), target.to_owned()]
 }
 
 /// The test that a fault is for: `law_02_a_block_is_final` is for `a_block_is_final`.
@@ -71,12 +82,14 @@ fn test_of(stem: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::test_of;
+    use super::{owner, test_of};
 
     #[test]
     fn a_fault_names_its_test() {
         assert_eq!(test_of("law_02_a_block_is_final"), Some("a_block_is_final"));
         assert_eq!(test_of("a_block_is_final"), None);
         assert_eq!(test_of("law_x_a"), None);
+        assert_eq!(owner("diff --git a/x b/x\n"), ["lineside", "laws"]);
+        assert_eq!(owner("test of lineside-cli cli\ndiff --git a/x b/x\n"), ["lineside-cli", "cli"]);
     }
 }

@@ -25,6 +25,7 @@ pub(super) async fn health(State(daemon): State<Arc<Daemon>>) -> Json<Health> {
 #[utoipa::path(get, path = "/v1/status", tag = "daemon", responses((status = 200, body = Status)))]
 pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
     let loaded = daemon.loaded();
+    let (attached, orphaned_hooks) = daemon.attachments.counts();
     let (coverage_mismatches, mismatches) = daemon.mismatches.told();
     let mismatches = mismatches.into_iter().map(|text| Finding { severity: "warning", text });
     Json(Status {
@@ -33,6 +34,8 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         generation: loaded.generation,
         hooks: loaded.count(),
         findings: findings(&loaded).into_iter().chain(mismatches).collect(),
+        attached,
+        orphaned_hooks,
         coverage_mismatches,
         sessions: daemon.bus().sessions().len(),
         failures: daemon.bus().failures(),

@@ -22,7 +22,7 @@ pub(super) async fn list(
     Query(query): Query<ReceiptsQuery>,
 ) -> Json<Receipts> {
     let latest = daemon.feed.receipts(query.session.as_deref(), query.most.unwrap_or(USUAL));
-    Json(Receipts { receipts: latest.iter().map(|receipt| wire::decision(receipt, true)).collect() })
+    Json(Receipts { receipts: latest.iter().map(|receipt| wire::receipt(receipt)).collect() })
 }
 
 /// The receipt of an event.
@@ -37,7 +37,7 @@ pub(super) async fn look_up(
     let id: EventId = lineside::json::from_value(&Value::String(event.clone()))
         .map_err(|_| Problem::bad_request(format!("`{event}` is not the id of an event, which is a UUID")))?;
     match daemon.feed.receipt(id) {
-        Some(receipt) => Ok(Json(wire::decision(&receipt, true))),
+        Some(receipt) => Ok(Json(wire::receipt(&receipt))),
         None => {
             let most = daemon.settings.limits.receipts;
             let detail = format!("event {event} is not among the last {most} that this daemon has decided");

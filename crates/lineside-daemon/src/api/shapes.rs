@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lineside::Session as BusSession;
-use lineside::core::{Agent as BusAgent, AgentKind, Model as BusModel};
+use lineside::core::{Agent as BusAgent, AgentKind, Model as BusModel, Reach};
 use lineside::json::{Map, Value};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -243,6 +243,10 @@ pub struct Decision {
     pub hooks: Option<Vec<Value>>,
     /// Each amended field with its author, before and after, with the receipt.
     pub changes: Option<Vec<Value>>,
+    /// Whose event it is, of receipts and signals: the fields of an event, its payload apart, with `root_session`,
+    /// `parent_session`, `depth`, `agent`, `cause`, `traceparent` and `connection`.
+    #[schema(value_type = Option<Object>)]
+    pub envelope: Option<Map>,
 }
 
 /// What is collected.
@@ -350,6 +354,67 @@ pub struct Hooks {
     pub hooks: Vec<Map>,
 }
 
+/// A hook of a program that has attached.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RegisterHook {
+    /// The token of the program, as `POST /v1/attach` gave it.
+    pub attachment: String,
+    /// What the hook is called in the calls that the program gets.
+    pub called: String,
+    /// Which sessions it is for; `subtree` without it.
+    #[serde(default)]
+    pub reach: HookReach,
+    /// An entry of lineside's own format, without `command`, `worker` and `post`: `name`, `on`, `match`, `priority`,
+    /// `timeout`, `on_failure`, `async`, `amends`, `automate`.
+    #[schema(value_type = Object)]
+    pub hook: Map,
+}
+
+/// Which sessions a hook is for.
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HookReach {
+    /// The session and everything below it.
+    #[default]
+    Subtree,
+    /// The session alone.
+    #[serde(rename = "self")]
+    Itself,
+    /// What is below the session.
+    Children,
+}
+
+impl From<HookReach> for Reach {
+    fn from(reach: HookReach) -> Self {
+        match reach {
+            HookReach::Subtree => Self::Subtree,
+            HookReach::Itself => Self::Itself,
+            HookReach::Children => Self::Children,
+        }
+    }
+}
+
+/// A hook that was registered.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct RegisteredHook {
+    /// Its number, to remove it by.
+    pub hook: u64,
+    /// The digest of the hooks that the session is under now.
+    pub coverage: String,
+    /// What in its entry has no effect.
+    pub warnings: Vec<String>,
+}
+
+/// A hook that was taken away.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Removed {
+    /// Its number.
+    pub hook: u64,
+    /// The digest of the hooks that the session is under now.
+    pub coverage: String,
+}
+
 /// Which receipts are wanted.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
@@ -436,6 +501,10 @@ pub struct Job {
 pub struct SignalsQuery {
     /// Of this session.
     pub session: Option<String>,
+    /// With those of the sessions below it.
+    pub below: bool,
+    /// Of what is decided, only events of this point; nothing else that happens.
+    pub point: Option<String>,
     /// From this id on, exclusive: what the header `Last-Event-ID` says takes precedence. Only new ones without either.
     pub after: Option<String>,
 }
@@ -469,6 +538,10 @@ pub struct Status {
     pub findings: Vec<Finding>,
     /// How many sessions are open.
     pub sessions: usize,
+    /// Programs that are attached and there.
+    pub attached: usize,
+    /// Hooks whose programs are away: each has failed, and means what its `on_failure` says.
+    pub orphaned_hooks: usize,
     /// How many events stated another coverage than that of their sessions.
     pub coverage_mismatches: u64,
     /// How many hooks have failed so far.

@@ -1,6 +1,6 @@
 //! Signals as server-sent events. A reader resumes where it was, and learns what it has lost.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +11,16 @@ use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures_util::Stream;
 use futures_util::stream::unfold;
+use lineside::core::{PointInfo, SessionId};
 use lineside::json::{Map, Value};
+use lineside::{Session, Signal, points};
 use tokio::sync::watch;
 
 use super::shapes::SignalsQuery;
 use crate::body::Query;
+use crate::caller::{self, Caller};
 use crate::daemon::Daemon;
-use crate::feed::{Entry, lost_fields};
+use crate::feed::{Entry, What, lost_fields};
 use crate::problem::Problem;
 
 /// How many entries a reader takes out of the feed at once.
@@ -37,9 +40,23 @@ const QUIET: Duration = Duration::from_secs(15);
 )]
 pub(super) async fn stream(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     Query(query): Query<SignalsQuery>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let point = match &query.point {
+        Some(name) => Some(points::find(name).map_err(|error| Problem::bad_request(error.to_string()))?),
+        None => None,
+    };
+    let family = match (&query.session, query.below) {
+        (Some(session), true) => Some(Family::below(&daemon, &caller.session(&daemon, session)?)),
+        (Some(session), false) if caller.granted().is_some() => {
+            drop(caller.session(&daemon, session)?);
+            None
+        }
+        (None, _) if caller.granted().is_some() => return Err(caller::too_far()),
+        _ => None,
+    };
     let watch = daemon.feed.watch();
     let epoch = &daemon.feed.epoch;
     let after = match headers.get("last-event-id") {
@@ -53,7 +70,8 @@ pub(super) async fn stream(
         Some(id) if id > last => 0,
         Some(id) => id,
     };
-    let reader = Reader { after, session: query.session, waiting: VecDeque::new(), watch, daemon };
+    let reader =
+        Reader { after, session: query.session, family, point, waiting: VecDeque::new(), watch, daemon };
     let events = unfold(reader, async |mut reader| {
         let event = reader.next().await?;
         Some((Ok(event), reader))
@@ -79,6 +97,10 @@ struct Reader {
     watch: watch::Receiver<u64>,
     after: u64,
     session: Option<String>,
+    /// That session and those below it, when these are wanted.
+    family: Option<Family>,
+    /// Only what was decided about events of this point.
+    point: Option<&'static PointInfo>,
     waiting: VecDeque<Entry>,
 }
 
@@ -88,6 +110,9 @@ impl Reader {
         loop {
             while let Some(entry) = self.waiting.pop_front() {
                 self.after = entry.id;
+                if let Some(family) = &mut self.family {
+                    family.hear(&entry);
+                }
                 if self.wants(&entry) {
                     let (kind, fields) = entry.to_json();
                     return Some(self.event(entry.id, kind, fields));
@@ -115,10 +140,40 @@ impl Reader {
     }
 
     fn wants(&self, entry: &Entry) -> bool {
+        if let Some(point) = self.point {
+            let decided = matches!(&entry.what, What::Signal(Signal::Decided(receipt)) if receipt.event.point() == point);
+            // That something was lost concerns everybody.
+            if !decided && !matches!(entry.what, What::Lost(_)) {
+                return false;
+            }
+        }
+        if let (Some(family), Some(session)) = (&self.family, entry.session()) {
+            return family.0.contains(session);
+        }
         match (&self.session, entry.session()) {
             (Some(wanted), Some(session)) => session.as_str() == wanted,
             // What is about the whole bus concerns every reader.
             _ => true,
+        }
+    }
+}
+
+/// A session and those below it, also those that have come to their end since.
+struct Family(HashSet<SessionId>);
+
+impl Family {
+    fn below(daemon: &Daemon, top: &Session) -> Self {
+        let open = daemon.bus().sessions().into_iter().filter_map(|id| daemon.bus().find(id.as_str()));
+        let below = open.filter(|session| session.is_below(top)).map(|session| session.id().clone());
+        Self(below.chain([top.id().clone()]).collect())
+    }
+
+    /// A session that one of them has opened is one of them.
+    fn hear(&mut self, entry: &Entry) {
+        if let What::Signal(Signal::SessionOpened { session, parent: Some(parent), .. }) = &entry.what
+            && self.0.contains(parent)
+        {
+            self.0.insert(session.clone());
         }
     }
 }

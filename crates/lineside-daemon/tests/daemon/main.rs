@@ -4,6 +4,7 @@
 mod house;
 
 mod api;
+mod attach;
 mod attacks;
 mod reload;
 mod clients;

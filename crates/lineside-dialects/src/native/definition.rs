@@ -12,6 +12,8 @@ use lineside_core::secret::Secret;
 use lineside_core::worker::WorkerStart;
 use lineside_core::{Matcher, OnFailure, Part, PointInfo};
 
+use super::places::Seat;
+
 /// The timeout of a hook that does not say otherwise.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -60,6 +62,8 @@ pub(super) enum Run {
     Worker(Warm, Room),
     /// A request.
     Post(Target),
+    /// A call of a program that attaches.
+    Attached(Seat),
 }
 
 /// What a process is started with.

@@ -42,6 +42,8 @@ pub(super) enum LoadError {
     SamePoint(&'static str),
     #[error("there is nothing to run: one of `command`, `worker` and `post` is needed")]
     NothingToRun,
+    #[error("`{0}` has no place here: the hook runs in the program that attaches")]
+    RunsAttached(&'static str),
     #[error("there are both `{0}` and `{1}`, and a hook runs one thing")]
     TwoRuns(&'static str, &'static str),
     #[error(

@@ -8,7 +8,7 @@ use lineside_core::control::Assignment;
 use lineside_core::exchange::Post;
 use lineside_core::invocation::{Environment, Invocation, Limits, Program};
 use lineside_core::report::Report;
-use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach};
+use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach, WorkerStart};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Propagation};
 
 use lineside_core::json::{Map, json};
@@ -54,6 +54,17 @@ impl NativeHook {
                 Ok(Call::Warm(Box::new(kept(warm, room, directory)), call))
             }
             Run::Post(target) => Ok(Call::Post(self.post(target, event, text))),
+            Run::Attached(seat) => {
+                let (hook, timeout) = (seat.called.clone(), self.definition.timeout);
+                let call = HookCall { hook, event: text, environment: Propagation::none(), timeout };
+                let worker = HookWorker {
+                    reach: WorkerReach::Attached(seat.number),
+                    content: String::new(),
+                    start: WorkerStart::Ahead,
+                    bounds: HookWorkerBounds::default(),
+                };
+                Ok(Call::Warm(Box::new(worker), call))
+            }
         }
     }
 
@@ -125,7 +136,7 @@ impl Handler for NativeHook {
     fn worker(&self, work_dir: &Path) -> Option<HookWorker> {
         match &self.definition.run {
             Run::Worker(warm, room) => Some(kept(warm, room, room.directory(&self.cwd.join(work_dir)))),
-            Run::Command(..) | Run::Post(_) => None,
+            Run::Command(..) | Run::Post(_) | Run::Attached(_) => None,
         }
     }
 
@@ -133,7 +144,7 @@ impl Handler for NativeHook {
         let (program, room) = match &self.definition.run {
             Run::Command(program, room) => (program.clone(), room),
             Run::Worker(warm, room) => (Program::argv(&warm.program), room),
-            Run::Post(_) => return None,
+            Run::Post(_) | Run::Attached(_) => return None,
         };
         let working_directory = room.directory(&self.cwd.join(work_dir));
         Some(Start::Program { program, environment: room.environment(), working_directory })

@@ -16,6 +16,17 @@ pub(super) struct Place {
     pub(super) file: PathBuf,
     /// What its hooks inherit of our environment, unless they say otherwise.
     pub(super) inherit: Inherit,
+    /// The program that its hook lives in, where it stands in no file.
+    pub(super) seat: Option<Seat>,
+}
+
+/// Which hook of which program it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seat {
+    /// The number by which its program is found.
+    pub(super) number: u64,
+    /// What it is called there.
+    pub(super) called: String,
 }
 
 /// The file of the user, then that of the project. Hooks of a project see no key of the user's that nobody names.
@@ -24,10 +35,11 @@ pub(super) fn all(places: &Places) -> Vec<Place> {
         layer: Layer::User,
         file,
         inherit: Inherit::All,
+        seat: None,
     });
     let file = absolute(places.work_dir()).join(".lineside/hooks.yaml");
     user.into_iter()
-        .chain([Place { layer: Layer::Project, file, inherit: Inherit::minimal_and([]) }])
+        .chain([Place { layer: Layer::Project, file, inherit: Inherit::minimal_and([]), seat: None }])
         .collect()
 }
 

@@ -11,7 +11,7 @@ use lineside_core::worker::WorkerStart;
 
 use super::definition::{Room, Run, Target, Warm};
 use super::findings::{LoadError, LoadWarning};
-use super::places::Place;
+use super::places::{Place, Seat};
 use super::values::{Values, shown};
 use crate::dialect::Places;
 use crate::flyto::is_web_address;
@@ -24,6 +24,9 @@ pub(super) const ENVIRONMENT: &str = "environment";
 pub(super) fn read(values: &mut Values<'_, '_>, line: u32, place: &Place, places: &Places) -> Option<Run> {
     let mut named = ["command", "worker", "post"].into_iter().filter(|key| values.get(key).is_some());
     let (first, second) = (named.next(), named.next());
+    if let Some(seat) = &place.seat {
+        return attached(values, seat);
+    }
     if let (Some(first), Some(second)) = (first, second) {
         let line = values.line(second).unwrap_or(line);
         values.error(line, &LoadError::TwoRuns(first, second));
@@ -50,6 +53,16 @@ pub(super) fn read(values: &mut Values<'_, '_>, line: u32, place: &Place, places
             None
         }
     }
+}
+
+/// What lives in a program that attaches runs there.
+fn attached(values: &mut Values<'_, '_>, seat: &Seat) -> Option<Run> {
+    for key in ["command", "worker", "post", "dir", "env", ENVIRONMENT] {
+        if let Some(line) = values.line(key) {
+            values.error(line, &LoadError::RunsAttached(key));
+        }
+    }
+    values.sound.then(|| Run::Attached(seat.clone()))
 }
 
 fn room(values: &mut Values<'_, '_>, place: &Place) -> Room {

@@ -56,7 +56,7 @@ fn places() -> Places {
 /// The entries of a text in a file of that layer, and what was found as `line: severity text`.
 pub(super) fn read_as(layer: Layer, text: &str) -> (Vec<Entry>, Vec<String>) {
     let inherit = if layer == Layer::User { Inherit::All } else { Inherit::minimal_and([]) };
-    let place = Place { layer, file: PathBuf::from("/f/hooks.yaml"), inherit };
+    let place = Place { layer, file: PathBuf::from("/f/hooks.yaml"), inherit, seat: None };
     let mut findings = Findings::about(&place.file);
     let entries = file::contents(text.as_bytes(), &place, &places(), &mut findings).entries;
     let told = findings.diagnostics.iter().map(|one| {

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ use super::voice::Voice;
 #[derive(Debug)]
 pub(super) struct Shared {
     calls: Mutex<Calls>,
+    /// There is a worker.
+    there: AtomicBool,
     /// There is something new in `calls`.
     pub(super) wake: Notify,
     /// The worker is to end.
@@ -44,10 +47,16 @@ impl Shared {
     pub(super) fn new(calls: Calls) -> Self {
         Self {
             calls: Mutex::new(calls),
+            there: AtomicBool::new(false),
             wake: Notify::new(),
             stop: CancellationToken::new(),
             hurry: CancellationToken::new(),
         }
+    }
+
+    /// Whether there is a worker now.
+    pub(super) fn is_there(&self) -> bool {
+        self.there.load(Ordering::Acquire)
     }
 
     pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
@@ -130,7 +139,10 @@ impl Supervisor {
                 Some(Ok((mut live, ready))) => {
                     restarts.came();
                     self.greet(ready, first.take(), again);
-                    match self.serve(&mut live).await {
+                    self.shared.there.store(true, Ordering::Release);
+                    let served = self.serve(&mut live).await;
+                    self.shared.there.store(false, Ordering::Release);
+                    match served {
                         Served::Asked => return,
                         Served::Rested => {
                             again = false;

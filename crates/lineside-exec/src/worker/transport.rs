@@ -14,7 +14,7 @@ mod child;
 mod socket;
 
 pub(super) use child::Start;
-pub(super) use socket::{Await, Dial};
+pub(super) use socket::{Await, Come, Dial};
 
 /// What a worker may write to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::calls::Order;
 use super::frames;
 use super::manner::Manner;
-use super::transport::{Await, Connect, Dial, Start};
+use super::transport::{Await, Come, Connect, Dial, Start};
 use super::voice::{Voice, WorkerListener};
 use super::{Kept, kept_program};
 use crate::containment::Containment;
@@ -33,7 +33,7 @@ pub struct WarmWorker {
 
 /// The place of a worker that comes to us: whoever accepts connections puts its own here.
 #[derive(Debug, Clone)]
-pub struct WorkerSeat(mpsc::Sender<UnixStream>);
+pub struct WorkerSeat(mpsc::Sender<Come>);
 
 impl WorkerSeat {
     /// Gives the worker this connection, when the one that it has is over. Whoever is at its other end is believed:
@@ -45,8 +45,16 @@ impl WorkerSeat {
     /// # Errors
     /// The connection.
     pub fn connect(&self, stream: UnixStream) -> Result<(), UnixStream> {
-        self.0.try_send(stream).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(stream) | mpsc::error::TrySendError::Closed(stream) => stream,
+        self.connect_after(stream, Vec::new())
+    }
+
+    /// The same with what was read from the connection already.
+    ///
+    /// # Errors
+    /// The connection.
+    pub fn connect_after(&self, stream: UnixStream, begun: Vec<u8>) -> Result<(), UnixStream> {
+        self.0.try_send(Come { stream, begun }).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(come) | mpsc::error::TrySendError::Closed(come) => come.stream,
         })
     }
 }
@@ -69,6 +77,8 @@ impl WarmWorker {
             WorkerReach::Socket(path) => {
                 Self::keep(Manner::of_owner(bounds, start), Box::new(Dial(path)), listener)
             }
+            // Nobody has a seat to come to.
+            WorkerReach::Attached(_) => Self::seated(bounds, listener).0,
         }
     }
 
@@ -113,6 +123,12 @@ impl WarmWorker {
         }
         let (class, repeat) = (CallClass::Modifying, Repeat::No);
         self.kept.call(Order { handler: None, class, body: body.into(), timeout, until, repeat }).await
+    }
+
+    /// Whether it is there: started, or come, and its first frame read. It may be gone the next moment.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.kept.shared.is_there()
     }
 
     /// Calls that were sent to the worker and are not over.

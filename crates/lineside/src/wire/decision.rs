@@ -53,6 +53,15 @@ pub fn decision(receipt: &Receipt, whole: bool) -> Map {
     map
 }
 
+/// A receipt with everything that it holds: its whole decision, and under `envelope` whose event it is.
+#[must_use]
+pub fn receipt(receipt: &Receipt) -> Map {
+    let mut map = decision(receipt, true);
+    let envelope = receipt.event.envelope().to_json(receipt.event.point().name);
+    map.insert("envelope".to_owned(), Value::Object(envelope));
+    map
+}
+
 /// The fields that amendments have changed, each once.
 fn changed(receipt: &Receipt) -> Vec<Value> {
     let mut fields = Vec::new();

@@ -4,7 +4,7 @@ use lineside_bus::{JobNews, Signal};
 use lineside_core::json::{Map, Value, json};
 use lineside_core::{CoverageMismatch, EventId, Outcome, SessionId};
 
-use super::decision;
+use super::receipt as receipt_of;
 
 /// A signal with what a filter asks for.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ pub fn signal(signal: &Signal) -> SignalAbout {
         }
         Signal::Decided(receipt) => {
             let session = &receipt.event.envelope().source.session;
-            about("decided", Some(session), Value::Object(decision(receipt, true)))
+            about("decided", Some(session), Value::Object(receipt_of(receipt)))
         }
         Signal::Abandoned { session, seq, event } => {
             about("abandoned", Some(session), json!({"seq": seq, "event": event}))

@@ -9,27 +9,36 @@ use super::step::{Counts, Outcome};
 use crate::programme::{FOR_A_BUILD, FOR_A_RUN, must, watch};
 use crate::workspace::Workspace;
 
-/// The crate that declares the files of `examples/` as its own.
-const OWNER: &str = "lineside";
+/// The crates that declare the files of `examples/` as their own.
+const OWNERS: [&str; 2] = ["lineside", "lineside-daemon"];
 
 pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
-    let declared: Vec<_> =
-        workspace.targets("example").filter(|(package, _)| package.name == OWNER).collect();
+    let folder = workspace.root.join("examples");
+    let declared: Vec<_> = workspace
+        .targets("example")
+        .filter(|(package, example)| {
+            OWNERS.contains(&package.name.as_str()) && example.src_path.starts_with(&folder)
+        })
+        .collect();
     let declared_paths: Vec<&Path> = declared.iter().map(|(_, target)| target.src_path.as_path()).collect();
     let forgotten = forgotten(workspace, &declared_paths)?;
     ensure!(
         forgotten.is_empty(),
-        "declare these files as [[example]] in crates/{OWNER}/Cargo.toml, or they are never run: {}",
+        "declare these files as [[example]] of {}, or they are never run: {}",
+        OWNERS.join(" or "),
         forgotten.join(", ")
     );
     if declared.is_empty() {
         return Ok(Outcome::Skipped("there are none"));
     }
-    must(&mut workspace.cargo(["build", "--package", OWNER, "--examples"]), FOR_A_BUILD)?;
+    let [first, second] = OWNERS;
+    let build = ["build", "--package", first, "--package", second, "--examples"];
+    must(&mut workspace.cargo(build), FOR_A_BUILD)?;
     let mut counts = Counts::default();
-    for (_, example) in declared {
+    for (package, example) in declared {
         println!("example {}", example.name);
-        let mut command = workspace.cargo(["run", "--quiet", "--package", OWNER, "--example", &example.name]);
+        let mut command =
+            workspace.cargo(["run", "--quiet", "--package", &package.name, "--example", &example.name]);
         let failure = match watch(&mut command, FOR_A_RUN) {
             Ok(ended) if ended.status.success() => None,
             Ok(ended) => Some(ended.status.to_string()),

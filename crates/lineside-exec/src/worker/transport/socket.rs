@@ -27,20 +27,30 @@ impl Connect for Dial {
             if peer.ok() != Some(rustix::process::getuid().as_raw()) {
                 return Err(failed(format!("`{}` belongs to another user", self.0.display())));
             }
-            Ok(Box::new(Connection(Some(stream))) as Box<dyn Transport>)
+            Ok(Box::new(Connection { stream: Some(stream), begun: Vec::new() }) as Box<dyn Transport>)
         })
     }
 }
 
+/// A program that has come to us.
+#[derive(Debug)]
+pub(in crate::worker) struct Come {
+    pub(in crate::worker) stream: UnixStream,
+    /// What was read from it already.
+    pub(in crate::worker) begun: Vec<u8>,
+}
+
 /// Waits for programs that come to us.
 #[derive(Debug)]
-pub(in crate::worker) struct Await(pub(in crate::worker) mpsc::Receiver<UnixStream>);
+pub(in crate::worker) struct Await(pub(in crate::worker) mpsc::Receiver<Come>);
 
 impl Connect for Await {
     fn connect(&mut self) -> Connecting<'_> {
         Box::pin(async {
             match self.0.recv().await {
-                Some(stream) => Ok(Box::new(Connection(Some(stream))) as Box<dyn Transport>),
+                Some(Come { stream, begun }) => {
+                    Ok(Box::new(Connection { stream: Some(stream), begun }) as Box<dyn Transport>)
+                }
                 // Nobody can come any more.
                 None => std::future::pending().await,
             }
@@ -48,40 +58,52 @@ impl Connect for Await {
     }
 }
 
-/// A connection; none once it is over.
+/// A connection.
 #[derive(Debug)]
-struct Connection(Option<UnixStream>);
+struct Connection {
+    /// None once it is over.
+    stream: Option<UnixStream>,
+    /// What was read before and is not handed on yet.
+    begun: Vec<u8>,
+}
 
 impl Transport for Connection {
     fn try_read(&mut self, from: Output, into: &mut [u8]) -> io::Result<usize> {
-        let read = match (&self.0, from) {
+        if from == Output::Frames && !self.begun.is_empty() {
+            let bytes = self.begun.len().min(into.len());
+            into[..bytes].copy_from_slice(&self.begun[..bytes]);
+            self.begun.drain(..bytes);
+            return Ok(bytes);
+        }
+        let read = match (&self.stream, from) {
             (Some(stream), Output::Frames) => stream.try_read(into),
             _ => return Ok(0),
         };
         match &read {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Ok(0) | Err(_) => self.0 = None,
+            Ok(0) | Err(_) => self.stream = None,
             Ok(_) => {}
         }
         read
     }
 
     fn poll_readable(&mut self, from: Output, cx: &mut Context<'_>) -> Poll<()> {
-        match (&self.0, from) {
+        match (&self.stream, from) {
+            (Some(_), Output::Frames) if !self.begun.is_empty() => Poll::Ready(()),
             (Some(stream), Output::Frames) => stream.poll_read_ready(cx).map(drop),
             _ => Poll::Ready(()),
         }
     }
 
     fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &self.0 {
+        match &self.stream {
             Some(stream) => stream.try_write(bytes),
             None => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
 
     fn poll_writable(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        match &self.0 {
+        match &self.stream {
             Some(stream) => stream.poll_write_ready(cx).map(drop),
             None => Poll::Pending,
         }
@@ -89,19 +111,19 @@ impl Transport for Connection {
 
     /// The other side is to see the end, and has nothing more to say that anybody would hear.
     fn close_input(&mut self) {
-        self.0 = None;
+        self.stream = None;
     }
 
     fn poll_gone(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
-        if self.0.is_none() { Poll::Ready(()) } else { Poll::Pending }
+        if self.stream.is_none() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     fn kill(&mut self) {
-        self.0 = None;
+        self.stream = None;
     }
 
     fn is_deserted(&mut self) -> bool {
-        self.0.is_none()
+        self.stream.is_none()
     }
 
     fn ending(&mut self, why: Option<&'static str>) -> Ending {

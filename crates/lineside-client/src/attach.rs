@@ -1,0 +1,300 @@
+//! Attaching: one connection over which the daemon asks the hooks of this process, in the line protocol of workers.
+//!
+//! It is made by the first hook that is registered, and made again whenever it breaks: with the token that the daemon
+//! has given, so that the hooks are there again, or anew with everything that was registered, when the daemon does not
+//! know it any more. A call that was under way when the connection broke is over: its event has been decided without.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lineside_core::AnyEvent;
+use lineside_core::json::{Map, Value, from_slice, json};
+use lineside_points::read_event;
+use serde::Deserialize;
+
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::{Instant, sleep};
+
+use crate::cx::Cx;
+use crate::opening::Opening;
+use crate::request::RequestError;
+use crate::tasks::{Calls, Ended, Running, start};
+use crate::wire::{Upgraded, Wire};
+
+/// The version of the protocol that is spoken.
+const PROTOCOL: u64 = 2;
+/// How many calls are answered at the same time.
+const CONCURRENCY: usize = 64;
+/// How long the first wait is before the connection is made again, and the longest; each is twice as long as the last.
+const FIRST: Duration = Duration::from_millis(20);
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// A future on the heap.
+pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// What a hook runs for a call: the JSON of its answer, or why it has none.
+pub(crate) type Run = Arc<dyn Fn(AnyEvent, Cx) -> BoxFuture<Result<Value, String>> + Send + Sync>;
+
+/// The hooks of one client, and the connection over which they are asked. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Attachment(Arc<Shared>);
+
+struct Shared {
+    hooks: Arc<Hooks>,
+    /// Held while the connection is made for the first time.
+    running: AsyncMutex<Option<Running>>,
+}
+
+struct Hooks {
+    wire: Wire,
+    last: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    token: Option<String>,
+    /// By what they are called.
+    hooks: HashMap<String, Hook>,
+}
+
+#[derive(Clone)]
+struct Hook {
+    run: Run,
+    /// What opened its session, to do that again.
+    session: Arc<Opening>,
+    /// Where it is registered.
+    path: String,
+    /// What it is registered with, its program apart.
+    fields: Map,
+    /// Its number at the daemon.
+    number: Option<u64>,
+}
+
+/// A hook that is registered in the daemon and lives in this process. Dropping this changes nothing.
+#[derive(Clone)]
+pub struct Registration {
+    attachment: Attachment,
+    called: String,
+}
+
+impl std::fmt::Debug for Registration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registration").field("called", &self.called).finish_non_exhaustive()
+    }
+}
+
+impl Registration {
+    /// Takes the hook away; events under way still see it. `false` when it was gone already.
+    ///
+    /// # Errors
+    /// No daemon, or a broken connection; the hook is not asked any more in any case, which counts as its failure.
+    pub async fn remove(&self) -> Result<bool, RequestError> {
+        let hook = self.attachment.0.hooks.state().hooks.remove(&self.called);
+        let Some(Hook { path, number: Some(number), .. }) = hook else { return Ok(false) };
+        let removed: Result<Value, _> =
+            self.attachment.0.hooks.wire.call(hyper::Method::DELETE, &format!("{path}/{number}"), None).await;
+        match removed {
+            Ok(_) => Ok(true),
+            Err(RequestError::Refused { status: 404, .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Registered {
+    hook: u64,
+}
+
+impl Attachment {
+    pub(crate) fn new(wire: Wire) -> Self {
+        let hooks = Hooks { wire, last: AtomicU64::new(0), state: Mutex::default() };
+        Self(Arc::new(Shared { hooks: Arc::new(hooks), running: AsyncMutex::default() }))
+    }
+
+    /// Registers a hook on a session, and attaches if that was not done before.
+    pub(crate) async fn register(
+        &self,
+        session: Arc<Opening>,
+        path: String,
+        mut fields: Map,
+        run: Run,
+    ) -> Result<Registration, RequestError> {
+        let hooks = &self.0.hooks;
+        self.attached().await?;
+        let called = (hooks.last.fetch_add(1, Ordering::Relaxed) + 1).to_string();
+        fields.insert("called".to_owned(), json!(called));
+        // It may be asked before the answer to its registration is here.
+        let hook = Hook { run, session, path, fields, number: None };
+        hooks.state().hooks.insert(called.clone(), hook.clone());
+        match hooks.register(&called, &hook).await {
+            Ok(()) => Ok(Registration { attachment: self.clone(), called }),
+            Err(error) => {
+                hooks.state().hooks.remove(&called);
+                Err(error)
+            }
+        }
+    }
+
+    /// Attaches, once.
+    async fn attached(&self) -> Result<(), RequestError> {
+        let mut running = self.0.running.lock().await;
+        if running.is_none() {
+            let hooks = Arc::clone(&self.0.hooks);
+            let connection = hooks.connect().await?;
+            *running = Some(start(async move { hooks.keep(connection).await }));
+        }
+        Ok(())
+    }
+}
+
+impl Hooks {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn register(&self, called: &str, hook: &Hook) -> Result<(), RequestError> {
+        let mut fields = hook.fields.clone();
+        fields.insert("attachment".to_owned(), json!(self.state().token));
+        let registered: Registered = self.wire.call(hyper::Method::POST, &hook.path, Some(&fields)).await?;
+        if let Some(hook) = self.state().hooks.get_mut(called) {
+            hook.number = Some(registered.hook);
+        }
+        Ok(())
+    }
+
+    /// A connection, with the same token where the daemon knows it still.
+    async fn connect(&self) -> Result<Upgraded, RequestError> {
+        let before = self.state().token.clone();
+        let upgraded = self.wire.attach(before.as_deref()).await?;
+        self.state().token = Some(upgraded.token.clone());
+        if before.is_some_and(|before| before != upgraded.token) {
+            self.register_all().await;
+        }
+        Ok(upgraded)
+    }
+
+    /// The daemon does not know us: it is another one. Everything is registered again, on sessions that are opened again
+    /// where they are not open.
+    async fn register_all(&self) {
+        let mut all: Vec<(String, Hook)> =
+            self.state().hooks.iter().map(|(called, hook)| (called.clone(), hook.clone())).collect();
+        all.sort_by_key(|(called, _)| called.parse::<u64>().unwrap_or_default());
+        for (called, hook) in all {
+            let registered = match self.open_again(&hook.session).await {
+                Ok(()) => self.register(&called, &hook).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = registered {
+                tracing::warn!(%error, path = hook.path, "a hook could not be registered again");
+            }
+        }
+    }
+
+    /// Opens a session that is not open any more, below those that were above it.
+    async fn open_again(&self, session: &Arc<Opening>) -> Result<(), RequestError> {
+        let line = std::iter::successors(Some(session), |session| session.above.as_ref());
+        let line: Vec<&Arc<Opening>> = line.collect();
+        for session in line.into_iter().rev() {
+            let mut fields = session.fields.clone();
+            fields.insert("resume".to_owned(), json!(true));
+            let _opened: Value = self.wire.call(hyper::Method::POST, "/v1/sessions", Some(&fields)).await?;
+        }
+        Ok(())
+    }
+
+    /// Answers over one connection after another.
+    async fn keep(&self, first: Upgraded) {
+        let mut next = Some(first);
+        let mut wait = FIRST;
+        loop {
+            let connection = match next.take() {
+                Some(connection) => Ok(connection),
+                None => self.connect().await,
+            };
+            match connection {
+                Ok(connection) => {
+                    wait = FIRST;
+                    if let Err(error) = self.serve(connection).await {
+                        tracing::debug!(%error, "the connection to the daemon is over");
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "the daemon cannot be attached to");
+                    sleep(wait).await;
+                    wait = (wait * 2).min(LONGEST);
+                }
+            }
+        }
+    }
+
+    /// One connection to its end.
+    async fn serve(&self, connection: Upgraded) -> std::io::Result<()> {
+        let Upgraded { mut lines, mut writer, .. } = connection;
+        let mut calls: Calls<Result<Value, String>> = Calls::new();
+        let mut leaving = false;
+        loop {
+            let frame = tokio::select! {
+                line = lines.next() => match line? {
+                    Some(line) => self.hear(&line, &mut calls, &mut leaving),
+                    None => return Ok(()),
+                },
+                (id, ended) = calls.next() => Some(answer(&id, ended)),
+            };
+            if let Some(frame) = frame {
+                writer.write(&frame).await?;
+            }
+            if leaving && calls.is_empty() {
+                return writer.write(&json!({"type": "bye"})).await;
+            }
+        }
+    }
+
+    /// What a line asks for, and what is said to it at once.
+    fn hear(
+        &self,
+        line: &[u8],
+        calls: &mut Calls<Result<Value, String>>,
+        leaving: &mut bool,
+    ) -> Option<Value> {
+        let mut frame: Map = from_slice(line).ok()?;
+        let text = |frame: &Map, name: &str| frame.get(name).and_then(Value::as_str).map(str::to_owned);
+        match text(&frame, "type")?.as_str() {
+            "hello" => {
+                return Some(json!({"type": "hello", "protocol": PROTOCOL, "concurrency": CONCURRENCY}));
+            }
+            "ping" => return Some(json!({"type": "pong"})),
+            "cancel" => calls.cancel(&text(&frame, "id")?),
+            "shutdown" => *leaving = true,
+            "call" => {
+                let (id, hook) = (text(&frame, "id")?, text(&frame, "hook")?);
+                let run = self.state().hooks.get(&hook).map(|hook| Arc::clone(&hook.run));
+                let millis = frame.get("deadline_ms").and_then(Value::as_u64).unwrap_or_default();
+                let until = Instant::now() + Duration::from_millis(millis);
+                let event = frame.remove("event");
+                calls.start(id, async move {
+                    let run = run.ok_or_else(|| "the hook was removed".to_owned())?;
+                    let event = event.as_ref().and_then(Value::as_object).ok_or("the call has no event")?;
+                    let event = read_event(event, 0).map_err(|error| error.to_string())?;
+                    run(event, Cx::new(until)).await
+                });
+            }
+            // Of a later version.
+            _ => {}
+        }
+        None
+    }
+}
+
+fn answer(id: &str, ended: Ended<Result<Value, String>>) -> Value {
+    match ended {
+        Ended::With(Ok(answer)) => json!({"type": "answer", "id": id, "answer": answer}),
+        Ended::With(Err(error)) => json!({"type": "error", "id": id, "error": error}),
+        Ended::Panicked(text) => json!({"type": "error", "id": id, "error": format!("panicked: {text}")}),
+        Ended::Cancelled => json!({"type": "cancelled", "id": id}),
+    }
+}

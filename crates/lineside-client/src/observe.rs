@@ -1,0 +1,191 @@
+//! Observers: what was decided in a session and below it, heard as it happens over the stream of signals.
+//!
+//! Nothing waits for an observer, and what it loses is told with the next event that it hears.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use lineside_core::json::{Map, Value};
+use lineside_core::payload::Point;
+use lineside_core::{Event, Matcher, MatcherDraft, Reach, Reason, Verdict};
+use lineside_points::read_event;
+use tokio::time::sleep;
+
+use crate::client::segment;
+use crate::decision::verdict_of;
+use crate::request::RequestError;
+use crate::session::Session;
+use crate::tasks::{Running, start};
+use crate::wire;
+
+/// How long the wait is before the stream is opened again.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// An event and its outcome.
+#[derive(Debug, Clone)]
+pub struct Heard<P> {
+    event: Event<P>,
+    verdict: Verdict,
+    lost: u64,
+    json: Map,
+}
+
+impl<P: Point> Heard<P> {
+    /// The event, with the payload that was decided about.
+    #[must_use]
+    pub fn event(&self) -> &Event<P> {
+        &self.event
+    }
+
+    /// The verdict.
+    #[must_use]
+    pub fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// Why.
+    #[must_use]
+    pub fn reason(&self) -> Option<&Reason> {
+        self.verdict.reason()
+    }
+
+    /// How many signals were lost since the last one that was heard; events of other points are among them.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// The whole receipt, as the API of the daemon describes it.
+    #[must_use]
+    pub fn json(&self) -> &Map {
+        &self.json
+    }
+}
+
+/// An observer about to be registered.
+#[must_use = "an observer is registered by `run`"]
+pub struct Observing<P> {
+    session: Session,
+    matcher: Option<MatcherDraft>,
+    reach: Reach,
+    point: PhantomData<fn() -> P>,
+}
+
+/// An observer that hears. Dropping it ends it.
+#[must_use = "an observer hears as long as this is held"]
+#[derive(Debug)]
+pub struct Observation(#[allow(dead_code, reason = "it is held")] Running);
+
+impl<P: Point> Observing<P> {
+    pub(crate) fn new(session: Session) -> Self {
+        Self { session, matcher: None, reach: Reach::default(), point: PhantomData }
+    }
+
+    /// Hears only events that these filters let through.
+    pub fn matching(mut self, matcher: MatcherDraft) -> Self {
+        self.matcher = Some(matcher);
+        self
+    }
+
+    /// Which sessions it hears; the session and everything below when this is not called.
+    pub fn reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
+        self
+    }
+
+    /// Hears from here on: everything that is decided after this has returned. The closure gets one event at a time.
+    ///
+    /// # Errors
+    /// A filter cannot be compiled, the session is not open, or there is no daemon.
+    pub async fn run<F, Fut>(self, run: F) -> Result<Observation, RequestError>
+    where
+        F: FnMut(Heard<P>) -> Fut + Send + 'static,
+        Fut: Future<Output = ()> + Send,
+    {
+        let Self { session, matcher, reach, .. } = self;
+        let matcher = matcher.as_ref().map(MatcherDraft::compile).transpose();
+        let matcher = matcher.map_err(|error| RequestError::Unreadable(error.to_string()))?;
+        let (id, all) = (session.id().as_str(), reach != Reach::Itself);
+        let path = format!("/v1/signals?session={}&below={all}&point={}", segment(id), P::INFO.name);
+        let body = session.client().stream(&path, None).await?;
+        let mut stream =
+            Stream { session, path, reach, matcher, after: None, lost: 0, run, point: PhantomData };
+        Ok(Observation(start(async move { stream.keep(body).await })))
+    }
+}
+
+struct Stream<P, F> {
+    session: Session,
+    path: String,
+    reach: Reach,
+    matcher: Option<Matcher>,
+    /// The id of the last signal.
+    after: Option<String>,
+    lost: u64,
+    run: F,
+    point: PhantomData<fn() -> P>,
+}
+
+impl<P, F, Fut> Stream<P, F>
+where
+    P: Point,
+    F: FnMut(Heard<P>) -> Fut + Send,
+    Fut: Future<Output = ()> + Send,
+{
+    /// Hears over one connection after another.
+    async fn keep(&mut self, first: wire::Stream) {
+        let mut next = Some(first);
+        loop {
+            if let Some(body) = next.take() {
+                self.hear(body).await;
+            }
+            sleep(AGAIN).await;
+            next = self.session.client().stream(&self.path, self.after.as_deref()).await.ok();
+        }
+    }
+
+    async fn hear(&mut self, mut stream: wire::Stream) {
+        let mut text = Vec::new();
+        while let Some(Ok(frame)) = stream.body.frame().await {
+            let Ok(data) = frame.into_data() else { continue };
+            text.extend_from_slice(&data);
+            while let Some(end) = text.windows(2).position(|pair| pair == b"\n\n") {
+                let block: Vec<u8> = text.drain(..end + 2).collect();
+                self.signal(&String::from_utf8_lossy(&block)).await;
+            }
+        }
+    }
+
+    async fn signal(&mut self, block: &str) {
+        let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim_start);
+        if let Some(id) = field("id:") {
+            self.after = Some(id.to_owned());
+        }
+        let fields = field("data:").and_then(|data| lineside_core::json::from_str::<Map>(data).ok());
+        let Some(fields) = fields else { return };
+        match field("event:") {
+            Some("lost") => {
+                self.lost += fields.get("lost").and_then(Value::as_u64).unwrap_or_default();
+            }
+            Some("decided") => {
+                if let Some(heard) = self.heard(fields) {
+                    (self.run)(heard).await;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn heard(&mut self, json: Map) -> Option<Heard<P>> {
+        let verdict = verdict_of(&json)?;
+        let mut event = json.get("envelope")?.as_object()?.clone();
+        event.insert("payload".to_owned(), json.get("payload")?.clone());
+        let event = read_event(&event, 0).ok()?.into_typed::<P>().ok()?;
+        let own = event.envelope().source.session == *self.session.id();
+        let reached = self.reach.covers(u32::from(!own));
+        let chosen = self.matcher.as_ref().is_none_or(|matcher| matcher.matches(event.any()));
+        (reached && chosen).then(|| Heard { event, verdict, lost: std::mem::take(&mut self.lost), json })
+    }
+}

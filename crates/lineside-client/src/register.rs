@@ -1,0 +1,352 @@
+//! Registering hooks of this process on a session of the daemon: builders with the names of those of the bus.
+
+use std::fmt::Display;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::control::{AtEnd, Batch, Control, OnBusy, Rate, Retry};
+use lineside_core::flow::Debounce;
+use lineside_core::hook::Join;
+use lineside_core::json::{Map, Value, json};
+use lineside_core::payload::{Amend, Intercept, Point};
+use lineside_core::report::{Report, ResultRule};
+use lineside_core::{AnyEvent, Event, Failure, Judgement, MatcherDraft, OnFailure, Reach, Reply, Said};
+
+use crate::answer::{self, millis};
+use crate::attach::{BoxFuture, Registration, Run};
+use crate::cx::Cx;
+use crate::request::RequestError;
+use crate::session::Session;
+
+/// What every registration says.
+struct Draft {
+    session: Session,
+    entry: Map,
+    reach: Reach,
+}
+
+impl Draft {
+    fn new<P: Point>(session: Session, name: String) -> Self {
+        let mut draft = Self { session, entry: Map::new(), reach: Reach::default() };
+        draft.put("name", Value::String(name));
+        draft.put("on", json!(P::INFO.name));
+        draft
+    }
+
+    fn put(&mut self, key: &str, value: Value) {
+        self.entry.insert(key.to_owned(), value);
+    }
+
+    async fn register(self, run: Run) -> Result<Registration, RequestError> {
+        let Self { session, entry, reach } = self;
+        let mut fields = Map::new();
+        fields.insert("reach".to_owned(), json!(reach));
+        fields.insert("hook".to_owned(), Value::Object(entry));
+        let attachment = session.client().attachment();
+        attachment.register(session.opening(), session.path("/hooks"), fields, run).await
+    }
+}
+
+macro_rules! settings {
+    () => {
+        /// Runs only for events that these filters let through.
+        pub fn matching(mut self, matcher: MatcherDraft) -> Self {
+            self.draft.put("match", Value::Object(matcher.to_json()));
+            self
+        }
+
+        /// Which sessions it hears; the session and everything below when this is not called.
+        pub fn reach(mut self, reach: Reach) -> Self {
+            self.draft.reach = reach;
+            self
+        }
+
+        /// Greater runs first; 0 when this is not called.
+        pub fn priority(mut self, priority: i32) -> Self {
+            self.draft.put("priority", json!(priority));
+            self
+        }
+    };
+}
+
+/// How long an interceptor may take when nothing else is said.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// An interceptor about to be registered.
+#[must_use = "a hook is registered by `gate` or `amend`"]
+pub struct Intercepting<P> {
+    draft: Draft,
+    on_failure: Option<OnFailure>,
+    timeout: Duration,
+    point: PhantomData<fn() -> P>,
+}
+
+impl<P: Intercept> Intercepting<P> {
+    pub(crate) fn new(session: Session, name: String) -> Self {
+        Self { draft: Draft::new::<P>(session, name), on_failure: None, timeout: TIMEOUT, point: PhantomData }
+    }
+
+    settings!();
+
+    /// What it counts as when it cannot answer, and while this process is gone: gates block and amenders continue when
+    /// this is not called.
+    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
+        self.on_failure = Some(on_failure);
+        self
+    }
+
+    /// Its time, from before it is asked to its answer, in whole milliseconds up to ten minutes; 30 s when this is not
+    /// called.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    async fn register(
+        mut self,
+        usual: OnFailure,
+        amends: bool,
+        run: Run,
+    ) -> Result<Registration, RequestError> {
+        self.draft.put("on_failure", json!(self.on_failure.unwrap_or(usual)));
+        self.draft.put("timeout", json!(millis(self.timeout)));
+        self.draft.put("amends", json!(amends));
+        self.draft.register(run).await
+    }
+
+    /// Registers a closure that judges. It runs in a task of its own for each event, here.
+    ///
+    /// # Errors
+    /// The name is blank, or owned by another program that is there; a filter cannot be compiled; the session is not
+    /// open; there is no daemon.
+    pub async fn gate<F, Fut>(self, run: F) -> Result<Registration, RequestError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: Into<Judgement>> + Send + 'static,
+    {
+        let run = typed::<P, _, _>(run, |judgement| Ok(said(judgement.into())));
+        self.register(OnFailure::Block, false, run).await
+    }
+
+    /// As [`gate`](Self::gate), for a closure that may return an error, which is a failure of the hook.
+    ///
+    /// # Errors
+    /// As [`gate`](Self::gate).
+    pub async fn try_gate<F, Fut, J, E>(self, run: F) -> Result<Registration, RequestError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<J, E>> + Send + 'static,
+        J: Into<Judgement> + 'static,
+        E: Display + 'static,
+    {
+        let run = typed::<P, _, _>(run, |result| tried(result.map(|judgement| said(judgement.into()))));
+        self.register(OnFailure::Block, false, run).await
+    }
+}
+
+impl<P: Amend> Intercepting<P> {
+    /// Registers a closure that may change the payload too. It runs alone.
+    ///
+    /// # Errors
+    /// As [`gate`](Self::gate).
+    pub async fn amend<F, Fut>(self, run: F) -> Result<Registration, RequestError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: Into<Reply<P>>> + Send + 'static,
+    {
+        let run = typed::<P, _, _>(run, |reply| Ok(answer::written(Said::from(reply.into()))));
+        self.register(OnFailure::Continue, true, run).await
+    }
+
+    /// As [`amend`](Self::amend), for a closure that may return an error, which is a failure of the hook.
+    ///
+    /// # Errors
+    /// As [`gate`](Self::gate).
+    pub async fn try_amend<F, Fut, R, E>(self, run: F) -> Result<Registration, RequestError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R, E>> + Send + 'static,
+        R: Into<Reply<P>> + 'static,
+        E: Display + 'static,
+    {
+        let run = typed::<P, _, _>(run, |result| {
+            tried(result.map(|reply| answer::written(Said::from(reply.into()))))
+        });
+        self.register(OnFailure::Continue, true, run).await
+    }
+}
+
+/// An automation about to be registered; the settings are those of the bus, and take effect in the same order.
+#[must_use = "an automation is registered by `run`"]
+pub struct Automating<P> {
+    draft: Draft,
+    control: Control,
+    cancels: Vec<(&'static str, MatcherDraft)>,
+    point: PhantomData<fn() -> P>,
+}
+
+impl<P: Point> Automating<P> {
+    pub(crate) fn new(session: Session, name: String) -> Self {
+        let control = Control::default();
+        Self { draft: Draft::new::<P>(session, name), control, cancels: Vec::new(), point: PhantomData }
+    }
+
+    settings!();
+
+    /// At most so many starts in a period.
+    pub fn rate(mut self, rate: Rate) -> Self {
+        self.control.rate = Some(rate);
+        self
+    }
+
+    /// One run for a burst of events, once it is quiet.
+    pub fn debounce(mut self, pace: Debounce) -> Self {
+        self.control.debounce = Some(pace);
+        self
+    }
+
+    /// One run for so many events.
+    pub fn batch(mut self, batch: Batch) -> Self {
+        self.control.batch = Some(batch);
+        self
+    }
+
+    /// What is held together, as a template.
+    pub fn hold_per(mut self, key: impl Into<String>) -> Self {
+        self.control.hold_key = Some(key.into());
+        self
+    }
+
+    /// Runs with the same key go one at a time; a template such as `build:{project_root}`.
+    pub fn concurrency(mut self, key: impl Into<String>) -> Self {
+        self.control.concurrency = Some(key.into());
+        self
+    }
+
+    /// So many runs of a key at a time.
+    pub fn limit(mut self, limit: u32) -> Self {
+        self.control.limit = limit;
+        self
+    }
+
+    /// What happens when the key is taken.
+    pub fn on_busy(mut self, on_busy: OnBusy) -> Self {
+        self.control.on_busy = on_busy;
+        self
+    }
+
+    /// How long one attempt may take.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.control.timeout = timeout;
+        self
+    }
+
+    /// How often it is tried. While this process is gone, an attempt fails at once.
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.control.retry = retry;
+        self
+    }
+
+    /// Whether the next model call waits for it.
+    pub fn join(mut self, join: Join) -> Self {
+        self.control.join = join;
+        self
+    }
+
+    /// What becomes of its report.
+    pub fn result(mut self, result: ResultRule) -> Self {
+        self.control.result = result;
+        self
+    }
+
+    /// What becomes of its work when its session ends.
+    pub fn at_end(mut self, at_end: AtEnd) -> Self {
+        self.control.at_end = at_end;
+        self
+    }
+
+    /// Events of this point that the filters let through cancel its held and waiting work.
+    pub fn cancelled_by<Q: Point>(mut self, matcher: MatcherDraft) -> Self {
+        self.cancels.push((Q::INFO.name, matcher));
+        self
+    }
+
+    async fn register(mut self, run: Run) -> Result<Registration, RequestError> {
+        let mut automate = self.control.declared();
+        // It stands beside them, as of every hook.
+        automate.remove("timeout");
+        if !self.cancels.is_empty() {
+            let cancels = self.cancels.iter();
+            let cancels = cancels.map(|(on, matcher)| json!({"on": on, "match": matcher.to_json()}));
+            automate.insert("cancelled_by".to_owned(), cancels.collect());
+        }
+        self.draft.put("automate", Value::Object(automate));
+        self.draft.put("timeout", json!(millis(self.control.timeout)));
+        self.draft.register(run).await
+    }
+
+    /// Registers what it runs, here. Its jobs are those of the daemon, and survive this process as they survive the
+    /// daemon's.
+    ///
+    /// # Errors
+    /// A setting that cannot be meant, and those of [`Intercepting::gate`].
+    pub async fn run<F, Fut>(self, run: F) -> Result<Registration, RequestError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Report, Failure>> + Send + 'static,
+    {
+        let run = typed::<P, _, _>(run, |result| match result {
+            Ok(report) => Ok(answer::report(&report)),
+            Err(failure) => Err(failure.detail.to_string()),
+        });
+        self.register(run).await
+    }
+
+    /// As [`run`](Self::run), for a closure with errors of its own, each of which is a failure.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn try_run<F, Fut, E>(self, run: F) -> Result<Registration, RequestError>
+    where
+        F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Report, E>> + Send + 'static,
+        E: Display + 'static,
+    {
+        let run = typed::<P, _, _>(run, |result| tried(result.map(|report| answer::report(&report))));
+        self.register(run).await
+    }
+}
+
+fn said(judgement: Judgement) -> Value {
+    answer::written(judgement.into())
+}
+
+fn tried<E: Display>(result: Result<Value, E>) -> Result<Value, String> {
+    result.map_err(|error| format!("{error:#}"))
+}
+
+/// A closure for events of one point as one for events.
+fn typed<P, F, Fut>(
+    run: F,
+    written: impl Fn(Fut::Output) -> Result<Value, String> + Copy + Send + Sync + 'static,
+) -> Run
+where
+    P: Point,
+    F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
+    Fut: Future + Send + 'static,
+{
+    Arc::new(move |event: AnyEvent, cx: Cx| -> BoxFuture<Result<Value, String>> {
+        match event.into_typed::<P>() {
+            Ok(event) => {
+                let answer = run(event, cx);
+                Box::pin(async move { written(answer.await) })
+            }
+            Err(event) => {
+                let text = format!("asked about {}, and registered for {}", event.point().name, P::INFO.name);
+                Box::pin(std::future::ready(Err(text)))
+            }
+        }
+    })
+}

@@ -1,0 +1,80 @@
+//! The task owner of the crate: connections and calls run here, each cancelled when what it is for is dropped.
+
+use std::collections::HashMap;
+use std::future::Future;
+
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+use tokio_util::task::AbortOnDropHandle;
+
+/// Something that runs until it ends or its handle is dropped.
+pub(crate) type Running = AbortOnDropHandle<()>;
+
+/// Runs this until the handle is dropped.
+pub(crate) fn start(work: impl Future<Output = ()> + Send + 'static) -> Running {
+    AbortOnDropHandle::new(tokio::spawn(work))
+}
+
+/// The calls of one connection, by their ids.
+#[derive(Default)]
+pub(crate) struct Calls<T> {
+    running: JoinSet<T>,
+    by_id: HashMap<String, AbortHandle>,
+    ids: HashMap<Id, String>,
+}
+
+/// How a call ended.
+pub(crate) enum Ended<T> {
+    /// With this.
+    With(T),
+    /// With a panic.
+    Panicked(String),
+    /// It was cancelled.
+    Cancelled,
+}
+
+impl<T: Send + 'static> Calls<T> {
+    pub(crate) fn new() -> Self {
+        Self { running: JoinSet::new(), by_id: HashMap::new(), ids: HashMap::new() }
+    }
+
+    /// Runs a call.
+    pub(crate) fn start(&mut self, id: String, work: impl Future<Output = T> + Send + 'static) {
+        let handle = self.running.spawn(work);
+        self.ids.insert(handle.id(), id.clone());
+        self.by_id.insert(id, handle);
+    }
+
+    /// Cancels a call; its end follows.
+    pub(crate) fn cancel(&mut self, id: &str) {
+        if let Some(handle) = self.by_id.get(id) {
+            handle.abort();
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// The next call that ends, with its id; waits for ever while there is none. Cancel safe.
+    pub(crate) async fn next(&mut self) -> (String, Ended<T>) {
+        let Some(ended) = self.running.join_next_with_id().await else { return std::future::pending().await };
+        let (task, ended) = match ended {
+            Ok((task, value)) => (task, Ended::With(value)),
+            Err(error) => (error.id(), failed(error)),
+        };
+        let id = self.ids.remove(&task).unwrap_or_default();
+        self.by_id.remove(&id);
+        (id, ended)
+    }
+}
+
+fn failed<T>(error: JoinError) -> Ended<T> {
+    if error.is_cancelled() {
+        return Ended::Cancelled;
+    }
+    let panic = error.into_panic();
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    Ended::Panicked(
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panicked".to_owned()),
+    )
+}

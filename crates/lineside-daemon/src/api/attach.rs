@@ -1,0 +1,118 @@
+//! Hooks that live in programs: a program attaches, registers them on sessions, and is asked over its connection.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+
+use super::shapes::{RegisterHook, RegisteredHook, Removed};
+use crate::attachments::{Entry, Registered};
+use crate::body::{Asked, Json};
+use crate::caller::{Caller, Connection};
+use crate::connections;
+use crate::daemon::Daemon;
+use crate::problem::Problem;
+
+/// The protocol that is spoken after the upgrade, and its version.
+const PROTOCOL: &str = "lineside-worker/2";
+/// The header with the token of a program.
+const TOKEN: &str = "lineside-attachment";
+
+/// Attach: make this connection one of the line protocol of workers.
+///
+/// The request has the headers `Connection: Upgrade` and `Upgrade: lineside-worker/2`, and with `Lineside-Attachment` the
+/// token of an earlier attachment, to be asked for the same hooks again. The answer has the token under the same name;
+/// it is a secret of the program. After the answer the connection is that of a worker: the daemon says `hello` first.
+/// Only over the Unix socket.
+#[utoipa::path(
+    post, path = "/v1/attach", tag = "hooks",
+    params(("lineside-attachment" = Option<String>, Header, description = "the token of an earlier attachment")),
+    responses(
+        (status = 101, description = "the connection is that of a worker from here on"),
+        (status = 426, body = Problem, description = "the upgrade was not asked for"),
+    )
+)]
+pub(super) async fn attach(
+    State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
+    mut request: Request,
+) -> Result<Response, Problem> {
+    if daemon.ending.is_cancelled() {
+        return Err(Problem::ending());
+    }
+    let wanted = request.headers().get(header::UPGRADE).map(HeaderValue::as_bytes);
+    if !wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(PROTOCOL.as_bytes())) {
+        return Ok(upgrade_required());
+    }
+    if caller.connection.as_deref().is_none_or(|connection| !connection.starts_with("socket:")) {
+        let detail = "programs attach over the Unix socket";
+        return Err(Problem::bad_request(detail));
+    }
+    let token = request.headers().get(TOKEN).and_then(|token| token.to_str().ok());
+    let (token, place) = daemon.attachments.place(token)?;
+    let from = request.extensions_mut().remove::<Connection>();
+    let from = from.ok_or_else(|| Problem::bad_request("it is not known over what it came"))?;
+    connections::attach(&daemon, hyper::upgrade::on(&mut request), from, place);
+    let headers =
+        [(header::CONNECTION.as_str(), "upgrade"), (header::UPGRADE.as_str(), PROTOCOL), (TOKEN, &token)];
+    Ok((StatusCode::SWITCHING_PROTOCOLS, headers).into_response())
+}
+
+fn upgrade_required() -> Response {
+    let detail = format!("send the headers `Connection: Upgrade` and `Upgrade: {PROTOCOL}`");
+    let title = "The connection must be upgraded";
+    let problem = Problem::new(StatusCode::UPGRADE_REQUIRED, "upgrade-required", title, detail);
+    let mut response = problem.into_response();
+    response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static(PROTOCOL));
+    response
+}
+
+/// Register a hook of a program that has attached.
+///
+/// It is in force for the session, and by `reach` for those below it, until it is removed or the session ends. While its
+/// program is away it has failed, which means what `on_failure` says. A program that registers a hook of the same name on
+/// the same session takes it over when its owner is gone.
+#[utoipa::path(
+    post, path = "/v1/sessions/{session}/hooks", tag = "hooks", params(("session" = String, Path)),
+    request_body = RegisterHook,
+    responses(
+        (status = 201, body = RegisteredHook),
+        (status = 400, body = Problem, description = "the entry is not one"),
+        (status = 409, body = Problem, description = "the hook has an owner that is there"),
+    )
+)]
+pub(super) async fn register(
+    State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
+    Path(session): Path<String>,
+    Asked(asked, _room): Asked<RegisterHook>,
+) -> Result<Response, Problem> {
+    let session = caller.session(&daemon, &session)?;
+    let RegisterHook { attachment, called, reach, hook } = asked;
+    let name = hook.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
+    let text = lineside::json::to_string(&hook).unwrap_or_default();
+    let entry = Entry { owner: attachment, called, reach: reach.into(), name, text };
+    let Registered { number, warnings } = daemon.attachments.register(&daemon.assembly, &session, entry)?;
+    let shape = RegisteredHook { hook: number, coverage: session.coverage().to_string(), warnings };
+    Ok((StatusCode::CREATED, Json(shape)).into_response())
+}
+
+/// Take a hook of a program away. Events under way end with it.
+#[utoipa::path(
+    delete, path = "/v1/sessions/{session}/hooks/{hook}", tag = "hooks",
+    params(("session" = String, Path), ("hook" = u64, Path)),
+    responses((status = 200, body = Removed), (status = 404, body = Problem))
+)]
+pub(super) async fn remove(
+    State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
+    Path((session, hook)): Path<(String, u64)>,
+) -> Result<Json<Removed>, Problem> {
+    let session = caller.session(&daemon, &session)?;
+    if !daemon.attachments.remove(&session, hook) {
+        let detail = format!("session `{}` has no hook {hook} of a program", session.id());
+        return Err(Problem::not_found(detail));
+    }
+    Ok(Json(Removed { hook, coverage: session.coverage().to_string() }))
+}

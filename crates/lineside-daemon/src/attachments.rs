@@ -1,0 +1,201 @@
+//! The programs that have attached, and the hooks in them: who owns which, who comes back, and who takes over.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use axum::http::StatusCode;
+use lineside::bus::register::RegisterHookError;
+use lineside::core::{Reach, SessionId};
+use lineside::{Assembly, AttachHookError, AttachedHook, Attachment, Session};
+use rand::TryRngCore as _;
+use rand::rngs::OsRng;
+
+use crate::problem::Problem;
+
+/// How many programs are attached at most, those included that are away and have hooks.
+const MOST: usize = 1_024;
+/// How many hooks all of them have together.
+const MOST_HOOKS: usize = 65_536;
+
+/// All of them.
+#[derive(Default)]
+pub(crate) struct Attachments(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// By their tokens, which are known to the program alone.
+    programs: HashMap<String, Attachment>,
+    hooks: HashMap<(SessionId, String), Owned>,
+    last: u64,
+}
+
+struct Owned {
+    number: u64,
+    session: Session,
+    /// The token of its program.
+    owner: String,
+    hook: AttachedHook,
+}
+
+/// A hook that was registered.
+pub(crate) struct Registered {
+    pub(crate) number: u64,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What is to be registered.
+pub(crate) struct Entry {
+    /// The token of the program.
+    pub(crate) owner: String,
+    pub(crate) called: String,
+    pub(crate) reach: Reach,
+    pub(crate) name: String,
+    /// As in a file, in JSON.
+    pub(crate) text: String,
+}
+
+impl Attachments {
+    /// A place for a program: the one that it had, when it is known and its token is, else a new one with its token.
+    ///
+    /// # Errors
+    /// There are too many, or the system has no randomness.
+    pub(crate) fn place(&self, token: Option<&str>) -> Result<(String, Attachment), Problem> {
+        let mut state = self.state();
+        if let Some((token, place)) = token.and_then(|token| state.programs.get_key_value(token)) {
+            return Ok((token.clone(), place.clone()));
+        }
+        state.tidy();
+        if state.programs.len() >= MOST {
+            let detail = format!("{MOST} programs are attached, or are away and have hooks");
+            return Err(too_many(detail));
+        }
+        let mut bytes = [0; 16];
+        if OsRng.try_fill_bytes(&mut bytes).is_err() {
+            return Err(too_many("the system has no randomness for a token"));
+        }
+        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let place = Attachment::new();
+        state.programs.insert(token.clone(), place.clone());
+        Ok((token, place))
+    }
+
+    /// Registers a hook of a program on a session. One of the same name there whose program is gone gives way to it.
+    ///
+    /// # Errors
+    /// The program is not known, the entry is none, a program that is there has a hook of that name on the session, or
+    /// there are too many.
+    pub(crate) fn register(
+        &self,
+        assembly: &Assembly,
+        session: &Session,
+        entry: Entry,
+    ) -> Result<Registered, Problem> {
+        let Entry { owner, called, reach, name, text } = entry;
+        let mut state = self.state();
+        let Some(place) = state.programs.get(&owner).cloned() else {
+            let detail =
+                "`attachment` is not the token of a program that has attached; POST /v1/attach gives one";
+            return Err(Problem::conflict("not-attached", "The program has not attached", detail));
+        };
+        let key = (session.id().clone(), name);
+        if let Some(before) = state.hooks.get(&key).filter(|before| before.session.is_open())
+            && state.is_there(&before.owner)
+        {
+            let detail = format!(
+                "hook `{}` of session `{}` lives in a program that is there; it can be taken over when that is gone",
+                key.1, key.0
+            );
+            return Err(Problem::conflict("hook-owned", "The hook has an owner", detail));
+        }
+        if state.hooks.len() >= MOST_HOOKS {
+            state.tidy();
+            if state.hooks.len() >= MOST_HOOKS {
+                return Err(too_many(format!("{MOST_HOOKS} hooks are registered by programs")));
+            }
+        }
+        let hook =
+            assembly.attach(session, &place, &called, reach, &text).map_err(|error| not_attached(&error))?;
+        let warnings = hook.warnings().to_vec();
+        state.last += 1;
+        let number = state.last;
+        let owned = Owned { number, session: session.clone(), owner, hook };
+        // The new one is in force before the one before it leaves: no event comes in between.
+        if let Some(before) = state.hooks.insert(key, owned) {
+            before.hook.give_way();
+        }
+        Ok(Registered { number, warnings })
+    }
+
+    /// Takes a hook of a session away. `false` when there is none of that number.
+    pub(crate) fn remove(&self, session: &Session, number: u64) -> bool {
+        let mut state = self.state();
+        let found = state.hooks.iter().find(|((id, _), owned)| id == session.id() && owned.number == number);
+        let Some(key) = found.map(|(key, _)| key.clone()) else { return false };
+        let removed = state.hooks.remove(&key);
+        drop(state);
+        removed.is_some_and(|owned| {
+            owned.hook.remove();
+            true
+        })
+    }
+
+    /// A session is over: what is known of its hooks goes.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        let mut state = self.state();
+        let over =
+            |(id, _): &(SessionId, String), owned: &mut Owned| id == session && !owned.session.is_open();
+        let gone: Vec<Owned> = state.hooks.extract_if(over).map(|(_, owned)| owned).collect();
+        drop(state);
+        gone.into_iter().for_each(|owned| owned.hook.remove());
+    }
+
+    /// How many programs are attached and there, and how many hooks there are in programs that are not.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let state = self.state();
+        let there = state.programs.values().filter(|place| place.is_there()).count();
+        let hooks = state.hooks.values();
+        (there, hooks.filter(|owned| owned.session.is_open() && !state.is_there(&owned.owner)).count())
+    }
+
+    /// Closes all connections after the calls that are under way.
+    pub(crate) async fn end(&self) {
+        let all: Vec<Attachment> = self.state().programs.values().cloned().collect();
+        futures_util::future::join_all(all.iter().map(Attachment::shutdown)).await;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn is_there(&self, owner: &str) -> bool {
+        self.programs.get(owner).is_some_and(Attachment::is_there)
+    }
+
+    /// Lets go of hooks whose sessions are over, and of programs that are gone and have none.
+    fn tidy(&mut self) {
+        for (_, owned) in self.hooks.extract_if(|_, owned| !owned.session.is_open()) {
+            owned.hook.remove();
+        }
+        let owners: std::collections::HashSet<&String> =
+            self.hooks.values().map(|owned| &owned.owner).collect();
+        self.programs.retain(|token, place| place.is_there() || owners.contains(token));
+    }
+}
+
+fn too_many(detail: impl Into<String>) -> Problem {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-attachments", "Too much is attached", detail)
+}
+
+fn not_attached(error: &AttachHookError) -> Problem {
+    match error {
+        AttachHookError::Register(RegisterHookError::Closed(_)) => {
+            Problem::conflict("session-closed", "The session is closed", error.to_string())
+        }
+        AttachHookError::Automations(_) => {
+            Problem::conflict("not-registered", "The hook cannot be registered", error.to_string())
+        }
+        _ => Problem::bad_request(error.to_string()),
+    }
+}

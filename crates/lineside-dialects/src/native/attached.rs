@@ -1,0 +1,110 @@
+//! A hook of a program that attaches: an entry as in a file, as one JSON object, without what it runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lineside_core::invocation::Inherit;
+use lineside_core::{Layer, Severity};
+
+use super::findings::Findings;
+use super::places::{Place, Seat};
+use super::{file, take};
+use crate::dialect::{ForeignHook, Loaded, Places, Trust};
+
+/// Where an entry stands that stands in no file.
+const NOWHERE: &str = "attached";
+
+/// An entry that was read.
+pub struct Attached {
+    /// The hook, once for each of its points.
+    pub hooks: Vec<ForeignHook>,
+    /// What has no effect.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the entry of a hook that lives in a program of that number, where it is called like this.
+///
+/// # Errors
+/// What is wrong with it, each in one line.
+pub fn attached(entry: &str, number: u64, called: &str) -> Result<Attached, Vec<String>> {
+    let seat = Seat { number, called: called.to_owned() };
+    let place = Place {
+        layer: Layer::Session,
+        file: PathBuf::from(NOWHERE),
+        inherit: Inherit::All,
+        seat: Some(seat),
+    };
+    let cwd: Arc<Path> = Path::new("/").into();
+    let places = Places {
+        environment: Default::default(),
+        project_root: None,
+        cwd: cwd.to_path_buf(),
+        trust: Trust::Granted,
+    };
+    let mut findings = Findings::about(&place.file);
+    let text = format!("{{\"hooks\": [{entry}]}}");
+    let entries = file::contents(text.as_bytes(), &place, &places, &mut findings).entries;
+    let mut loaded = Loaded::default();
+    for entry in entries {
+        take(entry, Layer::Session, true, &cwd, &findings, &mut loaded);
+    }
+    let told = |severity| {
+        let of = findings.diagnostics.iter().filter(move |diagnostic| diagnostic.severity == severity);
+        of.map(|diagnostic| diagnostic.text.clone()).collect::<Vec<_>>()
+    };
+    let errors = told(Severity::Error);
+    if !errors.is_empty() || loaded.hooks.is_empty() {
+        return Err(errors);
+    }
+    for found in &mut loaded.hooks {
+        found.hook.origin = None;
+    }
+    Ok(Attached { hooks: loaded.hooks, warnings: told(Severity::Warning) })
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside_core::hook::Part;
+    use lineside_core::worker::WorkerReach;
+    use lineside_core::{OnFailure, Phase};
+
+    use super::super::samples::shell;
+    use super::*;
+    use crate::handler::Call;
+
+    #[test]
+    fn an_entry_without_what_it_runs_is_a_hook_in_a_program() {
+        let entry = r#"{"name": "g", "on": ["before_tool", "on_idle"], "match": {"text": "a\"\n\u0007ü"}, "priority": 9,
+            "timeout": 250, "on_failure": "block"}"#;
+        let Attached { hooks, warnings } = attached(entry, 7, "3").unwrap();
+        assert_eq!(warnings, [""; 0]);
+        assert_eq!(hooks.len(), 2);
+        let gate = hooks.iter().find(|found| found.points[0].phase == Phase::Before).unwrap();
+        let hook = &gate.hook;
+        assert_eq!((&*hook.name, hook.priority, hook.part), ("g", 9, Part::Gate));
+        assert_eq!(
+            (hook.layer, hook.on_failure, hook.origin.is_none()),
+            (Layer::Session, OnFailure::Block, true)
+        );
+        let Ok(Call::Warm(worker, call)) = gate.handler.prepare(&shell()) else { panic!() };
+        assert_eq!(worker.reach, WorkerReach::Attached(7));
+        assert_eq!((call.hook.as_str(), call.timeout.as_millis()), ("3", 250));
+    }
+
+    #[test]
+    fn an_entry_that_is_none_is_refused_with_what_would_be_right() {
+        let refused = |entry: &str, expected: &str| {
+            let errors = attached(entry, 1, "1").map(|_| ()).unwrap_err().join("; ");
+            assert!(errors.contains(expected), "{entry}: {errors}");
+        };
+        refused(r#"{"name": "g", "on": "befor_tool"}"#, "did you mean `before_tool`?");
+        refused(r#"{"on": "before_tool"}"#, "there is no `name`");
+        refused(r#"{"name": "g", "on": "before_tool", "command": "x"}"#, "`command`");
+        refused(r#"{"name": "g", "on": "before_tool", "name": "h"}"#, "occurs twice");
+        refused(r#"{"name": "g", "on": "before_tool", "match": {"tol": "x"}}"#, "did you mean `tool`?");
+        refused("7", "not a mapping");
+        let warned =
+            attached(r#"{"name": "g", "on": "before_tool", "prioriti": 1}"#, 1, "1").unwrap().warnings;
+        assert!(warned[0].contains("did you mean `priority`?"), "{warned:?}");
+    }
+}

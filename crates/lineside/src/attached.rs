@@ -1,0 +1,231 @@
+//! Hooks in programs that attach: each is an entry of lineside's own format without what it runs, registered on a
+//! session, and asked over the connection of its program as any worker.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lineside_automation::{Automations, Declaration};
+use lineside_bus::register::{RegisterHookError, Registration};
+use lineside_bus::{Bus, Installed, Session};
+use lineside_core::hook::NATIVE;
+use lineside_core::worker::HookWorkerBounds;
+use lineside_core::{Hook, PointInfo, Reach};
+use lineside_dialects::native::attached;
+use lineside_dialects::{Automation, ForeignHook};
+use lineside_exec::{WarmWorker, WorkerListener, WorkerSeat};
+use tokio::net::UnixStream;
+
+use crate::assembly::Assembly;
+use crate::automated::run;
+use crate::foreign::Foreign;
+use crate::outside::Outside;
+use crate::workers::WarmWorkers;
+
+/// The place of a program that attaches. While it is not there its hooks have failed, each by its `on_failure`, at once.
+#[derive(Debug, Clone)]
+pub struct Attachment {
+    worker: WarmWorker,
+    seat: WorkerSeat,
+}
+
+impl Default for Attachment {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Attachment {
+    /// A place to which nobody has come yet.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with I/O and time enabled.
+    #[must_use]
+    pub fn new() -> Self {
+        let (worker, seat) = WarmWorker::seated(HookWorkerBounds::default(), WorkerListener::default());
+        Self { worker, seat }
+    }
+
+    /// The program is at the other end of this connection, of which this much has been read already. It takes the place
+    /// of one that is over.
+    ///
+    /// # Errors
+    /// The connection, when there is one already that waits for its turn, or the place was given up.
+    pub fn connect(&self, stream: UnixStream, begun: Vec<u8>) -> Result<(), UnixStream> {
+        self.seat.connect_after(stream, begun)
+    }
+
+    /// Whether the program is there. It may be gone the next moment.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.worker.is_there()
+    }
+
+    /// Lets the calls under way finish, closes the connection, and waits for that. Cancel safe.
+    pub async fn shutdown(&self) {
+        self.worker.shutdown().await;
+    }
+}
+
+/// Why an attached hook is not registered.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttachHookError {
+    /// Its entry is none; one text for each thing that is wrong.
+    #[error("{}", .0.join("; "))]
+    Entry(Vec<String>),
+    /// It cannot be registered there.
+    #[error(transparent)]
+    Register(#[from] RegisterHookError),
+    /// It is an automation, and there is no runtime for it.
+    #[error("failed to start automations: {0}")]
+    Automations(String),
+}
+
+/// A hook that is registered and lives in a program that attaches.
+pub struct AttachedHook {
+    number: u64,
+    name: Arc<str>,
+    warnings: Vec<String>,
+    registrations: Vec<Registration>,
+    /// Which automations it has declared, and under which name.
+    declared: Option<(Automations, String)>,
+    warm: Arc<WarmWorkers>,
+}
+
+impl std::fmt::Debug for AttachedHook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AttachedHook").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl AttachedHook {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// What in its entry has no effect.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Takes it away. Events under way end with it.
+    pub fn remove(self) {
+        if let Some((automations, source)) = &self.declared {
+            automations.declared(source, &HashSet::new());
+        }
+        self.give_way();
+    }
+
+    /// Takes it away after another one of its name has been registered on its session, which has its work now.
+    pub fn give_way(self) {
+        for registration in &self.registrations {
+            registration.remove();
+        }
+        self.warm.attach(self.number, None);
+    }
+}
+
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+impl Assembly {
+    /// Registers a hook of a program that attaches on a session. `entry` is one of `hooks.yaml`, as a JSON object without
+    /// `command`, `worker` or `post`; `called` is its name in the calls that the program gets, `reach` the sessions that
+    /// it is for. The program need not be there.
+    ///
+    /// # Errors
+    /// The entry is none, the session is closed, or the hook has no authority at one of its points. Nothing is registered
+    /// then.
+    pub fn attach(
+        &self,
+        session: &Session,
+        to: &Attachment,
+        called: &str,
+        reach: Reach,
+        entry: &str,
+    ) -> Result<AttachedHook, AttachHookError> {
+        let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        let read = attached(entry, number, called).map_err(AttachHookError::Entry)?;
+        let name = read.hooks.first().map(|found| Arc::clone(&found.hook.name)).unwrap_or_default();
+        let warm = Arc::clone(&self.outside.warm);
+        warm.attach(number, Some(to.worker.clone()));
+        let mut hook = AttachedHook {
+            number,
+            name,
+            warnings: read.warnings,
+            registrations: Vec::new(),
+            declared: None,
+            warm,
+        };
+        let mut ids = HashSet::new();
+        for mut found in read.hooks {
+            found.hook.reach = reach;
+            if let Err(error) = self.register(session, found, &mut hook, &mut ids) {
+                hook.remove();
+                return Err(error);
+            }
+        }
+        if let Some((automations, source)) = &hook.declared {
+            automations.declared(source, &ids);
+        }
+        Ok(hook)
+    }
+
+    fn register(
+        &self,
+        session: &Session,
+        mut found: ForeignHook,
+        hook: &mut AttachedHook,
+        ids: &mut HashSet<Arc<str>>,
+    ) -> Result<(), AttachHookError> {
+        let mut installed = Vec::new();
+        match found.automation.take() {
+            Some(automation) => {
+                let automations = automations(self.bus())?;
+                for point in &found.points {
+                    let id = id(session, point, &found.hook);
+                    ids.insert(Arc::clone(&id));
+                    let declaration = declaration(id, point, &found.hook, automation.clone(), &self.outside);
+                    installed.extend(automations.declare(declaration));
+                }
+                let source = format!("attached:{}/{}", session.id(), found.hook.name);
+                hook.declared = Some((automations, source));
+            }
+            None => {
+                let run = Arc::new(Foreign::new(&found, self.outside.clone(), self.keys.clone(), None));
+                installed.extend(found.points.iter().map(|point| Installed {
+                    point,
+                    hook: found.hook.clone(),
+                    run: Arc::clone(&run) as _,
+                }));
+            }
+        }
+        for one in installed {
+            hook.registrations.push(session.of_dialect(NATIVE).add(one)?);
+        }
+        Ok(())
+    }
+}
+
+fn automations(bus: &Bus) -> Result<Automations, AttachHookError> {
+    Automations::of(bus).map_err(|error| AttachHookError::Automations(error.to_string()))
+}
+
+/// The same in another life of the daemon, when its program has attached to a session of that id again.
+fn id(session: &Session, point: &PointInfo, hook: &Hook) -> Arc<str> {
+    format!("attached:{}/{}/{}", session.id(), point.name, hook.name).into()
+}
+
+fn declaration(
+    id: Arc<str>,
+    point: &'static PointInfo,
+    hook: &Hook,
+    automation: Automation,
+    outside: &Outside,
+) -> Declaration {
+    let Automation { rules, cancelled_by, work, .. } = automation;
+    Declaration { id, hook: hook.clone(), point, rules, cancelled_by, run: run(work, outside.clone()) }
+}
