@@ -40,7 +40,10 @@ pub(super) static ARTIFACTS: [Artifact; 23] = [
     plain("@laurentenhoor/devclaw", "1.6.10", "devclaw"),
     Artifact { config: r#"{"apiKey": "none", "userId": "somebody"}"#, ..memory("@mem0/openclaw-mem0", "1.0.16", "openclaw-mem0") },
     plain("@mocrane/wecom", "2026.3.24", "wecom"),
-    official("@openclaw/codex", "2026.9.5", "codex"),
+    Artifact {
+        explained: Some("its `register` needs the model credentials of OpenClaw's gateway, which lineside does not have"),
+        ..official("@openclaw/codex", "2026.9.5", "codex")
+    },
     official("@openclaw/discord", "2026.9.6", "discord"),
     official("@openclaw/feishu", "2026.9.5", "feishu"),
     official("@openclaw/matrix", "2026.9.6", "matrix"),
@@ -56,7 +59,13 @@ pub(super) static ARTIFACTS: [Artifact; 23] = [
     Artifact { config: r#"{"apiKey": "none"}"#, ..plain("simmer-automaton", "0.7.2", "simmer-automaton") },
     official("openclaw/active-memory", "2026.9.6", "active-memory"),
     Artifact { slot: Some("memory"), ..official("openclaw/memory-core", "2026.9.6", "memory-core") },
-    official("openclaw/browser", "2026.9.6", "browser"),
-    official("openclaw/onepassword", "2026.9.6", "onepassword"),
+    Artifact {
+        explained: Some("its `register` opens a store of OpenClaw's database, which lineside does not have"),
+        ..official("openclaw/browser", "2026.9.6", "browser")
+    },
+    Artifact {
+        explained: Some("its `register` opens a store of OpenClaw's database, which lineside does not have"),
+        ..official("openclaw/onepassword", "2026.9.6", "onepassword")
+    },
     official("openclaw/workboard", "2026.9.6", "workboard"),
 ];
