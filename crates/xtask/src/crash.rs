@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::paint::Ink;
-use crate::programme::{FOR_A_BUILD, must};
+use crate::programme::{FOR_A_BUILD, must, watch};
 use crate::test::step::{Counts, Outcome};
 use crate::workspace::Workspace;
 
@@ -36,7 +36,12 @@ pub(crate) enum Victim {
     Programme,
     /// `lineside run --journal`.
     Command,
+    /// `lineside serve`, with its clients.
+    Daemon,
 }
+
+/// How often the daemon is killed when nothing else is said.
+const CYCLES_OF_DAEMON: u32 = 50;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,18 +53,20 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Reads `--command`, `--cycles N` and `--seed N`.
+    /// Reads `--command` or `--daemon`, `--cycles N` and `--seed N`.
     pub(crate) fn read(arguments: &[&str]) -> Result<Self> {
         let (victim, arguments) = match arguments {
             ["--command", rest @ ..] => (Victim::Command, rest),
+            ["--daemon", rest @ ..] => (Victim::Daemon, rest),
             all => (Victim::Programme, all),
         };
-        let mut order = Self { victim, cycles: CYCLES, seed: None };
+        let cycles = if victim == Victim::Daemon { CYCLES_OF_DAEMON } else { CYCLES };
+        let mut order = Self { victim, cycles, seed: None };
         for pair in arguments.chunks(2) {
             let number = |text: &str| text.parse::<u64>().with_context(|| format!("`{text}` is no number"));
             match pair {
                 ["--cycles", cycles] => order.cycles = u32::try_from(number(cycles)?)?,
-                ["--seed", seed] => order.seed = Some(number(seed)?),
+                ["--seed", seed] if victim != Victim::Daemon => order.seed = Some(number(seed)?),
                 _ => bail!("`crash` does not take `{}`; `cargo xtask` shows what it takes", pair.join(" ")),
             }
         }
@@ -73,6 +80,7 @@ pub(crate) fn run(workspace: &Workspace, order: Order) -> Result<ExitCode> {
     let kept = match order.victim {
         Victim::Programme => kill(workspace, order)?,
         Victim::Command => kill_command(workspace, order)?,
+        Victim::Daemon => kill_daemon(workspace, order)?,
     };
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -86,6 +94,14 @@ pub(crate) fn judge(workspace: &Workspace) -> Result<Outcome> {
         counts += if kept { Counts::ONE_PASSED } else { Counts::ONE_FAILED };
     }
     Ok(Outcome::Judged(counts))
+}
+
+/// Whether the daemon kept what its test says, over so many lives. That it is killed at another point of its work in each
+/// is the test's own affair; it is one of the tests of the command, with fewer lives.
+fn kill_daemon(workspace: &Workspace, order: Order) -> Result<bool> {
+    let test = ["test", "--quiet", "--package", "lineside-cli", "--test", "cli", "daemon_kills"];
+    let ended = watch(workspace.cargo(test).env("LINESIDE_LIVES", order.cycles.to_string()), FOR_A_BUILD)?;
+    Ok(ended.status.success())
 }
 
 /// Whether the command kept what its printed lines say.

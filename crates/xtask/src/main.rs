@@ -36,6 +36,7 @@ cargo xtask CHORE
   seeded                               the laws' tests against faults seeded for them
   crash [--cycles N] [--seed N]        a journal's programme killed again and again, and judged
   crash --command [--cycles N] …       the same for `lineside run --journal`, judged by its own lines
+  crash --daemon [--cycles N]          the same for `lineside serve`, judged by what its clients have seen
   faults [--repeat N]                  the tests of the table of faults, and how each row fared
   reality [NAME]                       published plugins through lineside and through OpenClaw, and where they differ
   docs                                 the book and the API reference
