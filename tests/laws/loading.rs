@@ -68,7 +68,7 @@ async fn a_hook_file_that_can_never_run_is_reported_with_file_and_line() {
     );
 }
 
-fn places(project: &Path, trust: Trust) -> Places {
+pub(crate) fn places(project: &Path, trust: Trust) -> Places {
     let path = std::env::var("PATH").unwrap_or_default();
     Places {
         environment: [("PATH".to_owned(), path), ("HOME".to_owned(), "/nonexistent".to_owned())].into(),
@@ -79,7 +79,7 @@ fn places(project: &Path, trust: Trust) -> Places {
 }
 
 /// A project with these files.
-fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+pub(crate) fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
     let project = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let file = project.path().join(name);

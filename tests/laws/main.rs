@@ -9,6 +9,7 @@ mod processes;
 mod handlers;
 mod observers;
 mod inheritance;
+mod layers;
 mod loading;
 mod sequence;
 mod automations;

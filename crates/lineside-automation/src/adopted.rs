@@ -11,7 +11,7 @@ use std::time::Duration;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Accepted, Begun, Bus, Ending, Ledger, OnRecord, Release, Session, Ticket, UntilBegun};
 use lineside_core::flow::{Debounce, Retry};
-use lineside_core::hook::{Join, Lane};
+use lineside_core::hook::{Join, Lane, Standby};
 use lineside_core::{AnyEvent, Failure, FailureKind, SessionId};
 use tokio_util::sync::CancellationToken;
 
@@ -45,6 +45,8 @@ pub struct Adoption {
     pub lane: Lane,
     /// Has a last look at what a burst came to.
     pub last: Last,
+    /// Whether it can run.
+    pub standby: Standby,
 }
 
 /// A hook whose runs are jobs. Clones are the same.
@@ -102,7 +104,7 @@ impl Adoptions {
     /// told when it is.
     #[must_use]
     pub fn adopt(&self, adoption: Adoption) -> Adopted {
-        let Adoption { id, debounce, retry, join, lane, last } = adoption;
+        let Adoption { id, debounce, retry, join, lane, last, standby } = adoption;
         let (name, key): (Arc<str>, AutomationId) = (Arc::from(&*id.name), id.to_string().into());
         let accepted = if debounce.is_some() { Accepted::Holds } else { Accepted::Runs };
         if self.engine.adopted.known().registered.insert(Arc::clone(&key)) {
@@ -110,6 +112,7 @@ impl Adoptions {
             let starting = Starting { accepted, last };
             self.engine.adopt(&key, name, starting, Arc::new(rules));
         }
+        self.engine.step(Input::SwitchedOff(Arc::clone(&key), standby != Standby::Ready));
         Adopted { engine: Arc::clone(&self.engine), id: key, accepted }
     }
 

@@ -12,6 +12,7 @@ use lineside_core::hook::{Hook, Select, Standby};
 
 use crate::control::{Rules, Work};
 use crate::engine::{Automations, Canceller, Does, Handler, RunInTurn, Trigger};
+use crate::machine::Input;
 use crate::machine::job::AutomationId;
 
 /// An automation that a file declares.
@@ -46,6 +47,8 @@ impl Automations {
             let rules = Arc::new(Rules { work: Work::InTurn, ..Arc::unwrap_or_clone(rules) });
             let handler = Handler { registration, name, timeout, does: Does::RunInTurn(run) };
             registration = self.engine.replace(&id, handler, rules);
+        } else {
+            self.engine.step(Input::SwitchedOff(Arc::clone(&id), true));
         }
         let mut hooks = Vec::with_capacity(1 + cancelled_by.len());
         let trigger = Trigger { engine: Arc::clone(&self.engine), automation: Arc::clone(&id), registration };

@@ -258,7 +258,8 @@ impl Automations {
     }
 
     /// Says that every automation that there will be is there. What an earlier life has left for others goes to the dead
-    /// letters, which is told; until this is called it rests, for as long as it takes.
+    /// letters, which is told; until this is called it rests, for as long as it takes. What is left for one that a file
+    /// declares and that is switched off, as those of a project that is not trusted are, waits for another life.
     pub fn all_registered(&self) {
         self.engine.step(Input::AllRegistered);
     }
@@ -284,7 +285,9 @@ impl Automations {
                 if let Some(failed) = &core.failed {
                     return Err(failed.clone());
                 }
-                let waiting = core.absent.values().map(Vec::len).sum::<usize>() + core.machine.of_hooks();
+                let waiting = core.absent.values().map(Vec::len).sum::<usize>()
+                    + core.machine.of_hooks()
+                    + core.machine.switched_off_jobs();
                 if core.machine.live() <= waiting && core.done >= core.wanted {
                     return Ok(());
                 }

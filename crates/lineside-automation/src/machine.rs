@@ -72,6 +72,9 @@ pub enum Input<E> {
     Leaves(AutomationId),
     /// Every automation that there will be is there. What rests for others goes to the dead letters.
     AllRegistered,
+    /// An automation is declared and switched off in this life, or is not any more: what rests for it waits for a life in
+    /// which it is on.
+    SwitchedOff(AutomationId, bool),
     /// An event that an automation is for.
     Offered(AutomationId, E),
     /// An event that cancels the held and waiting work of the same key.
@@ -280,6 +283,8 @@ struct Automation<E> {
     active: bool,
     /// It goes when its work is over: it was taken away, or no further event will come for it.
     leaves: bool,
+    /// It is declared and switched off: what rests for it waits for a life in which it is on.
+    off: bool,
     /// How many of its jobs have not come to rest, and how many are known.
     live: usize,
     jobs: usize,
@@ -318,6 +323,7 @@ impl<E> Automation<E> {
             rules: None,
             active: false,
             leaves: false,
+            off: false,
             live: 0,
             jobs: 0,
             rates: HashMap::new(),
@@ -374,6 +380,7 @@ impl<E: Occurrence> Machine<E> {
             Input::Unregistered(id) => self.unregister(&id),
             Input::Leaves(id) => self.leaves(&id),
             Input::AllRegistered => self.give_up_orphans(),
+            Input::SwitchedOff(id, off) => self.switched_off(&id, off),
             Input::Offered(id, event) => self.offer(&id, event),
             Input::Cancelling(id, event) => self.cancel_key(&id, &event),
             // Whoever ticks has used up the time that was said, perhaps in place of a later one.

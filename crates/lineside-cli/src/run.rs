@@ -225,7 +225,7 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     if let Some(kept) = &kept {
-        kept.all_registered();
+        kept.all_registered(styles.err);
     }
     let lines = Lines::open(args.events.as_deref()).await?;
     if lines.are_typed() {

@@ -112,6 +112,10 @@ impl Dialect for AgentHooks {
         places::all(places).map(|(_, place)| Watched::folders(place, &[places::FILE])).collect()
     }
 
+    fn usual_priority(&self) -> i32 {
+        fields::USUAL_PRIORITY.into()
+    }
+
     /// The names of the page and those of the specification (AH-17).
     fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {
         triggers::find(name).map(|trigger| trigger.point)

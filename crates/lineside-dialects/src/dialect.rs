@@ -35,6 +35,11 @@ pub trait Dialect: Send + Sync {
     /// load may find other hooks.
     fn watched(&self, places: &Places) -> Vec<Watched>;
 
+    /// The priority of its hooks that give none.
+    fn usual_priority(&self) -> i32 {
+        0
+    }
+
     /// The point that the dialect's own name stands for. Where one name stands for several points the payload decides.
     fn point(&self, name: &str, payload: &Map) -> Option<&'static PointInfo>;
 }
@@ -108,9 +113,9 @@ impl Places {
     }
 
     /// Where the files of a layer may lie. Those of a project are as foreign as the project, and a link of it may lead
-    /// to anything that the user can read.
+    /// to anything that the user can read; those of the user are read only if nobody else may have written them.
     pub(crate) fn boundary(&self, layer: Layer) -> Boundary<'_> {
-        if layer == Layer::Project { Boundary::Within(self.work_dir()) } else { Boundary::Open }
+        if layer == Layer::Project { Boundary::Within(self.work_dir()) } else { Boundary::Own }
     }
 }
 

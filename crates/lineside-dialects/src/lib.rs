@@ -13,6 +13,7 @@ mod broken;
 mod consent;
 mod findings;
 mod names;
+mod rivals;
 mod near_keys;
 mod unspoken;
 pub mod lined_json;
@@ -41,6 +42,7 @@ pub use dialect::{
 pub use handler::{Call, Handler, Moment, Returned, Start, Work};
 pub use names::meant;
 pub use near_keys::AnswerKeys;
+pub use rivals::{exposed, outrun};
 pub use unspoken::{HostPayload, UnspokenFile, host_payload, unspoken_files};
 
 /// All dialects, in the order in which their hooks are registered.

@@ -5,6 +5,8 @@ use std::fs::FileType;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
+use crate::exposure::Exposure;
+
 /// Why a file is not opened. Completes "the file cannot be read: ".
 #[derive(Debug)]
 pub enum OpenFileError {
@@ -18,6 +20,8 @@ pub enum OpenFileError {
     Dangling,
     /// It is a link, or below one, that leads to itself.
     Circle,
+    /// It is to be the user's own, and somebody else may have written it.
+    Exposed(Exposure),
     /// It lies here, out of the folder that it must not leave.
     Outside(PathBuf),
 }
@@ -35,6 +39,7 @@ impl fmt::Display for OpenFileError {
         match self {
             Self::Io(error) => error.fmt(f),
             Self::Kind(kind) => write!(f, "it is {}; replace it by a regular file", kind.name()),
+            Self::Exposed(exposure) => exposure.fmt(f),
             Self::NoFolder => f.write_str("it is no folder; replace it by one, or remove it"),
             Self::Dangling => {
                 f.write_str("it is a link that leads nowhere; remove it, or put back what it leads to")

@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod error;
+mod exposure;
 mod folders;
 mod links;
 
@@ -16,13 +17,17 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 pub use error::{Kind, OpenFileError};
+pub use exposure::{Exposure, exposure};
 pub use folders::folders;
 
 /// Where the links of a path may lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Boundary<'a> {
-    /// Anywhere: the path is the user's own, who may keep the files elsewhere.
+    /// Anywhere.
     Open,
+    /// Anywhere: the path is the user's own, who may keep the files elsewhere. What it leads to is read only if nobody
+    /// else may have written it.
+    Own,
     /// No further than this folder, whose own path may have links.
     Within(&'a Path),
 }
@@ -30,10 +35,18 @@ pub enum Boundary<'a> {
 /// The first bytes of a file: `most`, and one more where the file is longer, which tells that there is more.
 ///
 /// # Errors
-/// It cannot be opened or read, it is no regular file, or it is out of the boundary.
+/// It cannot be opened or read, it is no regular file, it is out of the boundary, or others may have written what is to
+/// be the user's own.
 pub fn read(file: &Path, boundary: Boundary<'_>, most: usize) -> Result<Vec<u8>, OpenFileError> {
     let open = match boundary {
         Boundary::Open => open(file, OpenOptions::new().read(true), Links::Followed)?,
+        Boundary::Own => {
+            let open = open(file, OpenOptions::new().read(true), Links::Followed)?;
+            if let Some(exposure) = exposure::of(&open.metadata()?) {
+                return Err(OpenFileError::Exposed(exposure));
+            }
+            open
+        }
         // The path without links: what is put in its place meanwhile is not followed.
         Boundary::Within(root) => {
             open(&links::resolve(file, root)?, OpenOptions::new().read(true), Links::Refused)?

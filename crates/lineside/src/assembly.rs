@@ -10,9 +10,10 @@ use lineside_bus::{Bus, DrainReport, Installed};
 use lineside_core::control::Control;
 use lineside_core::hook::{Hook, Standby};
 use lineside_core::worker::{HookWorker, WorkerStart};
-use lineside_core::{Diagnostic, Severity, SkipReason};
+use lineside_core::{Diagnostic, Layer, Severity, SkipReason};
 use lineside_dialects::{
-    DIALECTS, Dialect, ForeignHook, Inert, Loaded, Places, Start, Watched, refuse_programs_of_projects,
+    DIALECTS, Dialect, ForeignHook, Inert, Loaded, Places, Start, Watched, exposed, outrun,
+    refuse_programs_of_projects,
 };
 use lineside_exec::{Containment, HttpClient, Proxy, Runner, look_for};
 
@@ -243,7 +244,12 @@ impl Assembly {
             }
             replaced.end().await;
         }
-        let Load { report, warm, .. } = load;
+        let Load { mut report, warm, .. } = load;
+        let origins = report.hooks.iter().filter(|found| found.hook.layer == Layer::Project);
+        let files = origins.filter(|found| found.state != State::Off(SkipReason::Untrusted));
+        let files = files.filter_map(|found| Some(found.hook.origin.as_ref()?.file.as_path()));
+        report.diagnostics.extend(exposed(files));
+        report.diagnostics.extend(outrun(report.hooks.iter().map(|found| (&found.hook, found.point))));
         self.outside.warm.keep_only(&warm);
         for worker in warm.into_iter().filter(|worker| worker.start == WorkerStart::Ahead) {
             drop(self.outside.warm.of(worker, self.outside.runner.containment()));

@@ -52,6 +52,7 @@ impl Foreign {
             join: hook.hook.join,
             lane: hook.hook.lane,
             last: last_look(hook, self.attempts.log.clone()),
+            standby: hook.hook.standby.clone(),
         });
         self.adopted = Some(adopted);
         self

@@ -22,6 +22,8 @@ pub enum Standing {
     },
     /// Its automation is gone, or not there yet.
     Parked,
+    /// Its automation is switched off in this life.
+    Off,
     /// It waits for a start of its rate.
     Rate {
         /// When the next one is, unless that hangs on jobs that have been let in.
@@ -75,6 +77,7 @@ impl fmt::Display for Standing {
         match self {
             Self::Held { events, .. } => write!(f, "{events} events are held"),
             Self::Parked => f.write_str("its automation is not there"),
+            Self::Off => f.write_str("its automation is switched off"),
             Self::Rate { ahead, .. } => write!(f, "waits for a start of its rate, {ahead} before it"),
             Self::Key { key, ahead, .. } => write!(f, "waits for the key `{key}`, {ahead} before it"),
             Self::Turn { ahead } => write!(f, "waits for a turn, {ahead} before it"),
@@ -123,6 +126,7 @@ impl<E: Occurrence> Machine<E> {
         let automation = self.automations.get(job.automation)?;
         let entry = (Reverse(automation.rules.as_ref().map_or(0, |rules| rules.priority)), id);
         Some(match &job.state {
+            State::Held(_) | State::Parked(_) if automation.off => Standing::Off,
             State::Held(_) | State::Parked(_) if !automation.active => Standing::Parked,
             State::Parked(_) => Standing::Parked,
             State::Held(window) => {

@@ -6,13 +6,14 @@ use crate::adopted::HookId;
 
 impl<E: Occurrence> Machine<E> {
     /// What rests for an automation that is not there comes to its end: what was held or accepted goes to the dead
-    /// letters, and what has run is done, with what it found.
+    /// letters, and what has run is done, with what it found. What rests for one that is switched off waits.
     pub(super) fn give_up_orphans(&mut self) {
         let is_orphan = |id: &JobId| {
             let Some(job) = self.jobs.get(id) else { return false };
             let automation = &self.automations[job.automation];
             // The work of a hook waits for its session, which says whether the hook is gone.
             !automation.active
+                && !automation.off
                 && !HookId::names(&automation.id)
                 && match &job.state {
                     State::Held(_) | State::Parked(_) => true,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::job::{AutomationId, JobId, Parked, State};
+use super::job::{AutomationId, Job, JobId, Parked, State};
 use super::{Automation, Effect, Machine, Occurrence};
 use crate::adopted::HookId;
 use crate::bursts::Bursts;
@@ -22,6 +22,27 @@ impl<E: Occurrence> Machine<E> {
         let Some(place) = self.names.get(id).copied() else { return };
         self.automations[place].leaves = true;
         self.let_go(place);
+    }
+
+    /// It is declared and switched off in this life, or is not any more.
+    pub(super) fn switched_off(&mut self, id: &AutomationId, off: bool) {
+        if let Some(own) = self.names.get(id).and_then(|place| self.automations.get_mut(*place)) {
+            own.off = off;
+        }
+    }
+
+    /// How many jobs rest for automations of files that are switched off; those of hooks are counted with
+    /// [hooks](Self::of_hooks).
+    pub(crate) fn switched_off_jobs(&self) -> usize {
+        let is_off = |own: &Automation<E>| own.off && own.live > 0 && !HookId::names(&own.id);
+        if !self.automations.iter().any(is_off) {
+            return 0;
+        }
+        let rests = |job: &&Box<Job<E>>| {
+            matches!(job.state, State::Held(_) | State::Parked(_))
+                && is_off(&self.automations[job.automation])
+        };
+        self.jobs.values().filter(rests).count()
     }
 
     /// Lets go of an automation that leaves and has no work, except for its name while there are jobs to be shown.
@@ -96,7 +117,7 @@ impl<E: Occurrence> Machine<E> {
         }
         let now = self.now;
         let automation = &mut self.automations[place];
-        (automation.active, automation.leaves) = (true, false);
+        (automation.active, automation.leaves, automation.off) = (true, false, false);
         automation.rules = Some(Arc::clone(rules));
         if !rules.cancellable {
             automation.cancellable.clear();

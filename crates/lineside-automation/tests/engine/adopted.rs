@@ -10,7 +10,7 @@ use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId};
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Accepted, Bus, Cx, Installed, Interceptor, Release, Ticket};
 use lineside_core::flow::{Debounce, Retry};
-use lineside_core::hook::{Hook, Join, Lane};
+use lineside_core::hook::{Hook, Join, Lane, Standby};
 use lineside_core::payload::Point as _;
 use lineside_core::{
     Answer, AnyEvent, Append, Failure, FailureKind, Outcome, Part, Said, SessionId, SkipReason,
@@ -144,6 +144,7 @@ fn install(bus: &Bus, part: Part, hooks: Vec<Declared>) {
             join: Join::BeforeNextModel,
             lane,
             last: Box::new(|_| None),
+            standby: Standby::Ready,
         });
         current.push(adopted.clone());
         hook.adopted = Some(adopted);

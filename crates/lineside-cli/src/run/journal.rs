@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use lineside::automation::Automations;
 use lineside::automation::engine::Recovered;
 use lineside::automation::jobs::{Which, WhichState};
+use lineside::automation::machine::Standing;
 use lineside::core::journal::Durability;
 use lineside::{Bus, Durable};
 
@@ -88,9 +89,16 @@ impl Kept {
         &self.automations
     }
 
-    /// All hooks are there.
-    pub(super) fn all_registered(&self) {
+    /// All hooks are there. Tells of jobs whose hooks are, but are not trusted in this run.
+    pub(super) fn all_registered(&self, style: Style) {
         self.automations.all_registered();
+        let live = self.automations.jobs().list(&Which { state: WhichState::Live, ..Which::default() });
+        let off = live.iter().filter(|job| job.standing == Standing::Off).count();
+        if off > 0 {
+            let (note, verb) = (style.paint(Tone::Bold, "note"), if off == 1 { "waits" } else { "wait" });
+            let jobs = count(off, "job");
+            tell(&format!("{note}: {jobs} of a project that is not trusted {verb} for a run that trusts it"));
+        }
     }
 
     /// Opens the sessions of earlier runs that no event of this one has named and whose hooks have work left: it waits

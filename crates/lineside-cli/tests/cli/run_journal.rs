@@ -50,6 +50,38 @@ fn work_whose_automation_is_not_there_is_told_of_and_goes_to_the_dead_letters_on
 }
 
 #[test]
+fn work_of_a_project_that_is_not_trusted_waits_for_a_run_that_trusts_it() {
+    for (file, hooks) in [
+        (
+            "project/.lineside/hooks.yaml",
+            "hooks:\n- name: tidy\n  on: on_idle\n  command: |\n    if [ ! -e second ]; then echo > began; exec sleep 30; fi\n    echo tidied >> ran\n  automate:\n    retry: {attempts: 9, constant: 0}\n",
+        ),
+        (
+            "project/.chord/config.yaml",
+            "hooks:\n  on_idle:\n    - name: tidy\n      shell: |\n        if [ ! -e second ]; then echo > began; exec sleep 30; fi\n        echo tidied >> ran\n",
+        ),
+    ] {
+        let stage = Stage::new();
+        let path = stage.path("kept");
+        let kept = path.to_str().unwrap();
+        stage.file(file, hooks);
+        stage.run_killed(&["run", "--project", ".", "--journal", kept], IDLE);
+        for _ in 0..2 {
+            let said = stage.run(&["run", "--journal", kept], IDLE);
+            let note = "note: 1 job of a project that is not trusted waits for a run that trusts it";
+            assert!(said.err.contains(note), "{file}: {}", said.err);
+            assert!(!said.err.contains("dead"), "{file}: {}", said.err);
+            assert_eq!(said.code, Some(0), "{said:?}");
+        }
+        let jobs = stage.run(&["jobs", "--journal", kept], "");
+        assert!(!jobs.out.contains("dead"), "{}", jobs.out);
+        let said = stage.run(&["run", "--project", ".", "--journal", kept], "");
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert_eq!(std::fs::read_to_string(stage.path("project/ran")).unwrap(), "tidied\n", "{file}");
+    }
+}
+
+#[test]
 fn a_damaged_record_is_put_aside_and_told_of_and_the_run_goes_on() {
     let stage = Stage::new();
     let path = stage.path("kept");

@@ -16,6 +16,8 @@ use crate::yaml::{Content, Node};
 mod scalars;
 pub(super) mod warm;
 
+pub(super) use scalars::USUAL_PRIORITY;
+
 /// A hook as its `HOOK.md` declares it.
 #[derive(Debug)]
 pub(super) struct Declared {

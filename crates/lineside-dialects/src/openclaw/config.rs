@@ -103,7 +103,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
     user = user.over(own);
     if let Some(home) = home {
         let file = home.join(".openclaw").join(LINESIDE);
-        let map = config.object(&file, Layer::User, Boundary::Open, findings);
+        let map = config.object(&file, Layer::User, Boundary::Own, findings);
         let section = Section::read(
             &map,
             &Carrier { file: &file, base: home, home: Some(home), rights: Rights::User },
@@ -112,7 +112,7 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
         config.name(&file, &section);
         user = user.over(section);
         let file = home.join(".openclaw").join(UPSTREAM);
-        let whole = config.object(&file, Layer::User, Boundary::Open, findings);
+        let whole = config.object(&file, Layer::User, Boundary::Own, findings);
         if let Some(Value::Object(plugins)) = whole.get("plugins") {
             let section = Section::read(
                 plugins,

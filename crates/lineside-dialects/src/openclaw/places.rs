@@ -52,8 +52,8 @@ pub(super) fn find(places: &Places, config: &Config, findings: &mut Findings) ->
     let home = places.home();
     let project = absolute(places.work_dir());
     let mut found = Found::default();
-    found.paths(config.paths(Layer::Managed), Layer::Managed, Boundary::Open, findings);
-    found.paths(config.paths(Layer::User), Layer::User, Boundary::Open, findings);
+    found.paths(config.paths(Layer::Managed), Layer::Managed, Boundary::Own, findings);
+    found.paths(config.paths(Layer::User), Layer::User, Boundary::Own, findings);
     for (layer, root) in [(Layer::User, home), (Layer::Project, Some(project.as_path()))] {
         if layer == Layer::Project {
             found.paths(config.paths(layer), layer, places.boundary(layer), findings);

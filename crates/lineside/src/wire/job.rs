@@ -50,9 +50,11 @@ impl JobState {
 pub fn job_state(standing: &Standing) -> JobState {
     match standing {
         Standing::Held { .. } => JobState::Debouncing,
-        Standing::Parked | Standing::Rate { .. } | Standing::Key { .. } | Standing::Turn { .. } => {
-            JobState::Waiting
-        }
+        Standing::Parked
+        | Standing::Off
+        | Standing::Rate { .. }
+        | Standing::Key { .. }
+        | Standing::Turn { .. } => JobState::Waiting,
         Standing::Running { .. } => JobState::Running,
         Standing::Delayed { .. } => JobState::Retrying,
         Standing::Delivering => JobState::Delivering,

@@ -7,7 +7,9 @@ use crate::yaml::Content;
 
 /// In milliseconds, as in `HOOK.md` (AH-11).
 const TIMEOUT: (u64, u64, u64) = (100, 30_000, 600_000);
-const PRIORITY: (u64, u64, u64) = (0, 100, 1000);
+const PRIORITY: (u64, u64, u64) = (0, USUAL_PRIORITY as u64, 1000);
+/// The priority of a hook that gives none.
+pub(in crate::agenthooks) const USUAL_PRIORITY: u8 = 100;
 
 /// How long the hook may run; the default if that cannot be read.
 pub(super) fn timeout(draft: &Draft, findings: &mut Findings) -> Duration {
