@@ -4,14 +4,14 @@
 //! not match. Foreign formats have rules of their own and bring their own [`Select`].
 
 use crate::json::Value;
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use regex::Regex;
+use globset::{GlobBuilder, GlobSetBuilder};
 
 use crate::envelope::AgentKind;
 use crate::event::AnyEvent;
 use crate::hook::{Select, Selected};
 use crate::json::any_string;
 use crate::receipt::SkipReason;
+use crate::search::{Effort, Searcher};
 
 mod filter;
 mod written;
@@ -156,8 +156,8 @@ pub struct Matcher {
     models: Names,
     projects: Names,
     /// The keys from the outermost in, and what is searched for in the value.
-    arguments: Vec<(Vec<Box<str>>, Regex)>,
-    text: Option<Regex>,
+    arguments: Vec<(Vec<Box<str>>, Searcher)>,
+    text: Option<Searcher>,
     draft: MatcherDraft,
 }
 
@@ -166,7 +166,7 @@ pub struct Matcher {
 enum Names {
     Any,
     Plain(Vec<String>),
-    Globs(GlobSet),
+    Globs(Searcher),
 }
 
 impl Names {
@@ -174,11 +174,11 @@ impl Names {
         matches!(self, Self::Any)
     }
 
-    fn matches(&self, candidate: &str) -> bool {
+    fn matches(&self, candidate: &str, effort: &mut Effort) -> bool {
         match self {
             Self::Any => true,
             Self::Plain(names) => names.iter().any(|name| name == candidate),
-            Self::Globs(globs) => globs.is_match(candidate),
+            Self::Globs(globs) => globs.is_match(candidate, effort),
         }
     }
 }
@@ -195,14 +195,18 @@ impl CompileMatcherError {
 }
 
 impl Matcher {
-    /// Whether all filters let the event through.
+    /// Whether all filters let the event through. What would take too long to find out counts as a match.
     #[must_use]
     pub fn matches(&self, event: &AnyEvent) -> bool {
-        self.matches_call(event)
-            && self.matches_agent(event)
-            && self.matches_project(event)
-            && self.matches_paths(event)
-            && self.matches_text(event)
+        self.matches_within(event, &mut Effort::default())
+    }
+
+    fn matches_within(&self, event: &AnyEvent, effort: &mut Effort) -> bool {
+        self.matches_call(event, effort)
+            && self.matches_agent(event, effort)
+            && self.matches_project(event, effort)
+            && self.matches_paths(event, effort)
+            && self.matches_text(event, effort)
     }
 
     /// The filters as they were written.
@@ -212,18 +216,18 @@ impl Matcher {
     }
 
     /// Tool and arguments, which of a batch have to be those of one call.
-    fn matches_call(&self, event: &AnyEvent) -> bool {
+    fn matches_call(&self, event: &AnyEvent, effort: &mut Effort) -> bool {
         if self.tools.is_any() && self.arguments.is_empty() {
             return true;
         }
         let mut found = false;
         each_call(event, &mut |name, input| {
-            found = found || self.tools.matches(name) && self.matches_arguments(input);
+            found = found || self.tools.matches(name, effort) && self.matches_arguments(input, effort);
         });
         found
     }
 
-    fn matches_arguments(&self, input: Option<&Value>) -> bool {
+    fn matches_arguments(&self, input: Option<&Value>, effort: &mut Effort) -> bool {
         self.arguments.iter().all(|(path, regex)| {
             let mut value = input;
             for key in path {
@@ -231,36 +235,44 @@ impl Matcher {
             }
             match value {
                 None | Some(Value::Null) => false,
-                Some(Value::String(text)) => regex.is_match(text),
-                Some(other) => regex.is_match(&other.to_string()),
+                Some(Value::String(text)) => regex.is_match(text, effort),
+                Some(other) => regex.is_match(&other.to_string(), effort),
             }
         })
     }
 
-    fn matches_project(&self, event: &AnyEvent) -> bool {
+    fn matches_project(&self, event: &AnyEvent, effort: &mut Effort) -> bool {
         self.projects.is_any()
-            || event.envelope().source.project_root.as_ref().is_some_and(|root| self.projects.matches(root))
+            || event
+                .envelope()
+                .source
+                .project_root
+                .as_ref()
+                .is_some_and(|root| self.projects.matches(root, effort))
     }
 
-    fn matches_agent(&self, event: &AnyEvent) -> bool {
+    fn matches_agent(&self, event: &AnyEvent, effort: &mut Effort) -> bool {
         let source = &event.envelope().source;
         let agent = &source.agent;
         if !self.draft.kinds.is_empty() && !self.draft.kinds.contains(&agent.kind) {
             return false;
         }
         if !self.agents.is_any()
-            && !self.agents.matches(&agent.id)
-            && !agent.role.as_ref().is_some_and(|role| self.agents.matches(role))
+            && !self.agents.matches(&agent.id, effort)
+            && !agent.role.as_ref().is_some_and(|role| self.agents.matches(role, effort))
         {
             return false;
         }
         self.models.is_any()
             || source.model.as_ref().is_some_and(|model| {
-                [&model.selected, &model.running].into_iter().flatten().any(|name| self.models.matches(name))
+                [&model.selected, &model.running]
+                    .into_iter()
+                    .flatten()
+                    .any(|name| self.models.matches(name, effort))
             })
     }
 
-    fn matches_paths(&self, event: &AnyEvent) -> bool {
+    fn matches_paths(&self, event: &AnyEvent, effort: &mut Effort) -> bool {
         if self.paths.is_any() {
             return true;
         }
@@ -268,16 +280,18 @@ impl Matcher {
         let mut found = false;
         event.payload().each_path(&mut |path| {
             let below = root.and_then(|root| path.strip_prefix(root)?.strip_prefix('/'));
-            found = found || self.paths.matches(path) || below.is_some_and(|path| self.paths.matches(path));
+            found = found
+                || self.paths.matches(path, effort)
+                || below.is_some_and(|path| self.paths.matches(path, effort));
         });
         found
     }
 
-    fn matches_text(&self, event: &AnyEvent) -> bool {
+    fn matches_text(&self, event: &AnyEvent, effort: &mut Effort) -> bool {
         let Some(regex) = &self.text else { return true };
         let payload = event.payload_json();
-        payload.values().any(|value| any_string(value, &mut |text| regex.is_match(text)))
-            || regex.is_match(event.payload_text())
+        payload.values().any(|value| any_string(value, &mut |text| regex.is_match(text, effort)))
+            || regex.is_match(event.payload_text(), effort)
     }
 }
 
@@ -309,7 +323,12 @@ impl Select for Matcher {
     }
 
     fn select(&self, event: &AnyEvent) -> Selected {
-        if self.matches(event) { Selected::Runs } else { Selected::Skipped(SkipReason::Filter) }
+        let mut effort = Effort::default();
+        match self.matches_within(event, &mut effort) {
+            false => Selected::Skipped(SkipReason::Filter),
+            true if effort.is_exhausted() => Selected::InDoubt(GIVEN_UP.into()),
+            true => Selected::Runs,
+        }
     }
 
     fn describe(&self) -> String {
@@ -335,6 +354,9 @@ impl Select for Matcher {
         parts.join(" ")
     }
 }
+
+/// What the receipt tells of a hook that runs because its filters could not be decided in time.
+const GIVEN_UP: &str = "a search of its filters would have taken too long and counts as a match";
 
 /// The bytes of all patterns of one filter, if any of them is a glob. To prepare 100 kB of them takes minutes.
 const MOST_GLOB_BYTES: usize = 8 << 10;
@@ -387,16 +409,19 @@ fn compile_globs(filter: Filter, patterns: &[String]) -> Result<Names, CompileMa
         pattern: pattern.to_owned(),
         detail: detail.kind().to_string(),
     };
-    let mut set = GlobSetBuilder::new();
+    let (mut set, mut regexes) = (GlobSetBuilder::new(), Vec::with_capacity(patterns.len()));
     for pattern in patterns {
         let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
-        set.add(glob.map_err(|detail| error(pattern, &detail))?);
+        let glob = glob.map_err(|detail| error(pattern, &detail))?;
+        regexes.push(glob.regex().to_owned());
+        set.add(glob);
     }
-    set.build().map(Names::Globs).map_err(|detail| error(&patterns.join(", "), &detail))
+    let set = set.build().map_err(|detail| error(&patterns.join(", "), &detail))?;
+    Ok(Names::Globs(Searcher::of_globs(set, regexes)))
 }
 
-fn compile_text(filter: Filter, pattern: &str) -> Result<Regex, CompileMatcherError> {
-    regex::RegexBuilder::new(pattern).size_limit(1 << 20).build().map_err(|detail| {
+fn compile_text(filter: Filter, pattern: &str) -> Result<Searcher, CompileMatcherError> {
+    Searcher::of_regex(pattern, 1 << 20).map_err(|detail| {
         CompileMatcherError::Text {
             filter: filter.as_str(),
             pattern: pattern.to_owned(),

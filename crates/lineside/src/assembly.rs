@@ -24,6 +24,7 @@ use crate::foreign::Foreign;
 use crate::last_good::LastGood;
 use crate::missing::missing;
 use crate::outside::Outside;
+use crate::patience::Patience;
 use crate::workers::{PluginLine, Replaced, WarmWorkers, Workers};
 
 /// A bus, and the foreign hooks installed on it.
@@ -32,6 +33,7 @@ pub struct Assembly {
     pub(crate) outside: Outside,
     pub(crate) keys: Keys,
     workers: Workers,
+    patience: Patience,
     dialects: Vec<&'static dyn Dialect>,
     last_good: Mutex<LastGood>,
 }
@@ -142,6 +144,7 @@ impl Assembly {
             outside,
             keys: Keys::default(),
             workers: Workers::default(),
+            patience: Patience::default(),
             dialects: DIALECTS.to_vec(),
             last_good: Mutex::default(),
         }
@@ -280,6 +283,7 @@ impl Assembly {
         let (mut contents, mut kept) = (Contents::default(), Vec::new());
         let mut automated = Automated::default();
         for mut found in loaded.hooks {
+            found.hook.select = found.hook.select.map(|select| self.patience.over(select));
             // A format may bind one hook to several events, each binding by itself.
             let declared = (Arc::clone(&found.hook.name), found.hook.origin.clone());
             if last.as_ref() != Some(&declared) {

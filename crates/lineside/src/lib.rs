@@ -44,6 +44,7 @@ mod foreign;
 mod automated;
 mod attached;
 mod missing;
+mod patience;
 mod content;
 mod outside;
 mod workers;

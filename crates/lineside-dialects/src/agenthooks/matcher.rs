@@ -5,7 +5,9 @@ use lineside_core::json::Value;
 use lineside_core::json::any_string;
 use lineside_core::{AnyEvent, SkipReason};
 
-use crate::python_regex::{MOST_STEPS, Pattern, Search};
+use lineside_core::search::Effort;
+
+use crate::python_regex::{Pattern, Search};
 
 /// So many searches of one event are given up; the texts behind them are not looked at.
 const MOST_GIVEN_UP: usize = 8;
@@ -25,15 +27,15 @@ impl Filter {
 
     /// AH-22, AH-24
     fn search(&self, event: &AnyEvent) -> Search {
-        let payload = event.payload();
+        let (payload, mut effort) = (event.payload(), Effort::default());
         let tool = match (&self.tool, payload.text("tool_name")) {
-            (Some(tool), Some(name)) => tool.search(name),
+            (Some(tool), Some(name)) => tool.search(name, name.len(), &mut effort),
             (Some(_), None) => Search::Absent,
             (None, _) => Search::Found,
         };
         let input = match (&self.pattern, payload.value("tool_input")) {
             (Some(_), _) if tool == Search::Absent => Search::Absent,
-            (Some(pattern), Some(input)) => search_input(pattern, input),
+            (Some(pattern), Some(input)) => search_input(pattern, input, &mut effort),
             (Some(_), None) => Search::Absent,
             (None, _) => Search::Found,
         };
@@ -47,12 +49,17 @@ impl Filter {
 
 /// AH-23. `null` stands for a tool input that is not there. One hit is a match; without one, a text whose search was
 /// given up counts.
-fn search_input(pattern: &Pattern, input: &Value) -> Search {
+fn search_input(pattern: &Pattern, input: &Value, effort: &mut Effort) -> Search {
     if input.is_null() {
         return Search::Absent;
     }
+    let mut total = 0_usize;
+    any_string(input, &mut |text| {
+        total = total.saturating_add(text.len());
+        false
+    });
     let mut given_up = 0;
-    let mut hits = |text: &str| match pattern.search(text) {
+    let mut hits = |text: &str| match pattern.search(text, total, effort) {
         Search::Found => true,
         Search::Absent => false,
         Search::Exhausted => {
@@ -79,10 +86,7 @@ impl Select for Filter {
             Search::Absent => Selected::Skipped(SkipReason::Filter),
             // AH-25
             Search::Exhausted => Selected::InDoubt(
-                format!(
-                    "the search of its matcher was given up after {MOST_STEPS} steps and counts as a match"
-                )
-                .into(),
+                "the search of its matcher would have taken too long and counts as a match".into(),
             ),
         }
     }

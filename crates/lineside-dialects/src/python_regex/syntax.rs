@@ -180,6 +180,19 @@ impl Width {
             .unwrap_or(Self::exactly(0))
     }
 
+    /// Whether a part of it, also one that has no width, may be of any length.
+    pub(super) fn looks_anywhere(branches: &Branches) -> bool {
+        branches.iter().flatten().any(|node| match node {
+            Node::Repeat { most: None, .. } => true,
+            Node::Repeat { item, .. } => Self::looks_anywhere(&vec![vec![(**item).clone()]]),
+            Node::Group { inner, .. } | Node::Atomic(inner) | Node::Look { inner, .. } => {
+                Self::looks_anywhere(inner)
+            }
+            Node::Conditional { yes, no, .. } => Self::looks_anywhere(&vec![yes.clone(), no.clone()]),
+            Node::Literal(..) | Node::Any(_) | Node::Set { .. } | Node::At(..) | Node::Reference(..) => false,
+        })
+    }
+
     fn of_sequence(sequence: &[Node], groups: &[Option<Self>]) -> Self {
         sequence.iter().fold(Self::exactly(0), |width, node| width.then(Self::of_node(node, groups)))
     }

@@ -1,5 +1,6 @@
 //! The patterns here were checked against CPython 3.11.
 
+use lineside_core::search::Effort;
 use proptest::prelude::*;
 
 use super::{Pattern, Search};
@@ -7,7 +8,7 @@ use super::{Pattern, Search};
 fn check(pattern: &str, text: &str, found: bool) {
     let pattern = Pattern::compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
     let expected = if found { Search::Found } else { Search::Absent };
-    assert_eq!(pattern.search(text), expected, "{pattern:?} in {text:?}");
+    assert_eq!(pattern.search_alone(text), expected, "{pattern:?} in {text:?}");
 }
 
 #[test]
@@ -141,17 +142,30 @@ fn what_python_refuses_is_refused() {
 #[test]
 fn a_search_has_a_bound() {
     let pattern = Pattern::compile("^((?=a)(a|aa))+$").unwrap();
-    assert_eq!(pattern.search(&format!("{}b", "a".repeat(64))), Search::Exhausted);
+    assert_eq!(pattern.search_alone(&format!("{}b", "a".repeat(64))), Search::Exhausted);
     // A long text alone is no reason to give up.
     let guard = Pattern::compile(r"rm -rf (?!/tmp/)").unwrap();
-    assert_eq!(guard.search(&"x".repeat(8 << 20)), Search::Absent);
+    assert_eq!(guard.search_alone(&"x".repeat(8 << 20)), Search::Absent);
+}
+
+#[test]
+fn i07_a_search_whose_steps_may_look_through_a_long_text_has_fewer_of_them() {
+    let text = "a".repeat(3000);
+    for (pattern, long) in
+        [("(?=.*z)a", Search::Exhausted), ("(?=z)a", Search::Absent), ("a.*z", Search::Absent)]
+    {
+        let pattern = Pattern::compile(pattern).unwrap();
+        assert_eq!(pattern.search_alone(&text), Search::Absent, "{pattern:?}");
+        // As one text of many.
+        assert_eq!(pattern.search(&text, 1 << 30, &mut Effort::default()), long, "{pattern:?}");
+    }
 }
 
 proptest! {
     #[test]
     fn any_text_is_a_pattern_or_an_error(text in "[a-c(){}\\[\\]\\\\?*+|^$.:=!<>P#0-9imsxu, -]{0,24}") {
         if let Ok(pattern) = Pattern::compile(&text) {
-            let _found = pattern.search("abc (x) 123");
+            let _found = pattern.search_alone("abc (x) 123");
         }
     }
 
@@ -162,6 +176,6 @@ proptest! {
             .map(|c| if c.is_ascii_punctuation() { format!("\\{c}") } else { c.to_string() })
             .collect();
         let pattern = Pattern::compile(&escaped).unwrap();
-        prop_assert_eq!(pattern.search(&format!("<{text}>")), Search::Found);
+        prop_assert_eq!(pattern.search_alone(&format!("<{text}>")), Search::Found);
     }
 }
