@@ -15,6 +15,7 @@ mod sequence;
 mod automations;
 mod lives;
 mod context;
+mod doubled_keys;
 
 use lineside::points::BeforeTool;
 use lineside::prelude::*;

@@ -42,15 +42,16 @@ const LARGEST_PROGRAM: usize = 10 << 20;
 #[derive(Clone)]
 pub struct Pattern {
     source: Arc<str>,
-    engine: Arc<Engine>,
+    engine: Engine,
 }
 
 /// What searches a pattern.
+#[derive(Clone)]
 enum Engine {
     /// It needs no backtracking.
     Plain(Searcher),
     /// It does.
-    Backtracking(Backtracking),
+    Backtracking(Arc<Backtracking>),
 }
 
 /// A pattern that needs backtracking, with [`MOST_STEPS`] and with fewer and fewer steps, each prepared when it is
@@ -100,10 +101,10 @@ impl Pattern {
                 if let Some(first) = regexes.first() {
                     first.get_or_init(|| Some(regex));
                 }
-                Engine::Backtracking(Backtracking { written, scans, regexes })
+                Engine::Backtracking(Arc::new(Backtracking { written, scans, regexes }))
             }
         };
-        Ok(Self { source: source.into(), engine: Arc::new(engine) })
+        Ok(Self { source: source.into(), engine })
     }
 
     /// The pattern as it was given.
@@ -121,7 +122,7 @@ impl Pattern {
     /// Searches the pattern anywhere in a text, one of those of an event that have `total` bytes together.
     #[must_use]
     pub fn search(&self, text: &str, total: usize, effort: &mut Effort) -> Search {
-        let engine = match &*self.engine {
+        let engine = match &self.engine {
             Engine::Plain(searcher) => return searcher.search(text, effort),
             Engine::Backtracking(engine) => engine,
         };

@@ -38,11 +38,11 @@ impl<E: Occurrence> Machine<E> {
         if !self.automations.iter().any(is_off) {
             return 0;
         }
-        let rests = |job: &&Box<Job<E>>| {
+        let rests = |job: &&Job<E>| {
             matches!(job.state, State::Held(_) | State::Parked(_))
                 && is_off(&self.automations[job.automation])
         };
-        self.jobs.values().filter(rests).count()
+        self.jobs.values().map(|job| &**job).filter(rests).count()
     }
 
     /// Lets go of an automation that leaves and has no work, except for its name while there are jobs to be shown.
