@@ -36,10 +36,12 @@ mod explain;
 mod progress;
 mod recover;
 mod snapshot;
+mod weights;
 
 use job::{AutomationId, ByJob, Fence, Job, JobId, State, Why};
 use queue::{Key, RateState};
 use timers::Timers;
+use weights::Weights;
 
 pub use explain::{Shown, Standing};
 pub use progress::Progress;
@@ -57,6 +59,10 @@ pub trait Occurrence: Clone {
     fn let_go(&self) {}
     /// Adds its key to a text.
     fn render(&self, template: &KeyTemplate, key: &mut String);
+    /// About how many bytes it takes.
+    fn weight(&self) -> usize {
+        0
+    }
     /// Several of them as one; `None` for none.
     fn merge(events: &[Self]) -> Option<Self>;
 }
@@ -208,6 +214,9 @@ pub enum News {
 pub struct Bounds {
     /// Jobs that have not come to rest; further events are refused.
     pub jobs: usize,
+    /// Bytes of the events of such jobs, about; further events are refused, except one alone. Of the events of jobs that
+    /// have come to rest at most as many are kept: the oldest that came to a good end or were cancelled go first.
+    pub bytes: usize,
     /// Runs at a time, of all keys together.
     pub running: usize,
     /// Jobs that have come to a good end or were cancelled, for those who ask; the oldest goes.
@@ -222,11 +231,12 @@ pub struct Bounds {
 }
 
 impl Default for Bounds {
-    /// Two million jobs are half a gigabyte and what their events take; 64 runs are more than a machine has cores,
+    /// Two million jobs are half a gigabyte and what their events take, for which there is a gigabyte; 64 runs are more than a machine has cores,
     /// because most of them wait for something. Ten thousand records are some megabytes, read in a tenth of a second.
     fn default() -> Self {
         Self {
             jobs: 2_000_000,
+            bytes: 1 << 30,
             running: 64,
             finished: 1_000,
             dead: 10_000,
@@ -269,6 +279,7 @@ pub struct Machine<E> {
     /// The last events that never became jobs.
     refused: VecDeque<Told>,
     refused_so_far: u64,
+    weights: Weights,
     timers: Timers,
     effects: Vec<Effect<E>>,
     /// For making keys, so that those which are known cost no allocation.
@@ -362,6 +373,7 @@ impl<E: Occurrence> Machine<E> {
             forgotten: 0,
             refused: VecDeque::new(),
             refused_so_far: 0,
+            weights: Weights::default(),
             timers: Timers::default(),
             effects: Vec::new(),
             text: String::new(),
@@ -463,6 +475,7 @@ impl<E: Occurrence> Machine<E> {
             automation.jobs += 1;
         }
         self.jobs.insert(id, Box::new(job));
+        self.weigh(id);
     }
 
     /// Gives a job what its events come to now. It belongs to the session of the last one.
@@ -471,6 +484,7 @@ impl<E: Occurrence> Machine<E> {
         let before = job.last().session().clone();
         (job.event, job.more) = (event, Vec::new());
         job.ids = if ids.len() > 1 { ids } else { Vec::new() };
+        self.weigh(id);
         self.change_session(id, &before);
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lineside_bus::Ticket;
 use lineside_core::json::{Map, Value};
+use lineside_core::payload::fields_weight;
 use lineside_core::{AnyEvent, EventId, SessionId, burst};
 use lineside_points::{ReadEventError, read_event};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -114,6 +115,13 @@ impl Occurrence for Offered {
         match &self.0 {
             Form::Live(event) => &event.envelope().source.session,
             Form::Kept(kept) => &kept.session,
+        }
+    }
+
+    fn weight(&self) -> usize {
+        match &self.0 {
+            Form::Live(event) => event.weight(),
+            Form::Kept(kept) => fields_weight(&kept.json),
         }
     }
 

@@ -33,8 +33,15 @@ pub(crate) enum Task {
 }
 
 /// So small that lines form, what has come to rest is forgotten, and the journal is compacted many times in a life.
-const BOUNDS: Bounds =
-    Bounds { jobs: 10_000, running: 12, finished: 32, dead: 100_000, remembered: 16_384, records: 100 };
+const BOUNDS: Bounds = Bounds {
+    jobs: 10_000,
+    bytes: 1 << 30,
+    running: 12,
+    finished: 32,
+    dead: 100_000,
+    remembered: 16_384,
+    records: 100,
+};
 
 /// Lives. One that works returns only when something is wrong.
 ///

@@ -91,6 +91,7 @@ impl<E: Occurrence> Machine<E> {
         let (before, place) = (job.last().session().clone(), job.automation);
         let one = [event.id()];
         job.add(event.clone(), if ids.is_empty() { &one } else { ids });
+        self.weigh_more(into, event);
         self.change_session(into, &before);
         self.remember(place, event, ids);
     }
@@ -103,6 +104,7 @@ impl<E: Occurrence> Machine<E> {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.take_over(event, ids);
         }
+        self.weigh(id);
     }
 
     /// Puts an accepted job in line: for its rate, then for its key.

@@ -180,7 +180,7 @@ impl<E: Occurrence> Machine<E> {
 
     /// Whether there is room for one more job.
     pub(crate) fn has_room(&self) -> bool {
-        self.live < self.bounds.jobs
+        self.live < self.bounds.jobs && (self.live == 0 || self.weights.live < self.bounds.bytes)
     }
 
     /// Whether any job of an automation has not come to rest.

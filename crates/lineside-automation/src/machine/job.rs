@@ -39,7 +39,7 @@ pub struct Fence(pub u64);
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Why {
-    /// There are as many jobs as there may be.
+    /// There are as many jobs as there may be, or as many bytes of their events.
     Full,
     /// There is no such automation.
     Unregistered,
@@ -82,7 +82,7 @@ pub enum Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full => f.write_str("there are as many jobs as there may be"),
+            Self::Full => f.write_str("there are as many jobs as there may be, or their events are too long"),
             Self::Unregistered => f.write_str("there is no such automation"),
             Self::Rate => f.write_str("its rate allows no further start now"),
             Self::Duplicate => f.write_str("the automation has had the event before"),
@@ -162,6 +162,8 @@ pub(crate) struct Job<E> {
     pub(crate) admitted: bool,
     /// Its key is its own.
     pub(crate) has_key: bool,
+    /// About how many bytes its events take.
+    pub(crate) weight: usize,
     /// There is a record of it.
     pub(crate) recorded: bool,
     /// Until when it has time because its session has ended; [`Moment::NEVER`] while that has not.
@@ -284,6 +286,7 @@ impl<E> Job<E> {
             spent: 0,
             admitted: false,
             has_key: false,
+            weight: 0,
             recorded: false,
             drain_by: Moment::NEVER,
         }

@@ -32,7 +32,7 @@ impl<E: Occurrence> Machine<E> {
 
     /// Why no further job may begin for an event.
     fn shut_out(&mut self, place: usize, rules: &Rules, event: &E) -> Option<Why> {
-        if self.live >= self.bounds.jobs {
+        if self.live >= self.bounds.jobs || !self.has_bytes_for(event) {
             return Some(Why::Full);
         }
         let (rate, template) = rules.rate.as_ref()?;
@@ -56,6 +56,10 @@ impl<E: Occurrence> Machine<E> {
 
     fn hold_under(&mut self, place: usize, rules: &Arc<Rules>, hold: Hold, key: &str, event: E) {
         let now = self.now;
+        if !self.has_bytes_for(&event) {
+            let id = self.automation_id(place);
+            return self.refuse(&id, &event, Why::Full);
+        }
         let mut job = JobId(0);
         let joined = self.automations[place].held.as_mut().and_then(|held| {
             held.join(key, now, |(last, _)| {
@@ -64,6 +68,7 @@ impl<E: Occurrence> Machine<E> {
             })
         });
         if let Some(count) = joined {
+            self.weigh_more(job, &event);
             self.persist_held(place, job, event);
             self.tell(job, News::Held);
             if count >= hold.count {

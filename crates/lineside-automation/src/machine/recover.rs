@@ -45,7 +45,7 @@ impl<E: Occurrence> Machine<E> {
     #[must_use]
     pub fn recover(bounds: Bounds, records: impl IntoIterator<Item = Record<E>>) -> (Self, Vec<Trouble>) {
         // What is to be forgotten is on record: until all is read, nothing is forgotten that a later record is about.
-        let all = Bounds { finished: usize::MAX, dead: usize::MAX, ..bounds };
+        let all = Bounds { finished: usize::MAX, dead: usize::MAX, bytes: usize::MAX, ..bounds };
         let mut machine = Self::new(all);
         let mut troubles = Vec::new();
         for (place, record) in records.into_iter().enumerate() {
@@ -69,7 +69,9 @@ impl<E: Occurrence> Machine<E> {
                     Bursts::new(lineside_core::flow::Debounce { quiet: LONGEST, at_most: LONGEST })
                 });
                 held.push_with(&*window, || Arc::clone(&window), at, |_| (job, event.clone()));
-                if !self.jobs.contains_key(&job) {
+                if self.jobs.contains_key(&job) {
+                    self.weigh_more(job, &event);
+                } else {
                     let mut held = Job::new(own, event, at, State::Held(window));
                     held.recorded = true;
                     self.add_job(job, held);
@@ -89,6 +91,7 @@ impl<E: Occurrence> Machine<E> {
                 if let (Some((event, ids)), Some(job)) = (before, self.jobs.get_mut(&job)) {
                     job.take_over(event, ids);
                 }
+                self.weigh(job);
                 self.automations[own].parked.insert(job);
             }
             Record::Joined { into, from, event, ids, at } => {
@@ -148,8 +151,10 @@ impl<E: Occurrence> Machine<E> {
             Record::Revived { job: id, .. } => {
                 let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
                 job.spent = u32::try_from(job.attempts.len()).unwrap_or(u32::MAX);
+                self.weights.take(job);
                 job.state = State::Parked(Parked::Accepted);
                 let (own, session) = (job.automation, job.last().session().clone());
+                self.weigh(id);
                 self.dead.retain(|dead| *dead != id);
                 self.count_live(own, 1);
                 self.sessions.entry(session).or_default().insert(id);
@@ -202,6 +207,7 @@ impl<E: Occurrence> Machine<E> {
             Some(held) => {
                 let (event, ids) = (job.event.clone(), std::mem::take(&mut job.ids));
                 job.event = held.event.clone();
+                job.weight = held.weight;
                 **held = job;
                 self.set_event(id, event, ids);
             }

@@ -76,7 +76,8 @@ impl<E: Occurrence> Machine<E> {
 
     /// A job is not known any more.
     pub(super) fn remove(&mut self, id: JobId) {
-        let Some(job) = self.jobs.remove(&id) else { return };
+        let Some(mut job) = self.jobs.remove(&id) else { return };
+        self.weights.take(&mut job);
         if let Some(own) = self.automations.get_mut(job.automation) {
             own.jobs = own.jobs.saturating_sub(1);
         }

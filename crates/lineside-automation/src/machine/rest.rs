@@ -62,8 +62,10 @@ impl<E: Occurrence> Machine<E> {
             (job.event, job.more) = (job.last().clone(), Vec::new());
         }
         job.event.let_go();
+        self.weights.take(job);
         job.state = State::Rests(Box::new(settled), now);
         let (place, session) = (job.automation, job.event.session().clone());
+        self.weigh(id);
         self.leave(id, place, &session);
         self.tell(id, news);
         if is_dead {
@@ -86,16 +88,15 @@ impl<E: Occurrence> Machine<E> {
     }
 
     pub(super) fn forget_finished(&mut self) {
-        while self.finished.len() > self.bounds.finished {
-            if let Some(oldest) = self.finished.pop_front() {
-                self.remove(oldest);
-            }
+        while self.finished.len() > self.bounds.finished || self.keeps_too_much() {
+            let Some(oldest) = self.finished.pop_front() else { return };
+            self.remove(oldest);
         }
     }
 
     fn forget_oldest(&mut self) {
         self.forget_finished();
-        while self.dead.len() > self.bounds.dead {
+        while self.dead.len() > self.bounds.dead || self.keeps_too_much() && self.dead.len() > 1 {
             if let Some(oldest) = self.dead.pop_front() {
                 self.forgotten += 1;
                 self.tell(oldest, News::Forgotten);
@@ -114,8 +115,10 @@ impl<E: Occurrence> Machine<E> {
             return;
         }
         job.spent = u32::try_from(job.attempts.len()).unwrap_or(u32::MAX);
+        self.weights.take(job);
         job.state = State::Parked(Parked::Accepted);
         let (place, session) = (job.automation, job.last().session().clone());
+        self.weigh(id);
         self.dead.retain(|dead| *dead != id);
         self.count_live(place, 1);
         self.sessions.entry(session).or_default().insert(id);

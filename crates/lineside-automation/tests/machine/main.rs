@@ -10,3 +10,4 @@ mod merging;
 mod restart;
 mod adopted;
 mod in_turn;
+mod bytes;

@@ -90,6 +90,11 @@ impl Occurrence for Ev {
         &self.session
     }
 
+    /// A hundred for each event that was merged into it.
+    fn weight(&self) -> usize {
+        100 * self.all.len()
+    }
+
     fn render(&self, template: &KeyTemplate, key: &mut String) {
         key.push_str(&self.key(template.text()));
     }

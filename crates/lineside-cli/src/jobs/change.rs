@@ -64,7 +64,13 @@ async fn change(
         }
     };
     // Nothing is forgotten or compacted by the way: those are decisions of the programme whose jobs they are.
-    let all = Bounds { finished: usize::MAX, dead: usize::MAX, records: usize::MAX, ..Bounds::default() };
+    let all = Bounds {
+        finished: usize::MAX,
+        dead: usize::MAX,
+        bytes: usize::MAX,
+        records: usize::MAX,
+        ..Bounds::default()
+    };
     let (automations, _) = durable.automations(&bus, all)?;
     match change(&automations) {
         Ok(done) => {

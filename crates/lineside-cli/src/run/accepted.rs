@@ -64,7 +64,11 @@ impl Claims {
             let runs_anyway = !matches!(receipt.runs[claim.run].outcome, Outcome::Taken(_));
             match &kept {
                 Ok(durability) if has_room || !runs_anyway => claim.durability = Some(*durability),
-                Ok(_) => claim.why = Some("there are as many jobs as there may be".to_owned()),
+                Ok(_) => {
+                    claim.why = Some(
+                        "there are as many jobs as there may be, or their events are too long".to_owned(),
+                    );
+                }
                 Err(unavailable) => {
                     claim.why = Some(unavailable.to_string());
                     if !runs_anyway {

@@ -69,7 +69,7 @@ impl Durable {
             }
         });
         // Whoever looks forgets nothing.
-        let all = Bounds { finished: usize::MAX, dead: usize::MAX, ..Bounds::default() };
+        let all = Bounds { finished: usize::MAX, dead: usize::MAX, bytes: usize::MAX, ..Bounds::default() };
         let (machine, troubles) = Machine::recover(all, readable);
         findings.extend(troubles.iter().map(|trouble| match places.get(trouble.place()) {
             Some(at) => format!("record {at} is left out: {trouble}"),
