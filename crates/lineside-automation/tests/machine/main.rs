@@ -11,3 +11,4 @@ mod restart;
 mod adopted;
 mod in_turn;
 mod bytes;
+mod standing;

@@ -201,3 +201,37 @@ impl Shelf {
         of_each.fold((0, 0), |(sessions, messages), waiting| (sessions + 1, messages + waiting))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lineside_core::Append;
+
+    use super::super::Source;
+    use super::super::record::appended;
+    use super::super::{Item, Order};
+    use super::*;
+
+    #[test]
+    fn a_snapshot_shares_the_records_and_copies_none() {
+        let (mut shelf, session) = (Shelf::default(), SessionId::from("s"));
+        let source = Source {
+            hook: "h".into(),
+            dialect: "native",
+            point: "on_idle".into(),
+            event: lineside_core::EventId(uuid::Uuid::nil()),
+            session: session.clone(),
+        };
+        let message = source.message(None, Append::system("x".repeat(1 << 20))).message;
+        let (order, id, size) = (Order::of(1, 0), message.id, Size::of(&message.text));
+        let item = Item { order, size, expires: None, message };
+        let record = appended(&session, &item).unwrap();
+        shelf.appended(&session, order, id, size, Arc::clone(&record));
+        let snapshot = shelf.snapshot();
+        assert!(matches!(&snapshot[..], [Said::Waits(same)] if Arc::ptr_eq(same, &record)));
+        // When it is over, only its id is left of it.
+        shelf.settled(&session, &[id]);
+        drop(snapshot);
+        assert_eq!(Arc::strong_count(&record), 1);
+        assert!(matches!(&shelf.snapshot()[..], [Said::Over(_, ids)] if ids[..] == [id]));
+    }
+}
