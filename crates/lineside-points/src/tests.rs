@@ -135,3 +135,38 @@ fn a_reply_carries_its_amendment_and_what_stands_beside_it() {
     let refusal = Reply::<BeforeTool>::from(Verdict::block("no"));
     assert_eq!(Said::from(refusal), Said::from(Verdict::block("no")));
 }
+
+/// How many bytes all strings in a JSON value have, its names among them.
+fn letters(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(letters).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + letters(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
+#[test]
+fn a_payload_weighs_at_least_its_texts_and_no_multiple_of_them() {
+    let x = |mebibytes: usize| "x".repeat(mebibytes << 20);
+    let call = json!({
+        "tool_name": x(1), "tool_call_id": x(1), "tool_input": {"a": [x(1)]}, "tool_output": x(1), "error": x(1),
+        "paths": [x(1), x(1)],
+    });
+    let file = json!({"path": x(1), "tool_name": x(1), "is_new": true, "is_deleted": false, "diff": x(2)});
+    let payloads = [
+        ("before_tool", json!({"tool_name": x(1), "tool_input": {"deep": [{"er": x(3)}], "n": 7}})),
+        ("before_tool", json!({"tool_name": "Shell", "tool_input": {"text": x(1)}, "paths": [x(1)]})),
+        ("before_model", json!({"model": x(1), "system_prompt": x(1), "messages": [{"text": x(1)}, x(1)]})),
+        ("after_tool_batch", json!({"tool_calls": [call, call], "changed_files": [file, file]})),
+        ("before_session", json!({"source": x(1)})),
+    ];
+    let custom = crate::custom::declare("x.weights.on_lift", &[]).unwrap();
+    let mut weighed: Vec<_> = payloads.map(|(name, payload)| (find(name).unwrap(), payload)).into();
+    weighed.push((custom, json!({"one": x(1), "other": [x(1), {"third": x(1)}]})));
+    for (point, payload) in weighed {
+        let letters = letters(&payload) - object(payload.clone()).keys().map(String::len).sum::<usize>();
+        let weight = (point.decode)(point, object(payload)).unwrap().weight();
+        assert!(weight >= letters && weight <= letters + (4 << 10), "{}: {weight} for {letters}", point.name);
+    }
+}
