@@ -5,6 +5,7 @@ mod compaction;
 mod drain;
 mod adopted;
 mod in_turn;
+mod bytes;
 mod closing;
 mod lives;
 mod recovery;
