@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lineside_core::envelope::{Agent, AgentKind, Envelope, EventId, Model, Source};
 use lineside_core::hook::{Select as _, Selected};
 use lineside_core::json::{Value, json};
-use lineside_core::matcher::{MatcherDraft, agent, path, text, tool};
+use lineside_core::matcher::{MatcherDraft, agent, argument, path, project, text, tool};
 use lineside_core::{AnyEvent, Payload, SkipReason};
 use lineside_points::parts::ToolCall;
 use lineside_points::{AfterToolBatch, BeforeTool, ChangedFile, OnIdle};
@@ -172,4 +172,42 @@ fn a_pattern_that_is_none_is_named_with_its_filter() {
         let error = filters.compile().unwrap_err().to_string();
         assert!(error.starts_with(start), "{error}");
     }
+}
+
+#[test]
+fn an_argument_is_found_by_its_keys_and_belongs_to_the_call_of_the_tool() {
+    let deep = call("Shell", json!({"command": "rm -rf /", "options": {"depth": 12, "none": null}}));
+    for (key, pattern, expected) in [
+        ("command", "^rm ", true),
+        ("command", "^ls ", false),
+        ("options.depth", "^12$", true),
+        ("options", r#"\{"depth":12"#, true),
+        ("options.none", "", false),
+        ("options.other", "", false),
+        ("none", "", false),
+    ] {
+        check(&argument(key, pattern), &deep, expected);
+    }
+    // All of them, and of a batch all in the same call as the tool.
+    check(&argument("command", "rm").argument("options.depth", "2"), &deep, true);
+    check(&argument("command", "rm").argument("options.depth", "3"), &deep, false);
+    let called = |name: &str, command: &str| ToolCall {
+        tool_name: name.to_owned(),
+        tool_input: Some(json!({ "command": command })),
+        ..ToolCall::default()
+    };
+    let both = event(AfterToolBatch::new(vec![called("Shell", "ls"), called("Other", "rm")], Vec::new()));
+    check(&argument("command", "rm"), &both, true);
+    check(&tool("Other").argument("command", "rm"), &both, true);
+    check(&tool("Shell").argument("command", "rm"), &both, false);
+    check(&argument("command", "rm"), &event(OnIdle::new()), false);
+}
+
+#[test]
+fn a_project_is_known_by_its_root() {
+    check(&project("/p"), &changed("/p/a"), true);
+    check(&project("/*"), &changed("/p/a"), true);
+    check(&project("/q").project("/p"), &changed("/p/a"), true);
+    check(&project("/q"), &changed("/p/a"), false);
+    check(&project("*"), &event_of(Source::root("s"), OnIdle::new()), false);
 }

@@ -151,7 +151,7 @@ impl<E: Occurrence> Machine<E> {
             Record::Revived { job: id, .. } => {
                 let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
                 job.spent = u32::try_from(job.attempts.len()).unwrap_or(u32::MAX);
-                self.weights.take(job);
+                *self.weights.part(job.state.is_at_rest()) -= std::mem::take(&mut job.weight);
                 job.state = State::Parked(Parked::Accepted);
                 let (own, session) = (job.automation, job.last().session().clone());
                 self.weigh(id);

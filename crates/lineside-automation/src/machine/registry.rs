@@ -76,12 +76,44 @@ impl<E: Occurrence> Machine<E> {
 
     /// A job is not known any more.
     pub(super) fn remove(&mut self, id: JobId) {
-        let Some(mut job) = self.jobs.remove(&id) else { return };
-        self.weights.take(&mut job);
+        self.weigh_as_nothing(id);
+        let Some(job) = self.jobs.remove(&id) else { return };
         if let Some(own) = self.automations.get_mut(job.automation) {
             own.jobs = own.jobs.saturating_sub(1);
         }
         self.let_go(job.automation);
+    }
+
+    /// The events of a job have changed.
+    pub(super) fn weigh(&mut self, id: JobId) {
+        self.weigh_as_nothing(id);
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        job.weight = job.event.weight() + job.more.iter().map(E::weight).sum::<usize>();
+        *self.weights.part(job.state.is_at_rest()) += job.weight;
+    }
+
+    /// A job is about to come to rest, to be taken up again, or not to be known any more.
+    pub(super) fn weigh_as_nothing(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        *self.weights.part(job.state.is_at_rest()) -= std::mem::take(&mut job.weight);
+    }
+
+    /// A job has one event more, and the others are as they were.
+    pub(super) fn weigh_more(&mut self, id: JobId, event: &E) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let more = event.weight();
+        job.weight += more;
+        *self.weights.part(job.state.is_at_rest()) += more;
+    }
+
+    /// Whether the events of live jobs leave room for one more.
+    pub(super) fn has_bytes_for(&self, event: &E) -> bool {
+        self.live == 0 || self.weights.live.saturating_add(event.weight()) <= self.bounds.bytes
+    }
+
+    /// Whether what is kept of jobs at rest is too much.
+    pub(super) fn keeps_too_much(&self) -> bool {
+        self.weights.at_rest > self.bounds.bytes
     }
 
     /// So many more jobs of an automation have not come to rest.

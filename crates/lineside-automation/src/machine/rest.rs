@@ -62,7 +62,7 @@ impl<E: Occurrence> Machine<E> {
             (job.event, job.more) = (job.last().clone(), Vec::new());
         }
         job.event.let_go();
-        self.weights.take(job);
+        *self.weights.part(job.state.is_at_rest()) -= std::mem::take(&mut job.weight);
         job.state = State::Rests(Box::new(settled), now);
         let (place, session) = (job.automation, job.event.session().clone());
         self.weigh(id);
@@ -115,7 +115,7 @@ impl<E: Occurrence> Machine<E> {
             return;
         }
         job.spent = u32::try_from(job.attempts.len()).unwrap_or(u32::MAX);
-        self.weights.take(job);
+        *self.weights.part(job.state.is_at_rest()) -= std::mem::take(&mut job.weight);
         job.state = State::Parked(Parked::Accepted);
         let (place, session) = (job.automation, job.last().session().clone());
         self.weigh(id);
