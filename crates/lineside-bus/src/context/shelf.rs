@@ -206,10 +206,9 @@ impl Shelf {
 mod tests {
     use lineside_core::Append;
 
-    use super::super::Source;
-    use super::super::record::appended;
-    use super::super::{Item, Order};
     use super::*;
+    use crate::context::message::{Item, Source};
+    use crate::context::record::appended;
 
     #[test]
     fn a_snapshot_shares_the_records_and_copies_none() {
