@@ -14,7 +14,7 @@ use lineside::prelude::*;
 use proptest::prelude::*;
 
 /// A hook of each format at a gate, and whether it lives in a worker.
-const FORMATS: [(&str, &str, &str, &str, bool); 8] = [
+const FORMATS: [(&str, &str, &str, &str, bool); 10] = [
     (
         "native",
         ".lineside/hooks.yaml",
@@ -68,6 +68,20 @@ const FORMATS: [(&str, &str, &str, &str, bool); 8] = [
         "jcli",
         ".jcli/hooks/g/HOOK.yaml",
         "events: [pre_tool_execution]\ncommand: 'true'\n",
+        "before_tool",
+        false,
+    ),
+    (
+        "claude",
+        ".claude/settings.json",
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}}",
+        "before_tool",
+        false,
+    ),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        "{\"hooks\": {\"BeforeTool\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}}",
         "before_tool",
         false,
     ),

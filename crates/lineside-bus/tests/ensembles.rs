@@ -271,7 +271,7 @@ async fn a_block_that_makes_the_agent_try_again_is_limited_at_every_point() {
         let bus = Bus::new();
         let then = beyond.clone();
         let run = Member(Arc::new(move |_, _| {
-            let keep = KeepWorking { append: Append::system("again"), beyond: then.clone() };
+            let keep = KeepWorking { append: Append::system("again"), beyond: then.clone(), at_most: None };
             let other = vec![Append::system("other")];
             let verdict = Verdict::block("no");
             Ok(Answer { verdict, context: other, keep_working: Some(Box::new(keep)), ..Answer::default() })

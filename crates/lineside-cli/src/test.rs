@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use clap::Args;
 use lineside::dialects::{self, Dialect};
+use lineside::hosts::Host;
 
 use crate::interrupt::Interrupt;
 use crate::painter::one_line;
@@ -130,7 +131,7 @@ struct Planned {
 
 enum Plan {
     /// Run its cases.
-    Run { suite: Suite, dialect: &'static dyn Dialect },
+    Run { suite: Suite, dialect: Option<&'static dyn Dialect> },
     /// Its format is unknown to this build.
     Skip { suite: Suite, why: String },
     /// It is no case file.
@@ -142,7 +143,9 @@ impl Planned {
         let plan = match Suite::read(&file) {
             Err(errors) => Plan::Broken(errors),
             Ok(suite) => match dialects::find(&suite.dialect) {
-                Some(dialect) => Plan::Run { suite, dialect },
+                Some(dialect) => Plan::Run { suite, dialect: Some(dialect) },
+                // A host need not have a format of files that hooks are loaded from.
+                None if Host::named(&suite.dialect).is_some() => Plan::Run { suite, dialect: None },
                 None => Plan::Skip { why: unknown_dialect(&suite.dialect), suite },
             },
         };

@@ -46,6 +46,8 @@ pub struct KeepWorking {
     pub append: Append,
     /// What one block too many in a row becomes.
     pub beyond: Beyond,
+    /// How many blocks in a row stand; as many as the bus lets stand when the format has no number of its own.
+    pub at_most: Option<u32>,
 }
 
 /// What one block too many in a row becomes.

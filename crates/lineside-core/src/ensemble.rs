@@ -27,6 +27,13 @@ pub trait Ensemble: Send + Sync {
         None
     }
 
+    /// How its members take their turns for this event, which is as it stands when the first of them is about to run;
+    /// one after another by default.
+    fn pace(&self, event: &AnyEvent) -> Pace {
+        let _ = event;
+        Pace::InTurn
+    }
+
     /// Whether members are asked again when a hook of another format has amended after them.
     fn judges_again(&self) -> bool {
         true
@@ -35,8 +42,8 @@ pub trait Ensemble: Send + Sync {
     /// What the answers come to, each in the name of one member. The order is that of the plan, in and out.
     ///
     /// Only members that gave an answer, or whose failure is taken as more than `continue`, are in `given`.
-    /// `event` is as it stands without the amendments of the members. When a member has blocked or stopped, it is the
-    /// last one of `given`.
+    /// `event` is as it stands without the amendments of the members. With [`Pace::InTurn`], a member that has blocked
+    /// or stopped is the last one of `given`.
     fn settle(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>>;
 }
 
@@ -48,4 +55,15 @@ pub enum Sees {
     Amended,
     /// As it was when the first member was about to run.
     First,
+}
+
+/// How the members of an ensemble take their turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// One after another; a block or a stop ends the ensemble.
+    InTurn,
+    /// One after another, each of them, whatever the earlier ones said.
+    InTurnThroughBlocks,
+    /// All start together, and all are waited for.
+    AtOnce,
 }

@@ -30,6 +30,7 @@ mod canaries;
 pub mod agenthooks;
 pub mod chord;
 pub mod flyto;
+pub mod hosts;
 pub mod jcli;
 pub mod native;
 pub mod openclaw;
@@ -53,6 +54,12 @@ pub static DIALECTS: &[&dyn Dialect] = &[
     &flyto::Flyto,
     &jcli::Jcli,
     &openclaw::OpenClaw,
+    &hosts::CLAUDE,
+    &hosts::CODEX,
+    &hosts::COPILOT,
+    &hosts::CURSOR,
+    &hosts::GEMINI,
+    &hosts::KIMI,
 ];
 
 /// The dialect of that name.

@@ -118,10 +118,12 @@ mod tests {
 
     use super::{NAMES, meant, proposed};
     use crate::DIALECTS;
+    use crate::hosts::Host;
 
     #[test]
     fn every_name_of_every_format_leads_to_its_point() {
-        for dialect in DIALECTS {
+        // Agent programs share names for moments that differ: a name of theirs stands for what its own page says.
+        for dialect in DIALECTS.iter().filter(|dialect| Host::named(dialect.name()).is_none()) {
             for name in dialect.names() {
                 assert_eq!(meant(name), dialect.point(name, &Map::new()), "{} {name}", dialect.name());
             }

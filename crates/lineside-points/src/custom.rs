@@ -67,6 +67,12 @@ pub fn declare(name: &str, amendable: &[&str]) -> Result<&'static PointInfo, Dec
     Ok(point)
 }
 
+/// How many points are declared.
+#[must_use]
+pub fn count() -> usize {
+    DECLARED.read().unwrap_or_else(PoisonError::into_inner).len()
+}
+
 /// The declared point of that name.
 pub(crate) fn declared(name: &str) -> Option<&'static PointInfo> {
     DECLARED.read().unwrap_or_else(PoisonError::into_inner).iter().copied().find(|point| point.name == name)

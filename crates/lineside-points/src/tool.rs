@@ -15,6 +15,8 @@ points! {
             tool_input: Value;
         }
         may {
+            /// What kind of tool it is, in whatever program: `shell`, `write`, `edit`, `read`, `task` or `mcp`.
+            tool_class: String;
             /// The host's id of the call.
             tool_call_id: String;
             /// The paths that the host names for it.
@@ -31,6 +33,8 @@ points! {
             tool_name: String;
         }
         may {
+            /// What kind of tool it is, in whatever program: `shell`, `write`, `edit`, `read`, `task` or `mcp`.
+            tool_class: String;
             /// What it is called with.
             tool_input: Value;
             /// Why permission is needed.
@@ -45,6 +49,8 @@ points! {
             tool_name: String;
         }
         may {
+            /// What kind of tool it is, in whatever program: `shell`, `write`, `edit`, `read`, `task` or `mcp`.
+            tool_class: String;
             /// Why.
             reason: String;
         }
@@ -59,6 +65,8 @@ points! {
             tool_output: Value;
         }
         may {
+            /// What kind of tool it is, in whatever program: `shell`, `write`, `edit`, `read`, `task` or `mcp`.
+            tool_class: String;
             /// What it was called with.
             tool_input: Value;
             /// The host's id of the call.
@@ -81,6 +89,8 @@ points! {
             error: Value;
         }
         may {
+            /// What kind of tool it is, in whatever program: `shell`, `write`, `edit`, `read`, `task` or `mcp`.
+            tool_class: String;
             /// What it was called with.
             tool_input: Value;
             /// The host's id of the call.
@@ -101,6 +111,8 @@ points! {
             tool_output: Value;
         }
         may {
+            /// What kind of tool it is, in whatever program: `shell`, `write`, `edit`, `read`, `task` or `mcp`.
+            tool_class: String;
             /// What it was called with.
             tool_input: Value;
             /// What the user sees.

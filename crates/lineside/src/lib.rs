@@ -35,6 +35,7 @@
 pub mod assembly;
 pub mod durable;
 pub mod flyto;
+pub mod hosts;
 pub mod jcli;
 pub mod prelude;
 pub mod text_files;

@@ -7,10 +7,10 @@ use lineside_core::budget::Budget;
 use lineside_core::envelope::{Agent, Cause, Model};
 use lineside_core::json::Map;
 use lineside_core::payload::Point;
-use lineside_core::{AnyEvent, EventId, Payload, Receipt, Source};
+use lineside_core::{AnyEvent, EventId, Payload, Receipt, Source, Verdict};
 use tokio::time::Instant;
 
-pub use crate::dispatch::admission::{DEEPEST_CAUSE, PublishError};
+pub use crate::dispatch::admission::{DEEPEST_CAUSE, PublishError, Stops};
 
 use crate::api::decision::Decision;
 use crate::dispatch::admission::Details;
@@ -63,6 +63,18 @@ impl<P> Publication<P> {
     /// Fields of the host without a canonical name.
     pub fn extra(mut self, extra: Map) -> Self {
         self.details.extra = (!extra.is_empty()).then(|| Arc::new(extra));
+        self
+    }
+
+    /// It was decided before it is published: interceptors do not run, and observers hear it with this verdict.
+    pub fn decided(mut self, verdict: Verdict) -> Self {
+        self.details.decided = Some(verdict);
+        self
+    }
+
+    /// Who limits how often its agent is kept working.
+    pub fn stops(mut self, stops: Stops) -> Self {
+        self.details.stops = stops;
         self
     }
 

@@ -30,13 +30,19 @@ pub(crate) enum Ruling {
 
 impl StopLimit {
     /// An event was blocked so that the agent tries again.
-    pub(crate) fn blocked(&self, agent: &Arc<str>, point: &'static str, turn: Option<u64>) -> Ruling {
+    pub(crate) fn blocked(
+        &self,
+        agent: &Arc<str>,
+        point: &'static str,
+        turn: Option<u64>,
+        at_most: u32,
+    ) -> Ruling {
         let mut counts = self.lock();
         let count = counts.entry((Arc::clone(agent), point)).or_default();
         if count.turn != turn {
             *count = Count { turn, blocks: 0 };
         }
-        if count.blocks >= STOPS_IN_A_ROW {
+        if count.blocks >= at_most {
             count.blocks = 0;
             return Ruling::Overridden;
         }

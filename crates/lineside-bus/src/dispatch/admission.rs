@@ -7,7 +7,7 @@ use lineside_core::budget::Budget;
 use lineside_core::envelope::Cause;
 use lineside_core::json::Map;
 use lineside_core::point::Role;
-use lineside_core::{CoverageMismatch, Envelope, EventId, PointInfo, SessionId, Source};
+use lineside_core::{CoverageMismatch, Envelope, EventId, PointInfo, SessionId, Source, Verdict};
 use tokio::time::Instant;
 
 use crate::base::clock;
@@ -51,6 +51,18 @@ pub(crate) struct Details {
     pub(crate) extra: Option<Arc<Map>>,
     pub(crate) source: Option<Box<Source>>,
     pub(crate) coverage: Option<Arc<str>>,
+    pub(crate) decided: Option<Verdict>,
+    pub(crate) stops: Stops,
+}
+
+/// Who sees to it that an agent is not kept working for ever, and tells it why it is to go on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stops {
+    /// The bus: it overrides the fourth block in a row, and puts the reason into the context of the agent.
+    #[default]
+    Limited,
+    /// The publisher, who has a limit and words of its own. The limit that a hook's own format sets holds as well.
+    OfPublisher,
 }
 
 impl Details {
@@ -64,6 +76,8 @@ impl Details {
         extra: None,
         source: None,
         coverage: None,
+        decided: None,
+        stops: Stops::Limited,
     };
 
     /// Lets the event in: it has a number and a plan from here on.

@@ -11,7 +11,7 @@ use crate::base::gauge::InFlight;
 use crate::base::signal::Signal;
 use crate::dispatch::admission::Details;
 use crate::dispatch::turn::Turn;
-use crate::hook::state::{InForce, Session};
+use crate::hook::state::{InForce, Plan, Session};
 
 /// An event that was let in: it has a number and a plan.
 pub(crate) struct Dispatch<'a> {
@@ -30,6 +30,7 @@ impl Dispatch<'_> {
     pub(crate) fn is_heard(&self) -> bool {
         !self.in_force.is_empty()
             || self.details.believes()
+            || self.details.decided.is_some()
             || self.session.shared().signals.is_watched()
             || self.session.node().state.stops_so_far().is_some()
     }
@@ -43,7 +44,10 @@ impl Dispatch<'_> {
     pub(crate) async fn run(self, event: AnyEvent, now: Instant) -> Arc<Receipt> {
         let Self { session, in_force, details, in_flight, .. } = self;
         let watch = Watch::over(session, &event);
-        let plan = in_force.interceptors(&event);
+        let plan = match &details.decided {
+            Some(_) => Plan::of(&[]),
+            None => in_force.interceptors(&event),
+        };
         let coverage = details.mismatch(session).map(Box::new);
         if let Some(mismatch) = &coverage {
             session.shared().signals.emit(|| Signal::CoverageMismatch {
@@ -55,7 +59,7 @@ impl Dispatch<'_> {
         let budget = details.budget(session.shared().budget);
         let mut turn = Turn::new(session, Arc::clone(plan.hooks()), event, budget, now);
         turn.walk(&plan).await;
-        let receipt = turn.settle(&in_force, coverage);
+        let receipt = turn.settle(&in_force, details, coverage);
         watch.disarm();
         tell_observers(session, &in_force, &receipt);
         session.shared().signals.emit(|| Signal::Decided(Arc::clone(&receipt)));

@@ -21,7 +21,7 @@ pub(crate) struct Lists {
     pub(crate) notices: Vec<By<Notice>>,
     pub(crate) remarks: Vec<By<Cow<'static, str>>>,
     /// What one block too many in a row becomes, by who blocked.
-    pub(crate) beyond: Vec<By<Beyond>>,
+    pub(crate) beyond: Vec<By<(Beyond, Option<u32>)>>,
     pub(crate) extra: Map,
     /// The failed attempts of the hook that is being taken in.
     pub(crate) earlier: Vec<Failure>,

@@ -10,6 +10,7 @@ use lineside_core::{Append, CoverageMismatch, Notice, Receipt, Strength, Verdict
 use crate::base::stop_limit::{Ruling, STOPS_IN_A_ROW};
 use crate::context::mailbox;
 use crate::context::message::{Order, Source};
+use crate::dispatch::admission::{Details, Stops};
 use crate::dispatch::turn::Turn;
 use crate::hook::state::{InForce, Node};
 
@@ -18,15 +19,20 @@ impl Turn<'_> {
     pub(crate) fn settle(
         mut self,
         in_force: &InForce,
+        details: &Details,
         coverage: Option<Box<CoverageMismatch>>,
     ) -> Arc<Receipt> {
-        let (verdict, author) = self.chain.decide();
+        let (verdict, author) = match &details.decided {
+            Some(verdict) => (verdict.clone(), None),
+            None => self.chain.decide(),
+        };
         let no_stops = self.session.node().state.stops_so_far().is_none();
         // Most events: nothing was said, given or counted.
-        let (verdict, author) = if verdict == Verdict::Continue && self.gathered.is_nothing() && no_stops {
+        let is_quiet = verdict == Verdict::Continue && self.gathered.is_nothing() && no_stops;
+        let (verdict, author) = if is_quiet || details.decided.is_some() {
             (verdict, author)
         } else {
-            let limited = self.limit_blocks(verdict, author);
+            let limited = self.limit_blocks(verdict, author, details.stops);
             self.append_context();
             limited
         };
@@ -35,7 +41,7 @@ impl Turn<'_> {
         Arc::new(Receipt {
             event,
             hooks,
-            named: in_force.named(),
+            named: if details.decided.is_some() { Vec::new() } else { in_force.named() },
             runs,
             verdict,
             author,
@@ -55,7 +61,12 @@ impl Turn<'_> {
     }
 
     /// A block that has the agent try again tells it why, unless it is one too many in a row.
-    fn limit_blocks(&mut self, verdict: Verdict, author: Option<u32>) -> (Verdict, Option<u32>) {
+    fn limit_blocks(
+        &mut self,
+        verdict: Verdict,
+        author: Option<u32>,
+        limits: Stops,
+    ) -> (Verdict, Option<u32>) {
         let stops = self.agent_that_stops();
         let point = self.event.point().name;
         let agent = |stops: &Option<Arc<str>>, turn: &Self| {
@@ -66,6 +77,10 @@ impl Turn<'_> {
             _ => None,
         };
         let beyond = refused.and_then(|(by, _)| self.gathered.beyond.iter().find(|given| given.hook == by));
+        if limits == Stops::OfPublisher && beyond.is_none() && refused.is_some() {
+            self.gathered.keep_working(|_| false);
+            return (verdict, author);
+        }
         let Some((by, reason)) = refused.filter(|_| stops.is_some() || beyond.is_some()) else {
             if let Some(counts) = self.session.node().state.stops_so_far() {
                 counts.passed(&agent(&stops, self), point);
@@ -73,17 +88,22 @@ impl Turn<'_> {
             self.gathered.keep_working(|_| false);
             return (verdict, author);
         };
-        let beyond = match beyond {
+        let (beyond, at_most) = match beyond {
             Some(given) => given.what.clone(),
             None => {
                 self.gathered.append(by, Append::system(reason.as_str()), true);
                 let blocks = STOPS_IN_A_ROW + 1;
                 let notice = format!("{point} was blocked {blocks} times in a row; it goes through now");
-                Beyond::Continue(Notice::warning(notice))
+                (Beyond::Continue(Notice::warning(notice)), None)
             }
         };
+        let at_most = at_most.unwrap_or(STOPS_IN_A_ROW);
         let turn = self.event.envelope().turn;
-        match self.session.node().state.stops().blocked(&agent(&stops, self), point, turn) {
+        match self.session.node().state.stops().blocked(&agent(&stops, self), point, turn, at_most) {
+            Ruling::Stands if limits == Stops::OfPublisher => {
+                self.gathered.keep_working(|_| false);
+                (verdict, author)
+            }
             Ruling::Stands => {
                 let hooks = Arc::clone(self.chain.hooks());
                 let at = |hook: u32| hooks.get(usize::try_from(hook).ok()?);

@@ -1,10 +1,13 @@
 //! Hooks whose answers count together: kept while they have their turns, then settled by their ensemble.
 
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use lineside_core::budget::after;
-use lineside_core::ensemble::{Ensemble, Sees};
+use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::Hook;
 use lineside_core::receipt::By;
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Said, SkipReason, Verdict};
@@ -23,9 +26,17 @@ pub(crate) struct Together {
     first: AnyEvent,
     time: Option<ChainTime>,
     given: Vec<By<Answer>>,
+    pace: Pace,
     /// One of them has ended it.
     ended: bool,
     settled: bool,
+}
+
+/// A member under way beside others.
+struct Running<'a> {
+    index: u32,
+    call: Guarded<'a>,
+    ended: Option<(Result<Said, Failure>, Duration)>,
 }
 
 impl Turn<'_> {
@@ -39,6 +50,7 @@ impl Turn<'_> {
                 first: self.event.clone(),
                 time,
                 given: Vec::new(),
+                pace: ensemble.pace(&self.event),
                 ended: false,
                 settled: false,
             });
@@ -58,6 +70,11 @@ impl Turn<'_> {
         let Some(ensemble) = &hook.ensemble else { return };
         let (time_of_chain, ended) = {
             let together = self.together(ensemble);
+            match (together.pace, together.settled) {
+                (Pace::AtOnce, true) => return,
+                (Pace::AtOnce, false) => return self.members_at_once(plan, index, ensemble, again).await,
+                (Pace::InTurn | Pace::InTurnThroughBlocks, _) => {}
+            }
             (together.time, together.ended)
         };
         let shown = self.shown(ensemble);
@@ -76,6 +93,51 @@ impl Turn<'_> {
         if self.is_last(plan, index, hook) {
             self.settle_together(ensemble, again);
         }
+    }
+
+    /// The turns of all members at the same time, from the first of them on: each is shown the event as it is now, and
+    /// what they answer is kept in plan order.
+    async fn members_at_once(
+        &mut self,
+        plan: &Plan<'_>,
+        first: u32,
+        ensemble: &Arc<dyn Ensemble>,
+        again: bool,
+    ) {
+        let time_of_chain = self.together(ensemble).time;
+        let shown = self.event.clone();
+        let start = self.now;
+        let stale = if again { self.chain.stale() } else { Vec::new() };
+        let members = (first..).map_while(|index| Some((index, plan.entry(index)?)));
+        let of_ensemble = |hook: &Hook| hook.ensemble.as_ref().is_some_and(|own| Arc::ptr_eq(own, ensemble));
+        let mut running = Vec::new();
+        for (index, (hook, run)) in members.filter(|(_, (hook, _))| of_ensemble(hook)) {
+            if again && !stale.contains(&index) {
+                continue;
+            }
+            let Some(time) = self.admit(index, hook, &**run, Some(&shown), again) else { continue };
+            let cx = self.cx(time).within(time_of_chain);
+            let call = Guarded::start(&**run, &shown, cx, time, self.failures());
+            running.push(Running { index, call, ended: None });
+        }
+        poll_fn(|cx| {
+            let mut waiting = false;
+            for Running { call, ended, .. } in running.iter_mut().filter(|member| member.ended.is_none()) {
+                match Pin::new(call).poll(cx) {
+                    Poll::Ready(result) => *ended = Some((result, Instant::now() - start)),
+                    Poll::Pending => waiting = true,
+                }
+            }
+            if waiting { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+        self.lap();
+        for Running { index, ended, .. } in running {
+            if let (Some((hook, _)), Some((result, took))) = (plan.entry(index), ended) {
+                self.keep(index, hook, again, took, &shown, result);
+            }
+        }
+        self.settle_together(ensemble, again);
     }
 
     /// Settles what no last member has settled, because not all of them were asked again.
@@ -133,7 +195,8 @@ impl Turn<'_> {
         };
         let earlier = std::mem::take(&mut answer.earlier);
         let Some(ensemble) = &hook.ensemble else { return };
-        let ends = answer.ends_chain || answer.verdict.strength().is_final();
+        let in_turn = self.together(ensemble).pace == Pace::InTurn;
+        let ends = in_turn && (answer.ends_chain || answer.verdict.strength().is_final());
         let outcome = if ends { outcome } else { undecided(outcome) };
         self.chain.record(index, again, took, outcome);
         if !earlier.is_empty() {

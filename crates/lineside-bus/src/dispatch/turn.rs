@@ -227,9 +227,9 @@ impl<'a> Turn<'a> {
     }
 
     pub(crate) fn kept_working(&mut self, index: u32, keep_working: Option<Box<KeepWorking>>) {
-        if let Some(KeepWorking { append, beyond }) = keep_working.map(|given| *given) {
+        if let Some(KeepWorking { append, beyond, at_most }) = keep_working.map(|given| *given) {
             self.gathered.append(index, append, true);
-            self.gathered.beyond.push(By { hook: index, what: beyond });
+            self.gathered.beyond.push(By { hook: index, what: (beyond, at_most) });
         }
     }
 

@@ -10,8 +10,9 @@ use futures_util::future::join_all;
 use lineside::automation::machine::Bounds;
 use lineside::bus::Signals;
 use lineside::core::Receipt;
-use lineside::dialects::{Dialect, Places};
+use lineside::dialects::{DIALECTS, Dialect, Places};
 use lineside::durable::Durable;
+use lineside::hosts::{HostCall, HostReply, Hosts, unreachable};
 use lineside::json::Map;
 use lineside::wire::{EventDraft, Vocabulary, publication};
 use lineside::{Assembly, Bus};
@@ -53,7 +54,7 @@ pub(super) fn inherited(mut environment: BTreeMap<String, String>) -> BTreeMap<S
 /// Runs a case, or as much of it as there is until it is dismissed.
 pub(super) async fn run(
     case: &Case,
-    dialect: &'static dyn Dialect,
+    dialect: Option<&'static dyn Dialect>,
     keeping: Keeping,
     environment: &BTreeMap<String, String>,
     dismissed: watch::Receiver<bool>,
@@ -69,7 +70,7 @@ pub(super) async fn run(
 
 async fn in_directory(
     case: &Case,
-    dialect: &'static dyn Dialect,
+    dialect: Option<&'static dyn Dialect>,
     keeping: Keeping,
     environment: &BTreeMap<String, String>,
     mut dismissed: watch::Receiver<bool>,
@@ -77,10 +78,8 @@ async fn in_directory(
     let directory = Directory::new()?;
     let path = directory.path().to_str().context("the path of the directory of the case is not UTF-8")?;
     let script = case.script(path)?;
-    if script.steps.iter().any(|step| matches!(step.act, Act::Host)) {
-        return Ok(Status::Unsupported(
-            "this build has no `lineside hook`, which a `host` step runs".to_owned(),
-        ));
+    if dialect.is_none() && !script.steps.iter().all(|step| matches!(step.act, Act::Host(_))) {
+        return Ok(Status::Unsupported("this build has no hooks in files of this format".to_owned()));
     }
     directory.lay_out(&script.files)?;
     let mut play = Play::new(&script, dialect, keeping, directory.path(), environment)?;
@@ -102,6 +101,9 @@ struct Play {
     places: Places,
     vocabulary: Vocabulary,
     sessions: Sessions,
+    hosts: Hosts,
+    /// The variables of the case.
+    env: BTreeMap<String, String>,
     signals: Signals,
     /// What has happened in the background and no step has waited for yet.
     background: Background,
@@ -110,7 +112,7 @@ struct Play {
 impl Play {
     fn new(
         script: &Script,
-        dialect: &'static dyn Dialect,
+        dialect: Option<&'static dyn Dialect>,
         keeping: Keeping,
         directory: &Path,
         environment: &BTreeMap<String, String>,
@@ -126,7 +128,12 @@ impl Play {
             let durable = Durable::open(directory.join(JOURNAL))?;
             durable.automations(&bus, Bounds::default())?;
         }
-        let assembly = Assembly::new(bus).only([dialect]).environment(environment.clone());
+        // A host is served with the hooks of every format.
+        let serves = script.steps.iter().any(|step| matches!(step.act, Act::Host(_)));
+        let dialects: Vec<&'static dyn Dialect> =
+            if serves { DIALECTS.to_vec() } else { dialect.into_iter().collect() };
+        let vocabulary = Vocabulary::new(&dialects);
+        let assembly = Assembly::new(bus).only(dialects).environment(environment.clone());
         Ok(Self {
             places: Places {
                 environment,
@@ -134,7 +141,9 @@ impl Play {
                 cwd: at(PROJECT),
                 trust: script.trust,
             },
-            vocabulary: Vocabulary::new(&[dialect]),
+            vocabulary,
+            hosts: Hosts::new(assembly.bus().clone()),
+            env: script.env.clone(),
             sessions: Sessions::new(assembly.bus(), &Arc::from(text(PROJECT))),
             signals: assembly.bus().signals(),
             assembly,
@@ -195,7 +204,7 @@ impl Play {
                 self.sessions.closed(&session);
                 session.close().await;
             }
-            Act::Host => anyhow::bail!("a `host` step needs `lineside hook`"),
+            Act::Host(call) => self.host(call.clone(), &mut observed).await?,
         }
         observed.took = started.elapsed();
         self.in_background(act, &mut observed)?;
@@ -214,6 +223,26 @@ impl Play {
         let session = self.sessions.of(&line)?;
         let publication = publication(&session, line);
         Ok(async move { Ok(publication.publish_any().await?) })
+    }
+
+    /// What comes of a call of `lineside hook`. Where another runtime than that of the case is named, it is asked.
+    async fn host(&mut self, mut call: HostCall, observed: &mut Observed) -> Result<()> {
+        for (name, value) in &self.env {
+            call.environment.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        if let Some(socket) = call.environment.get("LINESIDE_SOCKET") {
+            anyhow::ensure!(
+                std::os::unix::net::UnixStream::connect(socket).is_err(),
+                "a runtime answers at {socket}; a case has its own, or names one that is not there"
+            );
+            observed.answer = Some(unreachable(call));
+            return Ok(());
+        }
+        let HostReply { answer, receipts, afterwards } = self.hosts.answer(call).await?;
+        observed.answer = Some(answer);
+        observed.receipts = receipts;
+        afterwards.run().await?;
+        Ok(())
     }
 
     /// A publisher does not wait for background hooks, so what they do belongs to the next step that lets time pass.

@@ -18,7 +18,7 @@ use crate::progress::Progress;
 /// A case to be run.
 pub(super) struct Job {
     pub(super) case: Arc<Case>,
-    pub(super) dialect: &'static dyn Dialect,
+    pub(super) dialect: Option<&'static dyn Dialect>,
 }
 
 /// Runs cases.

@@ -28,6 +28,20 @@ pub(super) struct Expect {
     pub(super) hooks: Option<Vec<String>>,
     pub(super) diagnostics: Option<Vec<Finding>>,
     pub(super) within: Option<Duration>,
+    pub(super) exit: Option<u8>,
+    pub(super) stdout: Option<Printed>,
+    pub(super) stderr: Option<Printed>,
+}
+
+/// What a process must print.
+#[derive(Debug)]
+pub(super) enum Printed {
+    /// This text.
+    Text(TextMatch),
+    /// One JSON object in which each of these fields has this value.
+    Json(Map),
+    /// One JSON object with these fields and no others.
+    ExactJson(Map),
 }
 
 /// What a file must be like. Everything that is named must hold.
@@ -60,7 +74,7 @@ impl Expect {
     /// One that there is not, or that means nothing for this step.
     pub(super) fn read(value: &Value, act: &Act) -> Result<Self> {
         let mut fields = Fields::of("`expect`", value)?;
-        let decides = matches!(act, Act::Publish(_) | Act::PublishAll(_) | Act::Host);
+        let decides = matches!(act, Act::Publish(_) | Act::PublishAll(_) | Act::Host(_));
         let senseless = |names: &[&'static str], sense: bool| {
             names.iter().find(|name| !sense && value.get(name).is_some()).copied()
         };
@@ -70,7 +84,11 @@ impl Expect {
         if let Some(name) = nonsense {
             bail!("`{name}` cannot be judged in a step {}", act.describe());
         }
+        let is_host = matches!(act, Act::Host(_));
         let expect = Self {
+            exit: if is_host { fields.optional("exit")? } else { None },
+            stdout: of_a_host(&mut fields, "stdout", is_host)?,
+            stderr: of_a_host(&mut fields, "stderr", is_host)?,
             verdict: fields.optional::<String>("verdict")?.map(|word| strength(&word)).transpose()?,
             reason: fields.value("reason").map(|value| TextMatch::read("`reason`", value)).transpose()?,
             payload: fields.optional("payload")?,
@@ -85,14 +103,21 @@ impl Expect {
             diagnostics: diagnostics(&mut fields)?,
             within: fields.optional("within_ms")?.map(Duration::from_millis),
         };
-        if matches!(act, Act::Host) {
-            for of_a_host in ["exit", "stdout", "stderr"] {
-                fields.value(of_a_host);
-            }
-        }
         fields.finish()?;
         Ok(expect)
     }
+}
+
+/// What a process must print; only a step of a host has one.
+fn of_a_host(fields: &mut Fields<'_>, name: &'static str, is_host: bool) -> Result<Option<Printed>> {
+    let Some(value) = is_host.then(|| fields.value(name)).flatten() else { return Ok(None) };
+    let only =
+        |key: &str| value.as_object().filter(|object| object.len() == 1)?.get(key)?.as_object().cloned();
+    Ok(Some(match (only("json"), only("exact_json")) {
+        (Some(object), _) => Printed::Json(object),
+        (None, Some(object)) => Printed::ExactJson(object),
+        (None, None) => Printed::Text(TextMatch::read(&format!("`{name}`"), value)?),
+    }))
 }
 
 fn strength(word: &str) -> Result<Strength> {

@@ -7,7 +7,7 @@ use lineside::core::failure::seconds;
 use lineside::core::{Outcome, Receipt, SkipReason};
 use lineside::json::{Number, Value};
 
-use super::expect::{Expect, FileMatch, Finding};
+use super::expect::{Expect, FileMatch, Finding, Printed};
 use super::layout::object;
 use super::observed::Observed;
 use super::outcome::{Mismatch, parted, shown};
@@ -16,6 +16,7 @@ use super::text_match::TextMatch;
 /// What is not as expected.
 pub(super) fn judge(expect: &Expect, observed: &Observed, directory: &Path) -> Vec<Mismatch> {
     let mut faults = Vec::new();
+    answer(expect, observed, &mut faults);
     verdict(expect, observed, &mut faults);
     runs(expect, observed, &mut faults);
     texts("context", expect.context.as_deref(), &observed.context(), &mut faults);
@@ -29,6 +30,34 @@ pub(super) fn judge(expect: &Expect, observed: &Observed, directory: &Path) -> V
         faults.push(Mismatch::new("within_ms", format!("at most {}", time(within)), time(observed.took)));
     }
     faults
+}
+
+fn answer(expect: &Expect, observed: &Observed, faults: &mut Vec<Mismatch>) {
+    let Some(answer) = &observed.answer else { return };
+    if let Some(expected) = expect.exit
+        && expected != answer.exit
+    {
+        faults.push(Mismatch::new("exit", expected.to_string(), answer.exit.to_string()));
+    }
+    faults.extend(printed("stdout", expect.stdout.as_ref(), &answer.stdout));
+    faults.extend(printed("stderr", expect.stderr.as_ref(), &answer.stderr));
+}
+
+fn printed(what: &'static str, expected: Option<&Printed>, got: &str) -> Option<Mismatch> {
+    let (fields, exact) = match expected? {
+        Printed::Text(expected) => return text(what, expected, got),
+        Printed::Json(fields) => (fields, false),
+        Printed::ExactJson(fields) => (fields, true),
+    };
+    let is_right = object(got).is_ok_and(|object| {
+        fields.iter().all(|(name, value)| object.get(name).is_some_and(|got| equal(value, got)))
+            && (!exact || object.len() == fields.len())
+    });
+    let expected = || Value::Object(fields.clone()).to_string();
+    (!is_right).then(|| {
+        let (expected, got) = parted(&expected(), got);
+        Mismatch::new(what, expected, got)
+    })
 }
 
 fn verdict(expect: &Expect, observed: &Observed, faults: &mut Vec<Mismatch>) {

@@ -7,6 +7,7 @@ use lineside::assembly::Report;
 use lineside::bus::Signals;
 use lineside::bus::signal::Watched;
 use lineside::core::{Failure, Outcome, Receipt, SkipReason};
+use lineside::hosts::HostAnswer;
 use lineside::{Found, Signal};
 
 /// Everything that a step can be judged by.
@@ -20,6 +21,8 @@ pub(super) struct Observed {
     pub(super) collected: Vec<String>,
     /// What a load has found.
     pub(super) loaded: Option<Report>,
+    /// What a host was answered.
+    pub(super) answer: Option<HostAnswer>,
     /// How long it took.
     pub(super) took: Duration,
 }

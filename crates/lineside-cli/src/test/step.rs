@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use lineside::core::Agent;
+use lineside::hosts::{HOSTS, Host, HostCall};
 use lineside::json::{Map, Value};
 use lineside::wire::FIELDS;
 
@@ -35,8 +36,8 @@ pub(super) enum Act {
     Collect { session: String, joins: bool },
     /// Ends a session.
     Close { session: String },
-    /// Runs `lineside hook`, which this build does not have.
-    Host,
+    /// What an agent program does when it runs `lineside hook` as its hook command.
+    Host(HostCall),
 }
 
 /// The names of the steps.
@@ -80,11 +81,11 @@ impl Act {
                 let Some(millis) = value.as_u64() else { bail!("`advance_ms` is a number of milliseconds") };
                 return Ok(Self::Advance(Duration::from_millis(millis)));
             }
-            ("host", _) => return Ok(Self::Host),
             _ => {}
         }
         let mut fields = Fields::of(format!("`{name}`"), value)?;
         let act = match name {
+            "host" => Self::Host(call(&mut fields)?),
             "subagent" => Self::Subagent {
                 parent: fields.optional("parent")?.unwrap_or_else(|| SESSION.to_owned()),
                 session: fields.required("session")?,
@@ -111,9 +112,26 @@ impl Act {
             Self::Advance(time) => format!("advance {} ms", time.as_millis()),
             Self::Collect { session, .. } => format!("collect {session}"),
             Self::Close { session } => format!("close {session}"),
-            Self::Host => "host".to_owned(),
+            Self::Host(call) => match &call.event {
+                Some(event) => format!("host {} {event}", call.host),
+                None => format!("host {}", call.host),
+            },
         }
     }
+}
+
+/// A call of `lineside hook`: an object is written as JSON, a text as it is.
+fn call(fields: &mut Fields<'_>) -> Result<HostCall> {
+    let name: String = fields.required("name")?;
+    let names = HOSTS.map(Host::name).join(", ");
+    let host = Host::named(&name).with_context(|| format!("`name` is one of {names}, not {name:?}"))?;
+    let stdin = match fields.value("stdin") {
+        None => Vec::new(),
+        Some(Value::String(text)) => text.clone().into_bytes(),
+        Some(value) => value.to_string().into_bytes(),
+    };
+    let environment = fields.optional("env")?.unwrap_or_default();
+    Ok(HostCall { host, event: fields.optional("event")?, stdin, environment })
 }
 
 /// An event's fields are those of the envelope and nothing else; its payload may have fields that its point has not.

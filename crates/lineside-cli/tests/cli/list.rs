@@ -114,7 +114,8 @@ fn an_empty_list_says_where_it_looked() {
     let said = Stage::new().run(&["list"], "");
     assert_eq!(
         said.out,
-        "no hook was found for [stage]/project (looked for native, agenthooks, chord, flyto, jcli, openclaw)\n"
+        "no hook was found for [stage]/project (looked for native, agenthooks, chord, flyto, jcli, openclaw, \
+         claude, codex, copilot, cursor, gemini, kimi)\n"
     );
 }
 

@@ -133,6 +133,7 @@ pub(super) fn block(hook: &Identity, event: &AnyEvent, reason: String) -> Answer
     let keep_working = kind.keeps_working().then(|| {
         Box::new(KeepWorking {
             append: Append::system(format!("[Hook blocked stop: {reason}]")),
+            at_most: None,
             beyond: Beyond::Continue(Notice::warning(format!(
                 "[Warning: {} hook blocked stop 4 times, exceeding limit. Allowing stop to proceed.]",
                 hook.trigger.page

@@ -5,7 +5,9 @@ use lineside_core::envelope::Envelope;
 use lineside_core::json::{Layout, Map, Value, json};
 
 use super::handler::Identity;
+use super::matcher::seen;
 use super::triggers::Kind;
+use crate::hosts::Seen;
 
 /// One line of JSON with a line feed.
 pub(super) fn text(hook: &Identity, event: &AnyEvent, work_dir: &str) -> String {
@@ -18,6 +20,9 @@ pub(super) fn text(hook: &Identity, event: &AnyEvent, work_dir: &str) -> String 
     fields.insert("work_dir".into(), json!(work_dir));
     // AH-44
     event_fields(hook.trigger.kind, envelope, event.payload_json(), &mut fields);
+    if let Some(Seen { name, host_name: Some(host_name) }) = seen(event) {
+        presented(&mut fields, name, host_name);
+    }
     // AH-45
     let mut context = envelope.to_json(event.point().name);
     context.insert("hook".into(), json!(&*hook.name));
@@ -26,6 +31,18 @@ pub(super) fn text(hook: &Identity, event: &AnyEvent, work_dir: &str) -> String 
     let mut line = fields.to_text(Layout::Spaced);
     line.push('\n');
     line
+}
+
+/// The name of a tool in the words of this format, followed by that of the program that calls it (HO-16).
+fn presented(fields: &mut Map, name: &str, host_name: &str) {
+    let renamed = std::mem::take(fields).into_iter().flat_map(|(field, value)| {
+        if field == "tool_name" {
+            vec![(field, json!(name)), ("host_tool_name".to_owned(), json!(host_name))]
+        } else {
+            vec![(field, value)]
+        }
+    });
+    *fields = renamed.collect();
 }
 
 /// With a numeric offset instead of `Z`.

@@ -7,6 +7,7 @@ use lineside_core::{AnyEvent, SkipReason};
 
 use lineside_core::search::Effort;
 
+use crate::hosts::{Column, Host, Seen};
 use crate::python_regex::{Pattern, Search};
 
 /// So many searches of one event are given up; the texts behind them are not looked at.
@@ -28,8 +29,15 @@ impl Filter {
     /// AH-22, AH-24
     fn search(&self, event: &AnyEvent) -> Search {
         let (payload, mut effort) = (event.payload(), Effort::default());
-        let tool = match (&self.tool, payload.text("tool_name")) {
-            (Some(tool), Some(name)) => tool.search(name, name.len(), &mut effort),
+        let tool = match (&self.tool, seen(event)) {
+            (Some(tool), Some(Seen { name, host_name: None })) => tool.search(name, name.len(), &mut effort),
+            (Some(tool), Some(Seen { name, host_name: Some(host_name) })) => {
+                let total = name.len() + host_name.len();
+                match tool.search(name, total, &mut effort) {
+                    Search::Absent => tool.search(host_name, total, &mut effort),
+                    found => found,
+                }
+            }
             (Some(_), None) => Search::Absent,
             (None, _) => Search::Found,
         };
@@ -45,6 +53,15 @@ impl Filter {
             (Search::Exhausted, _) | (_, Search::Exhausted) => Search::Exhausted,
         }
     }
+}
+
+/// The tool of an event, which an event served for an agent program has in the words of this format (HO-16).
+pub(super) fn seen(event: &AnyEvent) -> Option<Seen<'_>> {
+    let host = event.envelope().source.host.as_deref();
+    if host.and_then(Host::named).is_some() {
+        return Seen::by(Column::AgentHooks, event);
+    }
+    Some(Seen { name: event.payload().text("tool_name")?, host_name: None })
 }
 
 /// AH-23. `null` stands for a tool input that is not there. One hit is a match; without one, a text whose search was

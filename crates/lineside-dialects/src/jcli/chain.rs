@@ -92,7 +92,7 @@ fn while_it_stands(by: By<Answer>) -> Vec<By<Answer>> {
     let own = what.keep_working.take().map(|keep_working| keep_working.append);
     let messages: Vec<_> = std::mem::take(&mut what.context).into_iter().chain(own).collect();
     let appended = messages.into_iter().map(|append| Answer {
-        keep_working: Some(Box::new(KeepWorking { append, beyond: Beyond::Stop })),
+        keep_working: Some(Box::new(KeepWorking { append, beyond: Beyond::Stop, at_most: None })),
         ..Answer::default()
     });
     std::iter::once(what).chain(appended).map(|what| By { hook, what }).collect()

@@ -123,7 +123,7 @@ fn appended(event: &Event, feedback: &str, answer: &mut Answer) {
         ))),
         Feedback::Stops => Beyond::Stop,
     };
-    answer.keep_working = Some(Box::new(KeepWorking { append, beyond }));
+    answer.keep_working = Some(Box::new(KeepWorking { append, beyond, at_most: None }));
 }
 
 /// What ends the chain because of a failure (JC-21).

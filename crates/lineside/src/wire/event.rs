@@ -12,6 +12,7 @@ use lineside_core::nearest::suggestion;
 use lineside_core::payload::DecodePayloadError;
 use lineside_core::point::Slot;
 use lineside_core::{Agent, EventId, Model, Payload, PointInfo};
+use lineside_dialects::hosts::tool_fields;
 use lineside_dialects::{HostPayload, host_payload};
 use serde::de::DeserializeOwned;
 
@@ -169,7 +170,10 @@ impl EventDraft {
             })?;
         let payload = object(&mut fields, "payload")?.unwrap_or_default();
         let point = vocabulary.point(&name, &payload)?;
-        let (payload, others) = known_fields(point, payload);
+        let (mut payload, others) = known_fields(point, payload);
+        if vocabulary.is_of_hosts() {
+            tool_fields(point, &mut payload);
+        }
         let payload = (point.decode)(point, payload)?;
         for given_anew in ["seq", "root_session", "depth", "connection"] {
             fields.remove(given_anew);

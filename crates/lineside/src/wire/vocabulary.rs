@@ -3,6 +3,7 @@
 use lineside_core::PointInfo;
 use lineside_core::json::Map;
 use lineside_core::nearest::suggestion;
+use lineside_dialects::hosts::Host;
 use lineside_dialects::{Dialect, meant};
 use lineside_points::{self as points, CATALOGUE};
 
@@ -43,7 +44,14 @@ impl Vocabulary {
     /// The names of the catalogue and of these dialects.
     #[must_use]
     pub fn new(dialects: &[&'static dyn Dialect]) -> Self {
+        lineside_dialects::hosts::declare_points();
         Self { dialects: dialects.to_vec() }
+    }
+
+    /// Whether the words are those of agent programs alone, in which calls have a class and name their files. In the
+    /// company of others a payload stays as its publisher wrote it, and so does its digest.
+    pub(super) fn is_of_hosts(&self) -> bool {
+        !self.dialects.is_empty() && self.dialects.iter().all(|dialect| Host::named(dialect.name()).is_some())
     }
 
     /// The point of that name. Where a dialect's name stands for several, the payload decides.

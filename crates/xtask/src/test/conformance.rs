@@ -17,10 +17,17 @@ struct Suite {
 }
 
 /// A suite is added when its dialect is finished.
-const SUITES: [Suite; 5] = [
+const SUITES: [Suite; 12] = [
     Suite { cases: "tests/conformance/agenthooks.cases.json", programs: &[BASH, PYTHON] },
     Suite { cases: "tests/conformance/chord.cases.json", programs: &[BASH, JQ] },
     Suite { cases: "tests/conformance/flyto.cases.json", programs: &[PYTHON] },
+    Suite { cases: "tests/conformance/hosts-claude.cases.json", programs: &[BASH] },
+    Suite { cases: "tests/conformance/hosts-codex.cases.json", programs: &[BASH] },
+    Suite { cases: "tests/conformance/hosts-copilot.cases.json", programs: &[BASH] },
+    Suite { cases: "tests/conformance/hosts-cursor.cases.json", programs: &[BASH] },
+    Suite { cases: "tests/conformance/hosts-gemini.cases.json", programs: &[BASH] },
+    Suite { cases: "tests/conformance/hosts-kimi.cases.json", programs: &[BASH] },
+    Suite { cases: "tests/conformance/hosts-qwen.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/jcli.cases.json", programs: &[BASH, PYTHON] },
     Suite { cases: "tests/conformance/openclaw.cases.json", programs: &[NODE] },
 ];

@@ -115,7 +115,8 @@ fn feedback_is_put_to_the_agent_as_often_as_the_event_allows() {
         ("post_llm_response", Some(Beyond::Stop)),
         ("stop", Some(Beyond::Continue(Notice::warning(notice)))),
     ] {
-        let keep_working = beyond.map(|beyond| Box::new(KeepWorking { append: append.clone(), beyond }));
+        let keep_working =
+            beyond.map(|beyond| Box::new(KeepWorking { append: append.clone(), beyond, at_most: None }));
         let context = if keep_working.is_none() { vec![append.clone()] } else { Vec::new() };
         let expected = Answer { keep_working, context, ..Answer::default() };
         // The chain goes on.

@@ -1,0 +1,62 @@
+//! Agent programs that run hooks of a format of their own: the words of each, in tables, and one engine for all.
+//!
+//! Two ways lead through the tables. [`import`] reads the hooks that stand in a host's own files; [`serve`] turns a host's call of `lineside hook HOST` into an event, and what was
+//! decided into the host's words. The rooms, in the order in which a call passes them: `program` says which host it
+//! is, `table` and a table per host what its events are, `tools` what its tools are. Numbers such as HO-8 are those of
+//! the hosts' common rules; CL, CX, GE, CU, CP, KI and QW those of a host's page.
+
+mod program;
+mod table;
+mod tools;
+
+mod claude;
+mod codex;
+mod copilot;
+mod cursor;
+mod gemini;
+mod kimi;
+mod qwen;
+
+pub mod import;
+pub mod serve;
+
+pub use program::{HOSTS, Host};
+pub(crate) use tools::{Column, Seen};
+pub use tools::{class_of, named_paths, tool_fields};
+
+/// The hooks in the files of Claude Code.
+pub static CLAUDE: import::Imported = import::Imported(&claude::FORMAT);
+/// The hooks in the files of Codex.
+pub static CODEX: import::Imported = import::Imported(&codex::FORMAT);
+/// The hooks in the files of Copilot.
+pub static COPILOT: import::Imported = import::Imported(&copilot::FORMAT);
+/// The hooks in the files of Cursor.
+pub static CURSOR: import::Imported = import::Imported(&cursor::FORMAT);
+/// The hooks in the files of Gemini CLI.
+pub static GEMINI: import::Imported = import::Imported(&gemini::FORMAT);
+/// The hooks in the files of Kimi CLI and Kimi Code.
+pub static KIMI: import::Imported = import::Imported(&kimi::FORMAT);
+
+/// The tables of all hosts.
+const TABLES: [&[table::Row]; 9] = [
+    claude::ROWS,
+    codex::ROWS,
+    copilot::CAMEL,
+    copilot::PASCAL,
+    cursor::ROWS,
+    gemini::ROWS,
+    kimi::ROWS,
+    kimi::CODE_ROWS,
+    qwen::ROWS,
+];
+
+/// Declares the points that hosts have and the catalogue has not. Costs nothing when it is called again.
+pub fn declare_points() {
+    static DECLARED: std::sync::Once = std::sync::Once::new();
+    DECLARED.call_once(|| {
+        for row in TABLES.iter().flat_map(|table| table.iter()) {
+            // A program may have declared a point of this name before; then that one is it.
+            table::point(row);
+        }
+    });
+}

@@ -1,0 +1,192 @@
+//! Claude Code (CL-1 to CL-12): its events and its words.
+
+mod answer;
+mod import;
+
+pub(super) use import::project_root;
+
+use super::table::{
+    Amend, BLOCK_A, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, fact, field, hold,
+    json, read, row, say,
+};
+
+pub(super) const TOOL_NAME: Field = field("tool_name", &["tool_name"]);
+pub(super) const TOOL_INPUT: Field = read("tool_input", &["tool_input"], Kind::Input);
+pub(super) const TOOL_CALL_ID: Field = field("tool_call_id", &["tool_use_id"]);
+pub(super) const SOURCE: Field = read("source", &["source"], Kind::Source);
+pub(super) const REASON: Field = read("reason", &["reason"], Kind::Text);
+pub(super) const PROMPT: Field = read("prompt", &["prompt"], Kind::Text);
+pub(super) const MESSAGE: Field = read("message", &["message"], Kind::Text);
+pub(super) const QUESTION: Field = read("question", &["message"], Kind::Text);
+pub(super) const LAST_MESSAGE: Field = read("output", &["last_assistant_message"], Kind::Text);
+pub(super) const AGENT_TYPE: Field = read("agent_type", &["agent_type"], Kind::Text);
+pub(super) const TRIGGER: Field = read("kind", &["trigger"], Kind::Text);
+pub(super) const DURATION: Field = field("duration_ms", &["duration_ms", "duration"]);
+pub(super) const ERROR: Field = read("error", &["error"], Kind::Error);
+pub(super) const INTERRUPT: Field = read("error_kind", &["is_interrupt"], Kind::Flag("interrupt"));
+
+pub(super) const TOOL: &[Field] = &[TOOL_NAME, TOOL_INPUT, TOOL_CALL_ID];
+const RESULT: &[Field] =
+    &[TOOL_NAME, TOOL_INPUT, TOOL_CALL_ID, field("tool_output", &["tool_response"]), DURATION];
+pub(super) const FAILURE: &[Field] = &[TOOL_NAME, TOOL_INPUT, TOOL_CALL_ID, ERROR, INTERRUPT];
+
+pub(super) const SYSTEM_MESSAGE: Option<&str> = Some(r#"{"systemMessage":"$N"}"#);
+pub(super) const CONTEXT: Context =
+    Context::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$X"}}"#);
+pub(super) const DENY: &str = r#"{"hookSpecificOutput":{"hookEventName":"$E","permissionDecision":"deny","permissionDecisionReason":"$R"}}"#;
+pub(super) const ASK: &str = r#"{"hookSpecificOutput":{"hookEventName":"$E","permissionDecision":"ask","permissionDecisionReason":"$R"}}"#;
+const ALLOW: &str = r#"{"hookSpecificOutput":{"hookEventName":"$E","permissionDecision":"allow","permissionDecisionReason":"$r"}}"#;
+pub(super) const DECISION: &str = r#"{"decision":"block","reason":"$R"}"#;
+pub(super) const HALT: &str = r#"{"continue":false,"stopReason":"$R"}"#;
+pub(super) const PERMIT: &str =
+    r#"{"hookSpecificOutput":{"hookEventName":"$E","decision":{"behavior":"allow"}}}"#;
+pub(super) const FORBID: &str =
+    r#"{"hookSpecificOutput":{"hookEventName":"$E","decision":{"behavior":"deny","message":"$R"}}}"#;
+const REPLACED: &str = r#"{"hookSpecificOutput":{"hookEventName":"$E","updatedToolOutput":"$V"}}"#;
+
+/// A gate with a word for a block alone, whose notices are in the log.
+const QUIET_GATE: Words = Words { block: json(DECISION), ..Words::GATE };
+
+const PROMPTED: Words = Words {
+    block: json(DECISION),
+    ask: BLOCK_A,
+    stop: json(HALT),
+    context: CONTEXT,
+    amend: &[("prompt", Amend::Refuse(Refusal::Prompt))],
+    notices: SYSTEM_MESSAGE,
+    ..Words::GATE
+};
+
+const STOPPING: Words = Words {
+    block: json(DECISION),
+    stop: json(HALT),
+    context: Context::BesideBlock(
+        r#"{"hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$X"}}"#,
+    ),
+    amend: &[("output", Amend::Refuse(Refusal::Output))],
+    notices: SYSTEM_MESSAGE,
+    ..Words::GATE
+};
+
+const ELICITING: Words = Words {
+    block: json(r#"{"hookSpecificOutput":{"hookEventName":"$E","action":"decline"}}"#),
+    amend: &[
+        ("action", Amend::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","action":"$V"}}"#)),
+        ("content", Amend::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","content":"$V"}}"#)),
+    ],
+    ..Words::GATE
+};
+
+const NOTICING: Words = Words { notices: SYSTEM_MESSAGE, ..Words::FACT };
+const CONTEXT_ALONE: Words = Words { context: CONTEXT, notices: SYSTEM_MESSAGE, ..Words::GATE };
+
+/// The hooks in the files of the host.
+pub(super) static FORMAT: import::Files = import::Files;
+
+/// The events.
+#[rustfmt::skip]
+pub(super) const ROWS: &[Row] = &[
+    row("SessionStart", "before_session", &[SOURCE], Words {
+        block: hold(How::Json(r#"{"continue":false,"stopReason":"$R","systemMessage":"$R"}"#), Scope::Session),
+        context: CONTEXT, notices: SYSTEM_MESSAGE, ..Words::GATE
+    }),
+    row("SessionEnd", "after_session", &[REASON], NOTICING),
+    row("UserPromptSubmit", "before_prompt", &[PROMPT], PROMPTED),
+    row("PreToolUse", "before_tool", TOOL, Words {
+        block: json(DENY), ask: json(ASK), allow: json(ALLOW),
+        stop: json(r#"{"continue":false,"stopReason":"$R","hookSpecificOutput":{"hookEventName":"$E","permissionDecision":"deny","permissionDecisionReason":"$R"}}"#),
+        context: CONTEXT,
+        amend: &[("tool_input", Amend::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","updatedInput":"$V"}}"#))],
+        notices: SYSTEM_MESSAGE, ..Words::GATE
+    }),
+    row("PermissionRequest", "before_permission", &[TOOL_NAME, TOOL_INPUT], Words {
+        block: json(FORBID), ask: SILENT, allow: json(PERMIT),
+        stop: json(r#"{"hookSpecificOutput":{"hookEventName":"$E","decision":{"behavior":"deny","message":"$R","interrupt":true}}}"#),
+        amend: &[("tool_input", Amend::Approved(
+            r#"{"hookSpecificOutput":{"hookEventName":"$E","decision":{"behavior":"allow","updatedInput":"$V"}}}"#, Refusal::Input))],
+        notices: SYSTEM_MESSAGE, ..Words::GATE
+    }),
+    fact("PermissionDenied", "on_permission_denied", &[TOOL_NAME, REASON]),
+    row("PostToolUse", "after_tool", RESULT, Words {
+        block: say(How::Fitted(DECISION)), stop: json(HALT), context: CONTEXT,
+        amend: &[("tool_output", Amend::Fitted(REPLACED))],
+        notices: SYSTEM_MESSAGE, ..Words::GATE
+    }),
+    row("PostToolUseFailure", "after_tool_error", FAILURE, Words {
+        block: say(How::Beside(DECISION)), stop: json(HALT), context: CONTEXT, notices: SYSTEM_MESSAGE, ..Words::GATE
+    }),
+    row("PostToolBatch", "after_tool_batch", &[read("tool_calls", &["tool_calls"], Kind::Own(calls))], Words {
+        block: json(DECISION), stop: json(HALT), context: CONTEXT, notices: SYSTEM_MESSAGE, ..Words::GATE
+    }),
+    row("SubagentStart", "before_subagent", &[AGENT_TYPE], Words {
+        block: hold(How::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$R"},"systemMessage":"$R"}"#), Scope::Subagent),
+        context: CONTEXT, amend: &[("prompt", Amend::Refuse(Refusal::Input))], notices: SYSTEM_MESSAGE, ..Words::GATE
+    }),
+    row("SubagentStop", "after_subagent", &[AGENT_TYPE, LAST_MESSAGE], STOPPING),
+    row("Stop", "before_stop", &[LAST_MESSAGE], STOPPING),
+    fact("StopFailure", "on_stop_failure", &[ERROR]),
+    row("PreCompact", "before_compact", &[TRIGGER, read("reason", &["custom_instructions"], Kind::Filled)], QUIET_GATE),
+    row("PostCompact", "after_compact", &[TRIGGER, read("summary", &["compact_summary"], Kind::Text)], Words {
+        block: json(r#"{"systemMessage":"$R"}"#), notices: SYSTEM_MESSAGE, ..Words::GATE
+    }),
+    fact("Notification", "on_wait_confirm", &[MESSAGE]).when(When::Is("notification_type", &["permission_prompt"])),
+    fact("Notification", "on_idle", &[]).when(When::Is("notification_type", &["idle_prompt"])),
+    fact("Notification", "on_wait_question", &[QUESTION])
+        .when(When::Is("notification_type", &["elicitation_dialog", "elicitation_url_dialog", "agent_needs_input"])),
+    fact("Notification", "on_notification", &[MESSAGE]),
+    row("Setup", "x.claude.before_setup", &[], CONTEXT_ALONE),
+    fact("InstructionsLoaded", "x.claude.on_instructions_loaded", &[]),
+    row("UserPromptExpansion", "x.claude.before_prompt_expansion", &[], Words { amend: &[], ..PROMPTED }),
+    row("MessageDisplay", "x.claude.before_display", &[], Words {
+        block: SILENT, ask: SILENT, stop: SILENT,
+        amend: &[("display_content", Amend::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","displayContent":"$V"}}"#))],
+        notices: SYSTEM_MESSAGE, ..Words::GATE
+    }),
+    row("TaskCreated", "x.claude.before_task_create", &[], Words { notices: SYSTEM_MESSAGE, ..QUIET_GATE }),
+    row("TaskCompleted", "x.claude.before_task_complete", &[], Words { block: say(How::Exit2), ..Words::GATE }),
+    row("TeammateIdle", "x.claude.before_teammate_idle", &[], Words { block: say(How::Exit2), ..Words::GATE }),
+    fact("ConfigChange", "x.claude.before_config_change", &[]).when(When::Is("source", &["policy_settings"])),
+    row("ConfigChange", "x.claude.before_config_change", &[], QUIET_GATE),
+    fact("CwdChanged", "x.claude.on_cwd_changed", &[]),
+    fact("DirectoryAdded", "x.claude.on_directory_added", &[]),
+    fact("FileChanged", "x.claude.on_file_changed", &[]),
+    row("WorktreeCreate", "x.claude.before_worktree_create", &[], Words {
+        block: say(How::Exit2),
+        amend: &[("worktree_path", Amend::Line("lineside made no worktree"))], ..Words::GATE
+    }),
+    fact("WorktreeRemove", "x.claude.on_worktree_remove", &[]),
+    row("PreModelSwitch", "x.claude.before_model_switch", &[], Words {
+        block: json(DECISION), ask: json(ASK), notices: SYSTEM_MESSAGE, ..Words::GATE
+    }),
+    row("PostModelSwitch", "x.claude.after_model_switch", &[], CONTEXT_ALONE),
+    row("Elicitation", "x.claude.before_elicitation", &[], ELICITING),
+    row("ElicitationResult", "x.claude.after_elicitation", &[], ELICITING),
+];
+
+/// What answers the report of a task: context alone (CL-33).
+pub(super) const REPORTED: Words = Words {
+    block: SILENT,
+    ask: SILENT,
+    stop: SILENT,
+    context: CONTEXT,
+    notices: SYSTEM_MESSAGE,
+    ..Words::FACT
+};
+
+/// The calls of a batch, under the names of the catalogue.
+fn calls(document: &lineside_core::json::Map) -> Option<lineside_core::json::Value> {
+    let mut calls = document.get("tool_calls")?.as_array()?.clone();
+    for call in &mut calls {
+        let Some(call) = call.as_object_mut() else { continue };
+        let renamed = call.iter().map(|(name, value)| {
+            let name = match name.as_str() {
+                "tool_use_id" => "tool_call_id",
+                "tool_response" => "tool_output",
+                name => name,
+            };
+            (name.to_owned(), value.clone())
+        });
+        *call = renamed.collect();
+    }
+    Some(lineside_core::json::Value::Array(calls))
+}

@@ -1,0 +1,63 @@
+//! Codex (CX-1 to CX-9): its events and its words. The host refuses a whole answer for one field that it does not
+//! expect, so no other fields are printed than those here.
+
+mod answer;
+mod import;
+
+use super::claude::{
+    AGENT_TYPE, CONTEXT, DECISION, DENY, FORBID, HALT, LAST_MESSAGE, PERMIT, PROMPT, REASON, SOURCE,
+    SYSTEM_MESSAGE, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER,
+};
+use super::table::{
+    Amend, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, Words, fact, field, hold,
+    json, read, row,
+};
+
+const OUTPUT: Field = field("tool_output", &["tool_response"]);
+const ASKED: &[Field] = &[TOOL_NAME, TOOL_INPUT, read("reason", &["tool_input.description"], Kind::Text)];
+
+const GATE: Words = Words { notices: SYSTEM_MESSAGE, ..Words::GATE };
+
+const STOPPING: Words = Words {
+    block: json(DECISION),
+    stop: json(HALT),
+    amend: &[("output", Amend::Refuse(Refusal::Output))],
+    ..GATE
+};
+
+/// The hooks in the files of the host.
+pub(super) static FORMAT: import::Files = import::Files;
+
+/// The events.
+#[rustfmt::skip]
+pub(super) const ROWS: &[Row] = &[
+    row("SessionStart", "before_session", &[SOURCE], Words {
+        block: hold(How::Json(HALT), Scope::Session), context: CONTEXT, ..GATE
+    }),
+    row("SessionEnd", "after_session", &[REASON], Words { notices: SYSTEM_MESSAGE, ..Words::FACT }),
+    row("UserPromptSubmit", "before_prompt", &[PROMPT], Words {
+        block: json(DECISION), stop: json(HALT), context: CONTEXT, amend: &[("prompt", Amend::Refuse(Refusal::Prompt))], ..GATE
+    }),
+    row("PreToolUse", "before_tool", TOOL, Words {
+        block: json(DENY), stop: BLOCK_AND_HOLD, context: CONTEXT,
+        amend: &[("tool_input", Amend::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","permissionDecision":"allow","updatedInput":"$V"}}"#))],
+        ..GATE
+    }),
+    row("PermissionRequest", "before_permission", ASKED, Words {
+        block: json(FORBID), ask: SILENT, allow: json(PERMIT), stop: BLOCK_AND_HOLD,
+        amend: &[("tool_input", Amend::Refuse(Refusal::Input))], ..GATE
+    }),
+    row("PostToolUse", "after_tool", &[TOOL_NAME, TOOL_INPUT, TOOL_CALL_ID, OUTPUT], Words {
+        block: json(DECISION), stop: hold(How::Json(HALT), Scope::Turn), context: CONTEXT,
+        amend: &[("tool_output", Amend::Withhold)], ..GATE
+    }),
+    row("SubagentStart", "before_subagent", &[AGENT_TYPE], Words {
+        block: hold(How::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$R"}}"#), Scope::Subagent),
+        context: CONTEXT, amend: &[("prompt", Amend::Refuse(Refusal::Input))], ..GATE
+    }),
+    row("SubagentStop", "after_subagent", &[AGENT_TYPE, LAST_MESSAGE], STOPPING),
+    row("Stop", "before_stop", &[LAST_MESSAGE], Words { context: Context::Waits, ..STOPPING }),
+    fact("Interrupt", "on_interrupt", &[]),
+    row("PreCompact", "before_compact", &[TRIGGER], Words { block: json(HALT), ..GATE }),
+    row("PostCompact", "after_compact", &[TRIGGER], Words { block: json(HALT), stop: json(HALT), ..GATE }),
+];

@@ -1,0 +1,205 @@
+//! What a hook of Copilot answers (CP-22 to CP-24).
+
+use lineside_core::json::{Map, Value};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Verdict};
+
+use super::import::is_pascal;
+use crate::hosts::import::{Entry, Heard, Run, Saying, blocking, reason_or};
+
+/// What a denial says when a hook has failed before a tool.
+const ERRORED: &str = "Denied by preToolUse hook (hook errored)";
+
+/// The event in camelCase, by which both forms are told.
+fn event_of(entry: &Entry) -> &'static str {
+    match entry.event {
+        "PreToolUse" => "preToolUse",
+        "PermissionRequest" => "permissionRequest",
+        "PostToolUse" => "postToolUse",
+        "PostToolUseFailure" => "postToolUseFailure",
+        "UserPromptSubmit" => "userPromptSubmitted",
+        "UserPromptTransformed" => "userPromptTransformed",
+        "SessionStart" => "sessionStart",
+        "SubagentStart" => "subagentStart",
+        "SubagentStop" => "subagentStop",
+        "Stop" => "agentStop",
+        "Notification" => "notification",
+        other => other,
+    }
+}
+
+/// Reads what came of a run.
+pub(super) fn read(entry: &Entry, _event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
+    let name = event_of(entry);
+    let closes = name == "preToolUse" && !matches!(entry.handler.run, Run::Http { .. });
+    let failed = |failure: Failure| {
+        let is_closed = closes && failure.kind != FailureKind::Timeout;
+        Err(if is_closed { blocking(failure, ERRORED.to_owned()) } else { failure })
+    };
+    if let Some(failure) = heard.failure.clone() {
+        return failed(failure);
+    }
+    let (stdout, progress) = without_progress(&heard.stdout);
+    let object = lineside_core::json::from_str::<Map>(stdout.trim()).ok();
+    let mut saying = Saying::default();
+    for message in progress {
+        saying.notice(&message);
+    }
+    match heard.code.unwrap_or_default() {
+        0 => {
+            if let Some(object) = &object {
+                said(entry, name, object, &mut saying);
+            }
+            Ok(saying.0)
+        }
+        2 => {
+            match name {
+                "preToolUse" => {
+                    let reason =
+                        object.as_ref().and_then(|object| text(entry, object, "permissionDecisionReason"));
+                    saying.verdict(Verdict::block(reason.unwrap_or("hook exited with code 2").to_owned()));
+                }
+                "permissionRequest" => {
+                    let message = object.as_ref().and_then(|object| text(entry, object, "message"));
+                    saying.verdict(Verdict::block(reason_or(entry, [message])));
+                }
+                "postToolUseFailure" => saying.context(stdout.trim()),
+                _ => saying.notice(heard.stderr.trim()),
+            }
+            Ok(saying.0)
+        }
+        _ => failed(heard.exit_failure()),
+    }
+}
+
+/// What was printed without the lines that tell of progress, and what these tell (CP-22).
+fn without_progress(stdout: &str) -> (String, Vec<String>) {
+    let mut progress = Vec::new();
+    let mut rest = Vec::new();
+    for line in stdout.lines() {
+        let object = if line.trim_start().starts_with('{') {
+            lineside_core::json::from_str::<Map>(line).ok()
+        } else {
+            None
+        };
+        match object.filter(|object| object.get("type").and_then(Value::as_str) == Some("progress")) {
+            Some(object) => progress.extend(object.get("message").and_then(Value::as_str).map(str::to_owned)),
+            None => rest.push(line),
+        }
+    }
+    (rest.join("\n"), progress)
+}
+
+/// A field, at the top level or, for pascal, in `hookSpecificOutput`.
+fn field<'a>(entry: &Entry, object: &'a Map, name: &str) -> Option<&'a Value> {
+    let own = object.get(name).filter(|value| !value.is_null());
+    let specific = || object.get("hookSpecificOutput")?.get(name).filter(|value| !value.is_null());
+    own.or_else(|| if is_pascal(entry.event) { specific() } else { None })
+}
+
+fn text<'a>(entry: &Entry, object: &'a Map, name: &str) -> Option<&'a str> {
+    field(entry, object, name)?.as_str()
+}
+
+/// What an answer says. A field of the wrong type is passed over and remarked.
+fn said(entry: &Entry, name: &str, object: &Map, saying: &mut Saying) {
+    let get = |field_name: &str| text(entry, object, field_name);
+    let value = |field_name: &str| field(entry, object, field_name);
+    let why = |reason: Option<&str>| reason_or(entry, [reason]);
+    remark_wrong(entry, object, saying);
+    match name {
+        "preToolUse" => {
+            let reason = get("permissionDecisionReason");
+            match get("permissionDecision") {
+                Some("deny") => saying.verdict(Verdict::block(why(reason))),
+                Some("ask") => saying.verdict(Verdict::ask(reason.unwrap_or_default().to_owned())),
+                Some("allow") => saying.verdict(Verdict::Allow),
+                _ => {}
+            }
+            let input =
+                value("modifiedArgs").or_else(|| value("updatedInput")).filter(|input| input.is_object());
+            if let (Some(input), false) = (input, saying.0.verdict.strength().is_final()) {
+                saying.amend("tool_input", input.clone());
+            }
+        }
+        "permissionRequest" => match get("behavior") {
+            Some("deny") => {
+                let ends = value("interrupt") == Some(&Value::Bool(true));
+                let why = why(get("message"));
+                saying.verdict(if ends { Verdict::stop(why) } else { Verdict::block(why) });
+            }
+            Some("allow") => saying.verdict(Verdict::Allow),
+            _ => {}
+        },
+        "userPromptSubmitted" | "postToolUse" | "agentStop" | "subagentStop" => {
+            if get("decision") == Some("block") {
+                saying.verdict(Verdict::block(why(get("reason"))));
+            }
+            let is_blocked = saying.0.verdict.strength().is_final();
+            match name {
+                "userPromptSubmitted" if !is_blocked => {
+                    if let Some(prompt) = get("modifiedPrompt") {
+                        saying.amend("prompt", prompt.into());
+                    }
+                }
+                "subagentStop" if !is_blocked => {
+                    if let Some(output) = get("modifiedResponse") {
+                        saying.amend("output", output.into());
+                    }
+                }
+                "postToolUse" if !is_blocked => modified_result(entry, object, saying),
+                _ => {}
+            }
+        }
+        "userPromptTransformed" => {
+            if let Some(prompt) = get("modifiedTransformedPrompt").filter(|prompt| !prompt.is_empty()) {
+                saying.amend("transformed_prompt", prompt.into());
+            }
+        }
+        _ => {}
+    }
+    let takes_context = matches!(
+        name,
+        "sessionStart"
+            | "userPromptSubmitted"
+            | "preToolUse"
+            | "postToolUse"
+            | "postToolUseFailure"
+            | "subagentStart"
+            | "notification"
+    );
+    if let Some(context) = get("additionalContext").filter(|_| takes_context) {
+        saying.context(context);
+    }
+}
+
+/// A result in place of that of the tool.
+fn modified_result(entry: &Entry, object: &Map, saying: &mut Saying) {
+    let Some(result) = field(entry, object, "modifiedResult") else { return };
+    let Some(text) = result.get("textResultForLlm").and_then(Value::as_str) else { return };
+    if result.get("resultType").and_then(Value::as_str) == Some("failure") {
+        saying.verdict(Verdict::block(reason_or(entry, [Some(text)])));
+    } else {
+        saying.amend("tool_output", text.into());
+    }
+}
+
+/// The fields that are texts.
+const TEXTS: [&str; 9] = [
+    "permissionDecision",
+    "permissionDecisionReason",
+    "behavior",
+    "message",
+    "decision",
+    "reason",
+    "additionalContext",
+    "modifiedPrompt",
+    "modifiedResponse",
+];
+
+fn remark_wrong(entry: &Entry, object: &Map, saying: &mut Saying) {
+    for name in TEXTS {
+        if field(entry, object, name).is_some_and(|value| !value.is_string()) {
+            saying.0.remarks.push(format!("`{name}` of its answer is no text and was passed over").into());
+        }
+    }
+}

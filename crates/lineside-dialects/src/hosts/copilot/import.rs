@@ -1,0 +1,351 @@
+//! The hooks in Copilot's files: handlers, matchers and documents of both forms (CP-13 to CP-21).
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lineside_core::ensemble::{Pace, Sees};
+use lineside_core::exchange::Addresses;
+use lineside_core::json::{Value, json};
+use lineside_core::{Answer, AnyEvent, Failure, Layer};
+
+use super::answer;
+use super::{CAMEL, PASCAL};
+use crate::dialect::{Places, Watched};
+use crate::hosts::claude::project_root;
+use crate::hosts::gemini::bash;
+use crate::hosts::import::{
+    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source, Subject,
+    Switches, child_id, expand,
+};
+use crate::hosts::program::Host;
+use crate::hosts::table::Row;
+use crate::hosts::tools::{Column, Seen};
+use crate::lined_json::{Content, Node};
+
+/// The policy folder of the machine.
+const POLICY: &str = "/etc/github-copilot/hooks";
+
+/// The hooks in the files.
+pub(crate) struct Files;
+
+/// Whether an event is named in PascalCase.
+pub(super) fn is_pascal(event: &str) -> bool {
+    event.starts_with(|first: char| first.is_ascii_uppercase())
+}
+
+impl Format for Files {
+    fn host(&self) -> Host {
+        Host::Copilot
+    }
+
+    fn tables(&self) -> &'static [&'static [Row]] {
+        &[CAMEL, PASCAL]
+    }
+
+    fn table(&self, _source: &Source, event: &str) -> &'static [Row] {
+        if is_pascal(event) { PASCAL } else { CAMEL }
+    }
+
+    fn sources(&self, places: &Places) -> Vec<Source> {
+        let user = places.home().map(|home| home.join(".copilot"));
+        let home = places.variable("COPILOT_HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let root = places.work_dir();
+        let mut sources = folder("policy", Path::new(POLICY), Layer::Managed);
+        if let Some(home) = home.or_else(|| user.clone()) {
+            sources.extend(folder("user", &home.join("hooks"), Layer::User));
+        }
+        sources.extend(user.map(|user| Source::json("user", user.join("settings.json"), Layer::User)));
+        sources.extend(folder("project", &root.join(".github/hooks"), Layer::Project));
+        let settings = root.join(".github/copilot");
+        sources.push(Source::json("project", settings.join("settings.json"), Layer::Project));
+        sources.push(Source::json("local", settings.join("settings.local.json"), Layer::Project));
+        for source in &mut sources {
+            // CP-14: a settings file is taken whole or not at all.
+            source.is_strict = !source.label.contains(':');
+        }
+        sources
+    }
+
+    fn folders(&self, places: &Places) -> Vec<Watched> {
+        let home = places.variable("COPILOT_HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let user = home.or_else(|| Some(places.home()?.join(".copilot"))).map(|home| home.join("hooks"));
+        let folders =
+            [PathBuf::from(POLICY), places.work_dir().join(".github/hooks")].into_iter().chain(user);
+        folders.map(|path| Watched { path, levels: 1, ends: &[".json"] }).collect()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Either
+    }
+
+    fn version(&self) -> Option<u64> {
+        Some(1)
+    }
+
+    /// CP-18
+    fn switches(&self, files: &[(Source, Node)]) -> Switches {
+        let is_off = |node: &Node| {
+            node.entry("disableAllHooks").is_some_and(|entry| entry.value.content == Content::Boolean(true))
+        };
+        let by_project = files
+            .iter()
+            .any(|(source, node)| matches!(source.label.as_str(), "project" | "local") && is_off(node));
+        Switches::files(files, |source, node| {
+            let of_policy = source.label.starts_with("policy:");
+            is_off(node) || (by_project && !of_policy)
+        })
+    }
+
+    fn handler(&self, fields: Fields<'_>, at: &At<'_>) -> Result<Handler, Refused> {
+        let kind = fields.text("type")?;
+        let seconds = Duration::from_secs(1);
+        let timeout = match fields.time("timeoutSec", seconds)? {
+            Some(timeout) => timeout,
+            None => fields.time("timeout", seconds)?.unwrap_or(Duration::from_secs(30)),
+        };
+        let variable = |name: &str| Some(at.places.variable(name).unwrap_or_default().to_owned());
+        let env =
+            fields.map("env")?.into_iter().map(|(name, value)| (name, expand(&value, variable))).collect();
+        let cwd = fields.text("cwd")?;
+        let run = match kind.as_deref() {
+            None | Some("command") => command(fields)?,
+            Some("http") => http(fields, at)?,
+            Some(other) => return Err(Refused::Type(other.to_owned())),
+        };
+        let run = run.of_others()?;
+        Ok(Handler {
+            key: format!("{run:?} {cwd:?}"),
+            run,
+            timeout,
+            env,
+            cwd: cwd.map(PathBuf::from),
+            in_project: true,
+            ..Handler::default()
+        })
+    }
+
+    /// CP-17
+    fn matcher(&self, at: &At<'_>, text: &str) -> Result<Matcher, String> {
+        if !is_pascal(at.event) || !is_about_tools(at.event) {
+            return Matcher::whole(text);
+        }
+        if matches!(text, "*" | "**") {
+            return Ok(Matcher::All);
+        }
+        if text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '|')) {
+            return match Matcher::names(text, &['|']) {
+                Matcher::Names(names) => Ok(Matcher::AnyName(names)),
+                other => Ok(other),
+            };
+        }
+        Matcher::whole(text)
+    }
+
+    fn column(&self, at: &At<'_>) -> Column {
+        if is_pascal(at.event) { Column::Claude } else { Column::Copilot }
+    }
+
+    fn subject<'a>(&self, entry: &Entry, _row: &Row, event: &'a AnyEvent) -> Subject<'a> {
+        match entry.event {
+            name if is_about_tools(name) && is_pascal(name) => {
+                // The name in the terminal counts as well where names are listed.
+                let Some(seen) = Seen::by(Column::Claude, event) else { return Subject::Any(Vec::new()) };
+                let of_program = Seen::by(Column::Copilot, event).map(|seen| seen.name);
+                let is_listed = matches!(entry.matcher, Matcher::AnyName(_));
+                let names = std::iter::once(seen.name).chain(of_program.filter(|_| is_listed));
+                Subject::Any(names.map(Into::into).collect())
+            }
+            name if is_about_tools(name) => Subject::tool(Column::Copilot, event),
+            "subagentStart" | "SubagentStart" => Subject::field(event, "agent_type", "agentType"),
+            "preCompact" | "PreCompact" => Subject::field(event, "kind", "trigger"),
+            "notification" | "Notification" => {
+                Subject::field(event, "notification_type", "notification_type")
+            }
+            _ => Subject::Ignored,
+        }
+    }
+
+    /// CP-19
+    fn same(&self, earlier: &Entry, later: &Entry) -> bool {
+        earlier.file != later.file && earlier.event == later.event && earlier.handler.key == later.handler.key
+    }
+
+    fn read_by(&self, _source: &Source) -> &'static [Host] {
+        &[Host::Copilot]
+    }
+
+    /// CP-20
+    fn pace(&self, point: &str, _is_sequential: bool) -> Pace {
+        if matches!(point, "before_tool" | "before_permission") {
+            Pace::InTurn
+        } else {
+            Pace::InTurnThroughBlocks
+        }
+    }
+
+    fn sees(&self, point: &str) -> Sees {
+        if point == "after_subagent" { Sees::First } else { Sees::Amended }
+    }
+
+    /// CP-21
+    fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8> {
+        let envelope = event.envelope();
+        let source = &envelope.source;
+        let pascal = is_pascal(entry.event);
+        let named = |camel: &'static str, snake: &'static str| if pascal { snake } else { camel };
+        let is_inside = source.depth > 0;
+        let mut document = Document::default();
+        if pascal {
+            document.put("hook_event_name", entry.event);
+        }
+        let session = if is_inside { &*source.agent.id } else { source.root_session.as_str() };
+        document.put(named("sessionId", "session_id"), session);
+        if is_inside {
+            document.put(named("agentId", "agent_id"), &*source.agent.id);
+            document.put(named("agentType", "agent_type"), source.agent.role.as_deref().unwrap_or_default());
+            document.put(named("parentAgentId", "parent_agent_id"), source.root_session.as_str());
+        }
+        if pascal {
+            document.put("timestamp", envelope.time_text());
+        } else {
+            document.put("timestamp", envelope.time.as_millisecond());
+        }
+        document.put("cwd", source.cwd.as_deref().unwrap_or_default());
+        let payload = event.payload_json();
+        let get = |field: &str| payload.get(field).cloned().unwrap_or_default();
+        let column = if pascal { Column::Claude } else { Column::Copilot };
+        if let Some(Seen { name, host_name }) = Seen::by(column, event) {
+            document.put(named("toolName", "tool_name"), name);
+            if let Some(host_name) = host_name {
+                document.put("host_tool_name", host_name);
+            }
+            if payload.contains_key("tool_input") {
+                document.put(named("toolArgs", "tool_input"), get("tool_input"));
+            }
+        }
+        if let Some(output) = payload.get("tool_output") {
+            let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+            let result = if pascal {
+                json!({"result_type": "success", "text_result_for_llm": text})
+            } else {
+                json!({"resultType": "success", "textResultForLlm": text})
+            };
+            document.put(named("toolResult", "tool_result"), result);
+        }
+        rest(row, event, pascal, &mut document);
+        document.compact(event)
+    }
+
+    fn variables(&self, event: &AnyEvent) -> Vec<(&'static str, String)> {
+        vec![("COPILOT_CLI", "1".to_owned()), ("CLAUDE_PROJECT_DIR", project_root(event).into_owned())]
+    }
+
+    fn foreign_variables(&self) -> &'static [&'static str] {
+        &["CURSOR_", "GEMINI_"]
+    }
+
+    fn read(&self, entry: &Entry, _row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
+        answer::read(entry, event, heard)
+    }
+}
+
+/// The fields of the payload that both forms have, each under its own name.
+fn rest(row: &Row, event: &AnyEvent, pascal: bool, document: &mut Document) {
+    const NAMES: [(&str, &str, &str); 12] = [
+        ("source", "source", "source"),
+        ("prompt", "prompt", "prompt"),
+        ("transformed_prompt", "transformedPrompt", "transformed_prompt"),
+        ("error", "error", "error"),
+        ("error_kind", "errorContext", "error_context"),
+        ("stop_active", "stop_hook_active", "stop_hook_active"),
+        ("agent_type", "agentType", "agent_type"),
+        ("output", "response", "last_assistant_message"),
+        ("kind", "trigger", "trigger"),
+        ("message", "message", "message"),
+        ("question", "message", "message"),
+        ("tool_call_id", "toolUseId", "tool_use_id"),
+    ];
+    let payload = event.payload_json();
+    for (ours, camel, snake) in NAMES {
+        if let Some(value) = payload.get(ours) {
+            document.put(if pascal { snake } else { camel }, value.clone());
+        }
+    }
+    if let Some(reason) = payload.get("reason") {
+        let name = match (row.point, pascal) {
+            ("before_stop" | "x.copilot.on_agent_stop", true) => "stop_reason",
+            ("before_stop" | "x.copilot.on_agent_stop", false) => "stopReason",
+            _ => "reason",
+        };
+        document.put(name, reason.clone());
+    }
+    if let Some(child) = payload.get("child_session").and_then(Value::as_str) {
+        document.put(if pascal { "agent_id" } else { "agentId" }, child_id(event, child));
+        if let Some(role) = payload.get("agent_type") {
+            document.put(if pascal { "agent_name" } else { "agentName" }, role.clone());
+        }
+    }
+}
+
+fn is_about_tools(event: &str) -> bool {
+    matches!(
+        event,
+        "preToolUse"
+            | "permissionRequest"
+            | "postToolUse"
+            | "PreToolUse"
+            | "PermissionRequest"
+            | "PostToolUse"
+    )
+}
+
+/// CP-15
+fn command(fields: Fields<'_>) -> Result<Run, Refused> {
+    let [bash_line, powershell, command, exec] =
+        [fields.text("bash")?, fields.text("powershell")?, fields.text("command")?, fields.text("exec")?];
+    let args = fields.texts("args")?.unwrap_or_default();
+    let has_line = bash_line.is_some() || powershell.is_some() || command.is_some();
+    match exec {
+        Some(_) if has_line => Err(Refused::Error("`exec` stands beside a line for a shell".to_owned())),
+        Some(exec) => Ok(Run::Program(std::iter::once(exec).chain(args).collect())),
+        None => match bash_line.or(command) {
+            Some(line) if !line.trim().is_empty() => {
+                Ok(Run::Shell { shell: vec![bash(), "-c".to_owned()], line })
+            }
+            _ => Err(Refused::Error("it needs one of `bash`, `command` and `exec`".to_owned())),
+        },
+    }
+}
+
+/// CP-16
+fn http(fields: Fields<'_>, at: &At<'_>) -> Result<Run, Refused> {
+    let url = fields.required("url")?;
+    let allowed = fields.texts("allowedEnvVars")?.unwrap_or_default();
+    let is_local = ["http://127.0.0.1", "http://localhost", "http://[::1]"].iter().any(|local| {
+        url.strip_prefix(local).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/', '?']))
+    });
+    let needs_https = !allowed.is_empty()
+        || matches!(at.event, "preToolUse" | "permissionRequest" | "PreToolUse" | "PermissionRequest");
+    let may_be_plain =
+        is_local && !needs_https && at.places.variable("COPILOT_HOOK_ALLOW_LOCALHOST") == Some("1");
+    if !url.starts_with("https://") && !may_be_plain {
+        return Err(Refused::Error(format!("`url` must be https here, not {url:?}")));
+    }
+    let addresses = if at.source.layer == Layer::Project { Addresses::AsWritten } else { Addresses::Any };
+    Ok(Run::Http { url, headers: fields.map("headers")?, allowed, addresses })
+}
+
+/// The files of hooks in a folder, in byte order of their names.
+fn folder(label: &str, folder: &Path, layer: Layer) -> Vec<Source> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    let named = files.into_iter().filter_map(|file| {
+        let stem = file.file_stem()?.to_str()?.to_owned();
+        Some(Source::json(format!("{label}:{stem}"), file, layer))
+    });
+    named.collect()
+}

@@ -1,0 +1,228 @@
+//! The hooks in Cursor's files: handlers, which of them run for a call, and documents (CU-11 to CU-16).
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lineside_core::json::{Value, json};
+use lineside_core::{Answer, AnyEvent, Failure, Layer};
+
+use super::ROWS;
+use super::answer;
+use crate::dialect::Places;
+use crate::hosts::claude::project_root;
+use crate::hosts::import::{
+    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source, Subject,
+    child_id, known,
+};
+use crate::hosts::program::Host;
+use crate::hosts::table::Row;
+use crate::hosts::tools::{Column, class};
+
+/// The file of the machine.
+const ENTERPRISE: &str = "/etc/cursor/hooks.json";
+
+/// How often in a row a hook may keep an agent working (CU-12).
+const FOLLOW_UPS: u32 = 5;
+
+/// The hooks in the files.
+pub(crate) struct Files;
+
+impl Format for Files {
+    fn host(&self) -> Host {
+        Host::Cursor
+    }
+
+    fn tables(&self) -> &'static [&'static [Row]] {
+        &[ROWS]
+    }
+
+    fn sources(&self, places: &Places) -> Vec<Source> {
+        let user = places.home().map(|home| home.join(".cursor/hooks.json"));
+        let project = places.work_dir().join(".cursor/hooks.json");
+        let user = user.map(|file| Source::json("user", file, Layer::User));
+        user.into_iter()
+            .chain([
+                Source::json("project", project, Layer::Project),
+                Source::json("enterprise", PathBuf::from(ENTERPRISE), Layer::Managed),
+            ])
+            .collect()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Flat
+    }
+
+    fn version(&self) -> Option<u64> {
+        Some(1)
+    }
+
+    fn handler(&self, fields: Fields<'_>, at: &At<'_>) -> Result<Handler, Refused> {
+        if let Some(other) = fields.text("type")?.filter(|kind| kind != "command") {
+            return Err(Refused::Type(other));
+        }
+        let line = fields.required("command")?;
+        let run = Run::shell(line).of_others()?;
+        let cwd =
+            (at.source.label == "user").then(|| at.places.home().map(|home| home.join(".cursor"))).flatten();
+        let limit = fields.bound("loop_limit")?;
+        Ok(Handler {
+            key: format!("{run:?} {cwd:?}"),
+            run,
+            in_project: cwd.is_none(),
+            cwd,
+            timeout: fields.time("timeout", Duration::from_secs(1))?.unwrap_or(Duration::from_secs(60)),
+            closes: fields.flag("failClosed")?,
+            loop_limit: Some(limit.unwrap_or(Some(FOLLOW_UPS))),
+            ..Handler::default()
+        })
+    }
+
+    /// CU-14
+    fn matcher(&self, _at: &At<'_>, text: &str) -> Result<Matcher, String> {
+        if text == "*" { Ok(Matcher::All) } else { Matcher::javascript(text) }
+    }
+
+    fn column(&self, _at: &At<'_>) -> Column {
+        Column::Cursor
+    }
+
+    fn subject<'a>(&self, entry: &Entry, _row: &Row, event: &'a AnyEvent) -> Subject<'a> {
+        match entry.event {
+            "preToolUse" | "postToolUse" | "postToolUseFailure" => Subject::tool(Column::Cursor, event),
+            "beforeShellExecution" | "afterShellExecution" => {
+                let command =
+                    event.payload().value("tool_input").and_then(|input| input.get("command")?.as_str());
+                Subject::text(command.unwrap_or_default())
+            }
+            "beforeMCPExecution" | "afterMCPExecution" => {
+                let name = event.payload().text("tool_name").unwrap_or_default();
+                Subject::text(name.strip_prefix("MCP:").unwrap_or(name))
+            }
+            "subagentStart" | "subagentStop" => Subject::field(event, "agent_type", "subagent_type"),
+            "beforeReadFile" => Subject::text("Read"),
+            "afterFileEdit" => Subject::text("Write"),
+            "beforeSubmitPrompt" => Subject::text("UserPromptSubmit"),
+            "stop" => Subject::text("Stop"),
+            _ => Subject::Ignored,
+        }
+    }
+
+    /// CU-15
+    fn is_for(&self, entry: &Entry, _row: &Row, event: &AnyEvent) -> bool {
+        match entry.event {
+            "beforeShellExecution" | "afterShellExecution" => class(event) == Some("shell"),
+            "beforeMCPExecution" | "afterMCPExecution" => class(event) == Some("mcp"),
+            "beforeReadFile" => class(event) == Some("read"),
+            "afterFileEdit" => matches!(class(event), Some("write" | "edit")),
+            _ => true,
+        }
+    }
+
+    /// CU-13
+    fn same(&self, earlier: &Entry, later: &Entry) -> bool {
+        earlier.event == later.event && earlier.handler.key == later.handler.key
+    }
+
+    fn read_by(&self, _source: &Source) -> &'static [Host] {
+        &[Host::Cursor]
+    }
+
+    /// CU-15
+    fn rank(&self, entry: &Entry) -> u8 {
+        let is_second = matches!(
+            entry.event,
+            "beforeShellExecution"
+                | "beforeMCPExecution"
+                | "beforeReadFile"
+                | "afterShellExecution"
+                | "afterMCPExecution"
+                | "afterFileEdit"
+        );
+        u8::from(is_second)
+    }
+
+    /// CU-16
+    fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8> {
+        let source = &event.envelope().source;
+        let payload = event.payload_json();
+        let get = |field: &str| payload.get(field).cloned().unwrap_or_default();
+        let mut document = Document::default();
+        document.put("conversation_id", source.root_session.as_str());
+        document.put("session_id", source.root_session.as_str());
+        document.put_known(event, "generation_id", "");
+        let model =
+            source.model.as_ref().and_then(|model| model.selected.as_deref().or(model.running.as_deref()));
+        document.put("model", model.unwrap_or("default"));
+        document.put("hook_event_name", entry.event);
+        document.put_known(event, "cursor_version", "");
+        document.put_known(event, "workspace_roots", json!([project_root(event)]));
+        document.put_known(event, "user_email", Value::Null);
+        document.put_known(event, "transcript_path", Value::Null);
+        document.fields(row, Column::Cursor, event);
+        let input = payload.get("tool_input").and_then(Value::as_object);
+        let of_input = |field: &str| input.and_then(|input| input.get(field)).cloned();
+        match entry.event {
+            "beforeShellExecution" | "afterShellExecution" => {
+                document.put("command", of_input("command").unwrap_or_default());
+                document.put(
+                    "cwd",
+                    of_input("cwd").unwrap_or_else(|| source.cwd.as_deref().unwrap_or_default().into()),
+                );
+                if entry.event == "afterShellExecution" {
+                    let output = get("tool_output");
+                    let printed = output.get("output").cloned().unwrap_or(output);
+                    let text = printed.as_str().map_or_else(|| printed.to_string(), str::to_owned);
+                    document.put("output", text);
+                }
+            }
+            "beforeReadFile" | "afterFileEdit" => {
+                let path = crate::hosts::tools::named_paths("", &get("tool_input")).into_iter().next();
+                document.put("file_path", path.unwrap_or_default());
+                if entry.event == "afterFileEdit" {
+                    document.put("edits", of_input("edits").unwrap_or_else(|| json!([])));
+                }
+            }
+            "stop" => {
+                let status = match event.point().name {
+                    "before_stop" => "completed",
+                    "on_interrupt" => "aborted",
+                    _ => "error",
+                };
+                document.put("status", status);
+                let active = payload.get("stop_active") == Some(&Value::Bool(true));
+                document.put_known(event, "loop_count", u64::from(active));
+            }
+            "subagentStop" => {
+                document.put_known(event, "status", "completed");
+                document.put_known(event, "loop_count", 0);
+            }
+            "preToolUse" | "postToolUse" | "postToolUseFailure" => {
+                document.put("cwd", source.cwd.as_deref().unwrap_or_default());
+            }
+            _ => {}
+        }
+        if let Some(child) = payload.get("child_session").and_then(Value::as_str) {
+            document.put("subagent_id", child_id(event, child));
+        }
+        document.own_fields(row, event);
+        document.compact(event)
+    }
+
+    fn variables(&self, event: &AnyEvent) -> Vec<(&'static str, String)> {
+        let root = project_root(event).into_owned();
+        let version = known(event, "cursor_version").and_then(Value::as_str).unwrap_or_default();
+        vec![
+            ("CURSOR_PROJECT_DIR", root.clone()),
+            ("CURSOR_VERSION", version.to_owned()),
+            ("CLAUDE_PROJECT_DIR", root),
+        ]
+    }
+
+    fn foreign_variables(&self) -> &'static [&'static str] {
+        &["COPILOT_", "GEMINI_"]
+    }
+
+    fn read(&self, entry: &Entry, row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
+        answer::read(entry, row, event, heard)
+    }
+}

@@ -1,0 +1,272 @@
+//! The hooks in Gemini CLI's settings: their files, handlers and documents (GE-9 to GE-17).
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lineside_core::ensemble::Pace;
+use lineside_core::json::{Map, Value, json};
+use lineside_core::receipt::By;
+use lineside_core::{Amendment, Answer, AnyEvent, Failure, Layer};
+
+use super::ROWS;
+use super::answer;
+use crate::dialect::{Places, Watched};
+use crate::hosts::import::{
+    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source, Subject,
+    Switches, expand,
+};
+use crate::hosts::program::Host;
+use crate::hosts::table::Row;
+use crate::hosts::tools::Column;
+use crate::lined_json::{Content, Node};
+
+/// The settings of the machine.
+const SYSTEM: &str = "/etc/gemini-cli/settings.json";
+
+/// The hooks in the settings.
+pub(crate) struct Files;
+
+impl Format for Files {
+    fn host(&self) -> Host {
+        Host::Gemini
+    }
+
+    fn tables(&self) -> &'static [&'static [Row]] {
+        &[ROWS]
+    }
+
+    fn sources(&self, places: &Places) -> Vec<Source> {
+        let project = places.work_dir().join(".gemini/settings.json");
+        let user = places.home().map(|home| home.join(".gemini"));
+        let mut sources = vec![Source::json("project", project, Layer::Project)];
+        sources.extend(user.iter().map(|user| Source::json("user", user.join("settings.json"), Layer::User)));
+        sources.push(Source::json("system", PathBuf::from(SYSTEM), Layer::Managed));
+        let extensions = user.iter().flat_map(|user| folders(&user.join("extensions")));
+        sources.extend(extensions.map(|(name, folder)| {
+            Source::json(format!("extension:{name}"), folder.join("hooks/hooks.json"), Layer::User)
+        }));
+        sources
+    }
+
+    fn folders(&self, places: &Places) -> Vec<Watched> {
+        let extensions = places.home().map(|home| home.join(".gemini/extensions"));
+        extensions.into_iter().map(|path| Watched { path, levels: 3, ends: &["hooks.json"] }).collect()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Groups
+    }
+
+    fn no_events(&self) -> &'static [&'static str] {
+        &["enabled", "disabled", "notifications"]
+    }
+
+    /// GE-11
+    fn switches(&self, files: &[(Source, Node)]) -> Switches {
+        let config =
+            |node: &Node, key: &str| Some(node.entry("hooksConfig")?.value.entry(key)?.value.content.clone());
+        let enabled = files.iter().find_map(|(_, node)| match config(node, "enabled") {
+            Some(Content::Boolean(enabled)) => Some(enabled),
+            _ => None,
+        });
+        let names = files.iter().filter_map(|(_, node)| match config(node, "disabled") {
+            Some(Content::List(items)) => Some(items),
+            _ => None,
+        });
+        let names = names.flatten().filter_map(|item| item.text().map(str::to_owned)).collect();
+        Switches { names, ..Switches::files(files, |_, _| enabled == Some(false)) }
+    }
+
+    fn handler(&self, fields: Fields<'_>, _at: &At<'_>) -> Result<Handler, Refused> {
+        match fields.text("type")?.as_deref() {
+            Some("command") => {}
+            Some(other) => return Err(Refused::Type(other.to_owned())),
+            None => return Err(Refused::Error("the required field `type` is missing".to_owned())),
+        }
+        let line = fields.required("command")?;
+        let given_name = fields.text("name")?;
+        let timeout = fields.time("timeout", Duration::from_millis(1))?;
+        let short = timeout.filter(|timeout| *timeout < Duration::from_secs(1));
+        let warning = short
+            .map(|timeout| format!("`timeout` is in milliseconds, and {} are little", timeout.as_millis()));
+        let key = format!("{given_name:?} {line}");
+        Run::shell(line.clone()).of_others()?;
+        Ok(Handler {
+            run: Run::Shell { shell: vec![bash(), "-c".to_owned()], line },
+            given_name,
+            timeout: timeout.unwrap_or(Duration::from_secs(60)),
+            env: fields.map("env")?,
+            key,
+            warning,
+            ..Handler::default()
+        })
+    }
+
+    /// GE-14
+    fn matcher(&self, at: &At<'_>, text: &str) -> Result<Matcher, String> {
+        match at.event {
+            _ if text == "*" => Ok(Matcher::All),
+            "BeforeTool" | "AfterTool" => Matcher::javascript(text),
+            _ => Ok(Matcher::Names(vec![text.to_owned()])),
+        }
+    }
+
+    fn instead(&self, text: &str) -> Option<Matcher> {
+        Some(Matcher::Names(vec![text.to_owned()]))
+    }
+
+    fn column(&self, _at: &At<'_>) -> Column {
+        Column::Gemini
+    }
+
+    fn subject<'a>(&self, entry: &Entry, _row: &Row, event: &'a AnyEvent) -> Subject<'a> {
+        match entry.event {
+            "BeforeTool" | "AfterTool" => Subject::tool(Column::Gemini, event),
+            "SessionStart" => Subject::field(event, "source", "source"),
+            "SessionEnd" => Subject::field(event, "reason", "reason"),
+            "PreCompress" => Subject::field(event, "kind", "trigger"),
+            _ => Subject::Ignored,
+        }
+    }
+
+    /// GE-12
+    fn same(&self, earlier: &Entry, later: &Entry) -> bool {
+        earlier.event == later.event && earlier.handler.key == later.handler.key
+    }
+
+    fn read_by(&self, _source: &Source) -> &'static [Host] {
+        &[Host::Gemini]
+    }
+
+    /// GE-16
+    fn pace(&self, _point: &str, is_sequential: bool) -> Pace {
+        if is_sequential { Pace::InTurnThroughBlocks } else { Pace::AtOnce }
+    }
+
+    /// GE-21
+    fn joins_reasons(&self) -> bool {
+        true
+    }
+
+    fn merged(&self, point: &str, _event: &AnyEvent, given: &[By<Answer>]) -> Option<Amendment> {
+        match point {
+            // What the hooks of a chain have shown one another is no change of the prompt.
+            "before_prompt" => Some(Amendment::default()),
+            "x.gemini.before_tool_selection" => answer::selection(given),
+            _ => None,
+        }
+    }
+
+    /// GE-17
+    fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8> {
+        let envelope = event.envelope();
+        let payload = event.payload_json();
+        let mut document = Document::default();
+        document.put("session_id", envelope.source.root_session.as_str());
+        document.put_known(event, "transcript_path", "");
+        document.put("cwd", envelope.source.cwd.as_deref().unwrap_or_default());
+        document.put("hook_event_name", entry.event);
+        document.put("timestamp", envelope.time_text());
+        let get = |field: &str| payload.get(field).cloned().unwrap_or_default();
+        match entry.event {
+            "BeforeModel" => document.put("llm_request", request(payload)),
+            "AfterModel" => {
+                document.put("llm_request", json!({"model": get("model")}));
+                let text = payload
+                    .get("output")
+                    .and_then(Value::as_str)
+                    .map_or_else(|| get("output").to_string(), str::to_owned);
+                let candidate = json!({"content": {"role": "model", "parts": [text]}, "finishReason": get("stop_reason")});
+                document.put("llm_response", json!({"candidates": [candidate]}));
+            }
+            "BeforeToolSelection" => document.put("llm_request", json!({"toolConfig": get("tool_config")})),
+            _ => document.fields(row, Column::Gemini, event),
+        }
+        if entry.event == "AfterTool" {
+            let mut response = Map::new();
+            let output = if event.point().name == "after_tool" { get("tool_output") } else { "".into() };
+            response.insert("llmContent".to_owned(), output.clone());
+            response.insert("returnDisplay".to_owned(), output);
+            if event.point().name == "after_tool_error" {
+                response.insert("error".to_owned(), json!({"message": get("error")}));
+            }
+            document.put("tool_response", response);
+        }
+        if entry.event == "AfterAgent" {
+            document.put_known(event, "prompt", "");
+            document.put("stop_hook_active", get("stop_active"));
+        }
+        document.compact(event)
+    }
+
+    fn variables(&self, event: &AnyEvent) -> Vec<(&'static str, String)> {
+        variables(event).to_vec()
+    }
+
+    fn foreign_variables(&self) -> &'static [&'static str] {
+        &["CURSOR_", "COPILOT_"]
+    }
+
+    /// GE-15
+    fn expanded<'a>(&self, text: &'a str, is_line: bool, event: &AnyEvent) -> Cow<'a, str> {
+        if !is_line || !text.contains('$') {
+            return Cow::Borrowed(text);
+        }
+        let variables = variables(event);
+        Cow::Owned(expand(text, |name| {
+            let (_, value) = variables.iter().find(|(known, _)| *known == name)?;
+            Some(quoted(value))
+        }))
+    }
+
+    fn read(&self, entry: &Entry, _row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
+        answer::read(entry, event, heard)
+    }
+}
+
+fn variables(event: &AnyEvent) -> [(&'static str, String); 4] {
+    let source = &event.envelope().source;
+    let cwd = source.cwd.as_deref().or(source.project_root.as_deref()).unwrap_or_default();
+    [
+        ("GEMINI_PROJECT_DIR", cwd.to_owned()),
+        ("GEMINI_CWD", cwd.to_owned()),
+        ("GEMINI_SESSION_ID", source.root_session.to_string()),
+        ("CLAUDE_PROJECT_DIR", cwd.to_owned()),
+    ]
+}
+
+/// A word for a shell.
+fn quoted(value: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-./:@%+=,".contains(character);
+    if !value.is_empty() && value.chars().all(is_plain) {
+        return value.to_owned();
+    }
+    format!("'{}'", value.replace('\'', "'\\''"))
+}
+
+/// The shell of hooks that are written for `bash`.
+pub(crate) fn bash() -> String {
+    let known = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
+    known.into_iter().find(|shell| std::path::Path::new(shell).exists()).unwrap_or("sh").to_owned()
+}
+
+/// The folders in a folder, by name.
+fn folders(folder: &std::path::Path) -> Vec<(String, PathBuf)> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let named = entries.filter_map(|entry| {
+        let entry = entry.ok()?;
+        entry.path().is_dir().then(|| (entry.file_name().to_string_lossy().into_owned(), entry.path()))
+    });
+    let mut named: Vec<_> = named.collect();
+    named.sort();
+    named
+}
+
+fn request(payload: &Map) -> Value {
+    let system = payload.get("system_prompt").filter(|prompt| !prompt.is_null());
+    let system = system.map(|prompt| json!({"role": "system", "content": prompt}));
+    let rest = payload.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
+    let messages: Vec<Value> = system.into_iter().chain(rest).collect();
+    json!({"model": payload.get("model"), "messages": messages})
+}

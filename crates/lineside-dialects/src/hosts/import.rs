@@ -1,0 +1,66 @@
+//! Importing: the hooks in a host's own files, as a dialect.
+//!
+//! A format says where its files are, how a handler is written, what a hook reads and what its answer means; the rest is
+//! one engine. The rooms, in the order in which a hook passes them: `source` reads its file, `fields` and `entry` its
+//! handler, `matcher`, `condition` and `select` pick its events, `document` and `handler` say what is started with what,
+//! `heard` what came of it, `group` joins the answers of an event.
+
+mod condition;
+mod document;
+mod entry;
+mod fields;
+mod format;
+mod group;
+mod handler;
+mod heard;
+mod load;
+mod matcher;
+mod select;
+mod source;
+
+pub(super) use condition::Condition;
+pub(super) use document::{Document, child_id, known};
+pub(super) use entry::{Entry, Handler, Run};
+pub(super) use fields::{Fields, Refused};
+pub(super) use format::{At, Format, Shape, Subject, Switches};
+pub(super) use handler::expand;
+pub(super) use heard::{Heard, Saying, blocking, flag_field, object_field, reason_or, text_field};
+pub(super) use matcher::Matcher;
+pub(super) use source::Source;
+
+use std::collections::BTreeSet;
+
+use lineside_core::PointInfo;
+use lineside_core::json::Map;
+
+use super::table::point;
+use crate::dialect::{Dialect, Loaded, Places, Watched};
+
+/// The hooks in the files of a host, as a dialect.
+pub struct Imported(pub(super) &'static dyn Format);
+
+impl Dialect for Imported {
+    fn name(&self) -> &'static str {
+        self.0.host().name()
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        let names: BTreeSet<&'static str> =
+            self.0.tables().iter().flat_map(|table| table.iter()).map(|row| row.event).collect();
+        names.into_iter().collect()
+    }
+
+    fn load(&self, places: &Places) -> Loaded {
+        load::load(self.0, places)
+    }
+
+    fn watched(&self, places: &Places) -> Vec<Watched> {
+        let files = self.0.sources(places).into_iter().map(|source| Watched::file(source.file));
+        files.chain(self.0.folders(places)).collect()
+    }
+
+    fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {
+        let rows = self.0.tables().iter().flat_map(|table| table.iter());
+        rows.into_iter().find(|row| row.event == name).and_then(point)
+    }
+}

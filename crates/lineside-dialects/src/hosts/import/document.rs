@@ -1,0 +1,120 @@
+//! The document that a hook of a host reads: the fields of its event under the host's names, then what the publisher has
+//! sent beside them (HO-11).
+
+use lineside_core::AnyEvent;
+use lineside_core::json::{Map, Value, json};
+
+use crate::hosts::table::{Field, Kind, Row};
+use crate::hosts::tools::{Column, Seen};
+
+/// A document being written.
+#[derive(Debug, Default)]
+pub(crate) struct Document(pub(crate) Map);
+
+/// What the publisher has sent beside the payload, under the host's name.
+pub(crate) fn known<'a>(event: &'a AnyEvent, name: &str) -> Option<&'a Value> {
+    event.envelope().extra.as_ref()?.get(name)
+}
+
+/// The id of the subagent whose session this is, within its parent's.
+pub(crate) fn child_id<'a>(event: &AnyEvent, session: &'a str) -> &'a str {
+    let own = event.envelope().source.session.as_str();
+    session.strip_prefix(own).and_then(|rest| rest.strip_prefix('/')).unwrap_or(session)
+}
+
+impl Document {
+    /// Sets a field.
+    pub(crate) fn put(&mut self, name: &str, value: impl Into<Value>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    /// Sets a field to what the publisher has sent under this name, else to this.
+    pub(crate) fn put_known(&mut self, event: &AnyEvent, name: &str, or: impl Into<Value>) {
+        let value = known(event, name).cloned().unwrap_or_else(|| or.into());
+        self.0.insert(name.to_owned(), value);
+    }
+
+    /// Sets a field at a path whose parts are joined by `.`.
+    fn put_at(&mut self, path: &str, value: Value) {
+        let mut at = &mut self.0;
+        let mut parts = path.split('.').peekable();
+        while let Some(part) = parts.next() {
+            if parts.peek().is_none() {
+                at.insert(part.to_owned(), value);
+                return;
+            }
+            let inner = at.entry(part).or_insert_with(|| Value::Object(Map::new()));
+            let Value::Object(inner) = inner else { return };
+            at = inner;
+        }
+    }
+
+    /// The fields of the event that the table has.
+    pub(crate) fn fields(&mut self, row: &Row, column: Column, event: &AnyEvent) {
+        let payload = event.payload_json();
+        for field in row.fields {
+            let Some(theirs) = field.theirs.first() else {
+                self.members(field, payload);
+                continue;
+            };
+            if field.ours == "tool_name" {
+                self.tool(theirs, field.kind, column, event);
+                continue;
+            }
+            let Some(value) = payload.get(field.ours) else { continue };
+            match field.kind {
+                Kind::Own(_) | Kind::Members(_) | Kind::Fixed(_) | Kind::Null => {}
+                Kind::Parsed if !theirs.ends_with("input") => self.put(theirs, value.to_string()),
+                Kind::Flag(text) => self.put_at(theirs, json!(value == text)),
+                _ => self.put_at(theirs, value.clone()),
+            }
+        }
+    }
+
+    /// The name of the tool, followed by the publisher's where that is another one (HO-16).
+    fn tool(&mut self, theirs: &str, kind: Kind, column: Column, event: &AnyEvent) {
+        let Some(Seen { name, host_name }) = Seen::by(column, event) else { return };
+        let name = match kind {
+            Kind::Prefixed(prefix) => name.strip_prefix(prefix).unwrap_or(name),
+            _ => name,
+        };
+        self.put(theirs, name);
+        if let Some(host_name) = host_name {
+            self.put("host_tool_name", host_name);
+        }
+    }
+
+    fn members(&mut self, field: &Field, payload: &Map) {
+        let (Kind::Members(members), Some(Value::Object(object))) = (field.kind, payload.get(field.ours))
+        else {
+            return;
+        };
+        for (ours, theirs) in members {
+            if let Some(value) = object.get(ours) {
+                self.put(theirs, value.clone());
+            }
+        }
+    }
+
+    /// The fields of a point that only one vendor has, as they are.
+    pub(crate) fn own_fields(&mut self, row: &Row, event: &AnyEvent) {
+        if row.point.starts_with("x.") && row.fields.is_empty() {
+            for (name, value) in event.payload_json() {
+                self.put(name, value.clone());
+            }
+        }
+    }
+
+    /// The document, ended by what the publisher has sent and the document does not have.
+    pub(crate) fn with_extra(mut self, event: &AnyEvent) -> Map {
+        for (name, value) in event.envelope().extra.iter().flat_map(|extra| extra.iter()) {
+            self.0.entry(name.as_str()).or_insert_with(|| value.clone());
+        }
+        self.0
+    }
+
+    /// The same as compact JSON.
+    pub(crate) fn compact(self, event: &AnyEvent) -> Vec<u8> {
+        lineside_core::json::to_vec(&self.with_extra(event)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,125 @@
+//! One imported hook, whatever host it was written for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::exchange::Addresses;
+use lineside_core::{Layer, Origin};
+
+use super::condition::Condition;
+use super::fields::Refused;
+use super::matcher::Matcher;
+use crate::hosts::table::Row;
+use crate::hosts::tools::Column;
+
+/// An imported hook.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// Its name.
+    pub(crate) name: Arc<str>,
+    /// Its event, as the host spells it.
+    pub(crate) event: &'static str,
+    /// The rows of its event, one for each point.
+    pub(crate) rows: Vec<&'static Row>,
+    /// The words in which it knows tools.
+    pub(crate) column: Column,
+    /// Which file it is from, in plan order.
+    pub(crate) file: usize,
+    /// Where it stands.
+    pub(crate) origin: Origin,
+    /// Its layer.
+    pub(crate) layer: Layer,
+    /// Which events it is for.
+    pub(crate) matcher: Matcher,
+    /// Whether its group has hooks run one after another.
+    pub(crate) is_sequential: bool,
+    /// Whether it is switched off.
+    pub(crate) is_disabled: bool,
+    /// What it runs, and how.
+    pub(crate) handler: Handler,
+}
+
+/// What an imported hook runs, and how.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Handler {
+    pub(crate) run: Run,
+    /// The name that its author gave it.
+    pub(crate) given_name: Option<String>,
+    pub(crate) timeout: Duration,
+    /// Variables that are set.
+    pub(crate) env: Vec<(String, String)>,
+    /// Where it runs; in the directory of the event when absent.
+    pub(crate) cwd: Option<PathBuf>,
+    /// Whether it runs in the root of the project.
+    pub(crate) in_project: bool,
+    pub(crate) condition: Option<Condition>,
+    /// Nothing waits for it.
+    pub(crate) is_async: bool,
+    /// Nothing waits for it, and exit code 2 gives what it printed to the context.
+    pub(crate) rewakes: bool,
+    /// Its failure blocks where a block is possible.
+    pub(crate) closes: bool,
+    /// How many blocks in a row it may keep an agent working; without a bound when there is none.
+    pub(crate) loop_limit: Option<Option<u32>>,
+    /// By what it is the same as another one.
+    pub(crate) key: String,
+    /// A warning that goes with it.
+    pub(crate) warning: Option<String>,
+}
+
+/// What is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// A line of a shell.
+    Shell {
+        /// The shell and its options, without the line.
+        shell: Vec<String>,
+        /// The line.
+        line: String,
+    },
+    /// A program and its arguments.
+    Program(Vec<String>),
+    /// A request.
+    Http {
+        /// Where to.
+        url: String,
+        /// Headers, with references to variables.
+        headers: Vec<(String, String)>,
+        /// The variables that headers may name.
+        allowed: Vec<String>,
+        /// The addresses that may be reached.
+        addresses: Addresses,
+    },
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self::Program(Vec::new())
+    }
+}
+
+impl Run {
+    /// A line for `sh -c`.
+    pub(crate) fn shell(line: impl Into<String>) -> Self {
+        Self::Shell { shell: vec!["/bin/sh".to_owned(), "-c".to_owned()], line: line.into() }
+    }
+
+    /// Refuses our own entry (HO-38).
+    ///
+    /// # Errors
+    /// It is one.
+    pub(crate) fn of_others(self) -> Result<Self, Refused> {
+        let words: Vec<&str> = match &self {
+            Self::Shell { line, .. } => line.split_whitespace().take(2).collect(),
+            Self::Program(argv) => argv.iter().take(2).map(String::as_str).collect(),
+            Self::Http { .. } => Vec::new(),
+        };
+        let [program, first] = words[..] else { return Ok(self) };
+        let program = program.trim_matches(['"', '\'']);
+        let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+        let is_ours =
+            matches!(name, "lineside" | "lineside.exe") && first.trim_matches(['"', '\'']) == "hook";
+        if is_ours { Err(Refused::Ours) } else { Ok(self) }
+    }
+}

@@ -1,0 +1,96 @@
+//! The fields of a handler in a file, read by type.
+
+use std::time::Duration;
+
+use crate::lined_json::{Content, Node};
+
+/// The fields of a handler.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields<'a>(pub(crate) &'a Node);
+
+/// Why a handler is not loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// It is wrong.
+    Error(String),
+    /// It is of a type that is not run.
+    Type(String),
+    /// It is our own entry.
+    Ours,
+}
+
+impl<'a> Fields<'a> {
+    fn get(self, name: &str) -> Option<&'a Node> {
+        self.0.entry(name).map(|entry| &entry.value).filter(|value| !value.is_null())
+    }
+
+    fn read<T>(
+        self,
+        name: &str,
+        what: &str,
+        read: impl FnOnce(&'a Content) -> Option<T>,
+    ) -> Result<Option<T>, Refused> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match read(&value.content) {
+            Some(value) => Ok(Some(value)),
+            None => Err(Refused::Error(format!("`{name}` must be {what}, not {}", value.label()))),
+        }
+    }
+
+    pub(crate) fn text(self, name: &str) -> Result<Option<String>, Refused> {
+        self.read(name, "a text", |content| match content {
+            Content::Text(text) => Some(text.clone()),
+            _ => None,
+        })
+    }
+
+    /// A text that must be there and not be blank.
+    pub(crate) fn required(self, name: &str) -> Result<String, Refused> {
+        let text = self.text(name)?.filter(|text| !text.trim().is_empty());
+        text.ok_or_else(|| Refused::Error(format!("the required field `{name}` is missing")))
+    }
+
+    pub(crate) fn flag(self, name: &str) -> Result<bool, Refused> {
+        let flag = self.read(name, "true or false", |content| match content {
+            Content::Boolean(flag) => Some(*flag),
+            _ => None,
+        });
+        Ok(flag?.unwrap_or_default())
+    }
+
+    pub(crate) fn texts(self, name: &str) -> Result<Option<Vec<String>>, Refused> {
+        self.read(name, "a list of texts", |content| {
+            let Content::List(items) = content else { return None };
+            items.iter().map(|item| item.text().map(str::to_owned)).collect()
+        })
+    }
+
+    pub(crate) fn map(self, name: &str) -> Result<Vec<(String, String)>, Refused> {
+        let map = self.read(name, "an object of texts", |content| {
+            let Content::Object(entries) = content else { return None };
+            entries.iter().map(|entry| Some((entry.key.clone(), entry.value.text()?.to_owned()))).collect()
+        });
+        Ok(map?.unwrap_or_default())
+    }
+
+    /// A time in this unit; a number above 0.
+    pub(crate) fn time(self, name: &str, unit: Duration) -> Result<Option<Duration>, Refused> {
+        self.read(name, "a number above 0", |content| {
+            let Content::Number(number) = content else { return None };
+            let number = number.as_f64().filter(|number| *number > 0.0 && *number < 1e9)?;
+            Duration::try_from_secs_f64(unit.as_secs_f64() * number).ok()
+        })
+    }
+
+    /// A whole number, or null, which is no bound.
+    pub(crate) fn bound(self, name: &str) -> Result<Option<Option<u32>>, Refused> {
+        if self.0.entry(name).is_some_and(|entry| entry.value.is_null()) {
+            return Ok(Some(None));
+        }
+        let bound = self.read(name, "a whole number or null", |content| {
+            let Content::Number(number) = content else { return None };
+            u32::try_from(number.as_u64()?).ok()
+        });
+        Ok(bound?.map(Some))
+    }
+}

@@ -1,0 +1,223 @@
+//! What a format of a host says of itself.
+
+use std::borrow::Cow;
+
+use lineside_core::ensemble::{Pace, Sees};
+use lineside_core::receipt::By;
+use lineside_core::{Amendment, Answer, AnyEvent, Failure};
+
+use super::entry::{Entry, Handler};
+use super::fields::{Fields, Refused};
+use super::heard::Heard;
+use super::matcher::Matcher;
+use super::source::Source;
+use crate::dialect::{Places, Watched};
+use crate::hosts::program::Host;
+use crate::hosts::table::Row;
+use crate::hosts::tools::Column;
+use crate::lined_json::Node;
+
+/// A format of hooks in the files of a host.
+pub(crate) trait Format: Sync {
+    /// The host.
+    fn host(&self) -> Host;
+
+    /// The tables of its events.
+    fn tables(&self) -> &'static [&'static [Row]];
+
+    /// The table of a file.
+    fn table(&self, source: &Source, event: &str) -> &'static [Row] {
+        let _ = (source, event);
+        self.tables().first().copied().unwrap_or_default()
+    }
+
+    /// The files in plan order.
+    fn sources(&self, places: &Places) -> Vec<Source>;
+
+    /// Folders in which files may appear.
+    fn folders(&self, places: &Places) -> Vec<Watched> {
+        let _ = places;
+        Vec::new()
+    }
+
+    /// How hooks are listed.
+    fn shape(&self) -> Shape;
+
+    /// Keys beside the events that are none.
+    fn no_events(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The value that `version` must have.
+    fn version(&self) -> Option<u64> {
+        None
+    }
+
+    /// Which hooks are switched off by these files.
+    fn switches(&self, files: &[(Source, Node)]) -> Switches {
+        let _ = files;
+        Switches::default()
+    }
+
+    /// A warning about these files together.
+    fn warning(&self, files: &[(Source, Node)], at: usize) -> Option<String> {
+        let _ = (files, at);
+        None
+    }
+
+    /// Reads a handler.
+    ///
+    /// # Errors
+    /// It cannot be loaded, or is not to be.
+    fn handler(&self, fields: Fields<'_>, at: &At<'_>) -> Result<Handler, Refused>;
+
+    /// The matcher of a text that is not empty.
+    ///
+    /// # Errors
+    /// It does not compile.
+    fn matcher(&self, at: &At<'_>, text: &str) -> Result<Matcher, String>;
+
+    /// What becomes of a matcher that does not compile; `None` for an error that costs its hooks.
+    fn instead(&self, text: &str) -> Option<Matcher> {
+        let _ = text;
+        None
+    }
+
+    /// The words in which a hook knows tools.
+    fn column(&self, at: &At<'_>) -> Column;
+
+    /// What a matcher is tested on at an event.
+    fn subject<'a>(&self, entry: &Entry, row: &Row, event: &'a AnyEvent) -> Subject<'a>;
+
+    /// Whether an event that this row stands for is one for the hook, apart from its matcher.
+    fn is_for(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> bool {
+        let _ = (entry, row, event);
+        true
+    }
+
+    /// Whether two hooks that match an event are the same handler, the later one of which does not run.
+    fn same(&self, earlier: &Entry, later: &Entry) -> bool;
+
+    /// Hosts that read the file of a hook by themselves (HO-39).
+    fn read_by(&self, source: &Source) -> &'static [Host];
+
+    /// What its hooks run one after another; at once by default.
+    fn pace(&self, point: &str, is_sequential: bool) -> Pace {
+        let _ = (point, is_sequential);
+        Pace::AtOnce
+    }
+
+    /// Which payload a hook is shown when they run one after another.
+    fn sees(&self, point: &str) -> Sees {
+        let _ = point;
+        Sees::Amended
+    }
+
+    /// Whether the reason of a block is that of all hooks that block.
+    fn joins_reasons(&self) -> bool {
+        false
+    }
+
+    /// What amendments come to where they are merged into one.
+    fn merged(&self, point: &str, event: &AnyEvent, given: &[By<Answer>]) -> Option<Amendment> {
+        let _ = (point, event, given);
+        None
+    }
+
+    /// The groups of one event: hooks of a later one run after those of an earlier one.
+    fn rank(&self, entry: &Entry) -> u8 {
+        let _ = entry;
+        0
+    }
+
+    /// What a hook reads on its standard input.
+    fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8>;
+
+    /// The variables that a hook has beside those of the runtime (HO-56).
+    fn variables(&self, event: &AnyEvent) -> Vec<(&'static str, String)> {
+        let _ = event;
+        Vec::new()
+    }
+
+    /// The beginnings of the names of variables by which other hosts mark themselves.
+    fn foreign_variables(&self) -> &'static [&'static str];
+
+    /// The line of a shell or an argument, with the references of the host replaced.
+    fn expanded<'a>(&self, text: &'a str, is_line: bool, event: &AnyEvent) -> Cow<'a, str> {
+        let _ = (is_line, event);
+        Cow::Borrowed(text)
+    }
+
+    /// What came of a run to what it says.
+    ///
+    /// # Errors
+    /// The hook failed.
+    fn read(&self, entry: &Entry, row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure>;
+}
+
+/// How hooks are listed in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// By event, in groups with a matcher.
+    Groups,
+    /// By event.
+    Flat,
+    /// By event, with or without groups.
+    Either,
+    /// In one list; each names its event.
+    List,
+}
+
+/// Where a handler stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) places: &'a Places,
+    pub(crate) source: &'a Source,
+    pub(crate) event: &'a str,
+}
+
+/// What a matcher is tested on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Subject<'a> {
+    /// Nothing: the hook runs.
+    Ignored,
+    /// One of these texts; one hit is enough.
+    Any(Vec<Cow<'a, str>>),
+}
+
+impl<'a> Subject<'a> {
+    /// A text.
+    pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Any(vec![text.into()])
+    }
+
+    /// The names of the tool of an event, as a format knows it (HO-16).
+    pub(crate) fn tool(column: Column, event: &'a AnyEvent) -> Self {
+        let Some(seen) = crate::hosts::tools::Seen::by(column, event) else { return Self::Any(Vec::new()) };
+        Self::Any(std::iter::once(seen.name).chain(seen.host_name).map(Cow::Borrowed).collect())
+    }
+
+    /// A field of the payload, else one that the host has sent beside it.
+    pub(crate) fn field(event: &'a AnyEvent, ours: &str, theirs: &str) -> Self {
+        let beside = || event.envelope().extra.as_ref().and_then(|extra| extra.get(theirs)?.as_str());
+        let kind = || event.payload_json().get(ours).and_then(lineside_core::json::Value::as_str);
+        Self::text(event.payload().text(ours).or_else(kind).or_else(beside).unwrap_or_default())
+    }
+}
+
+/// Which hooks are switched off.
+#[derive(Debug, Default)]
+pub(crate) struct Switches {
+    /// Those of these files, by their place in plan order.
+    pub(crate) files: Vec<usize>,
+    /// Those of these names, and those without a name of these commands.
+    pub(crate) names: Vec<String>,
+}
+
+impl Switches {
+    /// All files for which this holds.
+    pub(crate) fn files(files: &[(Source, Node)], mut off: impl FnMut(&Source, &Node) -> bool) -> Self {
+        let all = files.iter().enumerate().filter(|(_, (source, node))| off(source, node));
+        Self { files: all.map(|(at, _)| at).collect(), names: Vec::new() }
+    }
+}

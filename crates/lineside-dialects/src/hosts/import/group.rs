@@ -1,0 +1,89 @@
+//! The hooks of one host at one point: their answers count together (HO-50).
+
+use std::sync::Arc;
+
+use lineside_core::ensemble::{Ensemble, Pace, Sees};
+use lineside_core::receipt::By;
+use lineside_core::{Amendment, Answer, AnyEvent, Notice, Verdict};
+
+use super::format::Format;
+use super::select::Selection;
+
+/// The hooks of one host at one point.
+pub(super) struct Group {
+    pub(super) format: &'static dyn Format,
+    pub(super) point: &'static str,
+    pub(super) members: Vec<Arc<Selection>>,
+}
+
+impl Ensemble for Group {
+    fn sees(&self) -> Sees {
+        self.format.sees(self.point)
+    }
+
+    fn pace(&self, event: &AnyEvent) -> Pace {
+        let is_sequential =
+            self.members.iter().any(|member| member.entry.is_sequential && member.runs(event));
+        self.format.pace(self.point, is_sequential)
+    }
+
+    fn settle(&self, event: &AnyEvent, mut given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+        if self.format.joins_reasons() {
+            join_reasons(&mut given);
+        }
+        if let Some(merged) = self.format.merged(self.point, event, &given) {
+            for by in &mut given {
+                by.what.amendment = Amendment::default();
+            }
+            if let Some(last) = given.last_mut() {
+                last.what.amendment = merged;
+            }
+            return given;
+        }
+        if self.pace(event) == Pace::AtOnce {
+            self.keep_the_last(&mut given);
+        }
+        given
+    }
+}
+
+impl Group {
+    /// Of amendments that were made beside one another the last one holds.
+    fn keep_the_last(&self, given: &mut [By<Answer>]) {
+        let amending: Vec<usize> =
+            (0..given.len()).filter(|at| !given[*at].what.amendment.is_empty()).collect();
+        let Some((&last, others)) = amending.split_last() else { return };
+        let held = given[last].what.amendment.clone();
+        let unequal = others.iter().find(|at| given[**at].what.amendment != held).copied();
+        if let Some(other) = unequal {
+            let (other, holds) = (self.named(&given[other]), self.named(&given[last]));
+            let text = format!("hooks `{other}` and `{holds}` change the same; what `{holds}` says holds");
+            given[last].what.notices.push(Notice::warning(text));
+        }
+        for at in others {
+            given[*at].what.amendment = Amendment::default();
+        }
+    }
+
+    /// The name of the hook that gave an answer: it stands beside what it said.
+    fn named(&self, by: &By<Answer>) -> String {
+        let named = by.what.own.as_ref().and_then(|own| own.as_str());
+        named.unwrap_or_default().to_owned()
+    }
+}
+
+/// The reason of the first block becomes that of all, in plan order (GE-21).
+fn join_reasons(given: &mut [By<Answer>]) {
+    let blocks = given.iter().filter_map(|by| match &by.what.verdict {
+        Verdict::Block(reason) => Some(reason.as_str().to_owned()),
+        _ => None,
+    });
+    let reasons: Vec<String> = blocks.collect();
+    if reasons.len() < 2 {
+        return;
+    }
+    let joined = reasons.join("\n");
+    if let Some(first) = given.iter_mut().find(|by| matches!(by.what.verdict, Verdict::Block(_))) {
+        first.what.verdict = Verdict::block(joined);
+    }
+}

@@ -1,0 +1,280 @@
+//! An imported hook behind the trait: its event to what is run, what came of that to its answer (HO-53 to HO-57).
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::exchange::Post;
+use lineside_core::invocation::{Ending, Environment, Inherit, Invocation, Leftovers, Limits, Program};
+use lineside_core::json::Value;
+use lineside_core::{Amendment, Answer, AnyEvent, Failure, Strength, Verdict};
+
+use super::entry::{Entry, Run};
+use super::format::Format;
+use super::heard::Heard;
+use super::select::Selection;
+use crate::dialect::Places;
+use crate::handler::{Call, Handler, Returned, Start};
+use crate::hosts::table::Row;
+
+/// How much of each output is read, in bytes.
+const OUTPUT: usize = 10 << 20;
+
+/// What the hooks of a format share.
+pub(super) struct Imports {
+    format: &'static dyn Format,
+    /// Variables of the runtime by which other hosts mark themselves.
+    foreign: Vec<OsString>,
+    environment: std::collections::BTreeMap<String, String>,
+    work_dir: PathBuf,
+}
+
+/// A hook at one of its points.
+pub(super) struct ImportedHook {
+    imports: Arc<Imports>,
+    entry: Arc<Entry>,
+    row: &'static Row,
+}
+
+impl Imports {
+    pub(super) fn new(format: &'static dyn Format, places: &Places) -> Self {
+        let prefixes = format.foreign_variables();
+        let is_foreign = |name: &&String| {
+            name.starts_with("QWEN_") || prefixes.iter().any(|prefix| name.starts_with(prefix))
+        };
+        Self {
+            format,
+            foreign: places.environment.keys().filter(is_foreign).map(OsString::from).collect(),
+            environment: places.environment.clone(),
+            work_dir: places.work_dir().to_path_buf(),
+        }
+    }
+
+    pub(super) fn handler(
+        self: &Arc<Self>,
+        entry: Arc<Entry>,
+        row: &'static Row,
+        _selection: &Arc<Selection>,
+    ) -> ImportedHook {
+        ImportedHook { imports: Arc::clone(self), entry, row }
+    }
+}
+
+impl ImportedHook {
+    fn environment(&self, own: Vec<(&'static str, String)>) -> Environment {
+        let handler = &self.entry.handler;
+        let own = own.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let of_entry = handler.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        Environment {
+            inherit: Inherit::All,
+            remove: self.imports.foreign.clone(),
+            set: own.chain(of_entry).collect(),
+        }
+    }
+
+    fn working_directory(&self, event: &AnyEvent) -> PathBuf {
+        let source = &event.envelope().source;
+        let root = source.project_root.as_deref().map_or(self.imports.work_dir.as_path(), Path::new);
+        let handler = &self.entry.handler;
+        match (&handler.cwd, handler.in_project) {
+            (Some(cwd), _) => root.join(cwd),
+            (None, true) => root.to_path_buf(),
+            (None, false) => source.cwd.as_deref().map_or(root, Path::new).to_path_buf(),
+        }
+    }
+
+    fn program(&self, event: Option<&AnyEvent>) -> Program {
+        let expanded = |text: &str, is_line| match event {
+            Some(event) => self.imports.format.expanded(text, is_line, event).into_owned(),
+            None => text.to_owned(),
+        };
+        match &self.entry.handler.run {
+            Run::Shell { shell, line } => {
+                let argv = shell.iter().cloned().chain([expanded(line, true)]);
+                Program::argv(argv)
+            }
+            Run::Program(argv) => Program::argv(argv.iter().map(|argument| expanded(argument, false))),
+            Run::Http { .. } => Program::argv(Vec::<String>::new()),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            timeout: self.entry.handler.timeout,
+            ending: Ending::Terminate { grace: Duration::from_secs(1) },
+            leak_grace: Duration::from_millis(250),
+            leftovers: Leftovers::Leave,
+            stdout_bytes: OUTPUT,
+            stderr_bytes: OUTPUT,
+            ..Limits::default()
+        }
+    }
+}
+
+impl Handler for ImportedHook {
+    fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
+        let document = self.imports.format.document(&self.entry, self.row, event);
+        if let Run::Http { url, headers, allowed, addresses } = &self.entry.handler.run {
+            let value = |text: &str| {
+                expand(text, |name| {
+                    let is_allowed = allowed.iter().any(|allowed| allowed == name);
+                    Some(
+                        is_allowed
+                            .then(|| self.imports.environment.get(name).cloned())
+                            .flatten()
+                            .unwrap_or_default(),
+                    )
+                })
+            };
+            return Ok(Call::Post(Post {
+                url: url.clone(),
+                addresses: *addresses,
+                headers: headers.iter().map(|(name, text)| (name.clone(), value(text))).collect(),
+                body: document,
+                timeout: self.entry.handler.timeout,
+                body_bytes: OUTPUT,
+            }));
+        }
+        Ok(Call::Command(Invocation {
+            program: self.program(Some(event)),
+            stdin: document,
+            environment: self.environment(self.imports.format.variables(event)),
+            files: Vec::new(),
+            working_directory: Some(self.working_directory(event)),
+            limits: self.limits(),
+        }))
+    }
+
+    fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
+        let heard = Heard::of(returned);
+        let read = |heard: &Heard| self.imports.format.read(&self.entry, self.row, event, heard);
+        let mut answer = match heard.read_by_first_keys() {
+            None => read(&heard)?,
+            Some(first) => stricter(read(&first), read(&heard))?,
+        };
+        if !answer.amendment.is_empty() {
+            answer.own = Some(Box::new(Value::String(self.entry.name.to_string())));
+        }
+        Ok(answer)
+    }
+
+    /// What a failure amounts to was found when it was read.
+    fn refuse(&self, _event: &AnyEvent, failure: &Failure) -> Option<Answer> {
+        failure.taken_as.as_deref().cloned()
+    }
+
+    fn start(&self, work_dir: &Path) -> Option<Start> {
+        let handler = &self.entry.handler;
+        if matches!(handler.run, Run::Http { .. }) || self.has_references() {
+            return None;
+        }
+        let working_directory =
+            handler.cwd.as_ref().map_or_else(|| work_dir.to_path_buf(), |cwd| work_dir.join(cwd));
+        Some(Start::Program {
+            program: self.program(None),
+            environment: self.environment(Vec::new()),
+            working_directory,
+        })
+    }
+}
+
+impl ImportedHook {
+    /// Whether what is run is known with an event alone.
+    fn has_references(&self) -> bool {
+        match &self.entry.handler.run {
+            Run::Shell { line, .. } => {
+                line.contains("_DIR") || line.contains("_ROOT") || line.contains("_CWD")
+            }
+            Run::Program(argv) => argv.first().is_some_and(|program| program.contains('$')),
+            Run::Http { .. } => true,
+        }
+    }
+}
+
+/// Of an answer with a key that stands there twice: what is refused by either reading is refused, and what is given by
+/// one alone is not.
+fn stricter(first: Result<Answer, Failure>, last: Result<Answer, Failure>) -> Result<Answer, Failure> {
+    if first == last {
+        return last;
+    }
+    let strength = |read: &Result<Answer, Failure>| match read {
+        Ok(answer) => answer.verdict.strength(),
+        Err(failure) => {
+            failure.taken_as.as_ref().map_or(Strength::Continue, |taken| taken.verdict.strength())
+        }
+    };
+    let stronger = if strength(&first) > strength(&last) { first } else { last };
+    let bare = |verdict: Verdict| if verdict == Verdict::Allow { Verdict::Continue } else { verdict };
+    stronger.map(|answer| Answer {
+        verdict: bare(answer.verdict),
+        amendment: Amendment::default(),
+        remarks: vec!["a key of its answer stands there twice, and the stricter reading counts".into()],
+        ..answer
+    })
+}
+
+/// A text in which `$NAME` and `${NAME}` stand for values; a name without a value stays as it is.
+pub(crate) fn expand(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        written.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let (name, length) = match rest.strip_prefix('{').and_then(|braced| braced.split_once('}')) {
+            Some((name, _)) => (name, name.len() + 2),
+            None => {
+                let is_name = |character: char| character == '_' || character.is_ascii_alphanumeric();
+                let length = rest.find(|character| !is_name(character)).unwrap_or(rest.len());
+                (&rest[..length], length)
+            }
+        };
+        match value(name).filter(|_| !name.is_empty()) {
+            Some(value) => written.push_str(&value),
+            None => {
+                written.push('$');
+                written.push_str(&rest[..length]);
+            }
+        }
+        rest = &rest[length..];
+    }
+    written.push_str(rest);
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{expand, stricter};
+    use lineside_core::{Amendment, Answer, Verdict};
+
+    #[test]
+    fn an_answer_that_can_be_read_in_two_ways_approves_and_changes_nothing() {
+        let says = |verdict: Verdict| Ok(Answer::from(verdict));
+        let check = |first: Verdict, last: Verdict, expected: Verdict| {
+            assert_eq!(stricter(says(first), says(last)).unwrap().verdict, expected);
+        };
+        check(Verdict::block("no"), Verdict::Allow, Verdict::block("no"));
+        check(Verdict::Allow, Verdict::block("no"), Verdict::block("no"));
+        check(Verdict::Allow, Verdict::Continue, Verdict::Continue);
+        check(Verdict::ask("sure?"), Verdict::Allow, Verdict::ask("sure?"));
+        check(Verdict::Allow, Verdict::Allow, Verdict::Allow);
+        let amendment = Amendment::default().with("tool_input", lineside_core::json::json!({}));
+        let amends = Ok(Answer { amendment, ..Answer::default() });
+        assert!(stricter(amends, says(Verdict::Continue)).unwrap().amendment.is_empty());
+    }
+
+    #[test]
+    fn names_stand_for_values() {
+        let value = |name: &str| (name == "A").then(|| "x".to_owned());
+        for (text, expected) in [
+            ("$A", "x"),
+            ("a${A}b", "axb"),
+            ("$B ${B}", "$B ${B}"),
+            ("$", "$"),
+            ("$A_", "$A_"),
+            ("1$A/2", "1x/2"),
+        ] {
+            assert_eq!(expand(text, value), expected);
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! The files of a host to its hooks (HO-46 to HO-52).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::hook::{AfterBlock, Join, Lane, Standby};
+use lineside_core::nearest::nearest;
+use lineside_core::{Hook, Layer, OnFailure, Part, PointInfo, Reach, SkipReason};
+
+use super::entry::{Entry, Run};
+use super::fields::{Fields, Refused};
+use super::format::{At, Format, Shape, Switches};
+use super::group::Group;
+use super::handler::Imports;
+use super::matcher::Matcher;
+use super::select::{Selection, Twins};
+use super::source::Source;
+use crate::broken::{Broken, Owner, Words};
+use crate::dialect::{ForeignHook, Loaded, Places, Trust};
+use crate::findings::Findings;
+use crate::hosts::program::HOSTS;
+use crate::hosts::table::{Row, point};
+use crate::lined_json::{Content, Node};
+
+/// Imported hooks come after those of the formats that have a place of their own (HO-49).
+const AFTER_ALL: i32 = -1_000_000_000;
+/// The room of one host in the order.
+const PER_HOST: i32 = 10_000_000;
+/// The room of one group.
+const PER_GROUP: i32 = 1_000_000;
+/// What a hook may take beyond its own time until its end is known.
+const MARGIN: Duration = Duration::from_secs(3);
+
+/// The words by which a handler closes its gate when it fails.
+const CLOSING: Words = Words { key: "onFailure", value: "block" };
+
+/// All hooks of a host.
+pub(super) fn load(format: &'static dyn Format, places: &Places) -> Loaded {
+    let mut loaded = Loaded::default();
+    let sources = format.sources(places);
+    let mut files = Vec::new();
+    for source in sources {
+        let mut findings = Findings::about(&source.file);
+        match source.read(places.boundary(source.layer)) {
+            None => continue,
+            Some(Ok(node)) => files.push((source, node)),
+            Some(Err((line, error))) => {
+                findings.error(line, error);
+                // What it may have guarded cannot be known.
+                let may_guard = std::fs::read(&source.file).is_ok_and(|bytes| CLOSING.are_in(&bytes));
+                findings.lose_file(all_points(format), may_guard);
+                finish(format, places, &source, findings, &mut loaded);
+            }
+        }
+    }
+    let switches = format.switches(&files);
+    let mut names = HashMap::new();
+    let mut entries = Vec::new();
+    for (at, (source, node)) in files.iter().enumerate() {
+        let mut reading = Reading {
+            format,
+            places,
+            source,
+            file: at,
+            switches: &switches,
+            findings: Findings::about(&source.file),
+            counts: HashMap::new(),
+            entries: Vec::new(),
+            names: &mut names,
+            failed: false,
+        };
+        if let Some(warning) = format.warning(&files, at) {
+            reading.findings.warning(1, warning);
+        }
+        reading.file(node);
+        let Reading { findings, entries: read, failed, .. } = reading;
+        if !(failed && source.is_strict) {
+            entries.extend(read);
+        }
+        finish(format, places, source, findings, &mut loaded);
+    }
+    let mut hooks = hooks(format, places, entries, &files);
+    hooks.append(&mut loaded.hooks);
+    Loaded { hooks, ..loaded }
+}
+
+fn finish(
+    format: &dyn Format,
+    places: &Places,
+    source: &Source,
+    mut findings: Findings,
+    loaded: &mut Loaded,
+) {
+    let trust = if source.layer == Layer::Project { places.trust } else { Trust::Granted };
+    findings.stand_in(&Owner { dialect: format.host().name(), layer: source.layer, trust }, loaded);
+    loaded.diagnostics.append(&mut findings.diagnostics);
+}
+
+fn all_points(format: &dyn Format) -> Vec<(&'static PointInfo, String)> {
+    let rows = format.tables().iter().flat_map(|table| table.iter());
+    rows.filter_map(|row| Some((point(row)?, row.event.to_owned()))).collect()
+}
+
+/// Reads one file.
+struct Reading<'a> {
+    format: &'static dyn Format,
+    places: &'a Places,
+    source: &'a Source,
+    file: usize,
+    switches: &'a Switches,
+    findings: Findings,
+    /// How many handlers of an event there were so far.
+    counts: HashMap<String, u32>,
+    entries: Vec<Entry>,
+    /// How many hooks have a name.
+    names: &'a mut HashMap<String, u32>,
+    /// Whether something in it is wrong.
+    failed: bool,
+}
+
+impl Reading<'_> {
+    fn at<'a>(&'a self, event: &'a str) -> At<'a> {
+        At { places: self.places, source: self.source, event }
+    }
+
+    fn error(&mut self, line: u32, about: &str, error: impl std::fmt::Display) {
+        self.failed = true;
+        self.findings.hook_error(line, about, error);
+    }
+
+    fn file(&mut self, root: &Node) {
+        if root.entries().is_none() {
+            return self.error(root.line, "the file", format!("it must be an object, not {}", root.label()));
+        }
+        if let (Some(expected), Some(version)) = (self.format.version(), root.entry("version")) {
+            let is_right = matches!(&version.value.content, Content::Number(number) if number.as_u64() == Some(expected));
+            if !is_right {
+                let label = version.value.label();
+                return self.error(version.line, "`version`", format!("it must be {expected}, not {label}"));
+            }
+        }
+        let Some(hooks) = root.entry("hooks").filter(|hooks| !hooks.value.is_null()) else { return };
+        match (&hooks.value.content, self.format.shape()) {
+            (Content::List(items), Shape::List) => {
+                for item in items {
+                    self.listed(item);
+                }
+            }
+            (Content::Object(events), Shape::Groups | Shape::Flat | Shape::Either) => {
+                for event in events {
+                    if !self.format.no_events().contains(&event.key.as_str()) {
+                        self.event(&event.key, event.line, &event.value);
+                    }
+                }
+            }
+            _ => {
+                let label = hooks.value.label();
+                self.error(hooks.line, "`hooks`", format!("it has the wrong shape: {label}"));
+            }
+        }
+    }
+
+    fn rows(&self, event: &str) -> Vec<&'static Row> {
+        let mut rows: Vec<&'static Row> = Vec::new();
+        for row in self.format.table(self.source, event).iter().filter(|row| row.event == event) {
+            // Which of several rows of one point an event is of is for the host to say, and no hook depends on it.
+            if !rows.iter().any(|known| known.point == row.point) {
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    fn unknown(&self, event: &str) -> String {
+        let names = self.format.tables().iter().flat_map(|table| table.iter()).map(|row| row.event);
+        let near = nearest(event, names).unwrap_or_default();
+        format!("unknown event `{event}`; the nearest is `{near}`")
+    }
+
+    fn listed(&mut self, item: &Node) {
+        let event = item.entry("event").and_then(|event| event.value.text()).unwrap_or_default().to_owned();
+        if event.is_empty() {
+            return self.error(item.line, "a hook", "the required field `event` is missing");
+        }
+        if self.rows(&event).is_empty() {
+            let error = self.unknown(&event);
+            return self.error(item.line, "a hook", error);
+        }
+        self.handler(&event, item, None, false);
+    }
+
+    fn event(&mut self, event: &str, line: u32, list: &Node) {
+        if self.rows(event).is_empty() {
+            let warning = self.unknown(event);
+            return self.findings.warning(line, warning);
+        }
+        let Content::List(items) = &list.content else {
+            return self.error(
+                line,
+                &format!("`{event}`"),
+                format!("it must be a list, not {}", list.label()),
+            );
+        };
+        for item in items {
+            let is_group = match self.format.shape() {
+                Shape::Groups => true,
+                Shape::Either => item.entry("hooks").is_some(),
+                Shape::Flat | Shape::List => false,
+            };
+            if !is_group {
+                self.handler(event, item, None, false);
+                continue;
+            }
+            let is_sequential = Fields(item).flag("sequential").unwrap_or_default();
+            match item.entry("hooks").map(|hooks| &hooks.value.content) {
+                Some(Content::List(handlers)) => {
+                    for handler in handlers {
+                        self.handler(event, handler, Some(item), is_sequential);
+                    }
+                }
+                _ => self.error(item.line, &format!("`{event}`"), "a group needs the list `hooks`"),
+            }
+        }
+    }
+
+    fn handler(&mut self, event: &str, node: &Node, group: Option<&Node>, is_sequential: bool) {
+        let number = self.counts.entry(event.to_owned()).or_default();
+        *number += 1;
+        let mut name = format!("{}.{event}.{number}", self.source.label);
+        let rows = self.rows(event);
+        let Some(first) = rows.first() else { return };
+        let since = self.findings.diagnostics.len();
+        let read = if node.entries().is_some() {
+            self.format.handler(Fields(node), &self.at(event))
+        } else {
+            Err(Refused::Error(format!("it must be an object, not {}", node.label())))
+        };
+        let handler = match read {
+            Ok(handler) => handler,
+            Err(Refused::Ours) => return,
+            Err(Refused::Type(what)) => {
+                return self.findings.hook_warning(
+                    node.line,
+                    &name,
+                    format!("handlers of type `{what}` are not run here"),
+                );
+            }
+            Err(Refused::Error(error)) => {
+                self.error(node.line, &name, error);
+                return self.lose(name, node, &rows, since);
+            }
+        };
+        let matcher = [Some(node), group].into_iter().flatten().find_map(|node| node.entry("matcher"));
+        let matcher = match matcher
+            .map(|matcher| (matcher.line, matcher.value.text().map(str::trim), &matcher.value))
+        {
+            None | Some((_, Some(""), _)) => Matcher::All,
+            Some((line, None, value)) if !value.is_null() => {
+                self.error(line, &name, format!("`matcher` must be a text, not {}", value.label()));
+                return self.lose(name, node, &rows, since);
+            }
+            Some((_, None, _)) => Matcher::All,
+            Some((line, Some(text), _)) => {
+                match (self.format.matcher(&self.at(event), text), self.format.instead(text)) {
+                    (Ok(matcher), _) => matcher,
+                    (Err(error), Some(instead)) => {
+                        self.findings.hook_warning(
+                            line,
+                            &name,
+                            format!("the matcher `{text}` does not compile: {error}"),
+                        );
+                        instead
+                    }
+                    (Err(error), None) => {
+                        self.error(line, &name, format!("the matcher `{text}` does not compile: {error}"));
+                        return self.lose(name, node, &rows, since);
+                    }
+                }
+            }
+        };
+        if let Some(warning) = &handler.warning {
+            self.findings.hook_warning(node.line, &name, warning);
+        }
+        let is_disabled =
+            self.switches.files.contains(&self.file) || self.is_named_off(&handler.given_name, &handler.run);
+        if let Some(given) = handler.given_name.clone().filter(|given| !given.trim().is_empty()) {
+            let before = self.names.entry(given.clone()).or_default();
+            *before += 1;
+            name = if *before > 1 { format!("{given}#{before}") } else { given };
+        }
+        self.entries.push(Entry {
+            name: name.into(),
+            event: first.event,
+            column: self.format.column(&self.at(event)),
+            rows,
+            file: self.file,
+            origin: self.findings.origin(node.line),
+            layer: self.source.layer,
+            matcher,
+            is_sequential,
+            is_disabled,
+            handler,
+        });
+    }
+
+    fn is_named_off(&self, name: &Option<String>, run: &Run) -> bool {
+        let called = match (name, run) {
+            (Some(name), _) => name,
+            (None, Run::Shell { line, .. }) => line,
+            (None, _) => return false,
+        };
+        self.switches.names.contains(called)
+    }
+
+    /// A handler that was meant to close its gate stands closed.
+    fn lose(&mut self, name: String, node: &Node, rows: &[&'static Row], since: usize) {
+        let closes = |key: &str| node.entry(key).and_then(|entry| entry.value.text());
+        let is_guard = CLOSING.are_meant_by("onFailure", closes("onFailure"))
+            || matches!(
+                node.entry("failClosed").map(|entry| &entry.value.content),
+                Some(Content::Boolean(true))
+            );
+        let points = rows.iter().filter_map(|row| Some((point(row)?, row.event.to_owned()))).collect();
+        let error = self.findings.repair(since, &name);
+        self.findings.lose(Broken { name, line: node.line, error, points, is_guard, select: None });
+    }
+}
+
+/// The hooks of entries, in plan order.
+fn hooks(
+    format: &'static dyn Format,
+    places: &Places,
+    entries: Vec<Entry>,
+    files: &[(Source, Node)],
+) -> Vec<ForeignHook> {
+    let host = HOSTS.iter().position(|host| *host == format.host()).unwrap_or_default();
+    let base = AFTER_ALL.saturating_sub(i32::try_from(host).unwrap_or_default() * PER_HOST);
+    let imports = Arc::new(Imports::new(format, places));
+    let selections: Vec<Arc<Selection>> = entries
+        .into_iter()
+        .map(|entry| {
+            let read_by = files.get(entry.file).map_or(&[][..], |(source, _)| format.read_by(source));
+            Arc::new(Selection { format, entry: Arc::new(entry), read_by })
+        })
+        .collect();
+    let mut groups: HashMap<(&'static str, u8), Arc<Group>> = HashMap::new();
+    for selection in &selections {
+        for row in &selection.entry.rows {
+            let rank = format.rank(&selection.entry);
+            let of_group = |other: &&Arc<Selection>| {
+                other.entry.rows.iter().any(|known| known.point == row.point)
+                    && format.rank(&other.entry) == rank
+            };
+            groups.entry((row.point, rank)).or_insert_with(|| {
+                let members = selections.iter().filter(of_group).cloned().collect();
+                Arc::new(Group { format, point: row.point, members })
+            });
+        }
+    }
+    let mut hooks = Vec::new();
+    for (position, selection) in (0_i32..).zip(&selections) {
+        let entry = &selection.entry;
+        let earlier = usize::try_from(position)
+            .ok()
+            .and_then(|position| selections.get(..position))
+            .unwrap_or_default();
+        let twins: Vec<_> =
+            earlier.iter().filter(|other| format.same(&other.entry, entry)).cloned().collect();
+        let rank = format.rank(entry);
+        for row in &entry.rows {
+            let Some(point) = point(row) else { continue };
+            let may_intercept = point.phase.may_intercept() && !entry.handler.is_async;
+            let is_trusted = entry.layer != Layer::Project || places.trust == Trust::Granted;
+            let closes = entry.handler.closes && may_intercept;
+            let hook = Hook {
+                name: Arc::clone(&entry.name),
+                source: Arc::from(format.host().name()),
+                dialect: format.host().name(),
+                origin: Some(entry.origin.clone()),
+                layer: entry.layer,
+                depth: 0,
+                registration: 0,
+                priority: base.saturating_sub(i32::from(rank) * PER_GROUP).saturating_sub(position),
+                part: if may_intercept { Part::Amender } else { Part::Told },
+                on_failure: if closes { OnFailure::Block } else { OnFailure::Continue },
+                timeout: entry.handler.timeout.saturating_add(MARGIN),
+                reach: Reach::Subtree,
+                after_block: AfterBlock::Skip,
+                lane: Lane::Own,
+                join: Join::Background,
+                drain: None,
+                standby: match (entry.is_disabled, is_trusted) {
+                    (true, _) => Standby::Off(SkipReason::Disabled),
+                    (false, false) => Standby::Off(SkipReason::Untrusted),
+                    (false, true) => Standby::Ready,
+                },
+                select: Some(Arc::new(Twins { own: Arc::clone(selection), earlier: twins.clone() })),
+                ensemble: if may_intercept {
+                    groups.get(&(row.point, rank)).map(|group| Arc::clone(group) as _)
+                } else {
+                    None
+                },
+            };
+            let handler = imports.handler(Arc::clone(entry), row, selection);
+            hooks.push(ForeignHook::new(hook, entry.event, vec![point], Arc::new(handler)));
+        }
+    }
+    hooks
+}

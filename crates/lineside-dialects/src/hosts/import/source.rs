@@ -1,0 +1,194 @@
+//! A file of a host to the values in it: JSON, JSON with comments, or TOML, each value with its line.
+
+use std::path::PathBuf;
+
+use lineside_core::Layer;
+use lineside_files::{Boundary, OpenFileError, read_if_there};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::dialect::CONFIGURATION as LONGEST;
+use crate::lined_json::{self, Content, Entry, Node};
+
+/// A file in which a host looks for hooks.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// Its name in the names of hooks.
+    pub(crate) label: String,
+    /// Where it is.
+    pub(crate) file: PathBuf,
+    /// Its layer.
+    pub(crate) layer: Layer,
+    /// How it is written.
+    pub(crate) syntax: Syntax,
+    /// Whether what is wrong with one of its hooks costs all of them.
+    pub(crate) is_strict: bool,
+}
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    /// JSON, with comments and commas at the end of lists.
+    Json,
+    /// TOML.
+    Toml,
+}
+
+impl Source {
+    /// A file of JSON.
+    pub(crate) fn json(label: impl Into<String>, file: PathBuf, layer: Layer) -> Self {
+        Self { label: label.into(), file, layer, syntax: Syntax::Json, is_strict: false }
+    }
+
+    /// A file of TOML.
+    pub(crate) fn toml(label: impl Into<String>, file: PathBuf, layer: Layer) -> Self {
+        Self { syntax: Syntax::Toml, ..Self::json(label, file, layer) }
+    }
+
+    /// What stands in the file; `None` where there is none.
+    ///
+    /// # Errors
+    /// It cannot be opened, is too long, or is not what it should be: the line, and why.
+    pub(crate) fn read(&self, boundary: Boundary<'_>) -> Option<Result<Node, (u32, String)>> {
+        let bytes = read_if_there(&self.file, boundary, LONGEST)?;
+        Some(self.node(bytes))
+    }
+
+    fn node(&self, bytes: Result<Vec<u8>, OpenFileError>) -> Result<Node, (u32, String)> {
+        let bytes = bytes.map_err(|error| (1, error.to_string()))?;
+        if bytes.len() > LONGEST {
+            return Err((1, format!("it is larger than {LONGEST} bytes")));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| (1, "it is not UTF-8".to_owned()))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        match self.syntax {
+            Syntax::Json => json(text),
+            Syntax::Toml => toml(text),
+        }
+    }
+}
+
+fn json(text: &str) -> Result<Node, (u32, String)> {
+    match lined_json::read(&plain(text)) {
+        Ok(document) => Ok(document.root),
+        Err(error) => Err((error.line, format!("it is not JSON: {error}"))),
+    }
+}
+
+/// The text without comments and without commas at the end of lists; its lines stay where they are.
+fn plain(text: &str) -> String {
+    let mut plain: Vec<u8> = text.as_bytes().to_vec();
+    let (mut at, mut comma) = (0, None);
+    while let Some(&byte) = plain.get(at) {
+        match byte {
+            b'"' => {
+                comma = None;
+                at += 1;
+                while let Some(&inner) = plain.get(at) {
+                    match inner {
+                        b'\\' => at += 1,
+                        b'"' => break,
+                        _ => {}
+                    }
+                    at += 1;
+                }
+            }
+            b'/' if matches!(plain.get(at + 1), Some(b'/' | b'*')) => {
+                let is_block = plain.get(at + 1) == Some(&b'*');
+                let end = end_of_comment(&plain, at, is_block);
+                for byte in
+                    plain.iter_mut().take(end).skip(at).filter(|byte| !matches!(**byte, b'\n' | b'\r'))
+                {
+                    *byte = b' ';
+                }
+                at = end.saturating_sub(1);
+            }
+            b',' => comma = Some(at),
+            b']' | b'}' => {
+                if let Some(comma) = comma.take() {
+                    plain[comma] = b' ';
+                }
+            }
+            b' ' | b'\t' | b'\n' | b'\r' => {}
+            _ => comma = None,
+        }
+        at += 1;
+    }
+    // Only bytes of ASCII were put in the place of whole comments.
+    String::from_utf8(plain).unwrap_or_default()
+}
+
+fn end_of_comment(text: &[u8], start: usize, is_block: bool) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    let length = if is_block {
+        rest.windows(2).skip(2).position(|pair| pair == b"*/").map(|at| at + 4)
+    } else {
+        rest.iter().position(|byte| *byte == b'\n')
+    };
+    start + length.unwrap_or(rest.len())
+}
+
+fn toml(text: &str) -> Result<Node, (u32, String)> {
+    let line = |at: usize| {
+        let lines = text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+        u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1)
+    };
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        (line(at), format!("it is not TOML: {}", error.message()))
+    })?;
+    Ok(Node { line: 1, content: Content::Object(entries(table.get_ref(), &line)) })
+}
+
+fn entries(table: &DeTable<'_>, line: &dyn Fn(usize) -> u32) -> Vec<Entry> {
+    let entry = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| Entry {
+        key: key.get_ref().to_string(),
+        line: line(key.span().start),
+        value: node(value, line),
+    };
+    table.iter().map(entry).collect()
+}
+
+fn node(value: &Spanned<DeValue<'_>>, line: &dyn Fn(usize) -> u32) -> Node {
+    let content = match value.get_ref() {
+        DeValue::String(text) => Content::Text(text.to_string()),
+        DeValue::Boolean(value) => Content::Boolean(*value),
+        DeValue::Array(items) => Content::List(items.iter().map(|item| node(item, line)).collect()),
+        DeValue::Table(table) => Content::Object(entries(table, line)),
+        DeValue::Integer(number) => match number.as_str().parse() {
+            Ok(number) => Content::Number(number),
+            Err(_) => Content::Text(number.to_string()),
+        },
+        DeValue::Float(number) => match number.as_str().parse() {
+            Ok(number) => Content::Number(number),
+            Err(_) => Content::Text(number.to_string()),
+        },
+        DeValue::Datetime(time) => Content::Text(time.to_string()),
+    };
+    Node { line: line(value.span().start), content }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{plain, toml};
+    use crate::lined_json::Content;
+
+    #[test]
+    fn comments_and_last_commas_are_passed_over_and_lines_stay() {
+        let text = "{ // a\n \"b\": [1, 2, /* c\n */ ], \"u\": \"http://x, ]\",\n}";
+        let plain = plain(text);
+        assert_eq!(plain.lines().count(), text.lines().count());
+        let value: lineside_core::json::Value = lineside_core::json::from_str(&plain).unwrap();
+        assert_eq!(value, lineside_core::json::json!({"b": [1, 2], "u": "http://x, ]"}));
+    }
+
+    #[test]
+    fn toml_has_lines() {
+        let node = toml("a = 1\n\n[[hooks]]\nevent = \"x\"\ntimeout = 1.5\n").unwrap();
+        let hooks = node.entry("hooks").unwrap();
+        let Content::List(items) = &hooks.value.content else { panic!("a list") };
+        assert_eq!(items[0].entry("event").unwrap().line, 4);
+        assert_eq!(items[0].entry("timeout").unwrap().value.label(), "1.5");
+        assert_eq!(toml("a = 1\nb = = 2").unwrap_err().0, 2);
+    }
+}

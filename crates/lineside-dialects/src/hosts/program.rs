@@ -1,0 +1,63 @@
+//! The agent programs that are spoken with, by name.
+
+use std::fmt;
+
+/// An agent program with a hook command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Host {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Copilot: the command line program, the cloud agent and VS Code.
+    Copilot,
+    /// Cursor.
+    Cursor,
+    /// Gemini CLI.
+    Gemini,
+    /// Kimi CLI and Kimi Code.
+    Kimi,
+    /// Qwen Code.
+    Qwen,
+}
+
+/// All hosts, in alphabetical order.
+pub const HOSTS: [Host; 7] =
+    [Host::Claude, Host::Codex, Host::Copilot, Host::Cursor, Host::Gemini, Host::Kimi, Host::Qwen];
+
+impl Host {
+    /// Its name, as `lineside hook` and the envelope of an event have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Copilot => "copilot",
+            Self::Cursor => "cursor",
+            Self::Gemini => "gemini",
+            Self::Kimi => "kimi",
+            Self::Qwen => "qwen",
+        }
+    }
+
+    /// The host of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        HOSTS.into_iter().find(|host| host.name() == name)
+    }
+
+    /// How many blocks in a row may keep its agent working (HO-33).
+    pub(super) fn cap(self) -> u32 {
+        match self {
+            Self::Claude | Self::Codex | Self::Copilot | Self::Gemini | Self::Qwen => 8,
+            Self::Cursor => 5,
+            Self::Kimi => 1,
+        }
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

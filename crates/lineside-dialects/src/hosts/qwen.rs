@@ -1,0 +1,55 @@
+//! Qwen Code (QW-1 to QW-8): its events and its words. Its hook command is that of Claude Code with exceptions.
+
+use super::claude::{
+    AGENT_TYPE, ASK, CONTEXT, DECISION, DENY, FAILURE, LAST_MESSAGE, MESSAGE, PROMPT, QUESTION, REASON,
+    SOURCE, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER,
+};
+use super::table::{
+    Amend, BLOCK, BLOCK_AND_HOLD, Field, How, Refusal, Row, SILENT, Scope, When, Words, fact, field, hold,
+    json, row, say,
+};
+
+const RESULT: &[Field] =
+    &[TOOL_NAME, TOOL_INPUT, TOOL_CALL_ID, field("tool_output", &["tool_response.llmContent"])];
+const STOPPING: Words = Words { block: json(DECISION), stop: SILENT, ..Words::GATE };
+
+/// The events.
+#[rustfmt::skip]
+pub(super) const ROWS: &[Row] = &[
+    fact("UserPromptSubmit", "x.qwen.after_tool_round", &[]).when(When::Empty("prompt")),
+    row("UserPromptSubmit", "before_prompt", &[PROMPT], Words {
+        block: hold(How::Json(DECISION), Scope::Turn), context: CONTEXT,
+        amend: &[("prompt", Amend::Refuse(Refusal::Prompt))], ..Words::GATE
+    }),
+    row("PreToolUse", "before_tool", TOOL, Words {
+        block: json(DENY), ask: json(ASK), stop: BLOCK_AND_HOLD, amend: &[("tool_input", Amend::Refuse(Refusal::Input))],
+        ..Words::GATE
+    }),
+    row("PostToolUse", "after_tool", RESULT, Words {
+        block: say(How::Context), stop: BLOCK_AND_HOLD, context: CONTEXT, ..Words::GATE
+    }),
+    row("PostToolUseFailure", "after_tool_error", FAILURE, Words {
+        block: say(How::Context), stop: BLOCK_AND_HOLD, ..Words::GATE
+    }),
+    row("SubagentStart", "before_subagent", &[AGENT_TYPE], Words {
+        block: hold(How::Silent, Scope::SubagentAtLarge), ask: BLOCK, stop: BLOCK,
+        amend: &[("prompt", Amend::Refuse(Refusal::Input))], ..Words::FACT
+    }),
+    row("SubagentStop", "after_subagent", &[AGENT_TYPE, LAST_MESSAGE], Words {
+        amend: &[("output", Amend::Refuse(Refusal::Output))], ..STOPPING
+    }),
+    row("Stop", "before_stop", &[LAST_MESSAGE], STOPPING),
+    fact("Notification", "on_wait_confirm", &[MESSAGE]).when(When::Is("notification_type", &["permission_prompt"])),
+    fact("Notification", "on_idle", &[]).when(When::Is("notification_type", &["idle_prompt"])),
+    fact("Notification", "on_wait_question", &[QUESTION])
+        .when(When::Is("notification_type", &["elicitation_dialog", "elicitation_url_dialog", "agent_needs_input"])),
+    fact("Notification", "on_notification", &[MESSAGE]),
+    row("SessionStart", "before_session", &[SOURCE], Words {
+        block: hold(How::Silent, Scope::Session), ask: BLOCK, stop: BLOCK, ..Words::FACT
+    }),
+    fact("SessionEnd", "after_session", &[REASON]),
+    fact("StopFailure", "on_stop_failure", &[super::claude::ERROR]),
+    fact("PreCompact", "before_compact", &[TRIGGER]),
+    fact("PostCompact", "after_compact", &[TRIGGER]),
+    fact("PermissionRequest", "before_permission", &[TOOL_NAME, TOOL_INPUT]),
+];

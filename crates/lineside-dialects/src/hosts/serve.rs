@@ -1,0 +1,18 @@
+//! Serving: a host's call of `lineside hook HOST` to an event, and what was decided to the host's words.
+//!
+//! `call` reads the call, `incoming` the document, `sessions` keeps what earlier calls of a session have left, `words`
+//! puts the outcome. Nothing here publishes or waits: [`Served`] says what is to be published, and is given what came
+//! of it.
+
+mod call;
+mod calls;
+mod incoming;
+mod outcome;
+mod root;
+mod sessions;
+mod words;
+
+pub use call::{Arrival, HostAnswer, HostCall, Reading, read, unreachable};
+pub use incoming::Incoming;
+pub use outcome::Outcome;
+pub use sessions::{Arrived, CallId, Derived, Publishing, Served, Settled};

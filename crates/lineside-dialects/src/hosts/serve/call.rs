@@ -1,0 +1,226 @@
+//! A call of `lineside hook HOST`: which host runs, which of its events it is, and in whose words it is answered (HO-3,
+//! HO-35 to HO-37, HO-44, HO-45).
+
+use std::collections::BTreeMap;
+
+use lineside_core::Verdict;
+use lineside_core::json::read_strict;
+use lineside_core::json::{Map, Value};
+
+use super::outcome::Outcome;
+use super::words::{Telling, put};
+use crate::hosts::program::Host;
+use crate::hosts::table::{Row, Scope, When};
+use crate::hosts::{claude, codex, copilot, cursor, gemini, kimi, qwen};
+
+/// E
+const UNREACHABLE: &str =
+    "lineside: the runtime cannot be reached, so this was denied; repair it with: lineside doctor";
+/// F
+const UNREADABLE: &str =
+    "lineside: the hook input could not be read, so this was denied; check it with: lineside doctor";
+
+/// What a host has called `lineside hook` with.
+#[derive(Debug, Clone)]
+pub struct HostCall {
+    /// The argument: whose words are answered.
+    pub host: Host,
+    /// `--event`.
+    pub event: Option<String>,
+    /// The standard input, to its end.
+    pub stdin: Vec<u8>,
+    /// The environment of the process.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// What the process prints, and how it exits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostAnswer {
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// The exit code: 0 or 2.
+    pub exit: u8,
+}
+
+/// A call that was read.
+#[derive(Debug)]
+pub enum Reading {
+    /// It is an event.
+    Event(Box<Arrival>),
+    /// It is none, and this is the answer.
+    Answer(HostAnswer),
+}
+
+/// An event of a host before its document is looked into.
+#[derive(Debug)]
+pub struct Arrival {
+    /// The host that runs.
+    pub(super) host: Host,
+    /// The host in whose words it is answered.
+    pub(super) spoken: Host,
+    /// Through which entry it came: the argument.
+    pub(super) entry: Host,
+    /// Its name, as the document or the entry has it.
+    pub(super) event: String,
+    /// What the page of the host that runs says of it; `None` for an event that the page does not have.
+    pub(super) row: Option<&'static Row>,
+    /// The row whose words are spoken.
+    pub(super) words: Option<&'static Row>,
+    /// The name of the event in the answer.
+    pub(super) answered_as: String,
+    pub(super) document: Map,
+    pub(super) environment: BTreeMap<String, String>,
+}
+
+/// Reads a call.
+#[must_use]
+pub fn read(call: HostCall) -> Reading {
+    let HostCall { host: entry, event, stdin, environment } = call;
+    let Ok(Value::Object(document)) = read_strict(&stdin) else {
+        return Reading::Answer(closed_by_name(entry, event.as_deref(), &environment));
+    };
+    let host = running(entry, &document, &environment);
+    let spoken = if host == Host::Qwen { host } else { entry };
+    let in_document =
+        ["hook_event_name", "hookEventName"].into_iter().find_map(|field| document.get(field)?.as_str());
+    let in_document = in_document.filter(|name| !name.is_empty()).map(str::to_owned);
+    let name = if host == Host::Copilot { event.or(in_document) } else { in_document.or(event) };
+    let Some(name) = name else {
+        return Reading::Answer(HostAnswer {
+            stderr: format!("{UNREADABLE}\n"),
+            exit: 2,
+            ..HostAnswer::default()
+        });
+    };
+    let row = row_of(host, &name, &document);
+    let words = if spoken == host { row } else { answering(spoken, &name, row, &document) };
+    let answered_as = words.map_or(name.as_str(), |words| words.event).to_owned();
+    Reading::Event(Box::new(Arrival {
+        host,
+        spoken,
+        entry,
+        event: name,
+        row,
+        words,
+        answered_as,
+        document,
+        environment,
+    }))
+}
+
+/// The answer to a call when the runtime cannot be reached (HO-36).
+#[must_use]
+pub fn unreachable(call: HostCall) -> HostAnswer {
+    match read(call) {
+        Reading::Answer(answer) => answer,
+        Reading::Event(arrival) => match arrival.words {
+            Some(words) => closed(words, arrival.spoken, &arrival.answered_as, UNREACHABLE),
+            None => quiet(arrival.spoken),
+        },
+    }
+}
+
+/// The answer to input that is no document (HO-37).
+fn closed_by_name(entry: Host, event: Option<&str>, environment: &BTreeMap<String, String>) -> HostAnswer {
+    let spoken = if environment.contains_key(QWEN) { Host::Qwen } else { entry };
+    let Some(event) = event else {
+        return HostAnswer { stderr: format!("{UNREADABLE}\n"), exit: 2, ..HostAnswer::default() };
+    };
+    // Of several rows of one name the strictest counts, as nothing tells them apart.
+    let mut rows = table(spoken, event, &Map::new()).iter().filter(|row| row.event == event);
+    match rows.clone().find(|row| is_closed_gate(row)).or_else(|| rows.next()) {
+        Some(row) => closed(row, spoken, event, UNREADABLE),
+        None => quiet(spoken),
+    }
+}
+
+/// Nothing, in the way of a host.
+fn quiet(host: Host) -> HostAnswer {
+    let stdout = if host == Host::Cursor { "{}\n".to_owned() } else { String::new() };
+    HostAnswer { stdout, ..HostAnswer::default() }
+}
+
+/// A gate is closed with a text; any other event gets nothing.
+fn closed(row: &'static Row, host: Host, event: &str, text: &'static str) -> HostAnswer {
+    let verdict = if is_closed_gate(row) { Verdict::block(text) } else { Verdict::Continue };
+    let outcome = Outcome { verdict, ..Outcome::default() };
+    let environment = BTreeMap::new();
+    let telling = Telling {
+        words: &row.words,
+        point: row.point,
+        host,
+        event,
+        environment: &environment,
+        stop_active: false,
+        waiting: &[],
+    };
+    put(&telling, &outcome).answer
+}
+
+/// Whether nothing passes at an event while nothing can be decided (HO-36).
+fn is_closed_gate(row: &Row) -> bool {
+    let is_gate =
+        matches!(row.point, "before_prompt" | "before_tool" | "before_permission" | "before_subagent")
+            || row.point.strip_prefix("x.").is_some_and(|rest| rest.contains(".before_"));
+    is_gate && row.words.can_refuse() && matches!(row.words.block.hold, None | Some(Scope::Turn))
+}
+
+const QWEN: &str = "QWEN_PROJECT_DIR";
+
+/// HO-45
+fn running(entry: Host, document: &Map, environment: &BTreeMap<String, String>) -> Host {
+    if environment.contains_key(QWEN) {
+        Host::Qwen
+    } else if document.contains_key("cursor_version") || environment.contains_key("CURSOR_VERSION") {
+        Host::Cursor
+    } else if environment.contains_key("COPILOT_CLI") || document.contains_key("sessionId") {
+        Host::Copilot
+    } else {
+        entry
+    }
+}
+
+/// The table of a host for an event of this name.
+pub(super) fn table(host: Host, event: &str, document: &Map) -> &'static [Row] {
+    match host {
+        Host::Claude => claude::ROWS,
+        Host::Codex => codex::ROWS,
+        Host::Copilot if event.starts_with(|first: char| first.is_ascii_uppercase()) => copilot::PASCAL,
+        Host::Copilot => copilot::CAMEL,
+        Host::Cursor => cursor::ROWS,
+        Host::Gemini => gemini::ROWS,
+        Host::Kimi if kimi::is_code(document) => kimi::CODE_ROWS,
+        Host::Kimi => kimi::ROWS,
+        Host::Qwen => qwen::ROWS,
+    }
+}
+
+fn row_of(host: Host, event: &str, document: &Map) -> Option<&'static Row> {
+    let named = |name: &str| {
+        table(host, name, document).iter().find(|row| row.event == name && is_meant(row.when, document))
+    };
+    named(event).or_else(|| if host == Host::Cursor { named(&cursor::own_name(event)) } else { None })
+}
+
+/// The row of another host's table that answers an event: that of its name, else that of its point.
+fn answering(spoken: Host, event: &str, row: Option<&'static Row>, document: &Map) -> Option<&'static Row> {
+    row_of(spoken, event, document).or_else(|| {
+        let point = row?.point;
+        let table = table(spoken, event, document);
+        table.iter().find(|row| row.point == point && is_meant(row.when, document))
+    })
+}
+
+fn is_meant(when: When, document: &Map) -> bool {
+    let text = |field: &str| document.get(field).and_then(Value::as_str);
+    match when {
+        When::Always => true,
+        When::Is(field, values) => text(field).is_some_and(|value| values.contains(&value)),
+        When::Has(path) => super::incoming::at(document, path).is_some(),
+        When::InSubagent => ["agentId", "agent_id"].iter().any(|field| document.contains_key(field)),
+        When::Empty(field) => text(field).is_none_or(str::is_empty),
+        When::Own(rule) => rule(document),
+    }
+}

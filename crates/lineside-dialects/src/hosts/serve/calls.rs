@@ -1,0 +1,172 @@
+//! Which arrivals are one call (HO-40 to HO-43).
+
+use std::time::{Duration, Instant};
+
+use lineside_core::json::Value;
+
+use super::incoming::Incoming;
+use super::outcome::Outcome;
+use crate::hosts::program::Host;
+
+/// How long an arrival may find its partner.
+const OPEN: Duration = Duration::from_secs(600);
+
+/// How many calls of one session are remembered.
+const MOST: usize = 1024;
+
+/// A call that is under way or was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CallId(u64);
+
+/// The calls of a session and its subagents, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    calls: Vec<Call>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Call {
+    id: CallId,
+    of: Arriving,
+    /// The other entries and events through which it came.
+    partners: Vec<(Host, String)>,
+    since: Instant,
+    is_open: bool,
+    /// What was decided; nothing while it is under way.
+    outcome: Option<Outcome>,
+}
+
+/// What an arrival is known by.
+#[derive(Debug, Clone)]
+pub(super) struct Arriving {
+    session: String,
+    point: &'static str,
+    call: Option<String>,
+    class: Option<String>,
+    input: Value,
+    entry: (Host, String),
+}
+
+/// What an arrival is.
+pub(super) enum Found {
+    /// A call of its own.
+    New(CallId),
+    /// One that is under way.
+    Undecided,
+    /// One that was decided.
+    Decided(Box<Outcome>),
+}
+
+impl Arriving {
+    /// That of an event about a tool call.
+    pub(super) fn of(incoming: &Incoming, session: &str, entry: Host, event: &str) -> Option<Self> {
+        let point = incoming.point.name;
+        if !matches!(point, "before_tool" | "before_permission" | "after_tool" | "after_tool_error") {
+            return None;
+        }
+        let text = |field: &str| incoming.payload.text(field).map(str::to_owned);
+        Some(Self {
+            session: session.to_owned(),
+            point,
+            call: text("tool_call_id"),
+            class: text("tool_class"),
+            input: incoming.payload.value("tool_input").cloned().unwrap_or_default(),
+            entry: (entry, event.to_owned()),
+        })
+    }
+
+    fn is_review(&self) -> bool {
+        matches!(self.point, "after_tool" | "after_tool_error")
+    }
+
+    /// Whether the members that both inputs have are equal, and there is one.
+    fn agrees(&self, class: Option<&str>, input: &Value) -> bool {
+        let (Value::Object(own), Value::Object(other)) = (&self.input, input) else { return false };
+        let mut shared = own.iter().filter_map(|(name, value)| Some((value, other.get(name)?))).peekable();
+        self.class.as_deref() == class && shared.peek().is_some() && shared.all(|(own, other)| own == other)
+    }
+}
+
+impl Call {
+    fn is_same(&self, arriving: &Arriving, now: Instant) -> bool {
+        if self.of.session != arriving.session || self.of.point != arriving.point {
+            return false;
+        }
+        if let (Some(own), Some(other)) = (&self.of.call, &arriving.call) {
+            return own == other;
+        }
+        let is_open =
+            (self.is_open || arriving.is_review()) && now.saturating_duration_since(self.since) <= OPEN;
+        is_open
+            && self.of.entry != arriving.entry
+            && !self.partners.contains(&arriving.entry)
+            && self.agrees(arriving)
+    }
+
+    fn agrees(&self, arriving: &Arriving) -> bool {
+        let class = self.of.class.as_deref();
+        let amended = self.outcome.as_ref().and_then(|outcome| outcome.after.get("tool_input"));
+        arriving.agrees(class, &self.of.input) || amended.is_some_and(|input| arriving.agrees(class, input))
+    }
+}
+
+impl Calls {
+    /// An arrival comes.
+    pub(super) fn arrive(&mut self, arriving: Arriving, now: Instant) -> Found {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.is_same(&arriving, now)) {
+            return match &call.outcome {
+                None => Found::Undecided,
+                Some(outcome) => {
+                    let outcome = Box::new(outcome.clone());
+                    call.partners.push(arriving.entry);
+                    Found::Decided(outcome)
+                }
+            };
+        }
+        if arriving.is_review() {
+            self.close(&arriving);
+        }
+        self.calls.retain(|call| now.saturating_duration_since(call.since) <= OPEN || call.outcome.is_none());
+        if self.calls.len() >= MOST {
+            self.calls.remove(0);
+        }
+        let id = CallId(self.next);
+        self.next += 1;
+        self.calls.push(Call {
+            id,
+            of: arriving,
+            partners: Vec::new(),
+            since: now,
+            is_open: true,
+            outcome: None,
+        });
+        Found::New(id)
+    }
+
+    /// A result ends the call that it is of.
+    fn close(&mut self, review: &Arriving) {
+        let gate = self.calls.iter_mut().find(|call| {
+            let same = match (&call.of.call, &review.call) {
+                (Some(own), Some(other)) => own == other,
+                _ => call.agrees(review),
+            };
+            call.is_open && !call.of.is_review() && call.of.session == review.session && same
+        });
+        if let Some(gate) = gate {
+            gate.is_open = false;
+        }
+    }
+
+    /// A call was decided.
+    pub(super) fn decide(&mut self, id: CallId, outcome: &Outcome) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.id == id) {
+            call.outcome = Some(outcome.clone());
+        }
+    }
+
+    /// A call was given up before it was decided.
+    pub(super) fn abandon(&mut self, id: CallId) {
+        self.calls.retain(|call| call.id != id || call.outcome.is_some());
+    }
+}

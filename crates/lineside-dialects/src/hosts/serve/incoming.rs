@@ -1,0 +1,375 @@
+//! A document of a host to an event: its envelope, its payload, and everything else as `extra` (HO-7 to HO-14).
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use lineside_core::envelope::AgentKind;
+use lineside_core::json::{Map, Value};
+use lineside_core::payload::DecodePayloadError;
+use lineside_core::{Agent, Model, Payload, Point as _, PointInfo};
+use lineside_points::{OnIdle, custom};
+
+use super::call::Arrival;
+use crate::hosts::program::Host;
+use crate::hosts::table::{Field, Kind, point};
+use crate::hosts::tools::tool_fields;
+
+/// The session of a document that names none.
+const NAMELESS: &str = "unnamed";
+
+/// How many names of unknown events have a point of their own.
+const MOST_UNKNOWN: usize = 256;
+
+/// An event of a host, as it is published.
+#[derive(Debug, Clone)]
+pub struct Incoming {
+    /// The point.
+    pub point: &'static PointInfo,
+    /// The payload.
+    pub payload: Arc<dyn Payload>,
+    /// The session of the main agent.
+    pub root: String,
+    /// The subagent that it comes from.
+    pub agent: Option<Agent>,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The root of the project, where the host names it.
+    pub project_root: Option<String>,
+    /// The model that was selected.
+    pub model: Option<Model>,
+    /// When it happened.
+    pub time: Option<Timestamp>,
+    /// Everything that has no place of its own.
+    pub extra: Map,
+    /// The host that runs.
+    pub host: Host,
+    /// The id of the subagent that the event is about.
+    pub(super) child: Option<String>,
+    /// The name or type of that subagent.
+    pub(super) child_name: Option<String>,
+    /// What the host says of earlier blocks of this stop.
+    pub(super) stop_flag: Option<bool>,
+    /// The host's own count of them.
+    pub(super) loops: Option<u64>,
+    /// The ids of tasks that it names.
+    pub(super) tasks: Vec<String>,
+}
+
+/// The value at a path whose parts are joined by `.`; null is as good as absent.
+pub(super) fn at<'a>(document: &'a Map, path: &str) -> Option<&'a Value> {
+    let mut parts = path.split('.');
+    let mut value = document.get(parts.next()?)?;
+    for part in parts {
+        value = value.get(part)?;
+    }
+    (!value.is_null()).then_some(value)
+}
+
+/// The session, and the ids of subagents, of a document.
+struct Names {
+    root: String,
+    agent: Option<Agent>,
+    /// The subagent that the event is about, where it is published in the parent's session.
+    child: Option<String>,
+}
+
+/// The fields of a document that have not been read yet.
+struct Unread(Map);
+
+impl Unread {
+    fn text(&mut self, names: &[&str]) -> Option<String> {
+        let name = names
+            .iter()
+            .find(|name| matches!(self.0.get(name), Some(Value::String(text)) if !text.is_empty()))?;
+        match self.0.remove(name)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn names(&mut self, host: Host, about_a_subagent: bool) -> Names {
+        let session = match host {
+            Host::Cursor => self.text(&["conversation_id", "session_id"]),
+            Host::Copilot => self.text(&["session_id", "sessionId"]),
+            _ => self.text(&["session_id", "sessionId"]),
+        };
+        let mut root = session.unwrap_or_else(|| NAMELESS.to_owned());
+        if about_a_subagent {
+            let child =
+                self.text(if host == Host::Cursor { &["subagent_id"] } else { &["agent_id", "agentId"] });
+            return Names { root, agent: None, child };
+        }
+        let Some(id) = self.text(&["agent_id", "agentId"]) else {
+            return Names { root, agent: None, child: None };
+        };
+        let role = self.text(&["agent_type", "agentType"]).map(Arc::from);
+        if let Some(parent) = self.text(&["parent_agent_id", "parentAgentId"]) {
+            root = parent;
+        }
+        Names { root, agent: Some(Agent { id: id.into(), kind: AgentKind::Subagent, role }), child: None }
+    }
+
+    fn time(&mut self) -> Option<Timestamp> {
+        let time = match self.0.get("timestamp")? {
+            Value::String(text) => text.parse().ok()?,
+            Value::Number(number) => Timestamp::from_millisecond(number.as_i64()?).ok()?,
+            _ => return None,
+        };
+        self.0.remove("timestamp");
+        Some(time)
+    }
+
+    /// The value of a field of the payload. What is read whole is not left behind.
+    fn field(&mut self, document: &Map, field: &Field) -> Option<Value> {
+        let found = || field.theirs.iter().find_map(|path| Some((*path, at(document, path)?)));
+        let (value, path) = match field.kind {
+            Kind::Fixed(text) => return Some(text.into()),
+            Kind::Null => return Some(Value::Null),
+            Kind::Members(members) => return self.members(document, members),
+            Kind::Own(read) => (read(document)?, found().map(|(path, _)| path)),
+            Kind::Source => match found() {
+                Some((path, Value::String(text))) if text != "new" => (text.as_str().into(), Some(path)),
+                Some((path, Value::String(_))) => ("startup".into(), Some(path)),
+                _ => return Some("startup".into()),
+            },
+            Kind::Flag(text) => {
+                let (path, _) = found().filter(|(_, value)| **value == Value::Bool(true))?;
+                (text.into(), Some(path))
+            }
+            Kind::Error => {
+                let (path, value) = found()?;
+                let text = match value {
+                    Value::String(text) => return self.taken(path, text.as_str().into()),
+                    Value::Object(error) => match error.get("message").and_then(Value::as_str) {
+                        Some(message) => message.to_owned(),
+                        None => value.to_string(),
+                    },
+                    other => other.to_string(),
+                };
+                // The whole of it stays beside the text.
+                return Some(text.into());
+            }
+            kind => {
+                let (path, value) = found()?;
+                (converted(kind, value)?, Some(path))
+            }
+        };
+        match path {
+            Some(path) => self.taken(path, value),
+            None => Some(value),
+        }
+    }
+
+    /// A field was read; of one that was read in part the rest is still wanted.
+    fn taken(&mut self, path: &str, value: Value) -> Option<Value> {
+        if !path.contains('.') {
+            self.0.remove(path);
+        }
+        Some(value)
+    }
+
+    fn members(&mut self, document: &Map, members: &[(&str, &str)]) -> Option<Value> {
+        let mut object = Map::new();
+        for (ours, theirs) in members {
+            if let Some(value) = at(document, theirs) {
+                object.insert((*ours).to_owned(), value.clone());
+                self.taken(theirs, Value::Null);
+            }
+        }
+        (!object.is_empty()).then_some(Value::Object(object))
+    }
+}
+
+fn converted(kind: Kind, value: &Value) -> Option<Value> {
+    let text = value.as_str();
+    match kind {
+        Kind::Text => text.map(Value::from),
+        Kind::Filled => text.filter(|text| !text.is_empty()).map(Value::from),
+        Kind::Prefixed(prefix) => {
+            let text = text?;
+            Some(if text.starts_with(prefix) { text.to_owned() } else { format!("{prefix}{text}") }.into())
+        }
+        Kind::Parsed => Some(
+            text.and_then(|text| lineside_core::json::from_str(text).ok()).unwrap_or_else(|| value.clone()),
+        ),
+        Kind::Input => Some(match value {
+            Value::Object(_) => value.clone(),
+            other => match other.as_str().and_then(|text| lineside_core::json::from_str::<Map>(text).ok()) {
+                Some(object) => Value::Object(object),
+                None => lineside_core::json::json!({"input": other}),
+            },
+        }),
+        _ => Some(value.clone()),
+    }
+}
+
+/// The fields that hosts send with every event, which are no field of a payload.
+const WITH_EVERY_EVENT: [&str; 14] = [
+    "transcript_path",
+    "transcriptPath",
+    "permission_mode",
+    "prompt_id",
+    "turn_id",
+    "generation_id",
+    "effort",
+    "model",
+    "workspace_roots",
+    "cursor_version",
+    "user_email",
+    "client_type",
+    "session_id",
+    "agent_transcript_path",
+];
+
+/// Reads the document of a call.
+pub(super) fn read(arrival: &Arrival) -> Incoming {
+    let Arrival { host, row, document, environment, event, .. } = arrival;
+    let mut unread = Unread(document.clone());
+    for name in ["hook_event_name", "hookEventName"] {
+        unread.0.remove(name);
+    }
+    let point_name = row.map(|row| row.point);
+    let about_a_subagent = matches!(point_name, Some("before_subagent" | "after_subagent"));
+    let Names { root, agent, child } = unread.names(*host, about_a_subagent);
+    let time = unread.time();
+    let cwd = match row.is_some_and(|row| {
+        row.fields.iter().any(
+            |field| matches!(field.kind, Kind::Members(m) if m.iter().any(|(_, theirs)| *theirs == "cwd")),
+        )
+    }) {
+        true => document.get("cwd").and_then(Value::as_str).map(str::to_owned),
+        false => unread.text(&["cwd"]),
+    };
+    let cwd = cwd.filter(|cwd| !cwd.is_empty());
+    let (cwd, project_root) = match host {
+        Host::Cursor => {
+            let roots = document.get("workspace_roots").and_then(Value::as_array);
+            let first = roots.and_then(|roots| roots.first()?.as_str()).map(str::to_owned);
+            if roots.is_some_and(|roots| roots.len() == 1) {
+                unread.0.remove("workspace_roots");
+            }
+            (cwd.or_else(|| first.clone()), first)
+        }
+        _ => (cwd, project_variable(*host).and_then(|name| environment.get(name).cloned())),
+    };
+    let model = unread.text(&["model"]);
+    let stop_flag =
+        ["stop_hook_active", "stopHookActive"].iter().find_map(|name| document.get(name)?.as_bool());
+    let loops = document.get("loop_count").and_then(Value::as_u64);
+    if point_name == Some("before_stop") {
+        unread.0.remove("stop_hook_active");
+    }
+    let mut payload = Map::new();
+    for field in row.iter().flat_map(|row| row.fields) {
+        if let Some(value) = unread.field(document, field) {
+            payload.insert(field.ours.to_owned(), value);
+        }
+    }
+    if let (Some(model), Some("after_model")) = (&model, point_name) {
+        payload.entry("model").or_insert_with(|| model.as_str().into());
+    }
+    let own_fields =
+        row.is_some_and(|row| row.point.starts_with("x.") && row.fields.is_empty() && *host != Host::Qwen);
+    if own_fields {
+        let (rest, fields) = std::mem::take(&mut unread.0)
+            .into_iter()
+            .partition(|(name, _)| WITH_EVERY_EVENT.contains(&name.as_str()));
+        (unread.0, payload) = (rest, fields);
+    }
+    let child_name = payload.get("agent_type").and_then(Value::as_str).map(str::to_owned);
+    if child.is_some() {
+        // It was read with the name of the subagent.
+        for name in ["agent_type", "agentType"] {
+            if payload.get("agent_type").is_some() {
+                unread.0.remove(name);
+            }
+        }
+    }
+    let tasks = document.get("background_tasks").and_then(Value::as_array);
+    let tasks =
+        tasks.into_iter().flatten().filter_map(|task| Some(task.get("id")?.as_str()?.to_owned())).collect();
+    let point = row.and_then(point).or_else(|| unknown_point(*host, event));
+    let point = point.unwrap_or(OnIdle::INFO);
+    tool_fields(point, &mut payload);
+    let mut extra = unread.0;
+    let payload = decoded(point, payload, &mut extra);
+    Incoming {
+        point,
+        payload,
+        root,
+        agent,
+        cwd,
+        project_root,
+        model: model.map(|model| Model { selected: Some(model.into()), running: None }),
+        time,
+        extra,
+        host: *host,
+        child,
+        child_name,
+        stop_flag,
+        loops,
+        tasks,
+    }
+}
+
+/// The variable in which a host names the root of the project.
+fn project_variable(host: Host) -> Option<&'static str> {
+    match host {
+        Host::Claude | Host::Copilot => Some("CLAUDE_PROJECT_DIR"),
+        Host::Gemini => Some("GEMINI_PROJECT_DIR"),
+        Host::Qwen => Some("QWEN_PROJECT_DIR"),
+        Host::Codex | Host::Cursor | Host::Kimi => None,
+    }
+}
+
+/// The payload of a point. A value that the point cannot have is handed on beside it, and a field that must be there
+/// is empty.
+fn decoded(point: &'static PointInfo, mut payload: Map, extra: &mut Map) -> Arc<dyn Payload> {
+    for _ in 0..=2 * point.fields.len() {
+        match (point.decode)(point, payload.clone()) {
+            Ok(decoded) => return decoded,
+            Err(DecodePayloadError::Missing { field, .. }) => {
+                payload.insert(field.to_owned(), empty(field));
+            }
+            Err(DecodePayloadError::WrongType { field, .. }) => {
+                let value = payload.remove(field).unwrap_or_default();
+                extra.entry(field).or_insert(value);
+                if point.field(field).is_some_and(|field| field.required) {
+                    payload.insert(field.to_owned(), empty(field));
+                }
+            }
+            Err(DecodePayloadError::Unknown { field, .. }) => {
+                payload.remove(&field);
+            }
+        }
+    }
+    Arc::new(custom::Custom::new(point, payload))
+}
+
+fn empty(field: &str) -> Value {
+    match field {
+        "stop_active" | "success" => false.into(),
+        "tool_calls" | "changed_files" => Value::Array(Vec::new()),
+        "tool_input" | "tool_output" => Value::Null,
+        "kind" => "auto".into(),
+        _ => "".into(),
+    }
+}
+
+/// The point of an event that the table of its host does not have (HO-4).
+fn unknown_point(host: Host, event: &str) -> Option<&'static PointInfo> {
+    let mut name = String::new();
+    for character in event.chars().take(64) {
+        if character.is_ascii_uppercase() && !name.is_empty() && !name.ends_with('_') {
+            name.push('_');
+        }
+        name.push(if character.is_ascii_alphanumeric() { character.to_ascii_lowercase() } else { '_' });
+    }
+    let full = format!("x.{host}.on_{name}");
+    if let Ok(known) = lineside_points::find(&full) {
+        return Some(known);
+    }
+    let is_named = !name.is_empty() && custom::count() < MOST_UNKNOWN;
+    let full = if is_named { full } else { format!("x.{host}.on_unknown") };
+    custom::declare(&full, &[]).ok()
+}

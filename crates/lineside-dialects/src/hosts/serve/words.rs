@@ -1,0 +1,332 @@
+//! What was decided, in the words of a host (HO-17 to HO-28).
+
+use std::collections::BTreeMap;
+
+use lineside_core::json::{Map, Value};
+use lineside_core::{Strength, Verdict};
+
+use super::call::HostAnswer;
+use super::outcome::Outcome;
+use crate::hosts::program::Host;
+use crate::hosts::table::{Amend, Context, How, Refusal, Say, Scope, Words};
+
+mod shape;
+mod template;
+
+use template::{Filling, fill, merge};
+
+/// An event to be answered.
+pub(super) struct Telling<'a> {
+    /// The words.
+    pub(super) words: &'a Words,
+    /// The point.
+    pub(super) point: &'a str,
+    /// The host whose words they are.
+    pub(super) host: Host,
+    /// The name of the event in the answer.
+    pub(super) event: &'a str,
+    /// The environment of the call.
+    pub(super) environment: &'a BTreeMap<String, String>,
+    /// Whether the agent was kept working already.
+    pub(super) stop_active: bool,
+    /// Context of earlier events.
+    pub(super) waiting: &'a [String],
+}
+
+/// An answer, and what else comes of it.
+#[derive(Debug, Default)]
+pub(super) struct Put {
+    pub(super) answer: HostAnswer,
+    /// The later gates that are held, and why.
+    pub(super) hold: Option<(Scope, String)>,
+    /// Context that the answer could not carry; that of earlier events is among it.
+    pub(super) waits: Vec<String>,
+    /// The reason of the block that was printed, if one was.
+    pub(super) blocked: Option<String>,
+    /// What the log is told, because the host has no words for it.
+    pub(super) log: Vec<String>,
+}
+
+/// Puts an outcome into words.
+pub(super) fn put(telling: &Telling<'_>, outcome: &Outcome) -> Put {
+    let mut writing = Writing::new(telling, outcome);
+    writing.amendments(outcome);
+    writing.verdict();
+    writing.context();
+    writing.finish()
+}
+
+struct Writing<'a> {
+    telling: &'a Telling<'a>,
+    words: &'a Words,
+    verdict: Verdict,
+    document: Map,
+    /// An answer that is no document.
+    plain: Option<HostAnswer>,
+    context: Vec<String>,
+    notices: Vec<String>,
+    put: Put,
+    output: Option<&'a Value>,
+}
+
+impl<'a> Writing<'a> {
+    fn new(telling: &'a Telling<'a>, outcome: &'a Outcome) -> Self {
+        let words = telling.words;
+        let verdict = match &outcome.verdict {
+            // A gate that cannot ask does not let pass; the wish comes before any amendment.
+            Verdict::Ask(_) if words.ask.how == How::BlockA => {
+                let reason = outcome.reason();
+                let text = format!("[approval is needed and {} cannot ask for it here]", telling.host);
+                Verdict::block(with_reason(reason, &text))
+            }
+            other => other.clone(),
+        };
+        Self {
+            telling,
+            words,
+            verdict,
+            document: Map::new(),
+            plain: None,
+            context: outcome.context.clone(),
+            notices: outcome.notices.clone(),
+            put: Put::default(),
+            output: outcome.before.get("tool_output"),
+        }
+    }
+
+    fn reason(&self) -> &str {
+        self.verdict.reason().map_or("", |reason| reason.as_str())
+    }
+
+    /// Adds a document.
+    fn add(&mut self, template: &str, value: Option<&Value>) {
+        let reason = self.reason().to_owned();
+        let filling = Filling { event: self.telling.event, reason: &reason, value, ..Filling::default() };
+        merge(&mut self.document, fill(template, &filling));
+    }
+
+    fn amendments(&mut self, outcome: &Outcome) {
+        if self.verdict.strength().is_final() {
+            return;
+        }
+        let changed = outcome.after.iter().filter(|(field, after)| outcome.before.get(field) != Some(after));
+        let mut own = false;
+        for (field, after) in changed {
+            let how = self.words.amend.iter().find(|(name, _)| *name == field.as_str()).map(|(_, how)| *how);
+            match how {
+                None => self.dropped(field),
+                Some(Amend::Own(template, words)) if !own => {
+                    own = true;
+                    self.add(template, Some(&words(&outcome.before, &outcome.after)));
+                }
+                Some(Amend::Own(..)) => {}
+                Some(how) => self.amended(how, outcome, field, after),
+            }
+            if self.verdict.strength().is_final() {
+                return;
+            }
+        }
+        if let Some((_, Amend::Line(text))) = self.words.amend.first()
+            && self.plain.is_none()
+        {
+            self.verdict = Verdict::block(*text);
+        }
+    }
+
+    fn amended(&mut self, how: Amend, outcome: &Outcome, field: &str, after: &Value) {
+        match how {
+            Amend::Json(template) => self.add(template, Some(after)),
+            Amend::Text(template) => self.add(template, Some(&Value::String(text(after)))),
+            Amend::Approved(template, _) if self.verdict == Verdict::Allow => self.add(template, Some(after)),
+            Amend::Approved(_, refusal) | Amend::Refuse(refusal) => self.refuse(refusal, field, after),
+            Amend::Withhold => self.verdict = Verdict::block(text(after)),
+            Amend::Fitted(template) => match self.output.and_then(|output| shape::fitted(output, after)) {
+                Some(fitted) => self.add(template, Some(&fitted)),
+                None => self.dropped(field),
+            },
+            Amend::Merged(template) => {
+                let kept = |before: &Map, after: &Map| before.keys().all(|member| after.contains_key(member));
+                match (outcome.before.get(field), after) {
+                    (Some(Value::Object(before)), Value::Object(object)) if kept(before, object) => {
+                        self.add(template, Some(after));
+                    }
+                    _ => self.refuse(Refusal::Input, field, after),
+                }
+            }
+            Amend::Asking(template, why) => {
+                if self.verdict == Verdict::Continue {
+                    self.verdict = Verdict::ask(format!("{why} {}", outcome.amenders.join(", ")));
+                }
+                self.add(template, Some(after));
+            }
+            Amend::OfProgram(variable, template, _) if self.telling.environment.contains_key(variable) => {
+                self.add(template, Some(after));
+            }
+            Amend::OfProgram(_, _, refusal) => self.refuse(refusal, field, after),
+            Amend::Line(_) => {
+                self.plain =
+                    Some(HostAnswer { stdout: format!("{}\n", text(after)), ..HostAnswer::default() });
+            }
+            Amend::Own(..) => {}
+        }
+    }
+
+    /// B, C and D
+    fn refuse(&mut self, refusal: Refusal, field: &str, after: &Value) {
+        let host = self.telling.host;
+        let after = text(after);
+        let fixed = match refusal {
+            Refusal::Input => {
+                format!(
+                    "[the input must change and {host} cannot change it here; repeat the call with this input: {after}]"
+                )
+            }
+            Refusal::Prompt => {
+                format!(
+                    "[the prompt must change and {host} cannot change it here; send this instead: {after}]"
+                )
+            }
+            Refusal::Output if self.telling.stop_active => return self.dropped(field),
+            Refusal::Output => format!("[answer with exactly this instead: {after}]"),
+        };
+        let reason = self.reason().to_owned();
+        self.verdict = Verdict::block(with_reason(&reason, &fixed));
+    }
+
+    fn dropped(&mut self, field: &str) {
+        self.notices.push(format!(
+            "lineside: {} cannot take a changed `{field}` here, so it was dropped",
+            self.telling.host
+        ));
+    }
+
+    fn verdict(&mut self) {
+        let words = self.words;
+        let word = match self.verdict.strength() {
+            Strength::Continue => return,
+            Strength::Allow => words.allow,
+            Strength::Ask => words.ask,
+            Strength::Block => words.block,
+            Strength::Stop => words.stop,
+        };
+        self.say(word);
+    }
+
+    fn say(&mut self, word: Say) {
+        let reason = self.reason().to_owned();
+        if let Some(scope) = word.hold {
+            self.put.hold = Some((scope, reason.clone()));
+        }
+        let refuses = self.verdict.strength().is_final();
+        match word.how {
+            How::Silent => return,
+            How::Json(template) => self.add(template, None),
+            How::JsonAndBlock(template) => {
+                self.add(template, None);
+                return self.say(self.words.block);
+            }
+            How::Block | How::BlockA => return self.say(self.words.block),
+            How::Exit2 => {
+                self.plain =
+                    Some(HostAnswer { stderr: format!("{reason}\n"), exit: 2, ..HostAnswer::default() });
+            }
+            How::Fitted(template) => {
+                self.add(template, None);
+                self.withheld(&reason);
+            }
+            How::Context => {
+                self.context.insert(0, reason.clone());
+                self.put.log.push(format!("the result stays, and its reason stands beside it: {reason}"));
+            }
+            How::Beside(template) => {
+                self.add(template, None);
+                self.notices.push(format!("lineside: the error stays visible beside this: {reason}"));
+            }
+            How::Notice => self.notices.push(reason.clone()),
+        }
+        if refuses {
+            self.put.blocked = Some(reason);
+        }
+    }
+
+    /// The reason in place of the result.
+    fn withheld(&mut self, reason: &str) {
+        let fitted = self.output.and_then(|output| shape::fitted(output, &Value::String(reason.to_owned())));
+        let template = self.words.amend.iter().find_map(|(_, how)| match how {
+            Amend::Fitted(template) => Some(*template),
+            _ => None,
+        });
+        match (fitted, template) {
+            (Some(fitted), Some(template)) => self.add(template, Some(&fitted)),
+            _ => self.not_withheld(),
+        }
+    }
+
+    fn not_withheld(&mut self) {
+        self.notices.push("lineside: the result has no text that could be replaced; it stays".to_owned());
+    }
+
+    fn context(&mut self) {
+        let is_prompt = self.telling.point == "before_prompt";
+        let strength = self.verdict.strength();
+        // Context of a refused prompt is discarded; what waited goes on waiting.
+        if is_prompt && strength.is_final() {
+            self.put.waits = self.telling.waiting.to_vec();
+            return;
+        }
+        let texts: Vec<String> =
+            self.telling.waiting.iter().cloned().chain(std::mem::take(&mut self.context)).collect();
+        let joined = || texts.join("\n\n");
+        let stopped = strength == Strength::Stop && self.words.stop.how != How::Block;
+        match self.words.context {
+            _ if texts.is_empty() => {}
+            Context::Json(template) if !stopped && self.plain.is_none() => {
+                let context = joined();
+                let filling = Filling { event: self.telling.event, context: &context, ..Filling::default() };
+                merge(&mut self.document, fill(template, &filling));
+            }
+            Context::BesideBlock(template) if strength == Strength::Block => {
+                let context = joined();
+                let filling = Filling { event: self.telling.event, context: &context, ..Filling::default() };
+                merge(&mut self.document, fill(template, &filling));
+            }
+            Context::Plain if self.plain.is_none() => {
+                let stdout = format!("{}\n", joined());
+                self.plain = Some(HostAnswer { stdout, ..HostAnswer::default() });
+            }
+            _ => self.put.waits = texts,
+        }
+    }
+
+    fn finish(mut self) -> Put {
+        if let (Some(template), [_, ..], None) = (self.words.notices, &self.notices[..], &self.plain) {
+            let notices = self.notices.join("\n");
+            let filling = Filling { event: self.telling.event, notices: &notices, ..Filling::default() };
+            merge(&mut self.document, fill(template, &filling));
+        } else {
+            self.put.log.append(&mut self.notices);
+        }
+        self.put.answer = match self.plain {
+            Some(plain) => plain,
+            None if self.document.is_empty() => {
+                let quiet = self.words.quiet;
+                let stdout = if quiet.is_empty() { String::new() } else { format!("{quiet}\n") };
+                HostAnswer { stdout, ..HostAnswer::default() }
+            }
+            None => {
+                let line = lineside_core::json::to_string(&self.document).unwrap_or_default();
+                HostAnswer { stdout: format!("{line}\n"), ..HostAnswer::default() }
+            }
+        };
+        self.put
+    }
+}
+
+/// A text as it is, anything else as compact JSON.
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn with_reason(reason: &str, text: &str) -> String {
+    if reason.trim().is_empty() { text.to_owned() } else { format!("{reason} {text}") }
+}

@@ -1,0 +1,204 @@
+//! What kind of tool a call is of, under which name each format knows it, and which files it names (HO-12 to HO-16).
+
+use lineside_core::json::{Map, Value};
+use lineside_core::{AnyEvent, PointInfo};
+
+/// A set of tool names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    Claude,
+    Codex,
+    Gemini,
+    Cursor,
+    Copilot,
+    VsCode,
+    Kimi,
+    KimiCode,
+    AgentHooks,
+    /// Names that no import presents a call under.
+    Qwen,
+}
+
+use Column::{AgentHooks, Claude, Codex, Copilot, Cursor, Gemini, Kimi, KimiCode, Qwen, VsCode};
+
+/// The tools of one class in one column: the name under which calls of others are presented, then the others.
+type Cell = (Column, Option<&'static str>, &'static [&'static str]);
+
+/// The classes and their tools (HO-13).
+#[rustfmt::skip]
+const CLASSES: [(&str, &[Cell]); 5] = [
+    ("shell", &[
+        (Claude, Some("Bash"), &["PowerShell"]),
+        (Codex, Some("Bash"), &["shell", "local_shell", "exec_command", "unified_exec"]),
+        (Gemini, Some("run_shell_command"), &[]), (Cursor, Some("Shell"), &[]), (Copilot, Some("bash"), &["powershell"]),
+        (VsCode, Some("run_in_terminal"), &[]), (Kimi, Some("Shell"), &[]), (KimiCode, Some("Bash"), &[]),
+        (AgentHooks, Some("Shell"), &[]),
+    ]),
+    ("write", &[
+        (Claude, Some("Write"), &[]), (Gemini, Some("write_file"), &[]), (Cursor, Some("Write"), &[]),
+        (Copilot, Some("create"), &[]), (VsCode, Some("create_file"), &[]), (Kimi, Some("WriteFile"), &[]),
+        (KimiCode, Some("Write"), &[]), (AgentHooks, Some("WriteFile"), &[]),
+    ]),
+    ("edit", &[
+        (Claude, Some("Edit"), &["MultiEdit", "NotebookEdit"]), (Codex, Some("apply_patch"), &[]),
+        (Gemini, Some("replace"), &[]), (Cursor, Some("Edit"), &["MultiEdit"]),
+        (Copilot, Some("edit"), &["str_replace_editor", "apply_patch"]),
+        (VsCode, Some("replace_string_in_file"), &["insert_edit_into_file"]), (Kimi, Some("StrReplaceFile"), &[]),
+        (KimiCode, Some("Edit"), &[]), (AgentHooks, Some("StrReplaceFile"), &[]),
+    ]),
+    ("read", &[
+        (Claude, Some("Read"), &[]), (Gemini, Some("read_file"), &["read_many_files"]), (Cursor, Some("Read"), &[]),
+        (Copilot, Some("view"), &[]), (VsCode, Some("read_file"), &[]), (Kimi, Some("ReadFile"), &[]),
+        (KimiCode, Some("Read"), &[]), (AgentHooks, Some("ReadFile"), &[]),
+    ]),
+    ("task", &[
+        (Claude, Some("Agent"), &["Task"]), (Codex, None, &["spawn_agent", "collaborationspawn_agent"]),
+        (Gemini, Some("invoke_agent"), &[]), (Cursor, Some("Task"), &[]), (Copilot, Some("task"), &[]),
+        (VsCode, Some("runSubagent"), &[]), (Kimi, Some("Task"), &["Agent"]), (KimiCode, Some("Agent"), &[]),
+        (AgentHooks, Some("Task"), &[]), (Qwen, None, &["agent"]),
+    ]),
+];
+
+const MCP: &str = "mcp";
+
+/// The class of a tool, by its name in any program; `None` for one that is in no table.
+#[must_use]
+pub fn class_of(tool: &str) -> Option<&'static str> {
+    let has = |(_, presented, others): &&Cell| *presented == Some(tool) || others.contains(&tool);
+    let class = CLASSES.iter().find(|(_, cells)| cells.iter().any(|cell| has(&cell)));
+    class.map(|(class, _)| *class).or_else(|| is_mcp(tool).then_some(MCP))
+}
+
+/// HO-15
+fn is_mcp(tool: &str) -> bool {
+    let two_parts = |rest: &str, between: &str| {
+        rest.split_once(between).is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty())
+    };
+    if let Some(rest) = tool.strip_prefix("mcp__") {
+        return two_parts(rest, "__");
+    }
+    tool.strip_prefix("mcp_").is_some_and(|rest| two_parts(rest, "_"))
+        || tool.strip_prefix("MCP:").is_some_and(|tool| !tool.is_empty())
+}
+
+/// The class of the tool that an event is about: as its publisher says, else by the name.
+pub(crate) fn class(event: &AnyEvent) -> Option<&str> {
+    let payload = event.payload();
+    payload.text("tool_class").or_else(|| class_of(payload.text("tool_name")?))
+}
+
+/// A call as a format sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seen<'a> {
+    /// The name of the tool, in the words of the format.
+    pub(crate) name: &'a str,
+    /// The publisher's name, where that is another one.
+    pub(crate) host_name: Option<&'a str>,
+}
+
+impl<'a> Seen<'a> {
+    /// The call of an event in the words of a column; `None` when it is about no tool (HO-16).
+    pub(crate) fn by(column: Column, event: &'a AnyEvent) -> Option<Self> {
+        let name = event.payload().text("tool_name")?;
+        let plain = Seen { name, host_name: None };
+        let cells = CLASSES.iter().flat_map(|(class, cells)| cells.iter().map(move |cell| (*class, cell)));
+        let mut of_column = cells.filter(|(_, (of, ..))| *of == column);
+        if of_column
+            .clone()
+            .any(|(_, (_, presented, others))| *presented == Some(name) || others.contains(&name))
+        {
+            return Some(plain);
+        }
+        let Some(class) = class(event).filter(|class| *class != MCP) else { return Some(plain) };
+        let presented = of_column.find_map(|(of, (_, presented, _))| presented.filter(|_| of == class));
+        Some(presented.map_or(plain, |presented| Seen { name: presented, host_name: Some(name) }))
+    }
+
+    /// Whether one of its names is like this.
+    pub(crate) fn any(&self, mut fits: impl FnMut(&str) -> bool) -> bool {
+        fits(self.name) || self.host_name.is_some_and(fits)
+    }
+}
+
+/// The fields of a tool input that name a file.
+const PATHS: [&str; 6] = ["file_path", "path", "filePath", "absolute_path", "target_file", "notebook_path"];
+
+/// The files that a tool call names, as they are spelt, once each (HO-12).
+#[must_use]
+pub fn named_paths(tool: &str, input: &Value) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    let mut add = |path: &str| {
+        if !path.is_empty() && !paths.iter().any(|known| known == path) {
+            paths.push(path.to_owned());
+        }
+    };
+    for field in PATHS {
+        if let Some(path) = input.get(field).and_then(Value::as_str) {
+            add(path);
+        }
+    }
+    if tool == "apply_patch" {
+        let mut patch = |text: &str| {
+            for line in text.lines() {
+                let named = ["*** Add File: ", "*** Update File: ", "*** Delete File: "];
+                if let Some(path) = named.iter().find_map(|prefix| line.strip_prefix(prefix)) {
+                    add(path.trim_end());
+                }
+            }
+            false
+        };
+        lineside_core::json::any_string(input, &mut patch);
+    }
+    paths
+}
+
+/// Adds the class and the files of a tool call to a payload that does not say them (HO-12, HO-13).
+pub fn tool_fields(point: &PointInfo, payload: &mut Map) {
+    let Some(tool) = payload.get("tool_name").and_then(Value::as_str).map(str::to_owned) else { return };
+    if let (Some(_), Some(class)) = (point.field("tool_class"), class_of(&tool)) {
+        payload.entry("tool_class").or_insert_with(|| class.into());
+    }
+    if let (Some(_), Some(input), None) =
+        (point.field("paths"), payload.get("tool_input"), payload.get("paths"))
+    {
+        let paths = named_paths(&tool, input);
+        if !paths.is_empty() {
+            payload.insert("paths".to_owned(), paths.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside_core::json::json;
+
+    use super::{class_of, named_paths};
+
+    #[test]
+    fn a_name_has_one_class_in_whatever_program() {
+        for (tool, class) in [
+            ("Bash", Some("shell")),
+            ("run_shell_command", Some("shell")),
+            ("NotebookEdit", Some("edit")),
+            ("collaborationspawn_agent", Some("task")),
+            ("agent", Some("task")),
+            ("mcp__git__log", Some("mcp")),
+            ("mcp_git_log", Some("mcp")),
+            ("MCP:rows", Some("mcp")),
+            ("mcp__git", None),
+            ("Grep", None),
+            ("bASH", None),
+        ] {
+            assert_eq!(class_of(tool), class, "{tool}");
+        }
+    }
+
+    #[test]
+    fn the_files_of_a_call_are_named_once_each() {
+        let input = json!({"path": "b", "file_path": "a", "target_file": "b", "notebook_path": ""});
+        assert_eq!(named_paths("Edit", &input), ["a", "b"]);
+        let patch = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** Delete File: b c\n*** End Patch";
+        assert_eq!(named_paths("apply_patch", &json!({"command": patch})), ["a.txt", "b c"]);
+        assert!(named_paths("Bash", &json!({"command": patch})).is_empty());
+    }
+}
