@@ -145,7 +145,7 @@ impl Attachment {
         let mut running = self.0.running.lock().await;
         if running.is_none() {
             let hooks = Arc::clone(&self.0.hooks);
-            let connection = hooks.connect().await?;
+            let (connection, _) = hooks.connect().await?;
             *running = Some(start(async move { hooks.keep(connection).await }));
         }
         Ok(())
@@ -167,15 +167,13 @@ impl Hooks {
         Ok(())
     }
 
-    /// A connection, with the same token where the daemon knows it still.
-    async fn connect(&self) -> Result<Upgraded, RequestError> {
+    /// A connection, with the same token where the daemon knows it still; whether it knows nothing of us any more.
+    async fn connect(&self) -> Result<(Upgraded, bool), RequestError> {
         let before = self.state().token.clone();
         let upgraded = self.wire.attach(before.as_deref()).await?;
         self.state().token = Some(upgraded.token.clone());
-        if before.is_some_and(|before| before != upgraded.token) {
-            self.register_all().await;
-        }
-        Ok(upgraded)
+        let is_new = before.is_some_and(|before| before != upgraded.token);
+        Ok((upgraded, is_new))
     }
 
     /// The daemon does not know us: it is another one. Everything is registered again, on sessions that are opened again
@@ -213,13 +211,24 @@ impl Hooks {
         let mut wait = FIRST;
         loop {
             let connection = match next.take() {
-                Some(connection) => Ok(connection),
+                Some(connection) => Ok((connection, false)),
                 None => self.connect().await,
             };
             match connection {
-                Ok(connection) => {
+                Ok((connection, is_new)) => {
                     wait = FIRST;
-                    if let Err(error) = self.serve(connection).await {
+                    // Calls are answered meanwhile, and so is the hello that registering waits for.
+                    let again = async {
+                        if is_new {
+                            self.register_all().await;
+                        }
+                        std::future::pending().await
+                    };
+                    let served: std::io::Result<()> = tokio::select! {
+                        served = self.serve(connection) => served,
+                        never = again => never,
+                    };
+                    if let Err(error) = served {
                         tracing::debug!(%error, "the connection to the daemon is over");
                     }
                 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use lineside::bus::register::RegisterHookError;
@@ -16,6 +17,9 @@ use crate::problem::Problem;
 const MOST: usize = 1_024;
 /// How many hooks all of them have together.
 const MOST_HOOKS: usize = 65_536;
+
+/// How long a registration waits for the hello of its program.
+const GREETING: Duration = Duration::from_secs(5);
 
 /// All of them.
 #[derive(Default)]
@@ -79,6 +83,21 @@ impl Attachments {
         Ok((token, place))
     }
 
+    /// Waits until the program of a token has said hello, so that its hooks can be asked once they are registered.
+    ///
+    /// # Errors
+    /// It is not known, or says nothing in time.
+    pub(crate) async fn greeted(&self, token: &str) -> Result<(), Problem> {
+        let place = self.state().programs.get(token).cloned().ok_or_else(unknown)?;
+        match tokio::time::timeout(GREETING, place.comes()).await {
+            Ok(()) => Ok(()),
+            Err(_) => {
+                let detail = format!("the program has not said hello within {} s", GREETING.as_secs());
+                Err(Problem::conflict("not-attached", "The program has not attached", detail))
+            }
+        }
+    }
+
     /// Registers a hook of a program on a session. One of the same name there whose program is gone gives way to it.
     ///
     /// # Errors
@@ -93,9 +112,7 @@ impl Attachments {
         let Entry { owner, called, reach, name, text } = entry;
         let mut state = self.state();
         let Some(place) = state.programs.get(&owner).cloned() else {
-            let detail =
-                "`attachment` is not the token of a program that has attached; POST /v1/attach gives one";
-            return Err(Problem::conflict("not-attached", "The program has not attached", detail));
+            return Err(unknown());
         };
         let key = (session.id().clone(), name);
         if let Some(before) = state.hooks.get(&key).filter(|before| before.session.is_open())
@@ -182,6 +199,11 @@ impl State {
             self.hooks.values().map(|owned| &owned.owner).collect();
         self.programs.retain(|token, place| place.is_there() || owners.contains(token));
     }
+}
+
+fn unknown() -> Problem {
+    let detail = "`attachment` is not the token of a program that has attached; POST /v1/attach gives one";
+    Problem::conflict("not-attached", "The program has not attached", detail)
 }
 
 fn too_many(detail: impl Into<String>) -> Problem {

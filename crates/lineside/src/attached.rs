@@ -61,6 +61,11 @@ impl Attachment {
         self.worker.is_there()
     }
 
+    /// Waits until the program is there. Cancel safe.
+    pub async fn comes(&self) {
+        self.worker.comes().await;
+    }
+
     /// Lets the calls under way finish, closes the connection, and waits for that. Cancel safe.
     pub async fn shutdown(&self) {
         self.worker.shutdown().await;

@@ -90,6 +90,7 @@ pub(super) async fn register(
 ) -> Result<Response, Problem> {
     let session = caller.session(&daemon, &session)?;
     let RegisterHook { attachment, called, reach, hook } = asked;
+    daemon.attachments.greeted(&attachment).await?;
     let name = hook.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
     let text = lineside::json::to_string(&hook).unwrap_or_default();
     let entry = Entry { owner: attachment, called, reach: reach.into(), name, text };

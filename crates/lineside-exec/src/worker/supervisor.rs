@@ -6,14 +6,13 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside_core::failure::FailureKind;
 use lineside_core::json::Value;
 use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerStart};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +33,7 @@ use super::voice::Voice;
 pub(super) struct Shared {
     calls: Mutex<Calls>,
     /// There is a worker.
-    there: AtomicBool,
+    there: watch::Sender<bool>,
     /// There is something new in `calls`.
     pub(super) wake: Notify,
     /// The worker is to end.
@@ -47,7 +46,7 @@ impl Shared {
     pub(super) fn new(calls: Calls) -> Self {
         Self {
             calls: Mutex::new(calls),
-            there: AtomicBool::new(false),
+            there: watch::Sender::new(false),
             wake: Notify::new(),
             stop: CancellationToken::new(),
             hurry: CancellationToken::new(),
@@ -56,7 +55,13 @@ impl Shared {
 
     /// Whether there is a worker now.
     pub(super) fn is_there(&self) -> bool {
-        self.there.load(Ordering::Acquire)
+        *self.there.borrow()
+    }
+
+    /// Waits until there is one.
+    pub(super) async fn comes(&self) {
+        // Its sender is here, and not gone before.
+        self.there.subscribe().wait_for(|there| *there).await.ok();
     }
 
     pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
@@ -139,9 +144,9 @@ impl Supervisor {
                 Some(Ok((mut live, ready))) => {
                     restarts.came();
                     self.greet(ready, first.take(), again);
-                    self.shared.there.store(true, Ordering::Release);
+                    self.shared.there.send_replace(true);
                     let served = self.serve(&mut live).await;
-                    self.shared.there.store(false, Ordering::Release);
+                    self.shared.there.send_replace(false);
                     match served {
                         Served::Asked => return,
                         Served::Rested => {

@@ -131,6 +131,11 @@ impl WarmWorker {
         self.kept.shared.is_there()
     }
 
+    /// Waits until it is there. Cancel safe.
+    pub async fn comes(&self) {
+        self.kept.shared.comes().await;
+    }
+
     /// Calls that were sent to the worker and are not over.
     #[must_use]
     pub fn under_way(&self) -> usize {
