@@ -125,8 +125,11 @@ impl Adoptions {
             known.current.retain(|id| HookId::read(id).is_none_or(|id| id.dialect != dialect));
             known.current.extend(hooks.iter().map(|hook| Arc::clone(&hook.id)));
             let Known { current, registered, .. } = &mut *known;
-            let idle =
-                |id: &AutomationId| !current.contains(id) && !self.engine.ask(|machine| machine.is_busy(id));
+            // Those of another dialect may be adopted already, and be in force only when it is its turn.
+            let is_own = |id: &AutomationId| HookId::read(id).is_none_or(|id| id.dialect == dialect);
+            let idle = |id: &AutomationId| {
+                is_own(id) && !current.contains(id) && !self.engine.ask(|machine| machine.is_busy(id))
+            };
             for gone in registered.extract_if(idle) {
                 self.engine.unregister(&gone);
             }
