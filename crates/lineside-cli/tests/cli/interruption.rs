@@ -77,6 +77,9 @@ fn a_session_that_is_closing_is_cut_short_and_counted() {
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"{\"point\":\"after_session\",\"payload\":{\"reason\":\"x\"}}\n").unwrap();
     let pid = wait_for(&stage.path("project/pid"));
+    // The hook may have begun before its event's decision was printed.
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut String::new()).unwrap();
     interrupt(&child);
     let said = stage.said(child);
     assert_eq!(said.code, Some(130));
