@@ -161,8 +161,8 @@ impl Page {
         let author = receipt.author.and_then(|index| Some((index, receipt.hook(index)?)));
         let by = author.map_or("nobody".to_owned(), |(index, hook)| {
             let run = receipt.runs.iter().rev().find(|run| run.hook == index && run.outcome.has_run());
-            let took = run.map(|run| milliseconds(run.took)).unwrap_or_default();
-            format!("{}, {took}", self.whose(hook))
+            let took = run.map(|run| format!(", {}", milliseconds(run.took))).unwrap_or_default();
+            format!("{}{took}", self.whose(hook))
         });
         lines.extend(self.detail(Tone::Dim, "by", Tone::Plain, &by));
         if let Some(text) = consequence(receipt.event.point(), strength.is_final()) {

@@ -168,10 +168,10 @@ impl RunArgs {
         let automations = automations.filter(|_| self.journal.is_given()).map(|shared| (*shared).clone());
         let page = Page::new(columns().unwrap_or(COLUMNS), styles.out, &ground.project);
         // A hook of several points is one.
-        let ready: HashSet<usize> = report
+        let in_force: HashSet<usize> = report
             .hooks
             .iter()
-            .filter(|found| found.state == State::Ready)
+            .filter(|found| matches!(found.state, State::Ready | State::Closed))
             .map(|found| found.number)
             .collect();
         Flow {
@@ -185,7 +185,7 @@ impl RunArgs {
             style: styles.err,
             sessions: RefCell::new(Sessions::new(assembly.bus(), &ground.project)),
             background,
-            tally: RefCell::new(Tally::start(ready.len())),
+            tally: RefCell::new(Tally::start(in_force.len())),
             progress: RefCell::new(Progress::on_stderr(self.shape() == Shape::Rows)),
             closing: RefCell::new(Vec::new()),
             unknown: RefCell::new(HashSet::new()),

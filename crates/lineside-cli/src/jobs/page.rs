@@ -101,7 +101,8 @@ pub(super) fn show(job: &Job, holder: Option<Holder>, now: Moment, style: Style)
     let number = style.paint(Tone::Bold, &format!("job {}", shown.job));
     let state = style.paint(job.state.tone(), job.state.as_str());
     let about = job.why().unwrap_or_else(|| job.about());
-    let mut lines = vec![wide(&format!("{number}  {state}"), &one_line(&about)), String::new()];
+    let about = if about == job.state.as_str() { String::new() } else { one_line(&about) };
+    let mut lines = vec![wide(&format!("{number}  {state}"), &about), String::new()];
     let at = |moment: Moment| format!("{} ({})", stamp(moment), seen_from(now, moment));
     let mut fields = match HookId::read(&shown.automation) {
         Some(HookId { dialect, line, file, trigger, name, .. }) => {
