@@ -1,6 +1,7 @@
 //! What automations leave behind in memory: nothing, when they are gone. In one thread, so that everything is counted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use lineside_automation::machine::Bounds;
@@ -35,7 +36,8 @@ fn bus() -> Bus {
 async fn live(bus: &Bus, sessions: usize, removed: bool, at_end: AtEnd) {
     for _ in 0..sessions {
         // Each under another id.
-        let id = uuid::Uuid::now_v7().to_string();
+        static IDS: AtomicU64 = AtomicU64::new(0);
+        let id = format!("{:032}", IDS.fetch_add(1, Ordering::Relaxed));
         let session = bus.session(id).open().await.unwrap();
         let captured = session.clone();
         let automation = session

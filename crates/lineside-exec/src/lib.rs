@@ -48,10 +48,16 @@ mod runner;
 
 mod worker;
 
+#[cfg(feature = "http")]
 mod http;
+#[cfg(not(feature = "http"))]
+mod without_http;
 
 pub use containment::Containment;
+#[cfg(feature = "http")]
 pub use http::{HttpClient, Proxy, ReadProxyError};
 pub use program::{FindProgramError, look_for};
 pub use runner::Runner;
+#[cfg(not(feature = "http"))]
+pub use without_http::HttpClient;
 pub use worker::{KITS, Kit, LogLevel, LogSource, WarmWorker, Worker, WorkerListener, WorkerLog, WorkerSeat};

@@ -15,7 +15,9 @@ use lineside_dialects::{
     DIALECTS, Dialect, ForeignHook, Inert, Loaded, Places, Start, Watched, exposed, outrun,
     refuse_programs_of_projects,
 };
-use lineside_exec::{Containment, HttpClient, Proxy, Runner, look_for};
+#[cfg(feature = "http")]
+use lineside_exec::Proxy;
+use lineside_exec::{Containment, HttpClient, Runner, look_for};
 
 use crate::automated::{Automated, DeclaredHook};
 use crate::content::Contents;
@@ -180,6 +182,7 @@ impl Assembly {
     }
 
     /// Posts of hooks go through this proxy. It is for the user to name: nothing that a project says may choose it.
+    #[cfg(feature = "http")]
     #[must_use]
     pub fn proxied(mut self, proxy: Proxy) -> Self {
         self.outside.http = HttpClient::new().through(proxy);

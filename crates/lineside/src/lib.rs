@@ -29,51 +29,93 @@
 //! # }
 //! ```
 //!
-//! This crate puts the others together and adds nothing of its own but that.
+//! This crate puts the others together and adds nothing of its own but that. Without its default features it is the bus
+//! with closures and actors; each feature adds what its name says:
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `automation` | background work that is debounced, keyed and tried again |
+//! | `journal` | jobs, context and long texts that survive the process (`automation`) |
+//! | `exec` | programs and workers as handlers |
+//! | `http` | posts as handlers (`exec`) |
+//! | `dialects` | hooks in files, of the formats that are read (`automation`, `exec`) |
+//! | `client` | the verbs of the bus, over the socket of a daemon |
+//! | `macros` | the derives of [`kameo`] |
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+#[cfg(feature = "dialects")]
 pub mod assembly;
+#[cfg(feature = "journal")]
 pub mod durable;
+#[cfg(feature = "dialects")]
 pub mod flyto;
+#[cfg(feature = "dialects")]
 pub mod hosts;
+#[cfg(feature = "dialects")]
 pub mod jcli;
 pub mod prelude;
+#[cfg(feature = "journal")]
 pub mod text_files;
+#[cfg(feature = "dialects")]
 pub mod wire;
 
+#[cfg(feature = "dialects")]
 mod foreign;
+#[cfg(feature = "dialects")]
 mod automated;
+#[cfg(feature = "dialects")]
 mod attached;
+#[cfg(feature = "dialects")]
 mod missing;
+#[cfg(feature = "dialects")]
 mod patience;
+#[cfg(feature = "dialects")]
 mod content;
+#[cfg(feature = "dialects")]
 mod outside;
+#[cfg(feature = "dialects")]
 mod workers;
+#[cfg(feature = "dialects")]
 mod last_good;
+#[cfg(feature = "dialects")]
 mod debug_log;
 
+#[cfg(feature = "automation")]
 pub use lineside_automation as automation;
 pub use lineside_bus as bus;
 pub use lineside_core as core;
+#[cfg(feature = "dialects")]
 pub use lineside_dialects as dialects;
+#[cfg(feature = "exec")]
+pub use lineside_exec as exec;
+#[cfg(feature = "journal")]
 pub use lineside_journal as journal;
 pub use lineside_points as points;
 
+#[cfg(feature = "dialects")]
 pub use assembly::{Assembly, Found, State};
+#[cfg(feature = "dialects")]
 pub use attached::{AttachHookError, AttachedHook, Attachment};
+#[cfg(feature = "journal")]
 pub use durable::Durable;
 pub use kameo;
 pub use lineside_bus::{
     Bus, ContextMessage, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals,
 };
+#[cfg(feature = "client")]
 pub use lineside_client as client;
+#[cfg(feature = "client")]
 pub use lineside_client::Client;
 pub use lineside_core::{Judgement, Reply, Verdict, json};
-pub use lineside_exec::{Containment, KITS, Kit, Proxy, ReadProxyError};
+#[cfg(feature = "exec")]
+pub use lineside_exec::{Containment, KITS, Kit};
+#[cfg(feature = "http")]
+pub use lineside_exec::{Proxy, ReadProxyError};
+#[cfg(feature = "dialects")]
 pub use workers::PluginLine;
 
 /// The code of the README and of the book's pages, which is run as it stands there.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "client", feature = "dialects", feature = "journal"))]
 mod pages {
     #[doc = include_str!("../../../README.md")]
     struct Readme;

@@ -1,5 +1,6 @@
 //! What most programs that publish or intercept need.
 
+#[cfg(feature = "automation")]
 pub use lineside_automation::{AtEnd, Automate, Batch, OnBusy, Rate, Report, ResultRule, ResultWhen, Retry};
 pub use lineside_bus::{Bus, Cx, Decision, Delivery, Heard, Intercept, Overflow, Session, Signal};
 pub use lineside_core::flow::Debounce;

@@ -15,6 +15,7 @@ mod steps;
 mod cargo_tests;
 mod conformance;
 mod examples;
+mod features;
 mod plugins;
 mod tally;
 

@@ -5,18 +5,23 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use super::step::{Counts, Outcome, Step};
-use super::{cargo_tests, conformance, examples, plugins};
+use super::{cargo_tests, conformance, examples, features, plugins};
 use crate::programme::{FOR_A_BUILD, FOR_A_RUN, must};
 use crate::workspace::Workspace;
 use crate::{crash, docs, tidy, tools};
 
 /// Cheap ones first, so that a slip is seen early.
-pub(super) const STEPS: [Step; 13] = [
+pub(super) const STEPS: [Step; 14] = [
     Step { name: "fmt", about: "the sources are formatted", run: fmt },
     Step { name: "clippy", about: "no lint has anything to say", run: clippy },
     Step { name: "tidy", about: "the repository's own rules hold", run: tidy::judge },
     Step { name: "tests", about: "the tests of every crate", run: cargo_tests::tests },
     Step { name: "doctests", about: "the examples in the documentation", run: cargo_tests::doctests },
+    Step {
+        name: "features",
+        about: "each feature of the library compiles alone, and the bus alone is small",
+        run: features::judge,
+    },
     Step { name: "examples", about: "every example runs to its end", run: examples::run },
     Step { name: "conformance", about: "the dialects do what their cases say", run: conformance::run },
     Step { name: "plugins", about: "plugins run as they are written", run: plugins::run },
