@@ -60,15 +60,20 @@ async fn live(bus: &Bus, sessions: usize, removed: bool, at_end: AtEnd) {
     }
 }
 
+/// Bytes for each session. What leaks does so in every round; a table that grows, because of where its hashes fell, does
+/// not.
 fn grown(removed: bool, at_end: AtEnd) -> i64 {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     let bus = runtime.block_on(async { bus() });
     runtime.block_on(live(&bus, ENOUGH, removed, at_end));
-    let measured = allocation_counter::measure(|| {
-        runtime.block_on(live(&bus, ENOUGH, removed, at_end));
-    });
-    measured.bytes_current / ENOUGH as i64
+    let round = || {
+        let measured = allocation_counter::measure(|| {
+            runtime.block_on(live(&bus, ENOUGH, removed, at_end));
+        });
+        measured.bytes_current / ENOUGH as i64
+    };
+    round().min(round())
 }
 
 #[test]

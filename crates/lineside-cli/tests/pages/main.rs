@@ -18,7 +18,7 @@
 //! | `toml` | `manifest` | it is TOML that a manifest can hold |
 //! | `text` | `output of COMMAND` | the command prints these lines one after another, with other times; `…` is what is left out |
 //! | any | `test NAME` | a test of that name runs it, which has to exist |
-//! | `text`, `tree`, `edges` | `picture` | it is drawn for people; there is nothing that could be run |
+//! | `text`, `tree`, `edges`, `layers`, `circles` | `picture` | it is drawn for people; there is nothing that could be run |
 //!
 //! Anything else fails: nothing is passed over. `cargo` is a stand-in: it runs the command in the place of
 //! `cargo run -- …`, and looks whether what else it is asked for exists.

@@ -60,7 +60,7 @@ pub(crate) fn run(snippet: &Snippet, before: &[Snippet], ground: &Ground) -> Res
             ends_well(&ground.sh_in("front", "lineside check --untrusted --project ."), &[0], &text)
         }
         ("toml", "manifest") => is_manifest(page, text),
-        ("text" | "tree" | "edges", "picture") => Ok(()),
+        ("text" | "tree" | "edges" | "layers" | "circles", "picture") => Ok(()),
         (language, comment) => {
             Err(format!("nothing says how `{language}` with the comment {comment:?} is run"))
         }

@@ -108,7 +108,7 @@ mod tests {
             Err("unknown point `x.acme.before_deploy`: it is a vendor's, and nothing here has declared it"),
         );
         // By what is meant, and rather none than a wrong one.
-        check("PreToolUses", Err("unknown point `PreToolUses`"));
+        check("PreToolUses", Err("unknown point `PreToolUses`; the nearest is `PreToolUse`"));
         check("Setup", Err("unknown point `Setup`; the nearest is `before_session`"));
         check("SubagentStop", Err("unknown point `SubagentStop`; the nearest is `after_subagent`"));
         check("xyzzy", Err("unknown point `xyzzy`"));
