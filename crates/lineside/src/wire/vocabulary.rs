@@ -109,8 +109,7 @@ mod tests {
         );
         // By what is meant, and rather none than a wrong one.
         check("PreToolUses", Err("unknown point `PreToolUses`; the nearest is `PreToolUse`"));
-        check("Setup", Err("unknown point `Setup`; the nearest is `before_session`"));
-        check("SubagentStop", Err("unknown point `SubagentStop`; the nearest is `after_subagent`"));
+        check("subagent:stop", Err("unknown point `subagent:stop`; the nearest is `after_subagent`"));
         check("xyzzy", Err("unknown point `xyzzy`"));
     }
 }
