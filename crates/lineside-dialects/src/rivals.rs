@@ -9,6 +9,7 @@ use lineside_core::{Diagnostic, Hook, Layer, Origin};
 use lineside_files::exposure;
 
 use crate::find;
+use crate::hosts::Host;
 
 /// A finding for each hook of the project that by its priority runs before a hook of the user that may refuse the same
 /// events.
@@ -27,7 +28,7 @@ pub fn outrun<'a>(hooks: impl IntoIterator<Item = (&'a Hook, &'static str)>) -> 
     let finding = |(hook, point): (&Hook, &'static str)| {
         let is_outrun = |(guard, at): &&(&Hook, &str)| {
             let is_raised = hook.dialect == guard.dialect || hook.priority > usual_priority(hook.dialect);
-            *at == point && is_raised && hook.priority > guard.priority
+            *at == point && gives_priorities(hook) && is_raised && hook.priority > guard.priority
         };
         let (guard, _) = of_user.iter().find(is_outrun)?;
         let origin = hook.origin.clone()?;
@@ -43,6 +44,11 @@ pub fn outrun<'a>(hooks: impl IntoIterator<Item = (&'a Hook, &'static str)>) -> 
         })
     };
     of_project.into_iter().filter_map(finding).collect()
+}
+
+/// Hooks in the files of agent programs cannot: they stand in the order of their program's page.
+fn gives_priorities(hook: &Hook) -> bool {
+    Host::named(hook.dialect).is_none()
 }
 
 /// The priority of hooks of a format that give none.
