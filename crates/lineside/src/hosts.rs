@@ -80,7 +80,7 @@ impl Hosts {
     /// Dropping the future leaves the event undecided; the host has no answer then.
     ///
     /// # Errors
-    /// The bus takes no events. [`unreachable`] is the answer then.
+    /// The bus takes no events. [`unreachable()`] is the answer then.
     pub async fn answer(&self, call: HostCall) -> Result<HostReply, ServeHostError> {
         let parent = call.environment.get(PARENT).cloned();
         let mut arrival = match serve::read(call) {
