@@ -140,6 +140,9 @@ Exit status:
 /// Background hooks have timeouts of their own, and those are what ends them.
 const UNHURRIED: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// How long a decision that is being written has for that once the run is to end.
+const WRITING: Duration = Duration::from_millis(500);
+
 impl RunArgs {
     fn shape(&self) -> Shape {
         if self.quiet {
@@ -232,10 +235,22 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
         tell("reading events from this terminal, one JSON object a line; Ctrl-D ends the input");
     }
     let flow = args.flow(&ground, &assembly, &report, background, styles);
-    let ended = tokio::select! {
-        biased;
-        signal = interrupt.next() => Ended::Interrupted(signal),
-        result = flow.run(lines) => Ended::Input(result),
+    let ended = {
+        let mut running = std::pin::pin!(flow.run(lines));
+        tokio::select! {
+            biased;
+            signal = interrupt.next() => {
+                // A decision that its reader has got already is not lost.
+                tokio::select! {
+                    biased;
+                    _ = &mut running => {}
+                    () = flow.output.at_rest() => {}
+                    () = sleep(WRITING) => {}
+                }
+                Ended::Interrupted(signal)
+            }
+            result = &mut running => Ended::Input(result),
+        }
     };
     end(flow, &assembly, kept.as_ref(), ended, interrupt).await
 }

@@ -55,6 +55,11 @@ impl Output {
         Self { out: Mutex::new(tokio::io::stdout()), form }
     }
 
+    /// Waits until no decision is being written.
+    pub(super) async fn at_rest(&self) {
+        drop(self.out.lock().await);
+    }
+
     /// Writes a decision, and has it read by whoever reads the other end of a pipe.
     ///
     /// # Errors
