@@ -112,8 +112,8 @@ impl Dialect for AgentHooks {
         places::all(places).map(|(_, place)| Watched::folders(place, &[places::FILE])).collect()
     }
 
-    fn usual_priority(&self) -> i32 {
-        fields::USUAL_PRIORITY.into()
+    fn usual_priority(&self) -> Option<i32> {
+        Some(fields::USUAL_PRIORITY.into())
     }
 
     /// The names of the page and those of the specification (AH-17).

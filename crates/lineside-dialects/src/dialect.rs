@@ -35,9 +35,9 @@ pub trait Dialect: Send + Sync {
     /// load may find other hooks.
     fn watched(&self, places: &Places) -> Vec<Watched>;
 
-    /// The priority of its hooks that give none.
-    fn usual_priority(&self) -> i32 {
-        0
+    /// The priority of its hooks that give none, if its hooks can give one; else they stand in an order of the format.
+    fn usual_priority(&self) -> Option<i32> {
+        Some(0)
     }
 
     /// The point that the dialect's own name stands for. Where one name stands for several points the payload decides.

@@ -9,7 +9,6 @@ use lineside_core::{Diagnostic, Hook, Layer, Origin};
 use lineside_files::exposure;
 
 use crate::find;
-use crate::hosts::Host;
 
 /// A finding for each hook of the project that by its priority runs before a hook of the user that may refuse the same
 /// events.
@@ -26,9 +25,10 @@ pub fn outrun<'a>(hooks: impl IntoIterator<Item = (&'a Hook, &'static str)>) -> 
         .partition(|(hook, _)| hook.layer == Layer::Project);
     let mut told = BTreeSet::new();
     let finding = |(hook, point): (&Hook, &'static str)| {
+        let usual = usual_priority(hook.dialect)?;
         let is_outrun = |(guard, at): &&(&Hook, &str)| {
-            let is_raised = hook.dialect == guard.dialect || hook.priority > usual_priority(hook.dialect);
-            *at == point && gives_priorities(hook) && is_raised && hook.priority > guard.priority
+            let is_raised = hook.dialect == guard.dialect || hook.priority > usual;
+            *at == point && is_raised && hook.priority > guard.priority
         };
         let (guard, _) = of_user.iter().find(is_outrun)?;
         let origin = hook.origin.clone()?;
@@ -46,14 +46,9 @@ pub fn outrun<'a>(hooks: impl IntoIterator<Item = (&'a Hook, &'static str)>) -> 
     of_project.into_iter().filter_map(finding).collect()
 }
 
-/// Hooks in the files of agent programs cannot: they stand in the order of their program's page.
-fn gives_priorities(hook: &Hook) -> bool {
-    Host::named(hook.dialect).is_none()
-}
-
-/// The priority of hooks of a format that give none.
-fn usual_priority(dialect: &str) -> i32 {
-    find(dialect).map_or(0, crate::Dialect::usual_priority)
+/// The priority of hooks of a format that give none, if they can give one.
+fn usual_priority(dialect: &str) -> Option<i32> {
+    find(dialect).map_or(Some(0), crate::Dialect::usual_priority)
 }
 
 /// A finding for each of these files of a project that others may write: whoever trusts the project trusts them, too.

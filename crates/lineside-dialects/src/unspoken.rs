@@ -1,6 +1,4 @@
-//! Agent programs whose hook files are known and not run: where the files are, and what their payloads look like.
-//!
-//! A row is in force until its dialect is one of [`DIALECTS`](crate::DIALECTS).
+//! What is recognized of agent programs: hook files that are not run, and the look of the payloads that they send.
 
 use std::path::{Path, PathBuf};
 
@@ -21,90 +19,37 @@ pub struct UnspokenFile {
     pub file: PathBuf,
 }
 
-/// How a file says that it has hooks.
-#[derive(Clone, Copy)]
-enum Says {
-    /// It is there.
-    Anyway,
-    /// It has a key `hooks` that is not empty, in JSON.
-    Key,
-    /// It has a line `[[hooks]]` or one that begins with `[hooks`, in TOML.
-    Table,
-}
-
-struct Row {
-    dialect: &'static str,
-    program: &'static str,
-    /// Below the home, and below the project.
-    home: &'static [(&'static str, Says)],
-    project: &'static [(&'static str, Says)],
-}
-
-use Says::{Anyway, Key, Table};
-
-#[rustfmt::skip]
-static ROWS: [Row; 7] = [
-    Row { dialect: "claude", program: "Claude Code", home: &[(".claude/settings.json", Key)],
-          project: &[(".claude/settings.json", Key), (".claude/settings.local.json", Key)] },
-    Row { dialect: "codex", program: "Codex", home: &[(".codex/hooks.json", Anyway), (".codex/config.toml", Table)],
-          project: &[(".codex/hooks.json", Anyway), (".codex/config.toml", Table)] },
-    Row { dialect: "gemini", program: "Gemini CLI", home: &[(".gemini/settings.json", Key)],
-          project: &[(".gemini/settings.json", Key)] },
-    Row { dialect: "qwen", program: "Qwen Code", home: &[(".qwen/settings.json", Key)],
-          project: &[(".qwen/settings.json", Key)] },
-    Row { dialect: "cursor", program: "Cursor", home: &[(".cursor/hooks.json", Key)],
-          project: &[(".cursor/hooks.json", Key)] },
-    Row { dialect: "copilot", program: "Copilot CLI", home: &[(".copilot/settings.json", Key)],
-          project: &[(".github/copilot/settings.json", Key), (".github/hooks/hooks.json", Anyway)] },
-    Row { dialect: "kimi", program: "Kimi CLI", home: &[(".kimi/config.toml", Table), (".kimi-code/config.toml", Table)],
-          project: &[] },
-];
-
-fn is_spoken(dialect: &str) -> bool {
-    crate::find(dialect).is_some()
-}
+/// Where the only program without an import keeps its hooks, below the home and below the project.
+const QWEN: (&str, &str) = ("Qwen Code", ".qwen/settings.json");
 
 /// The hook files of agent programs that are there and are not run. Reads files.
 #[must_use]
 pub fn unspoken_files(places: &Places) -> Vec<UnspokenFile> {
-    let mut found = Vec::new();
-    for row in ROWS.iter().filter(|row| !is_spoken(row.dialect)) {
-        let home = places.home().map(|home| (home, row.home, Boundary::Open));
-        let project = places.work_dir();
-        let project =
-            (places.home() != Some(project)).then_some((project, row.project, Boundary::Within(project)));
-        for (root, files, boundary) in [home, project].into_iter().flatten() {
-            for (name, says) in files {
-                let file = root.join(name);
-                if has_hooks(&file, *says, boundary) {
-                    found.push(UnspokenFile { program: row.program, file });
-                }
-            }
-        }
-    }
-    found
+    let (program, name) = QWEN;
+    let home = places.home().map(|home| (home, Boundary::Open));
+    let project = places.work_dir();
+    let project = (places.home() != Some(project)).then_some((project, Boundary::Within(project)));
+    [home, project]
+        .into_iter()
+        .flatten()
+        .map(|(root, boundary)| (root.join(name), boundary))
+        .filter(|(file, boundary)| has_hooks(file, *boundary))
+        .map(|(file, _)| UnspokenFile { program, file })
+        .collect()
 }
 
-fn has_hooks(file: &Path, says: Says, boundary: Boundary<'_>) -> bool {
+/// Whether a file has a key `hooks` that is not empty.
+fn has_hooks(file: &Path, boundary: Boundary<'_>) -> bool {
     let Some(Ok(bytes)) = lineside_files::read_if_there(file, boundary, CONFIGURATION) else {
         return false;
     };
     let text = String::from_utf8_lossy(&bytes);
-    match says {
-        Anyway => true,
-        Table => text
-            .lines()
-            .map(str::trim_start)
-            .any(|line| line.starts_with("[[hooks") || line.starts_with("[hooks")),
-        Key => {
-            let hooks = from_str::<Value>(&text).ok().and_then(|value| value.get("hooks").cloned());
-            match hooks {
-                Some(Value::Object(hooks)) => !hooks.is_empty(),
-                Some(Value::Array(hooks)) => !hooks.is_empty(),
-                // Comments make it no JSON, and it may have hooks all the same.
-                _ => from_str::<Value>(&text).is_err() && text.contains("\"hooks\""),
-            }
-        }
+    match from_str::<Value>(&text).as_ref().map(|value| value.get("hooks")) {
+        Ok(Some(Value::Object(hooks))) => !hooks.is_empty(),
+        Ok(Some(Value::Array(hooks))) => !hooks.is_empty(),
+        Ok(_) => false,
+        // Comments make it no JSON, and it may have hooks all the same.
+        Err(_) => text.contains("\"hooks\""),
     }
 }
 
@@ -159,50 +104,38 @@ mod tests {
 
     use lineside_core::json::{Value, json};
 
-    use super::{ROWS, host_payload, is_spoken, unspoken_files};
+    use super::{host_payload, unspoken_files};
     use crate::dialect::{Places, Trust};
 
     #[test]
     fn files_with_hooks_are_named() {
-        let room = tempfile::tempdir().unwrap();
-        let at = |path: &str| room.path().join(path);
-        for (path, text) in [
-            ("home/.claude/settings.json", r#"{"model": "x"}"#),
-            ("project/.claude/settings.json", r#"{"hooks": {"PreToolUse": []}}"#),
-            ("project/.claude/settings.local.json", r#"{"hooks": {}}"#),
-            ("home/.kimi/config.toml", "[model]\nx = 1\n[[hooks]]\nevent = \"PreToolUse\"\n"),
-            ("home/.codex/config.toml", "model = \"x\"\n"),
-            ("project/.codex/hooks.json", "{}"),
-            ("project/.cursor/hooks.json", "{ // mine\n \"hooks\": {\"stop\": []} }"),
-        ] {
-            fs::create_dir_all(at(path).parent().unwrap()).unwrap();
-            fs::write(at(path), text).unwrap();
-        }
-        let home = at("home").to_string_lossy().into_owned();
-        let places = Places {
-            environment: BTreeMap::from([("HOME".to_owned(), home)]),
-            project_root: Some(at("project")),
-            cwd: at("project"),
-            trust: Trust::Withheld,
+        let check = |at_home: &str, in_project: &str, expected: &[&str]| {
+            let room = tempfile::tempdir().unwrap();
+            let at = |path: &str| room.path().join(path);
+            for (path, text) in [("home", at_home), ("project", in_project)] {
+                let file = at(path).join(".qwen/settings.json");
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, text).unwrap();
+            }
+            let places = Places {
+                environment: BTreeMap::from([("HOME".to_owned(), at("home").to_string_lossy().into_owned())]),
+                project_root: Some(at("project")),
+                cwd: at("project"),
+                trust: Trust::Withheld,
+            };
+            let found = unspoken_files(&places);
+            let shown: Vec<_> = found
+                .iter()
+                .map(|found| found.file.strip_prefix(room.path()).unwrap().to_str().unwrap())
+                .collect();
+            assert_eq!(shown, expected, "{at_home} {in_project}");
+            assert!(found.iter().all(|found| found.program == "Qwen Code"));
         };
-        let found = unspoken_files(&places);
-        let shown: Vec<_> = found
-            .iter()
-            .map(|found| (found.program, found.file.strip_prefix(room.path()).unwrap().to_str().unwrap()))
-            .collect();
-        let all = [
-            ("claude", "Claude Code", "project/.claude/settings.json"),
-            ("codex", "Codex", "project/.codex/hooks.json"),
-            ("cursor", "Cursor", "project/.cursor/hooks.json"),
-            ("kimi", "Kimi CLI", "home/.kimi/config.toml"),
-        ];
-        let expected: Vec<_> = all
-            .iter()
-            .filter(|(dialect, ..)| !is_spoken(dialect))
-            .map(|(_, program, file)| (*program, *file))
-            .collect();
-        assert_eq!(shown, expected);
-        assert!(ROWS.iter().all(|row| !row.home.is_empty()));
+        let (home, project) = ("home/.qwen/settings.json", "project/.qwen/settings.json");
+        check(r#"{"model": "x"}"#, r#"{"hooks": {"PreToolUse": []}}"#, &[project]);
+        check(r#"{"hooks": [1]}"#, r#"{"hooks": {}}"#, &[home]);
+        check(r#"{"hooks": []}"#, r#"{"hooks": null}"#, &[]);
+        check("{ // mine\n \"hooks\": {\"Stop\": []} }", "{ // mine\n }", &[home]);
     }
 
     #[test]

@@ -45,8 +45,7 @@ impl Dialect for Imported {
     }
 
     fn names(&self) -> Vec<&'static str> {
-        let names: BTreeSet<&'static str> =
-            self.0.tables().iter().flat_map(|table| table.iter()).map(|row| row.event).collect();
+        let names: BTreeSet<&'static str> = self.0.rows().map(|row| row.event).collect();
         names.into_iter().collect()
     }
 
@@ -59,8 +58,11 @@ impl Dialect for Imported {
         files.chain(self.0.folders(places)).collect()
     }
 
+    fn usual_priority(&self) -> Option<i32> {
+        None
+    }
+
     fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {
-        let rows = self.0.tables().iter().flat_map(|table| table.iter());
-        rows.into_iter().find(|row| row.event == name).and_then(point)
+        self.0.rows().find(|row| row.event == name).and_then(point)
     }
 }
