@@ -25,6 +25,11 @@ pub(crate) trait Format: Sync {
     /// The tables of its events.
     fn tables(&self) -> &'static [&'static [Row]];
 
+    /// All rows of its tables.
+    fn rows(&self) -> Box<dyn Iterator<Item = &'static Row>> {
+        Box::new(self.tables().iter().copied().flatten())
+    }
+
     /// The table of a file.
     fn table(&self, source: &Source, event: &str) -> &'static [Row] {
         let _ = (source, event);

@@ -13,7 +13,6 @@ use lineside_core::{Amendment, Answer, AnyEvent, Failure, Strength, Verdict};
 use super::entry::{Entry, Run};
 use super::format::Format;
 use super::heard::Heard;
-use super::select::Selection;
 use crate::dialect::Places;
 use crate::handler::{Call, Handler, Returned, Start};
 use crate::hosts::table::Row;
@@ -51,12 +50,7 @@ impl Imports {
         }
     }
 
-    pub(super) fn handler(
-        self: &Arc<Self>,
-        entry: Arc<Entry>,
-        row: &'static Row,
-        _selection: &Arc<Selection>,
-    ) -> ImportedHook {
+    pub(super) fn handler(self: &Arc<Self>, entry: Arc<Entry>, row: &'static Row) -> ImportedHook {
         ImportedHook { imports: Arc::clone(self), entry, row }
     }
 }

@@ -91,12 +91,17 @@ impl Heard {
     /// The same as a reader hears it who takes the first of several values of a key; `None` where no key stands there
     /// twice.
     pub(super) fn read_by_first_keys(&self) -> Option<Self> {
-        let text = self.stdout.trim();
-        let document = lined_json::read(text.strip_prefix('\u{feff}').unwrap_or(text)).ok()?;
+        let document = lined_json::read(self.text()).ok()?;
         if document.duplicates.is_empty() {
             return None;
         }
         Some(Self { stdout: first_values(&document.root).to_string(), ..self.clone() })
+    }
+
+    /// Standard output without a byte order mark and the blanks around it.
+    fn text(&self) -> &str {
+        let text = self.stdout.trim();
+        text.strip_prefix('\u{feff}').unwrap_or(text).trim_start()
     }
 
     /// The failure of an exit code that is one.
@@ -112,8 +117,7 @@ impl Heard {
 
     /// The JSON object on standard output, if that is one.
     pub(crate) fn object(&self) -> Option<Map> {
-        let text = self.stdout.trim();
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();
+        let text = self.text();
         if text.starts_with('{') { lineside_core::json::from_str(text).ok() } else { None }
     }
 }

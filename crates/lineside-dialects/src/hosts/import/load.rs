@@ -98,8 +98,7 @@ fn finish(
 }
 
 fn all_points(format: &dyn Format) -> Vec<(&'static PointInfo, String)> {
-    let rows = format.tables().iter().flat_map(|table| table.iter());
-    rows.filter_map(|row| Some((point(row)?, row.event.to_owned()))).collect()
+    format.rows().filter_map(|row| Some((point(row)?, row.event.to_owned()))).collect()
 }
 
 /// Reads one file.
@@ -173,8 +172,7 @@ impl Reading<'_> {
     }
 
     fn unknown(&self, event: &str) -> String {
-        let names = self.format.tables().iter().flat_map(|table| table.iter()).map(|row| row.event);
-        let near = nearest(event, names).unwrap_or_default();
+        let near = nearest(event, self.format.rows().map(|row| row.event)).unwrap_or_default();
         format!("unknown event `{event}`; the nearest is `{near}`")
     }
 
@@ -402,7 +400,7 @@ fn hooks(
                     None
                 },
             };
-            let handler = imports.handler(Arc::clone(entry), row, selection);
+            let handler = imports.handler(Arc::clone(entry), row);
             hooks.push(ForeignHook::new(hook, entry.event, vec![point], Arc::new(handler)));
         }
     }

@@ -90,7 +90,6 @@ impl Unread {
     fn names(&mut self, host: Host, about_a_subagent: bool) -> Names {
         let session = match host {
             Host::Cursor => self.text(&["conversation_id", "session_id"]),
-            Host::Copilot => self.text(&["session_id", "sessionId"]),
             _ => self.text(&["session_id", "sessionId"]),
         };
         let mut root = session.unwrap_or_else(|| NAMELESS.to_owned());
@@ -232,13 +231,11 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
     let about_a_subagent = matches!(point_name, Some("before_subagent" | "after_subagent"));
     let Names { root, agent, child } = unread.names(*host, about_a_subagent);
     let time = unread.time();
-    let cwd = match row.is_some_and(|row| {
-        row.fields.iter().any(
-            |field| matches!(field.kind, Kind::Members(m) if m.iter().any(|(_, theirs)| *theirs == "cwd")),
-        )
-    }) {
-        true => document.get("cwd").and_then(Value::as_str).map(str::to_owned),
-        false => unread.text(&["cwd"]),
+    let is_of_payload = |field: &Field| matches!(field.kind, Kind::Members(members) if members.iter().any(|(_, theirs)| *theirs == "cwd"));
+    let cwd = if row.is_some_and(|row| row.fields.iter().any(is_of_payload)) {
+        document.get("cwd").and_then(Value::as_str).map(str::to_owned)
+    } else {
+        unread.text(&["cwd"])
     };
     let cwd = cwd.filter(|cwd| !cwd.is_empty());
     let (cwd, project_root) = match host {
@@ -277,12 +274,10 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
         (unread.0, payload) = (rest, fields);
     }
     let child_name = payload.get("agent_type").and_then(Value::as_str).map(str::to_owned);
-    if child.is_some() {
+    if child.is_some() && child_name.is_some() {
         // It was read with the name of the subagent.
         for name in ["agent_type", "agentType"] {
-            if payload.get("agent_type").is_some() {
-                unread.0.remove(name);
-            }
+            unread.0.remove(name);
         }
     }
     let tasks = document.get("background_tasks").and_then(Value::as_array);
