@@ -16,7 +16,7 @@ use lineside_core::worker::{
     CallClass, HandlerKey, HookCall, HookWorker, HookWorkerBounds, Repeat, WorkerBounds, WorkerCall,
     WorkerEnded, WorkerPlugin, WorkerReach, WorkerSpec, WorkerStart,
 };
-use lineside_exec::{Containment, KITS, Runner, WarmWorker, Worker, WorkerListener};
+use lineside_exec::{Containment, HookWorkerClient, KITS, Runner, Worker, WorkerListener};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::runtime::{Builder, Runtime};
@@ -207,8 +207,8 @@ fn warm(language: &str, program: &'static str, runtime: &Runtime, room: &std::pa
         working_directory: None,
         limits: Limits::default(),
     };
-    let worker =
-        runtime.block_on(async { WarmWorker::new(worker, WorkerListener::default(), Containment::new()) });
+    let worker = runtime
+        .block_on(async { HookWorkerClient::new(worker, WorkerListener::default(), Containment::new()) });
     runtime.block_on(hook(&worker));
     let mut samples: [Vec<Duration>; 2] = Default::default();
     for round in 0..ROUNDS {
@@ -245,7 +245,7 @@ fn warm(language: &str, program: &'static str, runtime: &Runtime, room: &std::pa
     ratio("process_for_each_event/warm_hook", process, warm, ">=100");
 }
 
-async fn hook(worker: &WarmWorker) {
+async fn hook(worker: &HookWorkerClient) {
     let (hook, timeout) = ("check".to_owned(), Duration::from_secs(15));
     let ended = worker
         .call(HookCall { environment: Propagation::none(), hook, event: event().to_string(), timeout })

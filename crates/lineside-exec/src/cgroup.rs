@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lineside_core::invocation::Resources;
 use rustix::fs::Access;
 
-use crate::census::Entry;
-use crate::mark;
-use crate::strays::Stray;
+use crate::escaped::EscapedProcess;
+use crate::procfs::Entry;
+use crate::run_tag;
 
 /// What the names of our subtrees begin with.
 const PREFIX: &str = "lineside-";
@@ -57,7 +57,7 @@ impl Subtree {
     pub(crate) fn within(above: &Path) -> io::Result<Self> {
         rustix::fs::access(above.join("cgroup.procs"), Access::WRITE_OK)?;
         end_subtrees_of_gone_programs(above);
-        let root = above.join(format!("{PREFIX}{}-{}", mark::ours(), next()));
+        let root = above.join(format!("{PREFIX}{}-{}", run_tag::ours(), next()));
         fs::create_dir(&root)?;
         let subtree = Self { above: above.to_owned(), root, leaves: Mutex::default() };
         // Where these controllers are not ours to give, there are no bounds by cgroup.
@@ -119,9 +119,9 @@ impl Leaf {
     }
 
     /// Everybody in it who runs, but the leader.
-    pub(crate) fn strays(&self, leader: i32) -> Vec<Stray> {
+    pub(crate) fn escaped(&self, leader: i32) -> Vec<EscapedProcess> {
         let others = self.members().into_iter().filter(|pid| *pid != leader);
-        others.filter_map(|pid| Stray::hold(pid, || self.members().contains(&pid))).collect()
+        others.filter_map(|pid| EscapedProcess::hold(pid, || self.members().contains(&pid))).collect()
     }
 
     /// Lets everybody in it go on: they are put where we are ourselves.

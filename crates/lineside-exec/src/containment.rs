@@ -14,8 +14,8 @@ use lineside_core::invocation::{CoreDumps, Limits, Resources};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 
 use crate::cgroup::{Leaf, Subtree};
-use crate::mark::Mark;
-use crate::strays::{self, Found, Search, Stray};
+use crate::escaped::{self, EscapedProcess, Found, Search};
+use crate::run_tag::RunTag;
 
 /// How the processes of hooks are kept together, so that they can be ended.
 ///
@@ -106,9 +106,9 @@ impl Containment {
     /// Reads the environment of every process of this user, which takes some milliseconds.
     #[must_use]
     pub fn end_orphans() -> usize {
-        let orphaned = strays::orphaned();
-        for stray in &orphaned {
-            stray.signal(Signal::KILL);
+        let orphaned = escaped::orphaned();
+        for process in &orphaned {
+            process.signal(Signal::KILL);
         }
         orphaned.len()
     }
@@ -122,14 +122,14 @@ impl Containment {
                 None
             }
         });
-        Prepared { mark: Mark::new(limits.leftovers), leaf, orphans: self.orphans, since: Instant::now() }
+        Prepared { tag: RunTag::new(limits.leftovers), leaf, orphans: self.orphans, since: Instant::now() }
     }
 }
 
 /// A hold on nobody yet.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    mark: Mark,
+    tag: RunTag,
     leaf: Option<Leaf>,
     orphans: Orphans,
     since: Instant,
@@ -137,15 +137,15 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// What the run is to wear.
-    pub(crate) fn mark(&self) -> &Mark {
-        &self.mark
+    pub(crate) fn tag(&self) -> &RunTag {
+        &self.tag
     }
 
     /// Takes hold of the process that was started.
     pub(crate) fn take(self, leader: &Child) -> Hold {
-        let Self { mark, leaf, orphans, since } = self;
+        let Self { tag, leaf, orphans, since } = self;
         let pid = Pid::from_child(leader);
-        mark.put_on(pid);
+        tag.apply_to(pid);
         let leaf = leaf.filter(|leaf| match leaf.take(pid.as_raw_nonzero().get()) {
             Ok(()) => true,
             // It has exited already.
@@ -155,7 +155,7 @@ impl Prepared {
                 false
             }
         });
-        Hold { search: Search::new(mark, pid, since), leader: pid, leaf, orphans }
+        Hold { search: Search::new(tag, pid, since), leader: pid, leaf, orphans }
     }
 }
 
@@ -173,8 +173,8 @@ impl Hold {
     pub(crate) fn find(&mut self) -> Found {
         let mut found = self.search.find();
         if let Some(leaf) = &self.leaf {
-            let more = leaf.strays(self.leader.as_raw_nonzero().get());
-            found.strays.extend(more);
+            let more = leaf.escaped(self.leader.as_raw_nonzero().get());
+            found.escaped.extend(more);
         }
         found
     }
@@ -206,7 +206,7 @@ impl Hold {
     /// Takes the statuses of dead orphans, where they are ours.
     pub(crate) fn reap(&self) {
         if self.adopts() {
-            self.search.find_dead().iter().for_each(Stray::reap);
+            self.search.find_dead().iter().for_each(EscapedProcess::reap);
         }
     }
 
@@ -216,8 +216,8 @@ impl Hold {
     }
 
     /// The mark, for a person.
-    pub(crate) fn mark(&self) -> &str {
-        self.search.mark().as_str()
+    pub(crate) fn tag(&self) -> &str {
+        self.search.tag().as_str()
     }
 }
 

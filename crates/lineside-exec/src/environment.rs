@@ -9,10 +9,10 @@ use std::process::Command;
 
 use lineside_core::invocation::{Environment, Inherit};
 
-use crate::mark::{self, Mark};
+use crate::run_tag::{self, RunTag};
 
 /// Gives the environment to the command, with the mark of the run.
-pub(crate) fn apply(environment: &Environment, mark: &Mark, command: &mut Command) {
+pub(crate) fn apply(environment: &Environment, tag: &RunTag, command: &mut Command) {
     match &environment.inherit {
         Inherit::All => {
             for name in &environment.remove {
@@ -31,12 +31,12 @@ pub(crate) fn apply(environment: &Environment, mark: &Mark, command: &mut Comman
     for (name, value) in &environment.set {
         command.env(name, value);
     }
-    command.env(mark::NAME, mark.value());
+    command.env(run_tag::NAME, tag.value());
 }
 
 /// The mark that we wear ourselves, within a run.
-pub(crate) fn our_mark() -> Option<OsString> {
-    std::env::var_os(mark::NAME)
+pub(crate) fn our_tag() -> Option<OsString> {
+    std::env::var_os(run_tag::NAME)
 }
 
 /// The value that the process will see under this name.
@@ -73,9 +73,9 @@ mod tests {
 
     fn seen(environment: &Environment) -> Vec<(String, String)> {
         let mut command = Command::new("env");
-        apply(environment, &Mark::new(Leftovers::Kill), &mut command);
+        apply(environment, &RunTag::new(Leftovers::Kill), &mut command);
         let text = |part: &OsStr| part.to_str().unwrap().to_owned();
-        let set = command.get_envs().filter(|(name, _)| *name != mark::NAME);
+        let set = command.get_envs().filter(|(name, _)| *name != run_tag::NAME);
         set.filter_map(|(name, value)| Some((text(name), text(value?)))).collect()
     }
 

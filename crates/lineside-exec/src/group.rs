@@ -2,11 +2,11 @@
 //!
 //! Everything here takes for granted that the group's number belongs to it, which [`crate::tree`] sees to by
 //! signalling only while the leader's status is not taken.
-//! Processes that left the group are out of its reach, and [`crate::strays`]' business.
+//! Processes that left the group are out of its reach, and [`crate::escaped`]' business.
 
 use rustix::process::{Pid, Signal};
 
-use crate::census::{self, Entry};
+use crate::procfs::{self, Entry};
 
 /// The weakest priority there is.
 const NICEST: i32 = 19;
@@ -17,9 +17,9 @@ pub(crate) struct Group(Pid);
 
 /// Who is in a group beside its exited leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Company {
+pub(crate) enum GroupMembers {
     /// Nobody.
-    Nobody,
+    None,
     /// Only processes that have exited and whose parent has not noticed it.
     Dead,
     /// Somebody who runs.
@@ -52,12 +52,12 @@ impl Group {
     /// Is that any other than the weakest, there is another member, and only then `/proc` is read.
     ///
     /// A member that has made itself as nice as can be is not seen in this way: see [`Group::exists`].
-    pub(crate) fn company(self) -> Company {
-        let marked = rustix::process::setpriority_process(Some(self.0), NICEST);
-        if marked.is_ok() && matches!(rustix::process::getpriority_pgrp(Some(self.0)), Ok(NICEST)) {
-            return Company::Nobody;
+    pub(crate) fn members(self) -> GroupMembers {
+        let lowered = rustix::process::setpriority_process(Some(self.0), NICEST);
+        if lowered.is_ok() && matches!(rustix::process::getpriority_pgrp(Some(self.0)), Ok(NICEST)) {
+            return GroupMembers::None;
         }
-        if self.has_living_member() { Company::Alive } else { Company::Dead }
+        if self.has_living_member() { GroupMembers::Alive } else { GroupMembers::Dead }
     }
 
     /// Whether the group has any member, once its leader's status is taken.
@@ -73,6 +73,6 @@ impl Group {
     /// Reads `/proc`; without it, somebody is taken to be there.
     fn has_living_member(self) -> bool {
         let is_member = |pid| self.has(pid) && Entry::of(pid).is_some_and(|entry| !entry.dead);
-        census::everybody().is_none_or(|mut everybody| everybody.any(is_member))
+        procfs::all_pids().is_none_or(|mut all_pids| all_pids.any(is_member))
     }
 }

@@ -10,8 +10,8 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::background::Background;
+use crate::escaped::Search;
 use crate::running::Running;
-use crate::strays::Search;
 
 /// Who ends the runs that were dropped.
 #[derive(Debug, Clone)]

@@ -28,12 +28,12 @@ mod spawn;
 
 mod pipes;
 
-mod census;
+mod procfs;
 mod group;
 mod watch;
 
-mod mark;
-mod strays;
+mod run_tag;
+mod escaped;
 mod cgroup;
 mod containment;
 
@@ -60,4 +60,6 @@ pub use program::{FindProgramError, look_for};
 pub use runner::Runner;
 #[cfg(not(feature = "http"))]
 pub use without_http::HttpClient;
-pub use worker::{KITS, Kit, LogLevel, LogSource, WarmWorker, Worker, WorkerListener, WorkerLog, WorkerSeat};
+pub use worker::{
+    HookWorkerClient, KITS, Kit, LogLevel, LogSource, Worker, WorkerListener, WorkerLog, WorkerSeat,
+};

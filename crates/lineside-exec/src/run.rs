@@ -14,7 +14,7 @@ use crate::containment::Containment;
 use crate::files::Files;
 use crate::guard::{Guard, Reapers};
 use crate::pipes::Pipes;
-use crate::running::{First, Running, after};
+use crate::running::{Running, WaitOutcome, after};
 use crate::spawn::{self, Beside, StartHookError};
 use crate::tree::{Status, Tree};
 
@@ -51,11 +51,11 @@ pub(crate) async fn run<T>(
     let first = running.exited(deadline.min(after(Instant::now(), TURN))).await;
     drop(turn);
     let first = match first {
-        First::Time => running.exited(deadline).await,
-        First::It => First::It,
+        WaitOutcome::Elapsed => running.exited(deadline).await,
+        WaitOutcome::Exited => WaitOutcome::Exited,
     };
     let (exit, leaked) = match first {
-        First::It => {
+        WaitOutcome::Exited => {
             let close = after(Instant::now(), limits.leak_grace);
             running.outputs_ended(close.min(deadline)).await;
             let (leaked, left) = running.finish(limits.leftovers).await;
@@ -64,7 +64,7 @@ pub(crate) async fn run<T>(
             let hidden = leaked == Leaked::Nothing && running.tree.group_exists();
             (exit(status), if hidden { outlived(limits.leftovers) } else { leaked })
         }
-        First::Time => {
+        WaitOutcome::Elapsed => {
             let leaked = running.end(limits.ending).await;
             let after = limits.timeout;
             (Exit::TimedOut { after }, leaked)
@@ -83,7 +83,7 @@ async fn start(
 ) -> Result<Running, StartHookError> {
     let files = Files::write(&invocation.files).map_err(|source| StartHookError::Files { source })?;
     let prepared = containment.prepare(&invocation.limits);
-    let beside = Beside { files: files.variables(), mark: prepared.mark() };
+    let beside = Beside { files: files.variables(), tag: prepared.tag() };
     let child = spawn::start(invocation, beside, deadline).await?;
     let mut tree = Tree::new(child, prepared);
     // When anything fails from here on, the tree is dropped, which kills it.

@@ -13,11 +13,11 @@ pub(crate) use lineside_core::budget::after;
 use lineside_core::invocation::{Ending, Leaked, Leftovers};
 use tokio::time::{Instant, sleep_until};
 
+use crate::escaped::Search;
 use crate::files::Files;
-use crate::group::Company;
+use crate::group::GroupMembers;
 use crate::pipes::Pipes;
 use crate::run::outlived;
-use crate::strays::Search;
 use crate::tree::{Sweep, Tree};
 
 /// How long, after `SIGKILL`, the exit and the end of the outputs are waited for.
@@ -65,21 +65,21 @@ impl From<Swept> for Leaked {
 
 /// What came first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum First {
+pub(crate) enum WaitOutcome {
     /// What was waited for.
-    It,
+    Exited,
     /// The given time.
-    Time,
+    Elapsed,
 }
 
 impl Running {
     /// Waits for the exit of the hook's own process.
     ///
     /// Cancel safe.
-    pub(crate) async fn exited(&mut self, by: Instant) -> First {
+    pub(crate) async fn exited(&mut self, by: Instant) -> WaitOutcome {
         match self.serve(by, |tree, _, cx| tree.poll_exit(cx)).await {
             // When we were stopped ourselves, the clock may be heard before the exit that came first.
-            First::Time if self.tree.has_exited() => First::It,
+            WaitOutcome::Elapsed if self.tree.has_exited() => WaitOutcome::Exited,
             first => first,
         }
     }
@@ -100,14 +100,14 @@ impl Running {
     ///
     /// Cancel safe: called again, it goes on.
     pub(crate) async fn finish(&mut self, leftovers: Leftovers) -> (Leaked, Option<Search>) {
-        let company = self.tree.company();
+        let group_members = self.tree.group_members();
         match leftovers {
             Leftovers::Kill => {
                 let in_cgroup = self.tree.has_cgroup_mates();
                 // Not only when company was seen: a member that hides its priority must end as well.
                 self.tree.kill();
                 let swept = self.swept(Instant::now() + SETTLE).await;
-                let leaked = if in_cgroup || company == Some(Company::Alive) {
+                let leaked = if in_cgroup || group_members == Some(GroupMembers::Alive) {
                     swept.max(Swept::Somebody)
                 } else {
                     swept
@@ -116,7 +116,7 @@ impl Running {
             }
             Leftovers::Leave => {
                 let (anybody, left) = self.tree.release();
-                let leaked = anybody || company == Some(Company::Alive);
+                let leaked = anybody || group_members == Some(GroupMembers::Alive);
                 (if leaked { outlived(leftovers) } else { Leaked::Nothing }, left)
             }
         }
@@ -135,7 +135,7 @@ impl Running {
                 Sweep::Dying => swept = Swept::Somebody,
             }
             if now >= by {
-                tracing::warn!(mark = self.tree.mark(), "processes of a hook cannot be ended");
+                tracing::warn!(tag = self.tree.tag(), "processes of a hook cannot be ended");
                 return Swept::NotAll;
             }
             self.serve(by.min(now + LOOK_AFTER), |_, _, _| Poll::<()>::Pending).await;
@@ -158,7 +158,7 @@ impl Running {
         let settled = Instant::now() + SETTLE;
         let exited = self.exited(settled).await;
         let swept = self.swept(settled).await;
-        if exited == First::It {
+        if exited == WaitOutcome::Exited {
             self.outputs_ended(settled).await;
             self.tree.take_status();
         }
@@ -167,7 +167,7 @@ impl Running {
 
     /// Waits until the whole group has ended.
     async fn emptied(&mut self, by: Instant) -> Leaked {
-        if self.exited(by).await == First::Time {
+        if self.exited(by).await == WaitOutcome::Elapsed {
             return Leaked::Nothing;
         }
         self.pipes.close_input();
@@ -189,14 +189,14 @@ impl Running {
         &mut self,
         by: Instant,
         mut it: impl FnMut(&mut Tree, Poll<()>, &mut Context<'_>) -> Poll<T>,
-    ) -> First {
+    ) -> WaitOutcome {
         let mut time = pin!(sleep_until(by));
         poll_fn(|cx| {
             let outputs = self.pipes.poll(cx);
             if it(&mut self.tree, outputs, cx).is_ready() {
-                return Poll::Ready(First::It);
+                return Poll::Ready(WaitOutcome::Exited);
             }
-            time.as_mut().poll(cx).map(|()| First::Time)
+            time.as_mut().poll(cx).map(|()| WaitOutcome::Elapsed)
         })
         .await
     }

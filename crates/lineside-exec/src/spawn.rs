@@ -16,8 +16,8 @@ use rustix::io::Errno;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::mark::Mark;
 use crate::program::FindProgramError;
+use crate::run_tag::RunTag;
 use crate::{environment, program};
 
 pub(crate) mod diagnosis;
@@ -109,7 +109,7 @@ pub(crate) struct Beside<'a> {
     /// Variables and the paths of files that they name.
     pub(crate) files: &'a [(OsString, PathBuf)],
     /// By what it and its descendants are known.
-    pub(crate) mark: &'a Mark,
+    pub(crate) tag: &'a RunTag,
 }
 
 /// Starts the process, in a process group of its own, with the mark and with pipes for what is to be moved; the paths
@@ -165,7 +165,7 @@ async fn attempt(
     if let Some(directory) = directory {
         command.current_dir(directory);
     }
-    environment::apply(&invocation.environment, beside.mark, &mut command);
+    environment::apply(&invocation.environment, beside.tag, &mut command);
     command.envs(beside.files.iter().map(|(variable, path)| (variable, path)));
 
     let begun = Instant::now();

@@ -2,7 +2,7 @@
 //!
 //! The one rule: leader and group are signalled only while the leader's status is not taken.
 //! As long as it is not, the kernel gives its number to no other process or group, so the signal hits the hook's
-//! processes or nobody. Those who have left the group are signalled through descriptors; see [`crate::strays`].
+//! processes or nobody. Those who have left the group are signalled through descriptors; see [`crate::escaped`].
 //! What is read and written meanwhile is [`crate::running`]'s business.
 
 use std::io;
@@ -14,8 +14,8 @@ use lineside_core::invocation::Resources;
 use rustix::process::{Pid, Signal};
 
 use crate::containment::{self, Hold, Prepared};
-use crate::group::{Company, Group};
-use crate::strays::{Found, Search, Stray};
+use crate::escaped::{EscapedProcess, Found, Search};
+use crate::group::{Group, GroupMembers};
 use crate::watch::{Look, Watch, look};
 
 /// How long the last resort waits for a process that got `SIGKILL`.
@@ -30,7 +30,7 @@ pub(crate) struct Tree {
     watch: Watch,
     hold: Hold,
     /// Those outside the group who were signalled and have not exited.
-    strays: Vec<Stray>,
+    escaped: Vec<EscapedProcess>,
     sent: Sent,
     taken: Option<Status>,
 }
@@ -69,7 +69,7 @@ impl Tree {
         let pid = Pid::from_child(&leader);
         let hold = prepared.take(&leader);
         let (group, watch) = (Group::of(pid), Watch::new(pid));
-        Self { leader, pid, group, watch, hold, strays: Vec::new(), sent: Sent::Nothing, taken: None }
+        Self { leader, pid, group, watch, hold, escaped: Vec::new(), sent: Sent::Nothing, taken: None }
     }
 
     /// Bounds what it may use up.
@@ -102,11 +102,11 @@ impl Tree {
         if self.sent < Sent::Terminate {
             self.signal(Signal::TERM);
             self.signal(Signal::CONT);
-            self.strays = self.hold.find().strays;
+            self.escaped = self.hold.find().escaped;
             // Once is enough for those who have heard it with their group.
-            for stray in self.strays.iter().filter(|stray| !self.group.has(stray.pid)) {
-                stray.signal(Signal::TERM);
-                stray.signal(Signal::CONT);
+            for process in self.escaped.iter().filter(|process| !self.group.has(process.pid)) {
+                process.signal(Signal::TERM);
+                process.signal(Signal::CONT);
             }
             self.sent = Sent::Terminate;
         }
@@ -125,13 +125,13 @@ impl Tree {
     pub(crate) fn sweep(&mut self) -> Sweep {
         self.see_off();
         let mut unclear = false;
-        if self.strays.is_empty() {
-            Found { strays: self.strays, unclear } = self.hold.find();
+        if self.escaped.is_empty() {
+            Found { escaped: self.escaped, unclear } = self.hold.find();
         }
-        for stray in &self.strays {
-            stray.signal(Signal::KILL);
+        for process in &self.escaped {
+            process.signal(Signal::KILL);
         }
-        match self.strays.is_empty() {
+        match self.escaped.is_empty() {
             false => Sweep::Dying,
             true if unclear => Sweep::Unclear,
             true => Sweep::Nobody,
@@ -140,7 +140,7 @@ impl Tree {
 
     /// Lets everybody go on: whether there is anybody, and where those are to be looked for who are to be reaped.
     pub(crate) fn release(&mut self) -> (bool, Option<Search>) {
-        let anybody = !self.hold.find().strays.is_empty();
+        let anybody = !self.hold.find().escaped.is_empty();
         self.hold.release();
         (anybody, anybody.then(|| self.hold.to_be_reaped()).flatten())
     }
@@ -148,10 +148,10 @@ impl Tree {
     /// Forgets those who have exited.
     fn see_off(&mut self) {
         let adopts = self.hold.adopts();
-        self.strays.retain(|stray| {
-            let exited = stray.has_exited();
+        self.escaped.retain(|process| {
+            let exited = process.has_exited();
             if exited && adopts {
-                stray.reap();
+                process.reap();
             }
             !exited
         });
@@ -160,13 +160,13 @@ impl Tree {
     /// Whether processes of the hook run although the leader has exited.
     pub(crate) fn has_company(&mut self) -> bool {
         self.see_off();
-        !self.strays.is_empty() || self.company() == Some(Company::Alive)
+        !self.escaped.is_empty() || self.group_members() == Some(GroupMembers::Alive)
     }
 
     /// Who is in the group beside the leader, which has exited; nothing if the group may be anybody's.
-    pub(crate) fn company(&self) -> Option<Company> {
+    pub(crate) fn group_members(&self) -> Option<GroupMembers> {
         let ours = self.taken.is_none() && look(self.pid) == Look::Exited;
-        ours.then(|| self.group.company())
+        ours.then(|| self.group.members())
     }
 
     /// Whether the group has any member although its leader's status is taken; for reporting only.
@@ -189,8 +189,8 @@ impl Tree {
     }
 
     /// The mark of the run, for a person.
-    pub(crate) fn mark(&self) -> &str {
-        self.hold.mark()
+    pub(crate) fn tag(&self) -> &str {
+        self.hold.tag()
     }
 
     /// Whether the status is taken, so that nothing is left to be done.
@@ -228,10 +228,7 @@ impl Drop for Tree {
         }
         while self.sweep() != Sweep::Nobody {
             if Instant::now() >= until {
-                tracing::warn!(
-                    mark = self.mark(),
-                    "a hook's processes outlive their SIGKILL and are given up"
-                );
+                tracing::warn!(tag = self.tag(), "a hook's processes outlive their SIGKILL and are given up");
                 break;
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -282,7 +279,7 @@ mod tests {
         let stranger = Stranger::in_place_of(&mut tree);
         tree.terminate();
         tree.kill();
-        assert_eq!(tree.company(), None);
+        assert_eq!(tree.group_members(), None);
         assert!(matches!(tree.take_status(), Status::Lost));
         stranger.was_left_alone();
     }

@@ -1,8 +1,8 @@
 //! Workers: a program that is kept, and calls in it.
 //!
 //! A [`Worker`] starts the process, loads the plugins one after the other, keeps it alive, and carries calls to it and
-//! their answers back (OC-59 to OC-81). A [`WarmWorker`] does the same with any program that speaks the protocol of the
-//! page `workers.md`, whether we start it or it is there already. Both are supervised in one way; `manner` is the table
+//! their answers back (OC-59 to OC-81). A [`HookWorkerClient`] does the same with any program that speaks the protocol of the
+//! page `workers.md`, whether we start it or it is there already. Both are supervised in one way; `profile` is the table
 //! in which they differ. Neither knows events and hooks: which functions there are, when they are called and what their
 //! answers mean is the dialect's business.
 
@@ -19,15 +19,15 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use self::calls::{Calls, Order, Ticket};
+pub use self::client::{HookWorkerClient, WorkerSeat};
 use self::frames::Reason;
 pub use self::kits::{KITS, Kit};
 pub use self::log::{LogLevel, LogSource, WorkerLog};
-use self::manner::Manner;
-use self::supervisor::{First, Shared, Supervisor};
+use self::log_sink::LogSink;
+pub use self::log_sink::WorkerListener;
+use self::profile::WorkerProfile;
+use self::supervisor::{FirstStart, Shared, Supervisor};
 use self::transport::{Connect, Start};
-use self::voice::Voice;
-pub use self::voice::WorkerListener;
-pub use self::warm::{WarmWorker, WorkerSeat};
 use crate::background::Background;
 use crate::containment::Containment;
 use crate::running::after;
@@ -41,19 +41,19 @@ mod transport;
 mod connection;
 
 mod log;
-mod voice;
+mod log_sink;
 
-mod manner;
+mod profile;
 mod loading;
 
 mod calls;
 
-mod pulse;
+mod heartbeat;
 mod restarts;
 mod supervisor;
 
 mod kits;
-mod warm;
+mod client;
 
 /// What stands in a `call` frame before its body, at most.
 const HEAD: usize = 64;
@@ -117,8 +117,8 @@ impl Worker {
     ) -> (Self, Result<WorkerReady, StartWorkerError>) {
         let (first, started) = oneshot::channel();
         let (program, environment) = (spec.program.clone(), spec.environment.clone());
-        let (directory, manner) = (spec.working_directory.clone(), Manner::of_plugins(spec));
-        let kept = Kept::new(&manner);
+        let (directory, profile) = (spec.working_directory.clone(), WorkerProfile::of_plugins(spec));
+        let kept = Kept::new(&profile);
         let worker = Self { kept: Arc::new(kept) };
         match script::write(script) {
             Ok(script) => {
@@ -130,7 +130,7 @@ impl Worker {
                     containment,
                     _script: Some(script),
                 };
-                worker.kept.keep(manner, Box::new(start), Voice::new(listener), Some(first));
+                worker.kept.keep(profile, Box::new(start), LogSink::new(listener), Some(first));
             }
             Err(error) => {
                 let why = format!("cannot write the script of the worker: {error}");
@@ -207,14 +207,14 @@ fn kept_program(
 }
 
 impl Kept {
-    fn new(manner: &Manner) -> Self {
-        let shared = Arc::new(Shared::new(Calls::new(manner.room)));
-        Self { shared, task: Background::new(), frame: manner.frame }
+    fn new(profile: &WorkerProfile) -> Self {
+        let shared = Arc::new(Shared::new(Calls::new(profile.room)));
+        Self { shared, task: Background::new(), frame: profile.frame }
     }
 
-    fn keep(&self, manner: Manner, connect: Box<dyn Connect>, voice: Voice, first: First) {
+    fn keep(&self, profile: WorkerProfile, connect: Box<dyn Connect>, log_sink: LogSink, first: FirstStart) {
         let shared = Arc::clone(&self.shared);
-        let supervisor = Supervisor { shared, manner, connect, voice };
+        let supervisor = Supervisor { shared, profile, connect, log_sink };
         self.task.start(supervisor.run(first), &Handle::current());
     }
 

@@ -27,7 +27,7 @@ use crate::last_good::LastGood;
 use crate::missing::missing;
 use crate::outside::Outside;
 use crate::patience::Patience;
-use crate::workers::{PluginLine, Replaced, WarmWorkers, Workers};
+use crate::workers::{HookWorkers, PluginLine, Replaced, Workers};
 
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
@@ -139,7 +139,7 @@ impl Assembly {
             http: HttpClient::new(),
             environment: None,
             worker: None,
-            warm: Arc::new(WarmWorkers::new(&bus)),
+            warm: Arc::new(HookWorkers::new(&bus)),
         };
         Self {
             bus,

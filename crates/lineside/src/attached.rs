@@ -13,19 +13,19 @@ use lineside_core::worker::HookWorkerBounds;
 use lineside_core::{Hook, PointInfo, Reach};
 use lineside_dialects::native::attached;
 use lineside_dialects::{Automation, ForeignHook};
-use lineside_exec::{WarmWorker, WorkerListener, WorkerSeat};
+use lineside_exec::{HookWorkerClient, WorkerListener, WorkerSeat};
 use tokio::net::UnixStream;
 
 use crate::assembly::Assembly;
 use crate::automated::run;
 use crate::foreign::Foreign;
 use crate::outside::Outside;
-use crate::workers::WarmWorkers;
+use crate::workers::HookWorkers;
 
 /// The place of a program that attaches. While it is not there its hooks have failed, each by its `on_failure`, at once.
 #[derive(Debug, Clone)]
 pub struct Attachment {
-    worker: WarmWorker,
+    worker: HookWorkerClient,
     seat: WorkerSeat,
 }
 
@@ -42,7 +42,7 @@ impl Attachment {
     /// Outside a tokio runtime with I/O and time enabled.
     #[must_use]
     pub fn new() -> Self {
-        let (worker, seat) = WarmWorker::seated(HookWorkerBounds::default(), WorkerListener::default());
+        let (worker, seat) = HookWorkerClient::seated(HookWorkerBounds::default(), WorkerListener::default());
         Self { worker, seat }
     }
 
@@ -95,7 +95,7 @@ pub struct AttachedHook {
     registrations: Vec<Registration>,
     /// Which automations it has declared, and under which name.
     declared: Option<(Automations, String)>,
-    warm: Arc<WarmWorkers>,
+    warm: Arc<HookWorkers>,
 }
 
 impl std::fmt::Debug for AttachedHook {

@@ -12,7 +12,7 @@ use lineside_dialects::{Call, Returned};
 use lineside_exec::{HttpClient, Runner, Worker};
 use tokio::time::Instant;
 
-use crate::workers::WarmWorkers;
+use crate::workers::HookWorkers;
 
 /// Runs calls.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub(crate) struct Outside {
     /// Where hooks that are functions live.
     pub(crate) worker: Option<Worker>,
     /// The workers that hooks name.
-    pub(crate) warm: Arc<WarmWorkers>,
+    pub(crate) warm: Arc<HookWorkers>,
 }
 
 impl Outside {

@@ -12,7 +12,7 @@ use lineside_core::worker::{
 };
 use lineside_core::{Diagnostic, Notice, Propagation, Severity};
 use lineside_dialects::{ForeignHook, Inert, Loaded, LogTarget, Plugins};
-use lineside_exec::{Containment, LogLevel, LogSource, WarmWorker, Worker, WorkerListener, WorkerLog};
+use lineside_exec::{Containment, HookWorkerClient, LogLevel, LogSource, Worker, WorkerListener, WorkerLog};
 use lineside_points::OnServiceStop;
 use tokio::sync::Mutex;
 
@@ -20,23 +20,23 @@ use crate::outside::Outside;
 
 /// The workers that hooks name, each started when it is first needed or before.
 #[derive(Default)]
-pub(crate) struct WarmWorkers {
+pub(crate) struct HookWorkers {
     /// Where the user is told of them. The hooks of the bus have these workers, so this must not keep it.
     bus: Option<WeakBus>,
     kept: sync::Mutex<Warm>,
     /// Those that have attached, by the numbers of their hooks.
-    attached: sync::Mutex<HashMap<u64, WarmWorker>>,
+    attached: sync::Mutex<HashMap<u64, HookWorkerClient>>,
 }
 
 #[derive(Default)]
 struct Warm {
     /// With what each was made of when it was first asked for.
-    workers: HashMap<HookWorker, (String, WarmWorker)>,
+    workers: HashMap<HookWorker, (String, HookWorkerClient)>,
     /// Those that are asked no more, and may have calls under way.
-    retired: Vec<WarmWorker>,
+    retired: Vec<HookWorkerClient>,
 }
 
-impl WarmWorkers {
+impl HookWorkers {
     pub(crate) fn new(bus: &Bus) -> Self {
         Self { bus: Some(bus.downgrade()), ..Self::default() }
     }
@@ -51,7 +51,7 @@ impl WarmWorkers {
     }
 
     /// The hook of this number is in that worker; in none, without it.
-    pub(crate) fn attach(&self, hook: u64, worker: Option<WarmWorker>) {
+    pub(crate) fn attach(&self, hook: u64, worker: Option<HookWorkerClient>) {
         let mut attached = self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner);
         let before = match worker {
             Some(worker) => attached.insert(hook, worker),
@@ -61,16 +61,16 @@ impl WarmWorkers {
         drop(before);
     }
 
-    fn attached(&self, hook: u64) -> Option<WarmWorker> {
+    fn attached(&self, hook: u64) -> Option<HookWorkerClient> {
         self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner).get(&hook).cloned()
     }
 
     /// This worker, which is the one of everybody who names an equal one. One that is made of something else than the
     /// one that runs takes its place; calls that are under way there may finish.
-    pub(crate) fn of(&self, mut named: HookWorker, containment: &Containment) -> WarmWorker {
+    pub(crate) fn of(&self, mut named: HookWorker, containment: &Containment) -> HookWorkerClient {
         if let WorkerReach::Attached(hook) = named.reach {
             // Of a hook that was taken away an event may be under way.
-            let nobody = || WarmWorker::new(named, WorkerListener::default(), containment.clone());
+            let nobody = || HookWorkerClient::new(named, WorkerListener::default(), containment.clone());
             return self.attached(hook).unwrap_or_else(nobody);
         }
         let content = std::mem::take(&mut named.content);
@@ -79,7 +79,7 @@ impl WarmWorkers {
             Some((same, worker)) if *same == content => worker.clone(),
             _ => {
                 let listener = telling(self.bus.clone(), &named);
-                let worker = WarmWorker::new(named.clone(), listener, containment.clone());
+                let worker = HookWorkerClient::new(named.clone(), listener, containment.clone());
                 let before = kept.workers.insert(named, (content, worker.clone()));
                 kept.retire(before.map(|(_, before)| before));
                 worker
@@ -102,7 +102,7 @@ impl WarmWorkers {
 
     /// Ends all of them.
     pub(crate) async fn end(&self) {
-        let all: Vec<WarmWorker> = {
+        let all: Vec<HookWorkerClient> = {
             let mut kept = self.kept();
             let Warm { workers, retired } = std::mem::take(&mut *kept);
             workers.into_values().map(|(_, worker)| worker).chain(retired).collect()
@@ -117,7 +117,7 @@ impl WarmWorkers {
 }
 
 impl Warm {
-    fn retire(&mut self, workers: impl IntoIterator<Item = WarmWorker>) {
+    fn retire(&mut self, workers: impl IntoIterator<Item = HookWorkerClient>) {
         self.retired.retain(|worker| !worker.is_over());
         for worker in workers {
             worker.retire();

@@ -164,7 +164,7 @@ fn kind(target: &str, name: &str) -> &'static str {
     let room = name.split("::").next().unwrap_or_default();
     match (target, room) {
         ("processes" | "adoption", _) | ("faults", "commands" | "inputs") => "command",
-        ("lineside_exec", "tree" | "mark" | "strays" | "cgroup" | "containment") => "command",
+        ("lineside_exec", "tree" | "run_tag" | "escaped" | "cgroup" | "containment") => "command",
         ("workers", _) => "worker",
         ("lineside_exec", "http") | ("faults", "posts") => "HTTP",
         ("faults" | "laws", _) => "bus",

@@ -16,8 +16,8 @@ use super::calls::Ending;
 use super::frames::{self, Frame};
 use super::lines::{Line, Lines, READ_BYTES};
 use super::log::{LogLevel, LogSource};
+use super::log_sink::LogSink;
 use super::transport::{Output, Transport};
-use super::voice::Voice;
 use crate::pipes::try_again;
 
 /// How long outputs are read after the process has exited, and an exit is waited for after `SIGKILL`.
@@ -131,13 +131,13 @@ impl Connection {
     }
 
     /// Ends the whole tree and waits for it, without a look at what it says.
-    pub(super) async fn ended(mut self, voice: &mut Voice) {
+    pub(super) async fn ended(mut self, log_sink: &mut LogSink) {
         self.kill("it was not needed any more");
-        while !matches!(self.event(voice).await, Event::Ended(_)) {}
+        while !matches!(self.event(log_sink).await, Event::Ended(_)) {}
     }
 
     /// Waits for the next event, writes meanwhile, and has told whatever else the worker says. Cancel safe.
-    pub(super) async fn event(&mut self, voice: &mut Voice) -> Event {
+    pub(super) async fn event(&mut self, log_sink: &mut LogSink) -> Event {
         loop {
             if let Some(event) = self.events.pop_front() {
                 return event;
@@ -156,7 +156,7 @@ impl Connection {
                 End::Exited { by, .. } => Some(by.min(Instant::now() + TICK)),
             };
             match self.woken(by).await {
-                Woken::Readable(output) => self.read(output, voice),
+                Woken::Readable(output) => self.read(output, log_sink),
                 Woken::Writable => {}
                 Woken::Gone => self.exited(),
                 Woken::Late => self.too_late(),
@@ -255,7 +255,7 @@ impl Connection {
         }
     }
 
-    fn read(&mut self, output: Output, voice: &mut Voice) {
+    fn read(&mut self, output: Output, log_sink: &mut LogSink) {
         let Self { transport, frames, log, chunk, events, token, .. } = self;
         let (lines, token) = match output {
             Output::Frames => (frames, token.as_deref()),
@@ -265,11 +265,11 @@ impl Connection {
         lines.read(chunk, source, |line| match (line, output) {
             (Line::Whole(line), Output::Frames) => match frames::read(line, token) {
                 Some(frame) => events.push_back(Event::Frame(frame)),
-                None => voice.output(LogSource::Stray, line),
+                None => log_sink.output(LogSource::Stray, line),
             },
-            (Line::Whole(line), Output::Log) => voice.output(LogSource::Stderr, line),
+            (Line::Whole(line), Output::Log) => log_sink.output(LogSource::Stderr, line),
             (Line::TooLong(bytes), _) => {
-                voice.supervisor(LogLevel::Warn, format!("a line of {bytes} bytes was dropped"));
+                log_sink.supervisor(LogLevel::Warn, format!("a line of {bytes} bytes was dropped"));
             }
         });
     }

@@ -14,9 +14,9 @@ use super::ids::Id;
 
 /// What differs between the two kinds of workers in what they say and hear.
 #[derive(Debug)]
-pub(super) struct Tongue {
+pub(super) struct Protocol {
     /// The version of the protocol.
-    pub(super) protocol: u64,
+    pub(super) version: u64,
     /// Whether its frames bear the token of its `hello`.
     pub(super) has_token: bool,
     max_frame: &'static str,
@@ -24,18 +24,18 @@ pub(super) struct Tongue {
 }
 
 /// Of workers with plugins (OC-71).
-pub(super) const PLUGINS: Tongue =
-    Tongue { protocol: 1, has_token: true, max_frame: "maxFrameBytes", grace: "graceMs" };
+pub(super) const PLUGINS: Protocol =
+    Protocol { version: 1, has_token: true, max_frame: "maxFrameBytes", grace: "graceMs" };
 /// Of workers with hooks. In version 1 the ids counted up, so that whatever came out among the frames could be an answer.
-pub(super) const HOOKS: Tongue =
-    Tongue { protocol: 2, has_token: false, max_frame: "max_frame_bytes", grace: "grace_ms" };
+pub(super) const HOOKS: Protocol =
+    Protocol { version: 2, has_token: false, max_frame: "max_frame_bytes", grace: "grace_ms" };
 
-impl Tongue {
+impl Protocol {
     /// Why a worker that speaks this version is none.
     pub(super) fn not_spoken(&self, spoken: Option<u64>) -> String {
-        let why = format!("it does not speak version {} of the protocol", self.protocol);
+        let why = format!("it does not speak version {} of the protocol", self.version);
         match spoken {
-            Some(1) if self.protocol == 2 => {
+            Some(1) if self.version == 2 => {
                 format!("{why} but version 1: `lineside kit` prints the kits that do")
             }
             _ => why,
@@ -192,16 +192,16 @@ fn text(frame: &mut Map, name: &str) -> Option<String> {
 }
 
 /// The first frame.
-pub(super) fn hello(tongue: &Tongue, token: Option<&str>, largest: usize, fields: &Map) -> Vec<u8> {
+pub(super) fn hello(protocol: &Protocol, token: Option<&str>, largest: usize, fields: &Map) -> Vec<u8> {
     let mut frame = Map::new();
     frame.insert("type".to_owned(), "hello".into());
-    frame.insert("protocol".to_owned(), tongue.protocol.into());
+    frame.insert("protocol".to_owned(), protocol.version.into());
     if let Some(token) = token {
         frame.insert("token".to_owned(), token.into());
     }
     frame.insert("runtime".to_owned(), concat!("lineside ", env!("CARGO_PKG_VERSION")).into());
     frame.extend(fields.clone());
-    frame.insert(tongue.max_frame.to_owned(), largest.into());
+    frame.insert(protocol.max_frame.to_owned(), largest.into());
     line(&Value::Object(frame))
 }
 
@@ -227,8 +227,8 @@ pub(super) fn cancel(id: Id, reason: Reason) -> Vec<u8> {
     format!("{{\"type\":\"cancel\",\"id\":{id},\"reason\":\"{reason}\"}}\n").into_bytes()
 }
 
-pub(super) fn shutdown(tongue: &Tongue, grace: Duration) -> Vec<u8> {
-    line(&json!({ "type": "shutdown", (tongue.grace): millis(grace) }))
+pub(super) fn shutdown(protocol: &Protocol, grace: Duration) -> Vec<u8> {
+    line(&json!({ "type": "shutdown", (protocol.grace): millis(grace) }))
 }
 
 pub(super) fn ping() -> Vec<u8> {

@@ -12,9 +12,9 @@ use tokio::time::Instant;
 use super::connection::{Connection, Event, until};
 use super::frames::{self, Frame, Reason};
 use super::ids::{Ids, token};
-use super::manner::Manner;
+use super::log_sink::LogSink;
+use super::profile::WorkerProfile;
 use super::transport::Connect;
-use super::voice::Voice;
 
 /// A worker that can be called.
 #[derive(Debug)]
@@ -36,56 +36,56 @@ pub(super) struct Refused(HashMap<usize, PluginLoaded>);
 /// started anew without it, so this ends after as many starts as there are plugins at the latest.
 /// Dropping the future kills the worker.
 pub(super) async fn bring_up(
-    manner: &Manner,
+    profile: &WorkerProfile,
     connect: &mut dyn Connect,
     refused: &mut Refused,
-    voice: &mut Voice,
+    log_sink: &mut LogSink,
 ) -> Result<(Live, WorkerReady), StartWorkerError> {
     loop {
-        let (mut live, hello) = greet(manner, connect, voice).await?;
-        match load_all(&mut live, manner, refused, voice).await {
+        let (mut live, hello) = greet(profile, connect, log_sink).await?;
+        match load_all(&mut live, profile, refused, log_sink).await {
             Loading::Done(plugins) => return Ok((live, WorkerReady { hello, plugins })),
-            Loading::Broken => live.connection.ended(voice).await,
+            Loading::Broken => live.connection.ended(log_sink).await,
         }
     }
 }
 
 async fn greet(
-    manner: &Manner,
+    profile: &WorkerProfile,
     connect: &mut dyn Connect,
-    voice: &mut Voice,
+    log_sink: &mut LogSink,
 ) -> Result<(Live, Map), StartWorkerError> {
     let transport = connect.connect().await?;
-    voice.forget();
-    let token = manner.tongue.has_token.then(token);
-    let hello = frames::hello(manner.tongue, token.as_deref(), manner.frame, &manner.hello);
-    let mut connection = Connection::new(transport, token, manner.frame, hello);
-    let by = after(Instant::now(), manner.greeting);
-    let failed = |voice: &Voice, why: &str, hello| {
-        Err(StartWorkerError::Failed { why: voice.with_stderr(why), hello })
+    log_sink.forget();
+    let token = profile.protocol.has_token.then(token);
+    let hello = frames::hello(profile.protocol, token.as_deref(), profile.frame, &profile.hello);
+    let mut connection = Connection::new(transport, token, profile.frame, hello);
+    let by = after(Instant::now(), profile.greeting);
+    let failed = |log_sink: &LogSink, why: &str, hello| {
+        Err(StartWorkerError::Failed { why: log_sink.with_stderr(why), hello })
     };
     loop {
         let event = tokio::select! {
-            event = connection.event(voice) => event,
+            event = connection.event(log_sink) => event,
             () = until(Some(by)) => {
-                connection.ended(voice).await;
-                return failed(voice, &format!("it said no hello within {:?}", manner.greeting), None);
+                connection.ended(log_sink).await;
+                return failed(log_sink, &format!("it said no hello within {:?}", profile.greeting), None);
             }
         };
         match event {
             Event::Frame(Frame::Hello(mut hello)) => {
                 hello.remove("type");
                 let spoken = hello.get("protocol").and_then(Value::as_u64);
-                if spoken != Some(manner.tongue.protocol) {
-                    connection.ended(voice).await;
-                    return failed(voice, &manner.tongue.not_spoken(spoken), Some(hello));
+                if spoken != Some(profile.protocol.version) {
+                    connection.ended(log_sink).await;
+                    return failed(log_sink, &profile.protocol.not_spoken(spoken), Some(hello));
                 }
-                let ids = if manner.tongue.has_token { Ids::Counted(0) } else { Ids::Random };
+                let ids = if profile.protocol.has_token { Ids::Counted(0) } else { Ids::Random };
                 return Ok((Live { connection, handlers: HashMap::new(), ids }, hello));
             }
-            Event::Frame(frame) => voice.frame(frame),
+            Event::Frame(frame) => log_sink.frame(frame),
             Event::Room => {}
-            Event::Ended(ending) => return failed(voice, &ending.why, None),
+            Event::Ended(ending) => return failed(log_sink, &ending.why, None),
         }
     }
 }
@@ -96,14 +96,19 @@ enum Loading {
     Broken,
 }
 
-async fn load_all(live: &mut Live, manner: &Manner, refused: &mut Refused, voice: &mut Voice) -> Loading {
-    let mut loaded = Vec::with_capacity(manner.plugins.len());
-    for (place, plugin) in manner.plugins.iter().enumerate() {
+async fn load_all(
+    live: &mut Live,
+    profile: &WorkerProfile,
+    refused: &mut Refused,
+    log_sink: &mut LogSink,
+) -> Loading {
+    let mut loaded = Vec::with_capacity(profile.plugins.len());
+    for (place, plugin) in profile.plugins.iter().enumerate() {
         if let Some(why) = refused.0.get(&place) {
             loaded.push(why.clone());
             continue;
         }
-        match load(live, &plugin.load, manner, voice).await {
+        match load(live, &plugin.load, profile, log_sink).await {
             One::Answered(frame) => {
                 live.handlers.extend(handlers(&frame));
                 loaded.push(PluginLoaded::Answered(frame));
@@ -139,20 +144,20 @@ enum One {
     Died(String),
 }
 
-async fn load(live: &mut Live, how: &Map, manner: &Manner, voice: &mut Voice) -> One {
+async fn load(live: &mut Live, how: &Map, profile: &WorkerProfile, log_sink: &mut LogSink) -> One {
     let id = live.ids.next();
     live.connection.push(&frames::load(id, how));
-    let mut by = after(Instant::now(), manner.loading);
+    let mut by = after(Instant::now(), profile.loading);
     let mut cancelled = false;
     loop {
         let event = tokio::select! {
-            event = live.connection.event(voice) => event,
+            event = live.connection.event(log_sink) => event,
             () = until(Some(by)) => {
                 if mem::replace(&mut cancelled, true) {
                     return One::Stuck;
                 }
                 live.connection.push(&frames::cancel(id, Reason::Timeout));
-                by = after(Instant::now(), manner.cancel);
+                by = after(Instant::now(), profile.cancel);
                 continue;
             }
         };
@@ -166,9 +171,9 @@ async fn load(live: &mut Live, how: &Map, manner: &Manner, voice: &mut Voice) ->
             Event::Frame(Frame::Waiting { id: waiting, time }) if waiting == id && !cancelled => {
                 by = by.max(after(Instant::now(), time.min(LONGEST_WAIT)));
             }
-            Event::Frame(frame) => voice.frame(frame),
+            Event::Frame(frame) => log_sink.frame(frame),
             Event::Room => {}
-            Event::Ended(ending) => return One::Died(voice.with_stderr(&ending.why)),
+            Event::Ended(ending) => return One::Died(log_sink.with_stderr(&ending.why)),
         }
     }
 }

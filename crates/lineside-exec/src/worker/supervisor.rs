@@ -2,7 +2,7 @@
 //! or is needed again.
 //!
 //! One task runs this; the calls that it serves lie in [`Shared`], where callers put them and take them back.
-//! What differs between one worker and another stands in its [`Manner`].
+//! What differs between one worker and another stands in its [`WorkerProfile`].
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -19,14 +19,14 @@ use tokio_util::sync::CancellationToken;
 use super::calls::{Calls, Ending, Refusal, one_line};
 use super::connection::{Event, until};
 use super::frames::{self, Frame};
+use super::heartbeat::{HealthAction, Heartbeat};
 use super::ids::Id;
 use super::loading::{Live, Refused, bring_up};
 use super::log::{LogLevel, WorkerLog};
-use super::manner::{Manner, Meanwhile};
-use super::pulse::{Beat, Pulse};
+use super::log_sink::LogSink;
+use super::profile::{Meanwhile, WorkerProfile};
 use super::restarts::{Next, Restarts};
 use super::transport::Connect;
-use super::voice::Voice;
 
 /// What callers and the task share.
 #[derive(Debug)]
@@ -72,13 +72,13 @@ impl Shared {
 /// What keeps one worker.
 pub(super) struct Supervisor {
     pub(super) shared: Arc<Shared>,
-    pub(super) manner: Manner,
+    pub(super) profile: WorkerProfile,
     pub(super) connect: Box<dyn Connect>,
-    pub(super) voice: Voice,
+    pub(super) log_sink: LogSink,
 }
 
 /// Who waits for the first start; without anybody, a start that fails is not the end.
-pub(super) type First = Option<oneshot::Sender<Result<WorkerReady, StartWorkerError>>>;
+pub(super) type FirstStart = Option<oneshot::Sender<Result<WorkerReady, StartWorkerError>>>;
 
 impl Drop for Supervisor {
     /// When the task is over, also with its runtime, no call waits for it.
@@ -128,11 +128,11 @@ enum Stop {
 
 impl Supervisor {
     /// Keeps the worker until it is told to stop.
-    pub(super) async fn run(mut self, mut first: First) {
+    pub(super) async fn run(mut self, mut first: FirstStart) {
         let mut refused = Refused::default();
-        let mut restarts = Restarts::new(self.manner.patience);
+        let mut restarts = Restarts::new(self.profile.patience);
         let mut again = false;
-        if self.manner.meanwhile == Meanwhile::FailAlways {
+        if self.profile.meanwhile == Meanwhile::FailAlways {
             self.shared.calls().refuse(gone("it has not come yet"));
         }
         loop {
@@ -178,7 +178,7 @@ impl Supervisor {
 
     /// Waits until a worker is wanted. Nothing if it is told to stop meanwhile.
     async fn wanted(&self) -> Option<()> {
-        while self.manner.start == WorkerStart::OnUse && !self.shared.calls().has_waiting() {
+        while self.profile.start == WorkerStart::OnUse && !self.shared.calls().has_waiting() {
             tokio::select! {
                 biased;
                 () = self.shared.stop.cancelled() => return None,
@@ -193,20 +193,20 @@ impl Supervisor {
         &mut self,
         refused: &mut Refused,
     ) -> Option<Result<(Live, WorkerReady), StartWorkerError>> {
-        let Self { shared, manner, connect, voice } = self;
+        let Self { shared, profile, connect, log_sink } = self;
         tokio::select! {
             biased;
             () = shared.stop.cancelled() => None,
-            brought = bring_up(manner, &mut **connect, refused, voice) => Some(brought),
+            brought = bring_up(profile, &mut **connect, refused, log_sink) => Some(brought),
         }
     }
 
     /// There is a worker.
-    fn greet(&mut self, ready: WorkerReady, first: First, again: bool) {
+    fn greet(&mut self, ready: WorkerReady, first: FirstStart, again: bool) {
         let concurrency = ready.hello.get("concurrency").and_then(Value::as_u64);
         let mut calls = self.shared.calls();
         calls.limit(concurrency.and_then(|calls| usize::try_from(calls).ok()));
-        if self.manner.meanwhile == Meanwhile::FailAlways {
+        if self.profile.meanwhile == Meanwhile::FailAlways {
             calls.accept();
         }
         if again {
@@ -214,7 +214,7 @@ impl Supervisor {
         }
         drop(calls);
         if again {
-            self.voice.say(WorkerLog::Restarted(ready));
+            self.log_sink.say(WorkerLog::Restarted(ready));
         } else if let Some(first) = first {
             // Who waited for it may be gone; then the worker is to stop as well.
             drop(first.send(Ok(ready)));
@@ -223,10 +223,10 @@ impl Supervisor {
 
     /// The worker has ended, and nobody asked it to.
     fn lost(&mut self, ending: &Ending) {
-        self.voice.supervisor(LogLevel::Error, format!("the worker is gone: {}", ending.why));
+        self.log_sink.supervisor(LogLevel::Error, format!("the worker is gone: {}", ending.why));
         let mut calls = self.shared.calls();
         calls.ended(ending); // OC-64
-        if matches!(self.manner.meanwhile, Meanwhile::Fail | Meanwhile::FailAlways) {
+        if matches!(self.profile.meanwhile, Meanwhile::Fail | Meanwhile::FailAlways) {
             calls.refuse(gone(&ending.why));
         }
     }
@@ -234,8 +234,8 @@ impl Supervisor {
     /// There is none to be had.
     fn missed(&mut self, error: &StartWorkerError) {
         let why = why(error);
-        self.voice.supervisor(LogLevel::Error, format!("the worker could not be started: {why}"));
-        match self.manner.meanwhile {
+        self.log_sink.supervisor(LogLevel::Error, format!("the worker could not be started: {why}"));
+        match self.profile.meanwhile {
             Meanwhile::Wait => {}
             Meanwhile::WaitForStart => self.shared.calls().fail_waiting(spawn(why)),
             Meanwhile::Fail | Meanwhile::FailAlways => self.shared.calls().refuse(gone(why)),
@@ -252,12 +252,12 @@ impl Supervisor {
                 self.shared.calls().refuse(spawn(&text));
                 let text = one_line(&text);
                 if restarts.tells() {
-                    self.voice.say(WorkerLog::GaveUp { text });
+                    self.log_sink.say(WorkerLog::GaveUp { text });
                 }
                 self.wait(pause).await?;
             }
         }
-        if self.manner.meanwhile != Meanwhile::FailAlways {
+        if self.profile.meanwhile != Meanwhile::FailAlways {
             self.shared.calls().accept();
         }
         Some(())
@@ -276,8 +276,8 @@ impl Supervisor {
         let mut cancelling: HashMap<Id, Instant> = HashMap::new();
         let mut stopping: Option<(Instant, Stop)> = None;
         let mut distrusted = false;
-        let mut pulse = Pulse::new(self.manner.health, self.manner.idle, Instant::now());
-        let mut alarm = pin!(sleep_until(pulse.due().unwrap_or_else(Instant::now)));
+        let mut heartbeat = Heartbeat::new(self.profile.health, self.profile.idle, Instant::now());
+        let mut alarm = pin!(sleep_until(heartbeat.due().unwrap_or_else(Instant::now)));
         loop {
             let now = Instant::now();
             if shared.hurry.is_cancelled() {
@@ -292,7 +292,7 @@ impl Supervisor {
                 stopping = Some((stopping.map_or_else(|| self.stop(live, now), |(by, _)| by), Stop::End));
             }
             if self.write(live, &mut cancelling, now, stopping.is_some()) {
-                pulse.busy(now);
+                heartbeat.busy(now);
             }
 
             let by = stopping.map(|(by, _)| by);
@@ -300,23 +300,23 @@ impl Supervisor {
             let next = timers.into_iter().flatten().filter(|by| *by > now).min();
             let event = tokio::select! {
                 biased;
-                event = live.connection.event(&mut self.voice) => event,
+                event = live.connection.event(&mut self.log_sink) => event,
                 () = shared.wake.notified() => continue,
                 () = shared.hurry.cancelled(), if !live.connection.is_ending() => continue,
                 () = shared.stop.cancelled(), if !matches!(stopping, Some((_, Stop::End))) => continue,
                 () = until(next) => continue,
-                () = &mut alarm, if pulse.due().is_some() && stopping.is_none() && !live.connection.is_ending() => {
+                () = &mut alarm, if heartbeat.due().is_some() && stopping.is_none() && !live.connection.is_ending() => {
                     let now = Instant::now();
-                    match pulse.look(now) {
-                        Beat::Nothing => {}
-                        Beat::Ask => live.connection.push(&frames::ping()),
-                        Beat::Dead => live.connection.kill("it did not say that it is there"),
-                        Beat::Idle if shared.calls().is_empty() && cancelling.is_empty() => {
+                    match heartbeat.look(now) {
+                        HealthAction::Nothing => {}
+                        HealthAction::Ask => live.connection.push(&frames::ping()),
+                        HealthAction::Dead => live.connection.kill("it did not say that it is there"),
+                        HealthAction::Idle if shared.calls().is_empty() && cancelling.is_empty() => {
                             stopping = Some((self.stop(live, now), Stop::Rest));
                         }
-                        Beat::Idle => pulse.busy(now),
+                        HealthAction::Idle => heartbeat.busy(now),
                     }
-                    alarm.as_mut().reset(pulse.due().unwrap_or(now));
+                    alarm.as_mut().reset(heartbeat.due().unwrap_or(now));
                     continue;
                 }
             };
@@ -326,7 +326,7 @@ impl Supervisor {
                         Some((_, Stop::End)) => Served::Asked,
                         Some((_, Stop::Rest)) => Served::Rested,
                         None => {
-                            let why = self.voice.with_stderr(&ending.why);
+                            let why = self.log_sink.with_stderr(&ending.why);
                             Served::Unasked(Ending { why, ..ending })
                         }
                     };
@@ -336,10 +336,10 @@ impl Supervisor {
                 Event::Frame(_) if distrusted => {}
                 Event::Frame(frame) => {
                     let now = Instant::now();
-                    pulse.heard(now);
+                    heartbeat.heard(now);
                     if let Frame::Result { .. } = frame {
-                        pulse.busy(now);
-                        self.voice.forget();
+                        heartbeat.busy(now);
+                        self.log_sink.forget();
                     }
                     if self.hear(frame, &mut cancelling) == Heard::Unasked {
                         distrusted = true;
@@ -352,8 +352,8 @@ impl Supervisor {
 
     /// Tells the worker to end, and says when it must have (OC-69).
     fn stop(&self, live: &mut Live, now: Instant) -> Instant {
-        let grace = self.manner.shutdown;
-        live.connection.push(&frames::shutdown(self.manner.tongue, grace));
+        let grace = self.profile.shutdown;
+        live.connection.push(&frames::shutdown(self.profile.protocol, grace));
         now + grace + SLACK
     }
 
@@ -369,9 +369,9 @@ impl Supervisor {
         calls.expire(now);
         while let Some((id, reason)) = calls.next_cancel() {
             live.connection.push(&frames::cancel(id, reason));
-            cancelling.insert(id, now + self.manner.cancel);
+            cancelling.insert(id, now + self.profile.cancel);
         }
-        let may_send = !stopping && (cancelling.is_empty() || !self.manner.waits_for_ends);
+        let may_send = !stopping && (cancelling.is_empty() || !self.profile.waits_for_ends);
         while may_send && calls.may_send() && live.connection.has_room() {
             let id = live.ids.next();
             let Some((ticket, order)) = calls.send(id) else { break };
@@ -392,7 +392,7 @@ impl Supervisor {
         let needed = !calls.is_empty();
         drop(calls);
         for _ in 0..dropped {
-            self.voice.supervisor(LogLevel::Warn, "queue full; dropping hook"); // OC-43
+            self.log_sink.supervisor(LogLevel::Warn, "queue full; dropping hook"); // OC-43
         }
         needed
     }
@@ -409,12 +409,12 @@ impl Supervisor {
                 if !known && !cancelling.contains_key(&id) {
                     return Heard::Unasked;
                 }
-                if self.manner.waits_for_ends {
+                if self.profile.waits_for_ends {
                     cancelling.remove(&id);
                 }
             }
             Frame::Cancelled { id } => drop(cancelling.remove(&id)),
-            other => self.voice.frame(other),
+            other => self.log_sink.frame(other),
         }
         Heard::Expected
     }

@@ -5,7 +5,7 @@ use lineside_core::Propagation;
 use lineside_core::failure::FailureKind;
 use lineside_core::json::{Value, json};
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerEnded, WorkerReach, WorkerStart};
-use lineside_exec::{Containment, WarmWorker, WorkerListener};
+use lineside_exec::{Containment, HookWorkerClient, WorkerListener};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -39,7 +39,7 @@ async fn owner(stream: UnixStream, answers: usize) {
     }
 }
 
-async fn ask(worker: &WarmWorker) -> WorkerEnded {
+async fn ask(worker: &HookWorkerClient) -> WorkerEnded {
     worker
         .call(HookCall {
             environment: Propagation::none(),
@@ -91,7 +91,7 @@ fn an_owner_that_goes_away_fails_its_calls_at_once_and_is_asked_again_when_it_is
 fn who_comes_to_us_has_a_seat_that_is_empty_while_it_is_away() {
     let room = Room::enter();
     room.block_on(async {
-        let (worker, seat) = WarmWorker::seated(bounds(), WorkerListener::default());
+        let (worker, seat) = HookWorkerClient::seated(bounds(), WorkerListener::default());
         assert_eq!(failed(ask(&worker).await).0, FailureKind::Closed, "nobody has come yet");
         for answers in [1, 3] {
             let (ours, theirs) = UnixStream::pair().unwrap();
@@ -122,7 +122,7 @@ fn an_owner_that_does_not_obey_loses_its_connection() {
     let room = Room::enter();
     room.block_on(async {
         let bounds = HookWorkerBounds { cancel: millis(100), ..bounds() };
-        let (worker, seat) = WarmWorker::seated(bounds, WorkerListener::default());
+        let (worker, seat) = HookWorkerClient::seated(bounds, WorkerListener::default());
         let (ours, theirs) = UnixStream::pair().unwrap();
         seat.connect(ours).unwrap();
         let (input, mut output) = theirs.into_split();

@@ -8,7 +8,7 @@ use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Environment, Program};
 use lineside_core::json::{Value, json};
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerEnded, WorkerReach, WorkerStart};
-use lineside_exec::{Containment, KITS, LogSource, WarmWorker, WorkerListener, WorkerLog};
+use lineside_exec::{Containment, HookWorkerClient, KITS, LogSource, WorkerListener, WorkerLog};
 
 use crate::room::{PATIENCE, Room, millis};
 
@@ -196,14 +196,14 @@ pub(crate) fn inside(room: Room, worker: HookWorker, test: impl AsyncFnOnce(&Roo
 
 /// A worker and what it said.
 pub(crate) struct Yard {
-    pub(crate) worker: WarmWorker,
+    pub(crate) worker: HookWorkerClient,
     logs: Arc<Mutex<Vec<WorkerLog>>>,
 }
 
 impl Yard {
     pub(crate) fn keep(worker: HookWorker, containment: Containment) -> Self {
         let (listener, logs) = listening();
-        Self { worker: WarmWorker::new(worker, listener, containment), logs }
+        Self { worker: HookWorkerClient::new(worker, listener, containment), logs }
     }
 
     pub(crate) async fn ask(&self, event: Value) -> WorkerEnded {

@@ -46,7 +46,7 @@ impl Start {
         let limits: &Limits = &self.invocation.limits;
         let prepared = self.containment.prepare(limits);
         let by = after(Instant::now(), limits.busy_retry);
-        let beside = Beside { files: &[], mark: prepared.mark() };
+        let beside = Beside { files: &[], tag: prepared.tag() };
         let mut child = spawn::start(&self.invocation, beside, by).await?;
         let pipes = pipes(&mut child);
         // The tree comes into being in any case: when anything fails here it is dropped, which kills it.

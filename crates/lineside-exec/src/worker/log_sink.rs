@@ -36,7 +36,7 @@ impl fmt::Debug for WorkerListener {
 
 /// The listener and the bound on what it is told.
 #[derive(Debug)]
-pub(super) struct Voice {
+pub(super) struct LogSink {
     listener: WorkerListener,
     limiter: Limiter,
     stderr: Heard,
@@ -66,7 +66,7 @@ const LAST_BYTES: usize = 2048;
 /// What stands between them there, where all has to be one line.
 const SEAM: &str = " | ";
 
-impl Voice {
+impl LogSink {
     pub(super) fn new(listener: WorkerListener) -> Self {
         let now = Instant::now();
         let limiter = Limiter::new(now);
@@ -188,17 +188,21 @@ mod tests {
             let heard = Arc::new(Mutex::new(String::new()));
             for canary in &all {
                 let into = Arc::clone(&heard);
-                let mut voice = Voice::new(WorkerListener::new(move |log| {
+                let mut log_sink = LogSink::new(WorkerListener::new(move |log| {
                     let WorkerLog::Line { text, .. } = log else { panic!("no line: {log:?}") };
                     into.lock().unwrap_or_else(PoisonError::into_inner).extend([text.as_str(), "\n"]);
                 }));
                 // A key whose beginning nobody has seen is known by its end, which comes too late line by line.
                 let begins = canary.text.contains("-----BEGIN") || !canary.text.contains('\n');
                 for line in canary.text.split('\n').filter(|_| begins) {
-                    voice.output(source, line.as_bytes());
+                    log_sink.output(source, line.as_bytes());
                 }
-                voice.frame(Frame::Log { level: "info".to_owned(), plugin: None, text: canary.text.clone() });
-                voice.supervisor(LogLevel::Warn, canary.text.clone());
+                log_sink.frame(Frame::Log {
+                    level: "info".to_owned(),
+                    plugin: None,
+                    text: canary.text.clone(),
+                });
+                log_sink.supervisor(LogLevel::Warn, canary.text.clone());
             }
             let heard = heard.lock().unwrap();
             assert!(heard.len() > 3000);

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 
-use crate::census::{self, Entry};
-use crate::mark::{self, Mark, Worn};
+use crate::procfs::{self, Entry};
+use crate::run_tag::{self, RunTag, TagMatch};
 
 /// So many numbers given since the start are looked at one by one; with more, everybody is.
 const FEW: i32 = 256;
@@ -24,7 +24,7 @@ const BRIEF: Duration = Duration::from_secs(1);
 
 /// A process that is ours to end.
 #[derive(Debug)]
-pub(crate) struct Stray {
+pub(crate) struct EscapedProcess {
     pub(crate) pid: i32,
     process: OwnedFd,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Stray {
 /// Where the processes of one run are to be looked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Search {
-    mark: Mark,
+    tag: RunTag,
     leader: i32,
     since: Instant,
     /// When the leader was started, once somebody had to know it.
@@ -43,12 +43,12 @@ pub(crate) struct Search {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Who runs.
-    pub(crate) strays: Vec<Stray>,
+    pub(crate) escaped: Vec<EscapedProcess>,
     /// Whether somebody was there of whom it could not be said yet.
     pub(crate) unclear: bool,
 }
 
-impl Stray {
+impl EscapedProcess {
     /// The process of this number, if it is still the one that `is_it` knows.
     pub(crate) fn hold(pid: i32, is_it: impl FnOnce() -> bool) -> Option<Self> {
         let process = rustix::process::pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
@@ -77,13 +77,13 @@ impl Stray {
 
 impl Search {
     /// For a run whose leader was started after this moment.
-    pub(crate) fn new(mark: Mark, leader: Pid, since: Instant) -> Self {
-        Self { mark, leader: leader.as_raw_nonzero().get(), since, born: None }
+    pub(crate) fn new(tag: RunTag, leader: Pid, since: Instant) -> Self {
+        Self { tag, leader: leader.as_raw_nonzero().get(), since, born: None }
     }
 
     /// The mark that is looked for.
-    pub(crate) fn mark(&self) -> &Mark {
-        &self.mark
+    pub(crate) fn tag(&self) -> &RunTag {
+        &self.tag
     }
 
     /// Everybody of the run who runs, but its leader.
@@ -98,31 +98,34 @@ impl Search {
         let mut unclear = false;
         let mut looked_at = None;
         for _ in 0..ROUNDS {
-            let newest = census::newest();
+            let newest = procfs::newest();
             // Nobody was started since the leader was; once it has exited, nobody of the run is there to start anybody.
             if newest == Some(self.leader) && self.since.elapsed() < BRIEF {
                 return Found::default();
             }
             let found = self.among(self.suspects(looked_at, newest));
             unclear |= found.unclear;
-            if !found.strays.is_empty() || newest.is_none() || census::newest() == newest {
+            if !found.escaped.is_empty() || newest.is_none() || procfs::newest() == newest {
                 return Found { unclear, ..found };
             }
             looked_at = newest;
         }
-        Found { strays: Vec::new(), unclear: true }
+        Found { escaped: Vec::new(), unclear: true }
     }
 
     /// Everybody of the run who has exited, but its leader, and whose parent we are: orphans that we adopted.
-    pub(crate) fn find_dead(&self) -> Vec<Stray> {
+    pub(crate) fn find_dead(&self) -> Vec<EscapedProcess> {
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         let is_it = |pid| {
             pid != self.leader
                 && Entry::of(pid).is_some_and(|entry| entry.dead && entry.parent == own)
-                && self.mark.is_number_of(pid)
+                && self.tag.is_number_of(pid)
         };
-        let suspects = self.suspects(None, census::newest()).into_iter();
-        suspects.filter(|pid| is_it(*pid)).filter_map(|pid| Stray::hold(pid, || is_it(pid))).collect()
+        let suspects = self.suspects(None, procfs::newest()).into_iter();
+        suspects
+            .filter(|pid| is_it(*pid))
+            .filter_map(|pid| EscapedProcess::hold(pid, || is_it(pid)))
+            .collect()
     }
 
     /// Waits until nobody of the run is left, and takes the statuses of those who have become our children.
@@ -131,14 +134,14 @@ impl Search {
         /// What was started since somebody looked is found so many ticks later.
         const TICKS: u32 = 50;
         loop {
-            let living = self.find().strays;
-            self.find_dead().iter().for_each(Stray::reap);
+            let living = self.find().escaped;
+            self.find_dead().iter().for_each(EscapedProcess::reap);
             if living.is_empty() {
                 return;
             }
             for _ in 0..TICKS {
                 tokio::time::sleep(TICK).await;
-                if living.iter().any(Stray::has_exited) {
+                if living.iter().any(EscapedProcess::has_exited) {
                     break;
                 }
             }
@@ -153,7 +156,7 @@ impl Search {
             (Some(since), Some(newest)) if (0..=FEW).contains(&(newest - since)) => {
                 (since + 1..=newest).collect()
             }
-            _ => census::everybody().map(Iterator::collect).unwrap_or_default(),
+            _ => procfs::all_pids().map(Iterator::collect).unwrap_or_default(),
         }
     }
 
@@ -165,23 +168,23 @@ impl Search {
             if pid == self.leader || u32::try_from(pid) == Ok(own) {
                 continue;
             }
-            match self.mark.is_on(pid) {
+            match self.tag.matches_process(pid) {
                 // Also a dead one has a mark.
-                Worn::Yes if Entry::of(pid).is_none_or(|entry| entry.dead) => {}
-                Worn::Yes => {
-                    let is_it = || self.mark.is_on(pid) == Worn::Yes;
+                TagMatch::Yes if Entry::of(pid).is_none_or(|entry| entry.dead) => {}
+                TagMatch::Yes => {
+                    let is_it = || self.tag.matches_process(pid) == TagMatch::Yes;
                     // The number of a thread leads to its process, and is not the number of one.
-                    found.strays.extend(Stray::hold(pid, is_it));
+                    found.escaped.extend(EscapedProcess::hold(pid, is_it));
                 }
-                Worn::No => others.push(pid),
-                Worn::Unclear => {
+                TagMatch::No => others.push(pid),
+                TagMatch::Unclear => {
                     others.push(pid);
                     found.unclear |= self.may_become_ours(pid);
                 }
             }
         }
-        if !found.strays.is_empty() {
-            add_children(&mut found.strays, &others);
+        if !found.escaped.is_empty() {
+            add_children(&mut found.escaped, &others);
         }
         found
     }
@@ -195,31 +198,31 @@ impl Search {
 }
 
 /// Adds those of the others who were started by one of the strays and took the mark off.
-fn add_children(strays: &mut Vec<Stray>, others: &[i32]) {
+fn add_children(escaped: &mut Vec<EscapedProcess>, others: &[i32]) {
     let mut unknown: Vec<Entry> = others
         .iter()
         .filter_map(|pid| Entry::of(*pid))
         .filter(|entry| !entry.dead && !entry.kernel)
         .collect();
     loop {
-        let before = strays.len();
+        let before = escaped.len();
         unknown.retain(|entry| {
-            if !strays.iter().any(|stray| stray.pid == entry.parent) {
+            if !escaped.iter().any(|process| process.pid == entry.parent) {
                 return true;
             }
-            strays.extend(Stray::hold(entry.pid, || Entry::of(entry.pid) == Some(*entry)));
+            escaped.extend(EscapedProcess::hold(entry.pid, || Entry::of(entry.pid) == Some(*entry)));
             false
         });
-        if strays.len() == before {
+        if escaped.len() == before {
             return;
         }
     }
 }
 
 /// Everybody who wears the mark of a program that is gone, but those who have started us.
-pub(crate) fn orphaned() -> Vec<Stray> {
-    let ours = census::ancestors();
-    let everybody = census::everybody().into_iter().flatten();
-    let orphaned = everybody.filter(|pid| !ours.contains(pid) && mark::is_orphaned(*pid));
-    orphaned.filter_map(|pid| Stray::hold(pid, || mark::is_orphaned(pid))).collect()
+pub(crate) fn orphaned() -> Vec<EscapedProcess> {
+    let ours = procfs::ancestors();
+    let all_pids = procfs::all_pids().into_iter().flatten();
+    let orphaned = all_pids.filter(|pid| !ours.contains(pid) && run_tag::is_orphaned(*pid));
+    orphaned.filter_map(|pid| EscapedProcess::hold(pid, || run_tag::is_orphaned(pid))).collect()
 }

@@ -12,9 +12,9 @@ use tokio::time::Instant;
 
 use super::calls::Order;
 use super::frames;
-use super::manner::Manner;
+use super::log_sink::{LogSink, WorkerListener};
+use super::profile::WorkerProfile;
 use super::transport::{Await, Come, Connect, Dial, Start};
-use super::voice::{Voice, WorkerListener};
 use super::{Kept, kept_program};
 use crate::containment::Containment;
 use crate::running::after;
@@ -25,9 +25,9 @@ const HEAD: usize = 96;
 /// A program with hooks in it, which is kept.
 ///
 /// Clones are the same worker. When the last one is dropped, a program of ours is killed with its whole process tree,
-/// and a connection is closed; [`WarmWorker::shutdown`] is the kind way.
+/// and a connection is closed; [`HookWorkerClient::shutdown`] is the kind way.
 #[derive(Debug, Clone)]
-pub struct WarmWorker {
+pub struct HookWorkerClient {
     kept: Arc<Kept>,
 }
 
@@ -59,7 +59,7 @@ impl WorkerSeat {
     }
 }
 
-impl WarmWorker {
+impl HookWorkerClient {
     /// A worker, which is started now or by its first call, as it says.
     ///
     /// # Panics
@@ -71,11 +71,11 @@ impl WarmWorker {
         match reach {
             WorkerReach::Program { program, environment, working_directory } => {
                 let invocation = kept_program(program, environment, working_directory);
-                let manner = Manner::of_hooks(bounds, start);
-                Self::keep(manner, Box::new(Start { invocation, containment, _script: None }), listener)
+                let profile = WorkerProfile::of_hooks(bounds, start);
+                Self::keep(profile, Box::new(Start { invocation, containment, _script: None }), listener)
             }
             WorkerReach::Socket(path) => {
-                Self::keep(Manner::of_owner(bounds, start), Box::new(Dial(path)), listener)
+                Self::keep(WorkerProfile::of_owner(bounds, start), Box::new(Dial(path)), listener)
             }
             // Nobody has a seat to come to.
             WorkerReach::Attached(_) => Self::seated(bounds, listener).0,
@@ -86,16 +86,16 @@ impl WarmWorker {
     ///
     /// # Panics
     ///
-    /// As [`WarmWorker::new`].
+    /// As [`HookWorkerClient::new`].
     #[must_use]
     pub fn seated(bounds: HookWorkerBounds, listener: WorkerListener) -> (Self, WorkerSeat) {
         let (seat, come) = mpsc::channel(1);
-        (Self::keep(Manner::of_guest(bounds), Box::new(Await(come)), listener), WorkerSeat(seat))
+        (Self::keep(WorkerProfile::of_guest(bounds), Box::new(Await(come)), listener), WorkerSeat(seat))
     }
 
-    fn keep(manner: Manner, connect: Box<dyn Connect>, listener: WorkerListener) -> Self {
-        let kept = Arc::new(Kept::new(&manner));
-        kept.keep(manner, connect, Voice::new(listener), None);
+    fn keep(profile: WorkerProfile, connect: Box<dyn Connect>, listener: WorkerListener) -> Self {
+        let kept = Arc::new(Kept::new(&profile));
+        kept.keep(profile, connect, LogSink::new(listener), None);
         Self { kept }
     }
 
@@ -148,7 +148,7 @@ impl WarmWorker {
         self.kept.shared.calls().dropped()
     }
 
-    /// Begins what [`WarmWorker::shutdown`] does, and waits for nothing.
+    /// Begins what [`HookWorkerClient::shutdown`] does, and waits for nothing.
     pub fn retire(&self) {
         self.kept.shared.stop.cancel();
     }

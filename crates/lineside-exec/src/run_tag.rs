@@ -7,7 +7,7 @@
 //! The other is a number in a limit of resources that Linux keeps and does not use (`RLIMIT_LOCKS`, the soft one). It
 //! is there from right after the start, nobody sheds it by accident, and it can still be read of a process that has
 //! exited.
-//! What happens to those who wear one is [`crate::strays`]' business.
+//! What happens to those who wear one is [`crate::escaped`]' business.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lineside_core::invocation::Leftovers;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
-use crate::census::{self, Entry};
 use crate::environment;
+use crate::procfs::{self, Entry};
 
 /// The variable.
 pub(crate) const NAME: &str = "LINESIDE_RUN";
@@ -37,7 +37,7 @@ static OURS: LazyLock<String> = LazyLock::new(|| {
     let pid = i32::try_from(std::process::id()).unwrap_or_default();
     let started = Entry::of(pid).map_or(0, |entry| entry.started);
     let random = RandomState::new().hash_one(pid);
-    format!("{pid}-{started}-{space}.{random:016x}", space = census::space())
+    format!("{pid}-{started}-{space}.{random:016x}", space = procfs::space())
 });
 static RUNS: AtomicU64 = AtomicU64::new(1);
 
@@ -48,14 +48,14 @@ const RUN: u64 = (1 << 20) - 1;
 
 /// The mark of one run.
 #[derive(Debug, Clone)]
-pub(crate) struct Mark {
+pub(crate) struct RunTag {
     text: String,
     number: u64,
 }
 
 /// Whether a process wears a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Worn {
+pub(crate) enum TagMatch {
     /// It does.
     Yes,
     /// It does not, or is not there, or is not ours to look at.
@@ -64,7 +64,7 @@ pub(crate) enum Worn {
     Unclear,
 }
 
-impl Mark {
+impl RunTag {
     /// A mark that nobody wears yet.
     pub(crate) fn new(leftovers: Leftovers) -> Self {
         let kind = match leftovers {
@@ -76,7 +76,7 @@ impl Mark {
     }
 
     /// Marks a child of ours whose status is not taken, and whatever it starts from now on.
-    pub(crate) fn put_on(&self, leader: Pid) {
+    pub(crate) fn apply_to(&self, leader: Pid) {
         let Rlimit { maximum, .. } = getrlimit(Resource::Locks);
         // It has exited already, or somebody has bounded us here: then the environment has to do.
         let _environment =
@@ -85,7 +85,7 @@ impl Mark {
 
     /// The value of the variable: our own mark, if we are within a run ourselves, then this one.
     pub(crate) fn value(&self) -> OsString {
-        match environment::our_mark() {
+        match environment::our_tag() {
             Some(outer) => {
                 let mut value = outer.into_vec();
                 value.push(b':');
@@ -102,13 +102,13 @@ impl Mark {
     }
 
     /// Whether this process wears it.
-    pub(crate) fn is_on(&self, pid: i32) -> Worn {
-        if self.is_number_of(pid) { Worn::Yes } else { worn_by(pid, |mark| mark == self.text.as_bytes()) }
+    pub(crate) fn matches_process(&self, pid: i32) -> TagMatch {
+        if self.is_number_of(pid) { TagMatch::Yes } else { match_tag(pid, |tag| tag == self.text.as_bytes()) }
     }
 
     /// Whether this process, which may have exited, has its number.
     pub(crate) fn is_number_of(&self, pid: i32) -> bool {
-        census::short(&format!("/proc/{pid}/limits")).and_then(|limits| number(&limits)) == Some(self.number)
+        procfs::short(&format!("/proc/{pid}/limits")).and_then(|limits| number(&limits)) == Some(self.number)
     }
 }
 
@@ -124,15 +124,15 @@ fn number(limits: &str) -> Option<u64> {
 /// Of a program within a container, or around ours, it cannot be said from here whether it is gone. A run that we are
 /// within is not over, whatever has become of its program.
 pub(crate) fn is_orphaned(pid: i32) -> bool {
-    let outer = environment::our_mark().unwrap_or_default();
-    worn_by(pid, |mark| is_over(mark, outer.as_bytes())) == Worn::Yes
+    let outer = environment::our_tag().unwrap_or_default();
+    match_tag(pid, |tag| is_over(tag, outer.as_bytes())) == TagMatch::Yes
 }
 
 /// Whether the program of a mark is gone, and we are not within its run: these are the marks that we wear ourselves.
-fn is_over(mark: &[u8], ours: &[u8]) -> bool {
-    let is_ours = ours.split(|byte| *byte == b':').any(|ours| ours == mark);
-    let is_gone = |owner: Owner| owner.space == census::space() && !runs(owner.pid, owner.started);
-    !is_ours && owner(mark).is_some_and(is_gone)
+fn is_over(tag: &[u8], ours: &[u8]) -> bool {
+    let is_ours = ours.split(|byte| *byte == b':').any(|ours| ours == tag);
+    let is_gone = |owner: Owner| owner.space == procfs::space() && !runs(owner.pid, owner.started);
+    !is_ours && owner(tag).is_some_and(is_gone)
 }
 
 /// The program that made a mark.
@@ -149,28 +149,28 @@ fn runs(pid: i32, started: u64) -> bool {
 }
 
 /// The program that made a mark, if what it leaves is to be killed.
-fn owner(mark: &[u8]) -> Option<Owner> {
-    let mut parts = std::str::from_utf8(mark).ok()?.split('-');
+fn owner(tag: &[u8]) -> Option<Owner> {
+    let mut parts = std::str::from_utf8(tag).ok()?.split('-');
     let (pid, started) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
     let (space, _random) = parts.next()?.split_once('.')?;
     parts.next()?.starts_with(KILL).then_some(Owner { pid, started, space: space.parse().ok()? })
 }
 
-fn worn_by(pid: i32, is_it: impl Fn(&[u8]) -> bool) -> Worn {
+fn match_tag(pid: i32, is_it: impl Fn(&[u8]) -> bool) -> TagMatch {
     // With room for the usual one, which is then read at once.
     let mut environment = Vec::with_capacity(8 << 10);
     let Ok(file) = File::open(format!("/proc/{pid}/environ")) else {
-        return Worn::No;
+        return TagMatch::No;
     };
     match file.take(LONGEST).read_to_end(&mut environment) {
-        Ok(0) => Worn::Unclear,
-        Ok(_) if marks(&environment).any(is_it) => Worn::Yes,
-        Ok(_) | Err(_) => Worn::No,
+        Ok(0) => TagMatch::Unclear,
+        Ok(_) if tags(&environment).any(is_it) => TagMatch::Yes,
+        Ok(_) | Err(_) => TagMatch::No,
     }
 }
 
 /// The marks in an environment as the kernel shows it.
-fn marks(environment: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn tags(environment: &[u8]) -> impl Iterator<Item = &[u8]> {
     let values = environment
         .split(|byte| *byte == 0)
         .filter_map(|variable| variable.strip_prefix(NAME.as_bytes())?.strip_prefix(b"="));
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn two_runs_have_two_marks() {
-        let [one, two] = [Mark::new(Leftovers::Kill), Mark::new(Leftovers::Kill)];
+        let [one, two] = [RunTag::new(Leftovers::Kill), RunTag::new(Leftovers::Kill)];
         assert_ne!(one.as_str(), two.as_str());
         assert!(one.value().as_bytes().ends_with(one.as_str().as_bytes()));
     }
@@ -199,14 +199,14 @@ mod tests {
         assert_eq!(number(limits), Some(7));
         assert_eq!(number(&limits.replace('7', "unlimited")), None);
         assert_eq!(number(""), None);
-        let [one, two] = [Mark::new(Leftovers::Kill), Mark::new(Leftovers::Leave)];
+        let [one, two] = [RunTag::new(Leftovers::Kill), RunTag::new(Leftovers::Leave)];
         assert_ne!(one.number, two.number);
     }
 
     #[test]
     fn a_run_within_a_run_wears_both_marks() {
         let environment = b"A=LINESIDE_RUN=x\0LINESIDE_RUN=outer:inner\0XLINESIDE_RUN=y\0";
-        let found: Vec<_> = marks(environment).collect();
+        let found: Vec<_> = tags(environment).collect();
         assert_eq!(found, [b"outer", b"inner"]);
     }
 
@@ -222,15 +222,15 @@ mod tests {
         assert!(runs(own, started));
         assert!(!runs(own, started + 1), "another program of the same number");
         assert!(!is_orphaned(own));
-        let mark = |started, space| format!("{own}-{started}-{space}.0-k1");
-        let (gone, space) = (started + 1, census::space());
-        let is_over = |mark: String, ours: &str| is_over(mark.as_bytes(), ours.as_bytes());
-        assert!(is_over(mark(gone, space), "another:one"));
-        assert!(!is_over(mark(started, space), ""), "it runs");
+        let tag = |started, space| format!("{own}-{started}-{space}.0-k1");
+        let (gone, space) = (started + 1, procfs::space());
+        let is_over = |tag: String, ours: &str| is_over(tag.as_bytes(), ours.as_bytes());
+        assert!(is_over(tag(gone, space), "another:one"));
+        assert!(!is_over(tag(started, space), ""), "it runs");
         assert!(
-            !is_over(mark(gone, space + 1), ""),
+            !is_over(tag(gone, space + 1), ""),
             "whether one in another container is gone is not seen from here"
         );
-        assert!(!is_over(mark(gone, space), &format!("outer:{}", mark(gone, space))), "we are within it");
+        assert!(!is_over(tag(gone, space), &format!("outer:{}", tag(gone, space))), "we are within it");
     }
 }

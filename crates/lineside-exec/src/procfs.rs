@@ -51,7 +51,7 @@ impl Entry {
 }
 
 /// The numbers of all processes; nothing where `/proc` cannot be read.
-pub(crate) fn everybody() -> Option<impl Iterator<Item = i32>> {
+pub(crate) fn all_pids() -> Option<impl Iterator<Item = i32>> {
     let processes = fs::read_dir("/proc").ok()?;
     Some(processes.flatten().filter_map(|process| process.file_name().to_str()?.parse().ok()))
 }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn we_are_among_everybody() {
         let own = i32::try_from(std::process::id()).unwrap();
-        assert!(everybody().unwrap().any(|pid| pid == own));
+        assert!(all_pids().unwrap().any(|pid| pid == own));
         let entry = Entry::of(own).unwrap();
         assert_eq!((entry.pid, entry.dead, entry.kernel), (own, false, false));
         assert!(newest().is_some());

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::manner::Health;
+use super::profile::Health;
 
 /// What is known of one worker.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct Heartbeat {
     health: Option<Health>,
     idle: Option<Duration>,
     heard: Instant,
@@ -18,7 +18,7 @@ pub(super) struct Pulse {
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beat {
+pub(super) enum HealthAction {
     Nothing,
     /// Ask whether it is there.
     Ask,
@@ -28,7 +28,7 @@ pub(super) enum Beat {
     Idle,
 }
 
-impl Pulse {
+impl Heartbeat {
     pub(super) fn new(health: Option<Health>, idle: Option<Duration>, now: Instant) -> Self {
         Self { health, idle, heard: now, asked: None, busy: now }
     }
@@ -55,18 +55,22 @@ impl Pulse {
     }
 
     /// What is to be done now.
-    pub(super) fn look(&mut self, now: Instant) -> Beat {
+    pub(super) fn look(&mut self, now: Instant) -> HealthAction {
         if let Some(Health { silence, pong }) = self.health {
             match self.asked {
-                Some(asked) if now >= asked + pong => return Beat::Dead,
+                Some(asked) if now >= asked + pong => return HealthAction::Dead,
                 None if now >= self.heard + silence => {
                     self.asked = Some(now);
-                    return Beat::Ask;
+                    return HealthAction::Ask;
                 }
                 _ => {}
             }
         }
-        if self.idle.is_some_and(|idle| now >= self.busy + idle) { Beat::Idle } else { Beat::Nothing }
+        if self.idle.is_some_and(|idle| now >= self.busy + idle) {
+            HealthAction::Idle
+        } else {
+            HealthAction::Nothing
+        }
     }
 }
 
@@ -79,29 +83,33 @@ mod tests {
     #[test]
     fn who_says_nothing_is_asked_and_is_dead_without_an_answer() {
         let start = Instant::now();
-        let mut pulse = Pulse::new(Some(Health { silence: SECOND * 30, pong: SECOND * 10 }), None, start);
+        let mut heartbeat =
+            Heartbeat::new(Some(Health { silence: SECOND * 30, pong: SECOND * 10 }), None, start);
         assert_eq!(
-            (pulse.look(start + SECOND * 29), pulse.due()),
-            (Beat::Nothing, Some(start + SECOND * 30))
+            (heartbeat.look(start + SECOND * 29), heartbeat.due()),
+            (HealthAction::Nothing, Some(start + SECOND * 30))
         );
-        assert_eq!(pulse.look(start + SECOND * 30), Beat::Ask);
+        assert_eq!(heartbeat.look(start + SECOND * 30), HealthAction::Ask);
         assert_eq!(
-            (pulse.look(start + SECOND * 39), pulse.due()),
-            (Beat::Nothing, Some(start + SECOND * 40))
+            (heartbeat.look(start + SECOND * 39), heartbeat.due()),
+            (HealthAction::Nothing, Some(start + SECOND * 40))
         );
-        pulse.heard(start + SECOND * 39);
-        assert_eq!(pulse.look(start + SECOND * 40), Beat::Nothing);
-        assert_eq!(pulse.look(start + SECOND * 69), Beat::Ask);
-        assert_eq!(pulse.look(start + SECOND * 79), Beat::Dead);
+        heartbeat.heard(start + SECOND * 39);
+        assert_eq!(heartbeat.look(start + SECOND * 40), HealthAction::Nothing);
+        assert_eq!(heartbeat.look(start + SECOND * 69), HealthAction::Ask);
+        assert_eq!(heartbeat.look(start + SECOND * 79), HealthAction::Dead);
     }
 
     #[test]
     fn who_is_not_needed_for_long_enough_is_idle() {
         let start = Instant::now();
-        let mut pulse = Pulse::new(None, Some(SECOND * 5), start);
-        pulse.busy(start + SECOND * 3);
-        assert_eq!((pulse.look(start + SECOND * 7), pulse.due()), (Beat::Nothing, Some(start + SECOND * 8)));
-        assert_eq!(pulse.look(start + SECOND * 8), Beat::Idle);
-        assert_eq!(Pulse::new(None, None, start).due(), None);
+        let mut heartbeat = Heartbeat::new(None, Some(SECOND * 5), start);
+        heartbeat.busy(start + SECOND * 3);
+        assert_eq!(
+            (heartbeat.look(start + SECOND * 7), heartbeat.due()),
+            (HealthAction::Nothing, Some(start + SECOND * 8))
+        );
+        assert_eq!(heartbeat.look(start + SECOND * 8), HealthAction::Idle);
+        assert_eq!(Heartbeat::new(None, None, start).due(), None);
     }
 }

@@ -7,14 +7,14 @@ use lineside_core::json::Map;
 use lineside_core::worker::{HookWorkerBounds, WorkerPlugin, WorkerSpec, WorkerStart};
 
 use super::calls::Room;
-use super::frames::{HOOKS, PLUGINS, Tongue};
+use super::frames::{HOOKS, PLUGINS, Protocol};
 use super::restarts::{ASKED_FOR, Patience, STARTED};
 
 /// How a worker is kept.
 #[derive(Debug)]
-pub(super) struct Manner {
+pub(super) struct WorkerProfile {
     /// What is said and heard.
-    pub(super) tongue: &'static Tongue,
+    pub(super) protocol: &'static Protocol,
     /// Further fields of its `hello`.
     pub(super) hello: Map,
     /// What it loads, in this order.
@@ -66,12 +66,12 @@ pub(super) enum Meanwhile {
     FailAlways,
 }
 
-impl Manner {
+impl WorkerProfile {
     /// With plugins (OC-60).
     pub(super) fn of_plugins(spec: WorkerSpec) -> Self {
         let WorkerSpec { hello, plugins, bounds, .. } = spec;
         Self {
-            tongue: &PLUGINS,
+            protocol: &PLUGINS,
             hello,
             plugins,
             greeting: bounds.hello,
@@ -92,7 +92,7 @@ impl Manner {
     /// With hooks, a program that we start.
     pub(super) fn of_hooks(bounds: HookWorkerBounds, start: WorkerStart) -> Self {
         Self {
-            tongue: &HOOKS,
+            protocol: &HOOKS,
             hello: Map::new(),
             plugins: Vec::new(),
             greeting: bounds.hello,
@@ -112,13 +112,13 @@ impl Manner {
 
     /// With hooks, somebody else's program that listens.
     pub(super) fn of_owner(bounds: HookWorkerBounds, start: WorkerStart) -> Self {
-        let manner = Self::of_hooks(bounds, start);
-        Self { patience: ASKED_FOR, meanwhile: Meanwhile::Fail, ..manner }
+        let profile = Self::of_hooks(bounds, start);
+        Self { patience: ASKED_FOR, meanwhile: Meanwhile::Fail, ..profile }
     }
 
     /// With hooks, somebody else's program that comes to us.
     pub(super) fn of_guest(bounds: HookWorkerBounds) -> Self {
-        let manner = Self::of_owner(bounds, WorkerStart::Ahead);
-        Self { meanwhile: Meanwhile::FailAlways, ..manner }
+        let profile = Self::of_owner(bounds, WorkerStart::Ahead);
+        Self { meanwhile: Meanwhile::FailAlways, ..profile }
     }
 }
