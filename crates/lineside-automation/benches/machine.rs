@@ -13,9 +13,9 @@ use jiff::Timestamp;
 use lineside_automation::bursts::Bursts;
 use lineside_automation::control::{Control, Rules};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Occurrence};
-use lineside_automation::moment::Moment;
 use lineside_automation::offered::Offered;
 use lineside_automation::report::Report;
+use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::flow::Debounce;
 use lineside_core::{AnyEvent, Envelope, EventId, Point as _, Source};
 use lineside_points::OnPermissionDenied;
@@ -57,7 +57,7 @@ fn machine(control: &Control) -> (Machine<Offered>, Arc<str>) {
     let rules: Arc<Rules> = Arc::new(control.check(OnPermissionDenied::INFO, &[]).unwrap());
     let id: Arc<str> = Arc::from("bench");
     let mut machine = Machine::new(Bounds::default());
-    drop(machine.step(Moment(0), Input::Registered(Arc::clone(&id), rules)));
+    drop(machine.step(UnixMicros(0), Input::Registered(Arc::clone(&id), rules)));
     (machine, id)
 }
 
@@ -71,7 +71,8 @@ fn enqueue(rounds: usize) {
         let before = resident();
         let began = Instant::now();
         for (number, event) in events.iter().enumerate() {
-            let effects = machine.step(Moment(number as u64), Input::Offered(Arc::clone(&id), event.clone()));
+            let effects =
+                machine.step(UnixMicros(number as u64), Input::Offered(Arc::clone(&id), event.clone()));
             take(effects, &mut runs);
         }
         accepted.push(began.elapsed());
@@ -81,7 +82,7 @@ fn enqueue(rounds: usize) {
         while let Some((job, fence)) = runs.pop() {
             now += 1;
             let ending = Ended::With(Ok(Report::success("ok")));
-            take(machine.step(Moment(now), Input::Ended(job, fence, ending)), &mut runs);
+            take(machine.step(UnixMicros(now), Input::Ended(job, fence, ending)), &mut runs);
         }
         ended.push(began.elapsed());
         assert_eq!(machine.live(), 0);
@@ -123,12 +124,12 @@ fn debounce(rounds: usize) {
         drop(black_box(map));
 
         let began = Instant::now();
-        let mut held: Bursts<Arc<str>, Offered, Moment> = Bursts::new(pace);
+        let mut held: Bursts<Arc<str>, Offered, UnixMicros> = Bursts::new(pace);
         let mut key = String::new();
         for (number, event) in events.iter().enumerate() {
             key.clear();
             event.render(&template, &mut key);
-            held.push_with(&*key, || Arc::from(&*key), Moment(number as u64), |_| event.clone());
+            held.push_with(&*key, || Arc::from(&*key), UnixMicros(number as u64), |_| event.clone());
         }
         bursts.push(began.elapsed());
         drop(black_box(held));
@@ -136,7 +137,9 @@ fn debounce(rounds: usize) {
         let (mut machine, id) = machine(&control);
         let began = Instant::now();
         for (number, event) in events.iter().enumerate() {
-            black_box(machine.step(Moment(number as u64), Input::Offered(Arc::clone(&id), event.clone())));
+            black_box(
+                machine.step(UnixMicros(number as u64), Input::Offered(Arc::clone(&id), event.clone())),
+            );
         }
         steps.push(began.elapsed());
         assert_eq!(machine.live() as u64, WINDOWS);

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
-use lineside_bus::{Accepted, Begun, Bus, Ending, Ledger, OnRecord, Release, Session, Ticket, UntilBegun};
+use lineside_bus::{
+    Accepted, Begun, Bus, DurableRun, Ending, Release, RunRecorder, Session, Ticket, UntilBegun,
+};
 use lineside_core::flow::{Debounce, Retry};
 use lineside_core::hook::{Join, Lane, Standby};
 use lineside_core::{AnyEvent, Failure, FailureKind, SessionId};
@@ -279,10 +281,10 @@ pub(crate) fn start(engine: &Arc<Engine>, bus: &Bus, starting: &Starting, run: R
     let earlier = failed.into_iter().map(|(kind, detail)| Failure::new(kind, detail)).collect();
     let cancel = CancellationToken::new();
     engine.can_cancel(job, fence, cancel.clone());
-    let ledger = Arc::new(OfJob { engine: Arc::clone(engine), job, fence, earlier });
+    let recorder = Arc::new(OfJob { engine: Arc::clone(engine), job, fence, earlier });
     let mut turn = engine.adopted.turn.lock().unwrap_or_else(PoisonError::into_inner);
-    let on_record = OnRecord { ledger, cancel, accepted: starting.accepted, behind: turn.take() };
-    *turn = Some(ticket.start_on_record(event, on_record));
+    let durable = DurableRun { recorder, cancel, accepted: starting.accepted, behind: turn.take() };
+    *turn = Some(ticket.start_durable(event, durable));
 }
 
 fn unreadable(error: &lineside_points::ReadEventError) -> Ended {
@@ -298,7 +300,7 @@ struct OfJob {
     earlier: Vec<Failure>,
 }
 
-impl Ledger for OfJob {
+impl RunRecorder for OfJob {
     fn earlier(&self) -> Vec<Failure> {
         self.earlier.clone()
     }

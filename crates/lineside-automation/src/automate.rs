@@ -85,7 +85,7 @@ pub struct Automating<P> {
 
 impl<P: Point> Automating<P> {
     fn new(place: Place, name: Arc<str>) -> Self {
-        let mut hook = Hook::native(name, Part::Told);
+        let mut hook = Hook::native(name, Part::PostDecision);
         if matches!(place, Place::Bus(_)) {
             hook.layer = Layer::Managed;
         }

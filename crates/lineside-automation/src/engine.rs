@@ -13,7 +13,7 @@ use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, Cx, WeakBus};
 use lineside_core::budget::after;
 use lineside_core::journal::{Durability, Journal, Sequence, Unavailable};
-use lineside_core::{AnyEvent, Failure, SessionId, Taken};
+use lineside_core::{Acceptance, AnyEvent, Failure, SessionId};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -23,28 +23,28 @@ use crate::control::{Assignment, Rules};
 use crate::declared::Declared;
 use crate::machine::job::{AutomationId, Fence, JobId, Why};
 use crate::machine::{Bounds, Effect, Input, Machine, News};
-use crate::moment::Moment;
 use crate::offered::Offered;
 use crate::record::{Entry, Record};
 use crate::report::Report;
 use crate::tasks::Tasks;
+use crate::unix_micros::UnixMicros;
 
 mod adopting;
 mod compaction;
 mod driver;
-mod keeper;
+mod job_store;
 mod recovered;
 mod trigger;
-mod turn;
+mod permit;
 mod waiting;
 
+pub use permit::AttemptPermit;
 pub use recovered::{Finding, Recovered};
-pub use turn::Turn;
 
 pub(crate) use trigger::{Canceller, Trigger};
 
 use compaction::Compaction;
-use keeper::{KeptBy, Waiting};
+use job_store::{KeptBy, Waiting};
 use recovered::Earlier;
 use waiting::Waits;
 
@@ -53,7 +53,7 @@ pub type Run = Arc<dyn Fn(AnyEvent, Assignment, Cx) -> BoxFuture<Result<Report, 
 
 /// The same, where what it runs waits for a turn elsewhere.
 pub type RunInTurn =
-    Arc<dyn Fn(AnyEvent, Assignment, Cx, Turn) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
+    Arc<dyn Fn(AnyEvent, Assignment, Cx, AttemptPermit) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
 
 /// An automation that is there.
 #[derive(Clone)]
@@ -115,7 +115,7 @@ struct Core {
     machine: Machine<Offered>,
     handlers: HashMap<AutomationId, Handler>,
     outbox: VecDeque<Effect<Offered>>,
-    wake: Option<Moment>,
+    wake: Option<UnixMicros>,
     runs: HashMap<(JobId, Fence), CancellationToken, RandomState>,
     /// How many effects the machine ever wanted done.
     wanted: u64,
@@ -145,16 +145,16 @@ struct Core {
 
 /// The wall clock when everything began, carried on by tokio's, so that it never jumps.
 struct Clock {
-    wall: Moment,
+    wall: UnixMicros,
     began: Instant,
 }
 
 impl Clock {
-    fn now(&self) -> Moment {
+    fn now(&self) -> UnixMicros {
         self.wall + self.began.elapsed()
     }
 
-    fn instant(&self, at: Moment) -> Instant {
+    fn instant(&self, at: UnixMicros) -> Instant {
         after(self.began, at.since(self.wall))
     }
 }
@@ -241,7 +241,7 @@ impl Automations {
             durability,
             unreadable: earlier.unreadable.into(),
             bus: bus.downgrade(),
-            clock: Clock { wall: Moment(micros), began: Instant::now() },
+            clock: Clock { wall: UnixMicros(micros), began: Instant::now() },
             work: Notify::new(),
             done: watch::Sender::new(0),
             refused: AtomicU64::new(0),
@@ -251,7 +251,7 @@ impl Automations {
             declared: Declared::default(),
         });
         // There is none yet: these are the first automations of the bus.
-        let _is_first = bus.keep_with(Arc::new(KeptBy(Arc::clone(&engine))));
+        let _is_first = bus.set_job_store(Arc::new(KeptBy(Arc::clone(&engine))));
         let end = CancellationToken::new();
         engine.tasks.spawn(driver::drive(Arc::clone(&engine), end.clone()));
         Self { engine, _end: Arc::new(end.drop_guard()) }
@@ -335,7 +335,7 @@ impl Automations {
 
 /// The job that has come to rest, and whether it is lost.
 fn end_of(effect: &Effect<Offered>) -> Option<(JobId, bool)> {
-    let Effect::Told(told) = effect else { return None };
+    let Effect::Announce(told) = effect else { return None };
     let is_lost = match &told.news {
         News::Finished | News::Dead(_) => false,
         News::Cancelled(why) => *why == Why::BusEnded,
@@ -413,7 +413,7 @@ impl Engine {
     }
 
     /// Offers an event, unless its records could not be kept.
-    pub(crate) fn offer(&self, automation: &AutomationId, event: &AnyEvent) -> Taken {
+    pub(crate) fn offer(&self, automation: &AutomationId, event: &AnyEvent) -> Acceptance {
         let unavailable = {
             let core = self.core();
             match &core.failed {
@@ -428,12 +428,12 @@ impl Engine {
             None => {
                 let offered = Input::Offered(Arc::clone(automation), event.clone().into());
                 let id = event.envelope().id;
-                self.step_and_see(offered, |effects| trigger::taken(id, effects, self.durability))
+                self.step_and_see(offered, |effects| trigger::acceptance(id, effects, self.durability))
             }
             Some(unavailable) => {
                 self.refused.fetch_add(1, Ordering::Relaxed);
                 driver::announce_refused(self, automation, event, unavailable.to_string());
-                Taken::Unavailable(unavailable)
+                Acceptance::Unavailable(unavailable)
             }
         }
     }

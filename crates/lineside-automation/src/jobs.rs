@@ -5,7 +5,7 @@ use lineside_core::SessionId;
 
 use crate::engine::Automations;
 use crate::machine::job::{JobId, Settled};
-use crate::machine::{Input, Machine, Shown, Standing, Told};
+use crate::machine::{Announcement, Input, Machine, Shown, Standing};
 
 /// The jobs of a bus.
 #[derive(Clone)]
@@ -108,7 +108,7 @@ impl Jobs {
 
     /// The last events that never became jobs, each with the reason, oldest first.
     #[must_use]
-    pub fn refused(&self) -> Vec<Told> {
+    pub fn refused(&self) -> Vec<Announcement> {
         self.automations.engine.ask(|machine| machine.refused().cloned().collect())
     }
 

@@ -13,7 +13,7 @@ pub mod machine;
 pub mod record;
 pub mod port;
 pub mod offered;
-pub mod moment;
+pub mod unix_micros;
 pub mod bursts;
 pub mod debouncer;
 pub mod keys;

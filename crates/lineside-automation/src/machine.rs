@@ -16,9 +16,9 @@ use lineside_core::{EventId, FailureKind, SessionId};
 
 use crate::bursts::Bursts;
 use crate::control::{KeyTemplate, Rules};
-use crate::moment::Moment;
 use crate::record::Record;
 use crate::report::Handover;
+use crate::unix_micros::UnixMicros;
 
 pub mod job;
 
@@ -138,9 +138,9 @@ pub enum Effect<E> {
     /// Hand something over, and tell when that is done.
     Deliver(JobId, AutomationId, E, Handover),
     /// Call again at this time, if nothing else happens before.
-    WakeAt(Moment),
+    WakeAt(UnixMicros),
     /// Tell whoever wants to know.
-    Told(Told),
+    Announce(Announcement),
     /// An automation is gone, with everything that was known of it.
     Gone(AutomationId),
 }
@@ -162,7 +162,7 @@ pub struct Run<E> {
 
 /// Something that has become of an event.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct Announcement {
     /// The automation.
     pub automation: AutomationId,
     /// The job, unless there never was one.
@@ -191,7 +191,7 @@ pub enum News {
         /// How it failed.
         failed: String,
         /// When the next one is.
-        again: Moment,
+        again: UnixMicros,
     },
     /// It has come to a good end.
     Finished,
@@ -249,7 +249,7 @@ impl Default for Bounds {
 /// All automations, their jobs and their keys.
 pub struct Machine<E> {
     bounds: Bounds,
-    now: Moment,
+    now: UnixMicros,
     last_job: u64,
     last_fence: u64,
     names: HashMap<AutomationId, usize>,
@@ -277,7 +277,7 @@ pub struct Machine<E> {
     /// How many dead letters were thrown away because there were too many.
     forgotten: u64,
     /// The last events that never became jobs.
-    refused: VecDeque<Told>,
+    refused: VecDeque<Announcement>,
     refused_so_far: u64,
     weights: Weights,
     timers: Timers,
@@ -300,7 +300,7 @@ struct Automation<E> {
     live: usize,
     jobs: usize,
     rates: HashMap<Arc<str>, RateState>,
-    held: Option<Bursts<Arc<str>, (JobId, E), Moment>>,
+    held: Option<Bursts<Arc<str>, (JobId, E), UnixMicros>>,
     parked: BTreeSet<JobId>,
     /// Its live jobs, if there are events that cancel them.
     cancellable: BTreeSet<JobId>,
@@ -352,7 +352,7 @@ impl<E: Occurrence> Machine<E> {
     pub fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
-            now: Moment::default(),
+            now: UnixMicros::default(),
             last_job: 0,
             last_fence: 0,
             names: HashMap::new(),
@@ -384,7 +384,7 @@ impl<E: Occurrence> Machine<E> {
     ///
     /// Time never goes backwards here: an earlier `now` than before counts as the one before.
     #[must_use = "what is to be done has to be done"]
-    pub fn step(&mut self, now: Moment, input: Input<E>) -> Vec<Effect<E>> {
+    pub fn step(&mut self, now: UnixMicros, input: Input<E>) -> Vec<Effect<E>> {
         self.now = self.now.max(now);
         self.expire();
         match input {
@@ -493,7 +493,7 @@ impl<E: Occurrence> Machine<E> {
         let Some(job) = self.jobs.get(&id) else { return };
         if job.last().session() != before && !job.state.is_at_rest() {
             let after = job.last().session().clone();
-            self.set_drain_by(id, Moment::NEVER);
+            self.set_drain_by(id, UnixMicros::NEVER);
             self.leave_session(id, before);
             self.sessions.entry(after).or_default().insert(id);
         }
@@ -514,13 +514,13 @@ impl<E: Occurrence> Machine<E> {
 
     fn tell(&mut self, id: JobId, news: News) {
         let Some(job) = self.jobs.get(&id) else { return };
-        let told = Told {
+        let told = Announcement {
             automation: self.automation_id(job.automation),
             job: Some(id),
             event: job.last().id(),
             session: job.last().session().clone(),
             news,
         };
-        self.effects.push(Effect::Told(told));
+        self.effects.push(Effect::Announce(told));
     }
 }

@@ -15,19 +15,19 @@ use crate::machine::Occurrence;
 
 /// An event that was offered to an automation.
 #[derive(Debug, Clone)]
-pub struct Offered(Form, Option<Errand>);
+pub struct Offered(Form, Option<TicketSlot>);
 
 /// The right to run a hook for an event, which goes where the event goes until somebody uses it.
 #[derive(Clone, Default)]
-struct Errand(Arc<Mutex<Option<Ticket>>>);
+struct TicketSlot(Arc<Mutex<Option<Ticket>>>);
 
-impl Errand {
+impl TicketSlot {
     fn slot(&self) -> MutexGuard<'_, Option<Ticket>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Errand {
+impl fmt::Debug for TicketSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Errand")
     }
@@ -51,7 +51,7 @@ struct Kept {
 impl Offered {
     /// An event that a hook is to run for.
     pub(crate) fn with(event: AnyEvent, ticket: Ticket) -> Self {
-        Self(Form::Live(event), Some(Errand(Arc::new(Mutex::new(Some(ticket))))))
+        Self(Form::Live(event), Some(TicketSlot(Arc::new(Mutex::new(Some(ticket))))))
     }
 
     /// The right to run the hook, if it is of this life and was not used yet.
@@ -61,8 +61,8 @@ impl Offered {
 
     /// Gives an event of an earlier life the right to run a hook of this one.
     pub(crate) fn give(&self, ticket: Ticket) {
-        if let Some(errand) = &self.1 {
-            *errand.slot() = Some(ticket);
+        if let Some(slot) = &self.1 {
+            *slot.slot() = Some(ticket);
         }
     }
 
@@ -141,7 +141,7 @@ impl Occurrence for Offered {
             return Some(alone.clone());
         }
         let readable: Vec<AnyEvent> = events.iter().filter_map(|event| event.event().ok()).collect();
-        let may_run = |event: &&Self| event.1.as_ref().is_some_and(|errand| errand.slot().is_some());
+        let may_run = |event: &&Self| event.1.as_ref().is_some_and(|slot| slot.slot().is_some());
         let last = events.iter().rev().find(may_run).or(events.last())?;
         let merged = burst::merge(&readable).map(|event| Self(Form::Live(event), last.1.clone()));
         merged.or_else(|| events.last().cloned())
@@ -190,7 +190,7 @@ impl<'de> Deserialize<'de> for Offered {
         let session = text(&json, "session").map_err(de::Error::custom)?.into();
         Ok(Self(
             Form::Kept(Arc::new(Kept { id, session, json, depth, live: OnceLock::new() })),
-            Some(Errand::default()),
+            Some(TicketSlot::default()),
         ))
     }
 }

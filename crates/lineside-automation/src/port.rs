@@ -2,4 +2,4 @@
 //!
 //! Automations without a journal keep nothing: what they accepted is lost with the process, and they say so.
 
-pub use lineside_core::journal::{Durability, Journal, Receipt, Sequence, Unavailable};
+pub use lineside_core::journal::{AppendAck, Durability, Journal, Sequence, Unavailable};

@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::job::{Attempt, AttemptEnd, AutomationId, Fence, JobId, Settled};
-use crate::moment::Moment;
 use crate::report::Handover;
+use crate::unix_micros::UnixMicros;
 
 /// The version of the format. Since version 2, what is merged into a job is recorded once and not with all that the job
 /// comes to; records of version 1 are read as they are.
@@ -33,7 +33,7 @@ pub enum Record<E> {
         /// The event.
         event: E,
         /// When.
-        at: Moment,
+        at: UnixMicros,
     },
     /// A job is accepted: it will run. What was held for it is in its event.
     Accepted {
@@ -56,7 +56,7 @@ pub enum Record<E> {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         restarts: Option<JobId>,
         /// When.
-        at: Moment,
+        at: UnixMicros,
     },
     /// A job has the events of another one as well, which is over: as version 1 has it, with all that it comes to.
     Merged {
@@ -69,7 +69,7 @@ pub enum Record<E> {
         /// Its events.
         ids: Vec<EventId>,
         /// When.
-        at: Moment,
+        at: UnixMicros,
     },
     /// A job has the events of another one as well, which is over.
     Joined {
@@ -83,7 +83,7 @@ pub enum Record<E> {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ids: Vec<EventId>,
         /// When.
-        at: Moment,
+        at: UnixMicros,
     },
     /// An attempt begins; it counts from here on.
     Started {
@@ -92,7 +92,7 @@ pub enum Record<E> {
         /// Tells the attempt from all others.
         fence: Fence,
         /// When.
-        at: Moment,
+        at: UnixMicros,
     },
     /// An attempt has ended.
     Ended {
@@ -101,19 +101,19 @@ pub enum Record<E> {
         /// Which attempt.
         fence: Fence,
         /// When.
-        at: Moment,
+        at: UnixMicros,
         /// How.
         end: AttemptEnd,
         /// When the next one is, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        again: Option<Moment>,
+        again: Option<UnixMicros>,
     },
     /// How a job ends is decided: done, dead, or cancelled.
     Settled {
         /// The job.
         job: JobId,
         /// When.
-        at: Moment,
+        at: UnixMicros,
         /// How.
         settled: Settled,
         /// What it has for somebody.
@@ -125,14 +125,14 @@ pub enum Record<E> {
         /// The job.
         job: JobId,
         /// When.
-        at: Moment,
+        at: UnixMicros,
     },
     /// A person has taken a dead job up again.
     Revived {
         /// The job.
         job: JobId,
         /// When.
-        at: Moment,
+        at: UnixMicros,
     },
     /// A dead job was thrown away.
     Forgotten {
@@ -157,13 +157,13 @@ pub enum Record<E> {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate: Option<Arc<str>>,
         /// When it was accepted.
-        at: Moment,
+        at: UnixMicros,
         /// Its attempts.
         attempts: Vec<Attempt>,
         /// How many of them do not count any more.
         spent: u32,
         /// How it has ended, and what is still to be handed over.
-        settled: Option<(Settled, Option<Handover>, Moment)>,
+        settled: Option<(Settled, Option<Handover>, UnixMicros)>,
     },
     /// Of a snapshot: the last starts of a rate.
     Starts {
@@ -172,7 +172,7 @@ pub enum Record<E> {
         /// The key of the rate.
         rate: Arc<str>,
         /// The starts, oldest first.
-        starts: Vec<Moment>,
+        starts: Vec<UnixMicros>,
     },
     /// Of a snapshot: events that an automation has had, oldest first.
     Seen {

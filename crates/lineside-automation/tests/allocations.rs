@@ -7,7 +7,7 @@ use std::time::Duration;
 use lineside_automation::machine::Bounds;
 use lineside_automation::{AtEnd, Automate, Automations, Report};
 use lineside_bus::Bus;
-use lineside_core::journal::{BoxFuture, Durability, Journal, Receipt, Record, Sequence, Unavailable};
+use lineside_core::journal::{AppendAck, BoxFuture, Durability, Journal, Record, Sequence, Unavailable};
 use lineside_points::OnIdle;
 
 /// How many sessions are enough to fill whatever remembers the last of something.
@@ -17,8 +17,8 @@ const ENOUGH: usize = 1_500;
 struct Nothing;
 
 impl Journal for Nothing {
-    fn append(&self, _: Vec<Record>) -> BoxFuture<Result<Receipt, Unavailable>> {
-        Box::pin(std::future::ready(Ok(Receipt { last: Sequence(1), durability: Durability::Memory })))
+    fn append(&self, _: Vec<Record>) -> BoxFuture<Result<AppendAck, Unavailable>> {
+        Box::pin(std::future::ready(Ok(AppendAck { last: Sequence(1), durability: Durability::Memory })))
     }
 
     fn checkpoint(&self, _: Vec<Record>, _: Sequence) -> BoxFuture<Result<(), Unavailable>> {

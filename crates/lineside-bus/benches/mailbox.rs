@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use criterion::{BatchSize, Criterion};
-use lineside_bus::afterwards::Late;
+use lineside_bus::extension::DeferredMessage;
 use lineside_bus::{Bus, Session};
 use lineside_core::{Append, EventId};
 
@@ -21,7 +21,7 @@ const TEXT: &str =
 /// Puts so many messages into the mailbox.
 fn fill(session: &Session, bus: &Bus) {
     for _ in 0..MESSAGES {
-        let late = Late {
+        let late = DeferredMessage {
             hook: "lint".into(),
             dialect: "native",
             point: "on_idle".into(),

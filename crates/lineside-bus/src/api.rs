@@ -9,6 +9,6 @@ pub mod decision;
 pub mod collect;
 mod close;
 pub mod drain;
-pub mod keeper;
+pub mod job_store;
 pub mod propagation;
-pub mod afterwards;
+pub mod extension;

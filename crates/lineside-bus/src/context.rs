@@ -8,7 +8,7 @@ pub(crate) mod missing;
 pub(crate) mod full_texts;
 pub(crate) mod log;
 mod record;
-mod shelf;
+mod mailbox_index;
 
 pub use delivery::{Delivery, NotKept};
 pub use full_texts::{FullTexts, Keeping, TextsInMemory};

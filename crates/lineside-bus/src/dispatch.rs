@@ -2,12 +2,12 @@
 
 pub(crate) mod admission;
 pub(crate) mod event;
-pub(crate) mod turn;
+pub(crate) mod dispatcher;
 pub(crate) mod advance;
 mod rounds;
 pub(crate) mod group;
-pub(crate) mod together;
-pub(crate) mod gathered;
-pub(crate) mod settle;
+pub(crate) mod ensemble_run;
+pub(crate) mod side_effects;
+pub(crate) mod finalize;
 pub(crate) mod detached;
-mod on_record;
+mod durable;

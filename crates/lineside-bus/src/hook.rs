@@ -4,7 +4,7 @@
 pub(crate) mod state;
 pub mod interceptor;
 pub mod cx;
-pub mod ledger;
+pub mod durable_run;
 pub(crate) mod closure;
 pub(crate) mod asked;
 pub(crate) mod guard;

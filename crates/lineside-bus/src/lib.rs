@@ -15,15 +15,15 @@ mod dispatch;
 mod api;
 
 pub use api::{
-    afterwards, bus, collect, decision, drain, keeper, of_dialect, propagation, publish, register, session,
+    bus, collect, decision, drain, extension, job_store, of_dialect, propagation, publish, register, session,
 };
 pub use base::signal;
-pub use hook::{cx, interceptor, ledger, observer};
+pub use hook::{cx, durable_run, interceptor, observer};
 
-pub use afterwards::{Call, Late, WeakBus};
 pub use bus::{Bus, BusBuilder};
 pub use cx::{ChainTime, Cx};
 pub use decision::Decision;
+pub use extension::{Call, DeferredMessage, WeakBus};
 
 pub use base::background::Release;
 pub use collect::Collect;
@@ -32,9 +32,9 @@ pub use context::{
     WhyMissing,
 };
 pub use drain::DrainReport;
+pub use durable_run::{Accepted, Begun, DurableRun, Ending, RunRecorder, UntilBegun};
 pub use interceptor::{Intercept, Interceptor, Ticket};
-pub use keeper::{JobCounts, Keeper};
-pub use ledger::{Accepted, Begun, Ending, Ledger, OnRecord, UntilBegun};
+pub use job_store::{JobCounts, JobStore};
 pub use observer::{Heard, Lost, Overflow};
 pub use of_dialect::OfDialect;
 pub use propagation::Propagate;

@@ -112,7 +112,7 @@ fn told(session: &Session) -> Arc<AtomicUsize> {
         }
     });
     let point = lineside_points::find("before_tool").unwrap();
-    session.attach(Installed { point, hook: Hook::native("told", Part::Told), run }).unwrap();
+    session.attach(Installed { point, hook: Hook::native("told", Part::PostDecision), run }).unwrap();
     count
 }
 
@@ -168,7 +168,7 @@ async fn nothing_is_started_for_an_event_that_is_undecided_when_there_is_no_more
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_may_close_its_own_session() {
-    for part in [Part::Gate, Part::Detached, Part::Told] {
+    for part in [Part::Gate, Part::Detached, Part::PostDecision] {
         let bus = Bus::new();
         let session = bus.session("s").open().await.unwrap();
         let told = told(&session);

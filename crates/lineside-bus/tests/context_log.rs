@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lineside_bus::afterwards::Late;
+use lineside_bus::extension::DeferredMessage;
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Signal};
-use lineside_core::journal::{BoxFuture, Durability, Journal, Receipt, Record, Sequence, Unavailable};
+use lineside_core::journal::{AppendAck, BoxFuture, Durability, Journal, Record, Sequence, Unavailable};
 use lineside_core::{Append, EventId, SessionId};
 use tokio::sync::Semaphore;
 
@@ -30,7 +30,7 @@ impl Gated {
 }
 
 impl Journal for Gated {
-    fn append(&self, records: Vec<Record>) -> BoxFuture<Result<Receipt, Unavailable>> {
+    fn append(&self, records: Vec<Record>) -> BoxFuture<Result<AppendAck, Unavailable>> {
         let own = self.clone();
         Box::pin(async move {
             own.gate.acquire().await.unwrap().forget();
@@ -39,7 +39,7 @@ impl Journal for Gated {
                 let next = Sequence(all.len() as u64 + 1);
                 all.push((next, record));
             }
-            Ok(Receipt { last: Sequence(all.len() as u64), durability: Durability::Disk })
+            Ok(AppendAck { last: Sequence(all.len() as u64), durability: Durability::Disk })
         })
     }
 
@@ -50,10 +50,10 @@ impl Journal for Gated {
     }
 }
 
-fn late(number: u64) -> Late {
+fn late(number: u64) -> DeferredMessage {
     let event = EventId(uuid::Uuid::from_u128(u128::from(number)));
     let append = Append::system(format!("message {number}"));
-    Late {
+    DeferredMessage {
         hook: "lint".into(),
         dialect: "native",
         point: "on_idle".into(),

@@ -122,8 +122,12 @@ async fn a_gate_beside_one_that_is_always_ready_has_its_turn() {
 #[tokio::test]
 async fn hooks_that_are_always_ready_and_not_waited_for_end_with_their_session() {
     let (bus, session) = session().await;
-    let hook =
-        |name, timeout, drain| Hook { timeout, drain, lane: Lane::Own, ..Hook::native(name, Part::Told) };
+    let hook = |name, timeout, drain| Hook {
+        timeout,
+        drain,
+        lane: Lane::Own,
+        ..Hook::native(name, Part::PostDecision)
+    };
     let (short, long) = (Duration::from_millis(20), Duration::from_secs(60));
     bus.install(
         "test",
@@ -171,7 +175,7 @@ impl Ensemble for Endless {
         Some(Duration::MAX)
     }
 
-    fn settle(&self, _: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
         given
     }
 }
@@ -201,7 +205,7 @@ async fn a_time_without_an_end_is_a_long_time() {
         "test",
         vec![
             installed("before_tool", endless("member", Part::LoneGate), waits),
-            installed("before_tool", endless("told", Part::Told), waits),
+            installed("before_tool", endless("told", Part::PostDecision), waits),
         ],
     )
     .unwrap();
@@ -318,7 +322,7 @@ async fn a_hook_whose_condition_panics_runs() {
     let (bus, session) = session().await;
     let hook = |name, part| Hook { select: Some(Arc::new(Unclear)), ..Hook::native(name, part) };
     let installed = ["gate", "told"].map(|name| {
-        let part = if name == "gate" { Part::Gate } else { Part::Told };
+        let part = if name == "gate" { Part::Gate } else { Part::PostDecision };
         installed("before_tool", hook(name, part), async || ())
     });
     bus.install("test", installed.into()).unwrap();
@@ -346,7 +350,7 @@ async fn a_publisher_that_goes_away_is_not_met_by_the_panic_of_a_hook() {
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_panics_when_its_session_ends_is_reported_like_any_other() {
     let (bus, session) = session().await;
-    let hook = Hook::native("bomb", Part::Told);
+    let hook = Hook::native("bomb", Part::PostDecision);
     bus.install("test", vec![installed("on_idle", hook, async || drop(never_ends().await))]).unwrap();
     let mut signals = bus.signals();
     drop(session.publish(OnIdle::new()).await.unwrap());

@@ -44,7 +44,7 @@ impl Ensemble for Halting {
         self.time
     }
 
-    fn settle(&self, _event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
         let halts = |answer: &Answer| answer.ends_chain || answer.verdict.strength().is_final();
         if !given.iter().any(|by| halts(&by.what)) {
             return given;
@@ -192,7 +192,7 @@ async fn a_verdict_of_the_settlement_is_in_the_name_of_its_member_and_ends_the_c
         fn sees(&self) -> Sees {
             Sees::Amended
         }
-        fn settle(&self, _: &AnyEvent, mut given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+        fn finalize(&self, _: &AnyEvent, mut given: Vec<By<Answer>>) -> Vec<By<Answer>> {
             if let Some(first) = given.first_mut() {
                 first.what.verdict = Verdict::block("both of us");
             }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use lineside_bus::afterwards::Late;
+use lineside_bus::extension::DeferredMessage;
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Delivery, Session, Signal, Signals, WhyMissing};
 use lineside_core::context::{Bounds, Size, parse, tokens};
@@ -13,10 +13,10 @@ use lineside_points::OnIdle;
 use proptest::prelude::*;
 
 /// A message of a hook about the event of that number.
-fn late(hook: &str, seq: u64, append: impl Into<Append>) -> Late {
+fn late(hook: &str, seq: u64, append: impl Into<Append>) -> DeferredMessage {
     let event = EventId(uuid::Uuid::from_u128(u128::from(seq)));
     let (hook, append) = (hook.into(), append.into());
-    Late { hook, dialect: "native", point: "on_idle".into(), event, seq, id: None, append }
+    DeferredMessage { hook, dialect: "native", point: "on_idle".into(), event, seq, id: None, append }
 }
 
 async fn session() -> (Bus, Session) {
@@ -25,7 +25,7 @@ async fn session() -> (Bus, Session) {
     (bus, session)
 }
 
-fn send(session: &Session, late: Late) {
+fn send(session: &Session, late: DeferredMessage) {
     // Nothing is kept here, so there is nothing to wait for.
     assert!(!session.bus().deliver(session.id(), late).is_durable());
 }
@@ -163,7 +163,7 @@ async fn a_later_message_of_the_same_key_takes_the_place_of_one_that_waits() {
 async fn c02_a_message_of_the_same_id_is_handed_over_once() {
     let (_bus, session) = session().await;
     let id = Some(MessageId::stable(&[b"job 7"]));
-    let again = || Late { id, ..late("h", 0, "done") };
+    let again = || DeferredMessage { id, ..late("h", 0, "done") };
     send(&session, again());
     send(&session, again());
     let delivery = session.collect().ready();
@@ -284,7 +284,7 @@ proptest! {
                             append = append.key(key.to_string());
                         }
                         let stable = id.map(|id| MessageId::stable(&[&[id]]));
-                        send(&session, Late { id: stable, ..late("h", 0, append) });
+                        send(&session, DeferredMessage { id: stable, ..late("h", 0, append) });
                         if id.is_some_and(|id| !seen.insert(id)) {
                             continue;
                         }

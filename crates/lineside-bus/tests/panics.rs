@@ -96,9 +96,10 @@ async fn receipt(session: &Session) -> Arc<Receipt> {
 
 #[tokio::test]
 async fn a_hook_that_panics_when_it_is_to_take_an_event_has_failed() {
-    let both =
-        [Part::Told, Part::Detached].into_iter().flat_map(|part| [(part, In::KeptAs), (part, In::Accept)]);
-    for (part, what) in both.chain([(Part::Told, In::Hold)]) {
+    let both = [Part::PostDecision, Part::Detached]
+        .into_iter()
+        .flat_map(|part| [(part, In::KeptAs), (part, In::Accept)]);
+    for (part, what) in both.chain([(Part::PostDecision, In::Hold)]) {
         let (bus, session) = with(part, what).await;
         let receipt = receipt(&session).await;
         let Outcome::Failed { failure, verdict } = &receipt.runs[0].outcome else {
@@ -144,7 +145,7 @@ async fn a_gate_that_panics_when_the_one_beside_it_blocks_is_counted() {
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_panics_at_the_end_of_its_session_does_not_stop_it() {
     for (what, times) in [(In::Release, 2), (In::Settled, 2), (In::SettledLater, 2), (In::Cut, 1)] {
-        let (bus, session) = with(Part::Told, what).await;
+        let (bus, session) = with(Part::PostDecision, what).await;
         let receipt = receipt(&session).await;
         assert_eq!(receipt.runs[0].outcome, Outcome::Skipped(SkipReason::Debounced));
         let collected = session.collect().before_next_model();

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
-use lineside::automation::moment::Moment;
+use lineside::automation::unix_micros::UnixMicros;
 use lineside::durable::{Look, OpenDurableError};
 use lineside::journal::{Holder, OpenJournalError};
 use lineside::{Bus, Durable};
@@ -119,9 +119,9 @@ fn jobs(look: Look) -> Vec<Job> {
     look.jobs.into_iter().map(|looked| Job::new(looked, is_held)).collect()
 }
 
-fn now() -> Moment {
+fn now() -> UnixMicros {
     // The bus reads the clock for everybody.
-    Moment(u64::try_from(Bus::new().wall_clock().as_microsecond()).unwrap_or_default())
+    UnixMicros(u64::try_from(Bus::new().wall_clock().as_microsecond()).unwrap_or_default())
 }
 
 fn list(args: &JobsArgs, jobs: &[Job], holder: Option<Holder>, style: Style) -> Result<ExitCode> {

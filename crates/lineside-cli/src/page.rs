@@ -183,7 +183,7 @@ impl Page {
                 let text = format!("{name} in the background; nobody waits for it");
                 self.detail(Tone::Dim, "starts", Tone::Dim, &text)
             }
-            Outcome::Taken(taken) => {
+            Outcome::Offered(taken) => {
                 let text = format!("{name}, an automation; nobody waits for it");
                 self.detail(Tone::Dim, taken.as_str(), Tone::Dim, &text)
             }

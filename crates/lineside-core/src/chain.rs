@@ -100,7 +100,7 @@ impl Chain {
         run.version = version;
         match &mut run.outcome {
             Outcome::Answered(said) | Outcome::Failed { verdict: said, .. } => *said = verdict,
-            Outcome::Skipped(_) | Outcome::Detached | Outcome::Taken(_) => return,
+            Outcome::Skipped(_) | Outcome::Detached | Outcome::Offered(_) => return,
         }
         if ends && self.ended_by.is_none_or(|first| hook < first) {
             self.ended_by = Some(hook);
@@ -149,7 +149,7 @@ impl Chain {
             Part::Amender if hook.dialect != NATIVE => {
                 later.any(|author| self.hook(*author).is_some_and(|author| author.dialect != hook.dialect))
             }
-            Part::Amender | Part::Detached | Part::Told | Part::Observer => false,
+            Part::Amender | Part::Detached | Part::PostDecision | Part::Observer => false,
         }
     }
 

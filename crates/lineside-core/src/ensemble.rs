@@ -44,7 +44,7 @@ pub trait Ensemble: Send + Sync {
     /// Only members that gave an answer, or whose failure is taken as more than `continue`, are in `given`.
     /// `event` is as it stands without the amendments of the members. With [`Pace::InTurn`], a member that has blocked
     /// or stopped is the last one of `given`.
-    fn settle(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>>;
+    fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>>;
 }
 
 /// Which payload a member of an ensemble is shown.

@@ -88,7 +88,8 @@ pub enum Part {
     Detached,
     /// Is told once the event is decided, with the payload as it was decided, unless it was refused; is not waited
     /// for and has no authority. What it has for the context and the user is delivered when it is ready.
-    Told,
+    #[serde(rename = "told")]
+    PostDecision,
     /// Hears the event and its outcome.
     Observer,
 }
@@ -101,7 +102,7 @@ impl Part {
             Self::Gate | Self::LoneGate => "gate",
             Self::Amender => "amender",
             Self::Detached => "detached",
-            Self::Told => "told",
+            Self::PostDecision => "told",
             Self::Observer => "observer",
         }
     }

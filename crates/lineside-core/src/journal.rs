@@ -79,7 +79,7 @@ impl Durability {
 
 /// What is said of records that were accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Receipt {
+pub struct AppendAck {
     /// The place of the last of them; the others stand directly before it.
     pub last: Sequence,
     /// What they survive from now on. Never less than was asked for.
@@ -119,7 +119,7 @@ pub trait Journal: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`Unavailable`] when the records cannot be kept as durably as asked for; nothing later is kept either.
-    fn append(&self, records: Vec<Record>) -> BoxFuture<Result<Receipt, Unavailable>>;
+    fn append(&self, records: Vec<Record>) -> BoxFuture<Result<AppendAck, Unavailable>>;
 
     /// What acknowledged records survive, at least. Nothing, unless it says more.
     fn durability(&self) -> Durability {

@@ -28,7 +28,7 @@ impl<H> Plan<H> {
     }
 
     fn ordered(entries: Vec<(Arc<Hook>, H)>) -> Self {
-        let tells = entries.iter().any(|(hook, _)| hook.part == Part::Told);
+        let tells = entries.iter().any(|(hook, _)| hook.part == Part::PostDecision);
         let (hooks, handlers): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
         Self { hooks: hooks.into(), handlers: handlers.into(), tells }
     }
@@ -235,7 +235,7 @@ mod tests {
             self.2
         }
 
-        fn settle(&self, _: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+        fn finalize(&self, _: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
             given
         }
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::json::{Map, Value, json};
 use serde::{Deserialize, Serialize};
 
+use crate::acceptance::Acceptance;
 use crate::amendment::Change;
 use crate::context::{Append, Notice};
 use crate::event::AnyEvent;
@@ -18,7 +19,6 @@ use crate::hook::Hook;
 use crate::journal::Unavailable;
 use crate::payload::{fields_weight, json_weight};
 use crate::roster::Named;
-use crate::taken::Taken;
 use crate::verdict::Verdict;
 
 mod runs;
@@ -84,7 +84,7 @@ pub enum Outcome {
     /// It was started and not waited for.
     Detached,
     /// It has taken the event, to run for it by itself.
-    Taken(Taken),
+    Offered(Acceptance),
 }
 
 impl Outcome {
@@ -94,7 +94,7 @@ impl Outcome {
     pub fn verdict(&self) -> Option<&Verdict> {
         match self {
             Self::Answered(verdict) | Self::Failed { verdict, .. } => Some(verdict),
-            Self::Skipped(_) | Self::Detached | Self::Taken(_) => None,
+            Self::Skipped(_) | Self::Detached | Self::Offered(_) => None,
         }
     }
 
@@ -104,7 +104,7 @@ impl Outcome {
         match self {
             Self::Answered(_) | Self::Detached => true,
             Self::Failed { failure, .. } => failure.started,
-            Self::Taken(taken) => matches!(taken, Taken::Started(_)),
+            Self::Offered(acceptance) => matches!(acceptance, Acceptance::Started(_)),
             Self::Skipped(_) => false,
         }
     }
@@ -235,7 +235,9 @@ impl Receipt {
     /// The hooks that accept nothing any more, because their records are not kept, each with what has happened.
     pub fn unavailable(&self) -> impl Iterator<Item = (&Hook, &Unavailable)> {
         self.runs.iter().filter_map(|run| match &run.outcome {
-            Outcome::Taken(Taken::Unavailable(unavailable)) => Some((self.hook(run.hook)?, unavailable)),
+            Outcome::Offered(Acceptance::Unavailable(unavailable)) => {
+                Some((self.hook(run.hook)?, unavailable))
+            }
             _ => None,
         })
     }
@@ -336,7 +338,7 @@ impl Receipt {
             Outcome::Detached => {
                 map.insert("started".into(), json!(true));
             }
-            Outcome::Taken(taken) => taken.write(&mut map),
+            Outcome::Offered(acceptance) => acceptance.write(&mut map),
         }
         if run.again {
             map.insert("again".into(), json!(true));
@@ -349,7 +351,7 @@ impl Receipt {
                 .collect();
             map.insert("earlier_attempts".into(), Value::Array(attempts));
         }
-        if run.outcome.has_run() && !matches!(run.outcome, Outcome::Taken(_)) {
+        if run.outcome.has_run() && !matches!(run.outcome, Outcome::Offered(_)) {
             map.insert("took_us".into(), micros(run.took));
         }
         let remarks: Vec<_> =

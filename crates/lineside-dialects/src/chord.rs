@@ -127,7 +127,7 @@ fn take(
         part: match point.class {
             // CH-41: one after another.
             Class::Sync => Part::Amender,
-            Class::Observer | Class::Automation => Part::Told,
+            Class::Observer | Class::Automation => Part::PostDecision,
         },
         on_failure: declared.on_failure,
         timeout: whole_time(&declared),

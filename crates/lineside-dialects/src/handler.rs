@@ -65,8 +65,8 @@ pub trait Handler: Send + Sync {
     }
 
     /// The lines of the dialect's own debug log for a moment of a run. They are written together.
-    fn log(&self, moment: &Moment<'_>) -> Vec<String> {
-        let _ = moment;
+    fn log(&self, stage: &LogStage<'_>) -> Vec<String> {
+        let _ = stage;
         Vec::new()
     }
 }
@@ -176,7 +176,7 @@ impl Returned {
 
 /// A moment of a run that a debug log may tell of.
 #[derive(Debug, Clone, Copy)]
-pub enum Moment<'a> {
+pub enum LogStage<'a> {
     /// It is about to start.
     Starting {
         /// What it is started with.

@@ -197,7 +197,7 @@ impl Declaration {
             registration: 0,
             priority: LAST,
             // JC-15
-            part: if first.notice_only { Part::Told } else { Part::Amender },
+            part: if first.notice_only { Part::PostDecision } else { Part::Amender },
             on_failure: if stops { OnFailure::Block } else { OnFailure::Continue },
             timeout: whole_time(definition),
             reach: Reach::Subtree,

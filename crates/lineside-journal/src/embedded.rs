@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use lineside_core::journal::{BoxFuture, Durability, Journal, Receipt, Record, Sequence, Unavailable};
+use lineside_core::journal::{AppendAck, BoxFuture, Durability, Journal, Record, Sequence, Unavailable};
 
 use crate::checkpoint::Checkpoints;
 use crate::findings::Finding;
@@ -184,7 +184,7 @@ impl EmbeddedJournal {
         &self,
         records: Vec<Record>,
         durability: Durability,
-    ) -> BoxFuture<Result<Receipt, Unavailable>> {
+    ) -> BoxFuture<Result<AppendAck, Unavailable>> {
         match self.queue.push(&records, durability) {
             Pushed::Accepted(acknowledged) => Box::pin(acknowledged),
             Pushed::Refused(why) => Box::pin(ready(Err(why))),
@@ -215,7 +215,7 @@ impl EmbeddedJournal {
 }
 
 impl Journal for EmbeddedJournal {
-    fn append(&self, records: Vec<Record>) -> BoxFuture<Result<Receipt, Unavailable>> {
+    fn append(&self, records: Vec<Record>) -> BoxFuture<Result<AppendAck, Unavailable>> {
         self.append_with(records, self.durability)
     }
 

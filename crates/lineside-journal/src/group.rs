@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use lineside_core::journal::{Durability, Receipt, Sequence, Unavailable};
+use lineside_core::journal::{AppendAck, Durability, Sequence, Unavailable};
 
 /// How far a group has come, and who waits for it to come further.
 #[derive(Debug)]
@@ -63,13 +63,13 @@ pub(crate) struct Acknowledged {
 }
 
 impl Future for Acknowledged {
-    type Output = Result<Receipt, Unavailable>;
+    type Output = Result<AppendAck, Unavailable>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let mut progress = this.group.0.lock().unwrap_or_else(PoisonError::into_inner);
         if progress.reached >= this.wanted {
-            return Poll::Ready(Ok(Receipt { last: this.last, durability: progress.reached }));
+            return Poll::Ready(Ok(AppendAck { last: this.last, durability: progress.reached }));
         }
         if let Some(why) = &progress.failed {
             return Poll::Ready(Err(why.clone()));

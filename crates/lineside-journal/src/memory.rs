@@ -3,7 +3,7 @@
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lineside_core::journal::{BoxFuture, Durability, Journal, Receipt, Record, Sequence, Unavailable};
+use lineside_core::journal::{AppendAck, BoxFuture, Durability, Journal, Record, Sequence, Unavailable};
 
 /// A journal in memory. A clone is the same journal, so a test can stop whoever uses it and start again with what was
 /// kept.
@@ -37,7 +37,7 @@ impl MemoryJournal {
         self.lock().unavailable = why;
     }
 
-    fn keep(&self, records: Vec<Record>) -> Result<Receipt, Unavailable> {
+    fn keep(&self, records: Vec<Record>) -> Result<AppendAck, Unavailable> {
         let mut kept = self.lock();
         if let Some(why) = &kept.unavailable {
             return Err(why.clone());
@@ -47,7 +47,7 @@ impl MemoryJournal {
             let last = kept.last;
             kept.records.push((last, record));
         }
-        Ok(Receipt { last: kept.last, durability: Durability::Memory })
+        Ok(AppendAck { last: kept.last, durability: Durability::Memory })
     }
 
     fn replace(&self, snapshot: Vec<Record>, up_to: Sequence) -> Result<(), Unavailable> {
@@ -74,7 +74,7 @@ impl MemoryJournal {
 }
 
 impl Journal for MemoryJournal {
-    fn append(&self, records: Vec<Record>) -> BoxFuture<Result<Receipt, Unavailable>> {
+    fn append(&self, records: Vec<Record>) -> BoxFuture<Result<AppendAck, Unavailable>> {
         Box::pin(ready(self.keep(records)))
     }
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use lineside::automation::control::{Control, Rules};
 use lineside::automation::machine::{Bounds, Effect, Input, Machine};
-use lineside::automation::moment::Moment;
 use lineside::automation::offered::Offered;
+use lineside::automation::unix_micros::UnixMicros;
 use lineside::core::journal::{Durability, Journal as _, Record};
 use lineside::core::payload::Point as _;
 use lineside::core::{AnyEvent, Envelope, EventId, Source};
@@ -44,7 +44,7 @@ async fn accept(folder: &Path) {
     let rules: Arc<Rules> = Arc::new(control.check(AfterToolBatch::INFO, &[]).unwrap());
     let (mut machine, id) =
         (Machine::new(Bounds { running: 0, ..Bounds::default() }), Arc::<str>::from("bench"));
-    drop(machine.step(Moment(0), Input::Registered(Arc::clone(&id), rules)));
+    drop(machine.step(UnixMicros(0), Input::Registered(Arc::clone(&id), rules)));
     let options = Options { durability: Durability::Process, ..Options::default() };
     let journal = EmbeddedJournal::open(folder.join(lineside::durable::JOBS), options).unwrap();
     let source = Arc::new(Source::root("session 1"));
@@ -62,7 +62,8 @@ async fn accept(folder: &Path) {
         let path = format!("src/file {}.rs", number % FILES);
         let changed = ChangedFile { path, ..ChangedFile::default() };
         let event = AnyEvent::new(envelope, Arc::new(AfterToolBatch::new(vec![], vec![changed])));
-        for effect in machine.step(Moment(number), Input::Offered(Arc::clone(&id), Offered::from(event))) {
+        for effect in machine.step(UnixMicros(number), Input::Offered(Arc::clone(&id), Offered::from(event)))
+        {
             if let Effect::Persist(record) = effect {
                 records.push(record.write().unwrap());
             }

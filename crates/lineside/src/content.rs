@@ -24,7 +24,7 @@ impl Contents {
     /// Which hook it is; `None` for one that is waited for, and for one of no file that could be read.
     pub(crate) fn id_of(&mut self, found: &ForeignHook) -> Option<HookId> {
         let hook = &found.hook;
-        if !matches!(hook.part, Part::Detached | Part::Told) {
+        if !matches!(hook.part, Part::Detached | Part::PostDecision) {
             return None;
         }
         let origin = hook.origin.as_ref()?;

@@ -11,7 +11,7 @@ use lineside_bus::{Accepted, ChainTime, Cx, Release, Ticket};
 use lineside_core::flow::Retry;
 use lineside_core::propagation::TRACEPARENT;
 use lineside_core::{Answer, AnyEvent, Failure, Outcome, Propagation, Said, SessionId, SkipReason};
-use lineside_dialects::{ForeignHook, Handler, Moment};
+use lineside_dialects::{ForeignHook, Handler, LogStage};
 use tokio::time::{Instant, sleep};
 
 use crate::debug_log::DebugLog;
@@ -69,7 +69,7 @@ fn last_look(hook: &ForeignHook, log: Option<Arc<DebugLog>>) -> Last {
     let handler = Arc::clone(&hook.handler);
     Box::new(move |event| {
         let why = handler.skips_burst(event)?;
-        tell(&*handler, log.as_deref(), &Moment::Skipped { why });
+        tell(&*handler, log.as_deref(), &LogStage::Skipped { why });
         Some(why)
     })
 }
@@ -102,7 +102,7 @@ impl Interceptor for Foreign {
         };
         let accepted = adopted.accept(event, ticket)?;
         if accepted == Accepted::Holds {
-            self.attempts.tell(&Moment::Skipped { why: SkipReason::Debounced });
+            self.attempts.tell(&LogStage::Skipped { why: SkipReason::Debounced });
         }
         Ok(accepted)
     }
@@ -111,7 +111,7 @@ impl Interceptor for Foreign {
         match &self.debouncer {
             Some(debouncer) => {
                 debouncer.hold(event, ticket);
-                self.attempts.tell(&Moment::Skipped { why: SkipReason::Debounced });
+                self.attempts.tell(&LogStage::Skipped { why: SkipReason::Debounced });
                 Ok(Outcome::Skipped(SkipReason::Debounced))
             }
             None => Err(ticket),
@@ -141,15 +141,15 @@ impl Interceptor for Foreign {
     }
 
     fn skipped(&self, _event: &AnyEvent, why: SkipReason) {
-        self.attempts.tell(&Moment::Skipped { why });
+        self.attempts.tell(&LogStage::Skipped { why });
     }
 }
 
 impl Attempts {
     /// Attempts until one does not fail or there is none left.
     async fn run(&self, event: &AnyEvent, cx: &Cx) -> Result<Answer, Failure> {
-        let ledger = cx.ledger();
-        let mut earlier: Vec<Failure> = ledger.map(|ledger| ledger.earlier()).unwrap_or_default();
+        let recorder = cx.recorder();
+        let mut earlier: Vec<Failure> = recorder.map(|recorder| recorder.earlier()).unwrap_or_default();
         loop {
             let over = cx.chain_time().filter(|chain| Instant::now() >= chain.ends);
             let (result, may_again) = match over {
@@ -161,8 +161,8 @@ impl Attempts {
                 Err(failure) => {
                     let made = u32::try_from(earlier.len()).unwrap_or(u32::MAX).saturating_add(1);
                     if may_again && self.retry.tries_again(made, failure.kind) {
-                        if let Some(ledger) = ledger {
-                            ledger.failed(&failure, self.retry.delay);
+                        if let Some(recorder) = recorder {
+                            recorder.failed(&failure, self.retry.delay);
                         }
                         earlier.push(failure);
                         sleep(self.retry.delay).await;
@@ -181,13 +181,13 @@ impl Attempts {
         let mut started = None;
         let (returned, result) = match self.handler.prepare(event) {
             Ok(call) => {
-                self.tell(&Moment::Starting { call: &call });
+                self.tell(&LogStage::Starting { call: &call });
                 // Only a log has a use for it afterwards.
                 started = self.log.is_some().then(|| call.clone());
                 // It counts when it has its turn, and not while it waits for one.
                 let begins = async {
-                    match cx.ledger() {
-                        Some(ledger) => Some(ledger.begins().await),
+                    match cx.recorder() {
+                        Some(recorder) => Some(recorder.begins().await),
                         None => None,
                     }
                 };
@@ -202,12 +202,12 @@ impl Attempts {
         };
         let took: Duration = began.elapsed();
         let call = started.as_ref();
-        self.tell(&Moment::Finished { call, returned: returned.as_ref(), result: &result, took });
+        self.tell(&LogStage::Finished { call, returned: returned.as_ref(), result: &result, took });
         (result, returned.is_some())
     }
 
-    fn tell(&self, moment: &Moment<'_>) {
-        tell(&*self.handler, self.log.as_deref(), moment);
+    fn tell(&self, stage: &LogStage<'_>) {
+        tell(&*self.handler, self.log.as_deref(), stage);
     }
 }
 
@@ -220,8 +220,8 @@ pub(crate) fn propagated(event: &AnyEvent, cx: &Cx) -> Option<Propagation> {
     })
 }
 
-fn tell(handler: &dyn Handler, log: Option<&DebugLog>, moment: &Moment<'_>) {
+fn tell(handler: &dyn Handler, log: Option<&DebugLog>, stage: &LogStage<'_>) {
     if let Some(log) = log {
-        log.write(&handler.log(moment));
+        log.write(&handler.log(stage));
     }
 }

@@ -13,7 +13,7 @@ use lineside_dialects::Inert;
 pub(crate) fn missing(dialect: &'static str, inert: &Inert) -> Vec<Installed> {
     let at = |point: &'static PointInfo, remark: &Arc<str>| {
         // Where nothing can be refused only a hook that is told may be installed.
-        let part = if point.phase.may_intercept() { Part::Gate } else { Part::Told };
+        let part = if point.phase.may_intercept() { Part::Gate } else { Part::PostDecision };
         let hook = Hook {
             source: Arc::from(dialect),
             dialect,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside::Bus;
-use lineside::bus::afterwards::Late;
+use lineside::bus::extension::DeferredMessage;
 use lineside::bus::{Delivery, Session, Signal};
 use lineside::core::context::Bounds;
 use lineside::core::journal::{Durability, Journal as _, Record, Unavailable};
@@ -15,10 +15,18 @@ use lineside::durable::Durable;
 use lineside::journal::MemoryJournal;
 use lineside::prelude::*;
 
-fn late(seq: u64, append: impl Into<Append>) -> Late {
+fn late(seq: u64, append: impl Into<Append>) -> DeferredMessage {
     let append = append.into();
     let event = EventId(lineside::json::from_str("\"00000000-0000-7000-8000-000000000001\"").unwrap());
-    Late { hook: "h".into(), dialect: "native", point: "on_idle".into(), event, seq, id: None, append }
+    DeferredMessage {
+        hook: "h".into(),
+        dialect: "native",
+        point: "on_idle".into(),
+        event,
+        seq,
+        id: None,
+        append,
+    }
 }
 
 /// A bus whose context is in this journal.
@@ -44,7 +52,7 @@ fn texts(delivery: &Delivery) -> Vec<&str> {
     delivery.messages().iter().map(|message| &*message.text).collect()
 }
 
-async fn send(session: &Session, late: Late) -> Result<Durability, Unavailable> {
+async fn send(session: &Session, late: DeferredMessage) -> Result<Durability, Unavailable> {
     session.bus().deliver(session.id(), late).kept().await
 }
 
@@ -86,7 +94,7 @@ async fn c02_a_kill_before_the_acceptance_gives_messages_again_and_after_it_neve
     let journal = killed(&journal).await;
     let fourth = bus(&journal).session("s").open().await.unwrap();
     // An id that was accepted in an earlier life is not new in this one.
-    send(&fourth, Late { id: Some(ids[0]), ..late(0, "a") }).await.unwrap();
+    send(&fourth, DeferredMessage { id: Some(ids[0]), ..late(0, "a") }).await.unwrap();
     assert!(fourth.collect().ready().messages().is_empty());
 }
 
@@ -158,13 +166,13 @@ async fn c02_a_message_for_a_session_that_is_over_waits_until_it_is_opened_again
     let id = Some(MessageId::stable(&[b"job"]));
     let to = SessionId::from("s");
     for _ in 0..2 {
-        bus1.deliver(&to, Late { id, ..late(4, "late") }).kept().await.unwrap();
+        bus1.deliver(&to, DeferredMessage { id, ..late(4, "late") }).kept().await.unwrap();
     }
     let again = bus1.session("s").open().await.unwrap();
     assert_eq!(texts(&again.collect().ready()), ["late"], "once, in this life");
     let journal = killed(&journal).await;
     let bus2 = bus(&journal);
-    bus2.deliver(&to, Late { id, ..late(4, "late") }).kept().await.unwrap();
+    bus2.deliver(&to, DeferredMessage { id, ..late(4, "late") }).kept().await.unwrap();
     let next = bus2.session("s").open().await.unwrap();
     assert_eq!(texts(&next.collect().ready()), ["late"], "and in the next");
     // Without a journal there is nowhere to leave it.
@@ -202,21 +210,21 @@ async fn the_journal_is_made_shorter_and_says_the_same() {
     let session = bus1.session("s").open().await.unwrap();
     let id = |number: u32| Some(MessageId::stable(&[&number.to_le_bytes()]));
     for number in 0..6_000 {
-        send(&session, Late { id: id(number), ..late(0, number.to_string()) }).await.unwrap();
+        send(&session, DeferredMessage { id: id(number), ..late(0, number.to_string()) }).await.unwrap();
         if number % 10 == 9 {
             let bounds = Bounds { messages: 10, ..Bounds::NONE };
             session.collect().at_most(bounds).ready().accept_durably().await.unwrap();
         }
     }
     for number in 6_000..6_020 {
-        send(&session, Late { id: id(number), ..late(0, number.to_string()) }).await.unwrap();
+        send(&session, DeferredMessage { id: id(number), ..late(0, number.to_string()) }).await.unwrap();
     }
     assert!(bus1.drain(Duration::from_secs(5)).await.context_unkept == 0);
     assert!(journal.recovered().len() < 2_500, "{}", journal.recovered().len());
     let journal = killed(&journal).await;
     let next = bus(&journal).session("s").open().await.unwrap();
     for number in [2_500, 5_999, 6_003] {
-        send(&next, Late { id: id(number), ..late(0, "again") }).await.unwrap();
+        send(&next, DeferredMessage { id: id(number), ..late(0, "again") }).await.unwrap();
     }
     let expected: Vec<String> = (6_000..6_020).map(|number| number.to_string()).collect();
     assert_eq!(texts(&next.collect().ready()), expected);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use lineside::automation::machine::job::{Settled, Why};
 use lineside::automation::machine::{Bounds, Standing};
 use lineside::automation::{Automations, JobId, jobs::Which};
-use lineside::core::{Outcome, Taken};
+use lineside::core::{Acceptance, Outcome};
 use lineside::dialects::{self, Places, Trust};
 use lineside::durable::OpenDurableError;
 use lineside::journal::OpenJournalError;
@@ -66,11 +66,11 @@ fn batch(path: &str) -> AfterToolBatch {
 }
 
 /// What has become of an event for the hook of this name.
-fn taken(decision: &Decision<AfterToolBatch>, hook: &str) -> Taken {
+fn acceptance(decision: &Decision<AfterToolBatch>, hook: &str) -> Acceptance {
     let receipt = decision.receipt().unwrap();
     let run = receipt.runs.iter().find(|run| receipt.name(run.hook) == hook).unwrap();
     match &run.outcome {
-        Outcome::Taken(taken) => taken.clone(),
+        Outcome::Offered(taken) => taken.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -94,7 +94,7 @@ async fn a_burst_is_one_run_that_has_all_of_it() {
     let session = project.session(&bus).await;
     for path in ["a.rs", "b.rs", "a.rs"] {
         let decision = session.publish(batch(path)).await.unwrap();
-        assert!(matches!(taken(&decision, "lint"), Taken::Held(_)));
+        assert!(matches!(acceptance(&decision, "lint"), Acceptance::Held(_)));
     }
     // The end of the session is what the burst waits for.
     session.close().await;
@@ -132,7 +132,7 @@ async fn a_key_excludes_across_the_program_and_the_file() {
     drop(session.publish(OnIdle::new()).await.unwrap());
     started.notified().await;
     let decision = session.publish(batch("a")).await.unwrap();
-    assert!(matches!(taken(&decision, "check"), Taken::Queued(_)));
+    assert!(matches!(acceptance(&decision, "check"), Acceptance::Queued(_)));
     let jobs = Automations::of(&bus).unwrap().jobs();
     let Some(Standing::Key { key, holders, .. }) = jobs.why(JobId(2)) else {
         panic!("{:?}", jobs.why(JobId(2)))
@@ -307,7 +307,7 @@ async fn an_attempt_is_on_record_before_its_program_starts() {
     let assembly = project.load(&bus).await;
     let session = project.session(&bus).await;
     let decision = session.publish(batch("a")).await.unwrap();
-    assert!(matches!(taken(&decision, "lint"), Taken::Started(_)));
+    assert!(matches!(acceptance(&decision, "lint"), Acceptance::Started(_)));
     while !project.path("started").exists() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

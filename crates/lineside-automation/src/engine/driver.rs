@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lineside_bus::{Bus, JobNews, Late, Posted, Session, Signal};
+use lineside_bus::{Bus, DeferredMessage, JobNews, Posted, Session, Signal};
 use lineside_core::hook::NATIVE;
 use lineside_core::journal::Unavailable;
 use lineside_core::{AnyEvent, Append, EventId, Failure, FailureKind, MessageId, Notice};
@@ -11,11 +11,11 @@ use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
 use super::compaction::compact;
-use super::{Does, Engine, Handler, Turn};
+use super::{AttemptPermit, Does, Engine, Handler};
 use crate::adopted::HookId;
 use crate::control::Assignment;
 use crate::machine::job::{AutomationId, Fence, JobId};
-use crate::machine::{Effect, Ended, Input, News, Occurrence, Run, Told};
+use crate::machine::{Announcement, Effect, Ended, Input, News, Occurrence, Run};
 use crate::offered::Offered;
 use crate::record::Entry;
 use crate::report::Handover;
@@ -79,7 +79,7 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
 
 /// The job that nobody may have to wait for after this.
 fn rests(effect: &Effect<Offered>) -> Option<JobId> {
-    let Effect::Told(told) = effect else { return None };
+    let Effect::Announce(told) = effect else { return None };
     let rests = matches!(told.news, News::Finished | News::Dead(_) | News::Cancelled(_) | News::Parked);
     told.job.filter(|_| rests)
 }
@@ -88,7 +88,7 @@ fn rests(effect: &Effect<Offered>) -> Option<JobId> {
 fn is_of_hook(effect: &Effect<Offered>) -> bool {
     match effect {
         Effect::Start(run) => HookId::names(&run.automation),
-        Effect::Told(told) => HookId::names(&told.automation),
+        Effect::Announce(told) => HookId::names(&told.automation),
         Effect::Cancel(..) | Effect::Gone(_) => true,
         Effect::Persist(_) | Effect::Deliver(..) | Effect::WakeAt(_) => false,
     }
@@ -140,7 +140,7 @@ impl Engine {
             Effect::Start(run) => self.start(run),
             Effect::Cancel(job, fence) => self.cancel(job, fence),
             Effect::Deliver(job, automation, event, what) => self.hand_over(job, automation, event, what),
-            Effect::Told(told) => self.announce(told),
+            Effect::Announce(told) => self.announce(told),
             Effect::Gone(automation) => self.gone(&automation),
         }
     }
@@ -181,7 +181,7 @@ impl Engine {
         let engine = Arc::clone(self);
         self.tasks.spawn(async move {
             let session = session_of(&bus, &event);
-            let turn = || Turn { engine: Arc::clone(&engine), job, fence };
+            let turn = || AttemptPermit { engine: Arc::clone(&engine), job, fence };
             let call = session.call(&event, timeout, |cx| match does {
                 Does::Run(run) => run(event.clone(), assignment, cx),
                 Does::RunInTurn(run) => run(event.clone(), assignment, cx, turn()),
@@ -253,7 +253,15 @@ impl Engine {
                 };
                 let message = self.message_id(job, automation, id);
                 let (point, append) = (point.into(), Append::system(text));
-                let late = Late { hook, dialect: NATIVE, point, event: id, seq, id: Some(message), append };
+                let late = DeferredMessage {
+                    hook,
+                    dialect: NATIVE,
+                    point,
+                    event: id,
+                    seq,
+                    id: Some(message),
+                    append,
+                };
                 Some(bus.deliver(&session, late))
             }
         }
@@ -298,9 +306,9 @@ impl Engine {
         bus.signal(|| Signal::Announced { notice: Notice::warning(why) });
     }
 
-    fn announce(&self, told: Told) {
+    fn announce(&self, told: Announcement) {
         let Some(bus) = self.bus.upgrade() else { return };
-        let Told { automation, job, event, session, news } = told;
+        let Announcement { automation, job, event, session, news } = told;
         let news = match news {
             News::Held => JobNews::Held,
             News::Queued => JobNews::Queued,

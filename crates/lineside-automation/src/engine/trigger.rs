@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{Cx, Release, Ticket};
 use lineside_core::journal::Durability;
-use lineside_core::{AnyEvent, EventId, Failure, FailureKind, Outcome, Said, SessionId, Taken};
+use lineside_core::{Acceptance, AnyEvent, EventId, Failure, FailureKind, Outcome, Said, SessionId};
 
 use super::Engine;
 use crate::machine::job::{AutomationId, JobId};
@@ -39,7 +39,7 @@ impl Interceptor for Trigger {
     }
 
     fn hold(&self, event: &AnyEvent, _ticket: Ticket) -> Result<Outcome, Ticket> {
-        Ok(Outcome::Taken(self.engine.offer(&self.automation, event)))
+        Ok(Outcome::Offered(self.engine.offer(&self.automation, event)))
     }
 
     fn release(&self, session: &SessionId, which: Release) {
@@ -65,11 +65,11 @@ impl Interceptor for Canceller {
         let cancelling = Input::Cancelling(Arc::clone(&self.automation), event.clone().into());
         let jobs = self.engine.step_and_see(cancelling, |effects| {
             let cancelled = |effect: &&Effect<Offered>| {
-                matches!(effect, Effect::Told(told) if matches!(told.news, News::Cancelled(_)))
+                matches!(effect, Effect::Announce(told) if matches!(told.news, News::Cancelled(_)))
             };
             effects.iter().filter(cancelled).count()
         });
-        Ok(Outcome::Taken(Taken::Cancels(jobs)))
+        Ok(Outcome::Offered(Acceptance::Cancels(jobs)))
     }
 }
 
@@ -92,34 +92,34 @@ impl From<Release> for Awaited {
 }
 
 /// What has become of an event that was offered, by what is to be done about it.
-pub(super) fn taken(event: EventId, effects: &[Effect<Offered>], durability: Durability) -> Taken {
-    let (mut taken, mut job): (_, Option<JobId>) = (None, None);
+pub(super) fn acceptance(event: EventId, effects: &[Effect<Offered>], durability: Durability) -> Acceptance {
+    let (mut acceptance, mut job): (_, Option<JobId>) = (None, None);
     for effect in effects {
         match effect {
             Effect::Persist(Record::Held { event: held, .. }) if held.id() == event => {
-                taken = Some(Taken::Held(durability));
+                acceptance = Some(Acceptance::Held(durability));
             }
             Effect::Persist(
                 Record::Accepted { job: into, event: last, ids, .. }
                 | Record::Joined { into, event: last, ids, .. },
             ) if last.id() == event || ids.contains(&event) => {
-                (taken, job) = (Some(Taken::Queued(durability)), Some(*into));
+                (acceptance, job) = (Some(Acceptance::Queued(durability)), Some(*into));
             }
             Effect::Start(run) if job == Some(run.job) => {
-                taken = Some(Taken::Started(durability));
+                acceptance = Some(Acceptance::Started(durability));
             }
-            Effect::Told(told) if told.event == event => match &told.news {
-                News::Refused(why) => taken = Some(Taken::Refused(why.to_string().into())),
+            Effect::Announce(told) if told.event == event => match &told.news {
+                News::Refused(why) => acceptance = Some(Acceptance::Refused(why.to_string().into())),
                 // It is merged, or there is no record of it.
                 News::Cancelled(why) if job.is_none() => {
-                    taken = Some(Taken::Refused(why.to_string().into()));
+                    acceptance = Some(Acceptance::Refused(why.to_string().into()));
                 }
                 _ => {}
             },
             _ => {}
         }
     }
-    taken.unwrap_or(Taken::Refused("nothing has become of it".into()))
+    acceptance.unwrap_or(Acceptance::Refused("nothing has become of it".into()))
 }
 
 /// What would be seen if the bus ran what has taken the event.

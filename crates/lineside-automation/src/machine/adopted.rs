@@ -9,8 +9,8 @@ use super::job::{Attempt, AttemptEnd, AutomationId, Fence, Job, JobId, Parked, S
 use super::{Effect, Machine, News, Occurrence, Remains};
 use crate::adopted::HookId;
 use crate::control::{Rules, Work};
-use crate::moment::Moment;
 use crate::record::Record;
+use crate::unix_micros::UnixMicros;
 
 impl<E: Occurrence> Machine<E> {
     /// An attempt has failed, and the run goes on with another one after a pause.
@@ -114,7 +114,7 @@ impl<E: Occurrence> Machine<E> {
     }
 
     fn rest_for_later(&mut self, id: JobId, how: Parked) {
-        self.set_drain_by(id, Moment::NEVER);
+        self.set_drain_by(id, UnixMicros::NEVER);
         if let Some(job) = self.jobs.get(&id) {
             job.last().let_go();
         }

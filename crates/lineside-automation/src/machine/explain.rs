@@ -7,8 +7,8 @@ use std::sync::Arc;
 use lineside_core::{EventId, SessionId};
 
 use super::job::{Attempt, AutomationId, JobId, Settled, Stage, State};
-use super::{Machine, Occurrence, Told};
-use crate::moment::Moment;
+use super::{Announcement, Machine, Occurrence};
+use crate::unix_micros::UnixMicros;
 
 /// Where a job stands, and why it does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Standing {
     /// Its events are held until this time, if no further one comes.
     Held {
         /// The time.
-        until: Moment,
+        until: UnixMicros,
         /// How many there are.
         events: usize,
     },
@@ -27,7 +27,7 @@ pub enum Standing {
     /// It waits for a start of its rate.
     Rate {
         /// When the next one is, unless that hangs on jobs that have been let in.
-        until: Option<Moment>,
+        until: Option<UnixMicros>,
         /// How many wait before it.
         ahead: usize,
     },
@@ -50,14 +50,14 @@ pub enum Standing {
         /// Which attempt it is, from 1.
         attempt: u32,
         /// Since when.
-        since: Moment,
+        since: UnixMicros,
         /// Whether it is being cancelled.
         cancelling: bool,
     },
     /// It has failed and waits for its next attempt.
     Delayed {
         /// When that is.
-        until: Moment,
+        until: UnixMicros,
         /// Which attempt it will be.
         attempt: u32,
     },
@@ -68,7 +68,7 @@ pub enum Standing {
         /// How.
         settled: Settled,
         /// When.
-        at: Moment,
+        at: UnixMicros,
     },
 }
 
@@ -106,7 +106,7 @@ pub struct Shown {
     /// Its concurrency key.
     pub key: Option<Arc<str>>,
     /// When its first event came.
-    pub accepted: Moment,
+    pub accepted: UnixMicros,
     /// Where it stands.
     pub standing: Standing,
     /// Its attempts.
@@ -197,7 +197,7 @@ impl<E: Occurrence> Machine<E> {
     }
 
     /// The last events that were not accepted, oldest first; there is no job to ask about.
-    pub fn refused(&self) -> impl Iterator<Item = &Told> {
+    pub fn refused(&self) -> impl Iterator<Item = &Announcement> {
         self.refused.iter()
     }
 

@@ -9,8 +9,8 @@ use lineside_core::{EventId, FailureKind};
 use serde::{Deserialize, Serialize};
 
 use super::Occurrence;
-use crate::moment::Moment;
 use crate::report::Handover;
+use crate::unix_micros::UnixMicros;
 
 /// The name of an automation, the same after a restart.
 pub type AutomationId = Arc<str>;
@@ -114,18 +114,18 @@ pub struct Attempt {
     /// Tells it from all others.
     pub fence: Fence,
     /// When it was started.
-    pub started: Moment,
+    pub started: UnixMicros,
     /// When and how it ended; `None` while it runs, or when its process was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<(Moment, AttemptEnd)>,
+    pub ended: Option<(UnixMicros, AttemptEnd)>,
     /// When the next one was to be, if it failed and there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub again: Option<Moment>,
+    pub again: Option<UnixMicros>,
 }
 
 impl Attempt {
     /// One that begins.
-    pub(crate) fn begun(fence: Fence, started: Moment) -> Self {
+    pub(crate) fn begun(fence: Fence, started: UnixMicros) -> Self {
         Self { fence, started, ended: None, again: None }
     }
 }
@@ -153,7 +153,7 @@ pub(crate) struct Job<E> {
     pub(crate) ids: Vec<EventId>,
     pub(crate) key: Option<Arc<str>>,
     pub(crate) rate: Option<Arc<str>>,
-    pub(crate) accepted: Moment,
+    pub(crate) accepted: UnixMicros,
     pub(crate) state: State,
     pub(crate) attempts: Vec<Attempt>,
     /// Attempts before a person took it up again, which do not count.
@@ -166,8 +166,8 @@ pub(crate) struct Job<E> {
     pub(crate) weight: usize,
     /// There is a record of it.
     pub(crate) recorded: bool,
-    /// Until when it has time because its session has ended; [`Moment::NEVER`] while that has not.
-    pub(crate) drain_by: Moment,
+    /// Until when it has time because its session has ended; [`UnixMicros::NEVER`] while that has not.
+    pub(crate) drain_by: UnixMicros,
 }
 
 /// How far a job has come.
@@ -182,11 +182,11 @@ pub(crate) enum State {
     /// It runs.
     Running(Fence, Option<Why>),
     /// It has failed and waits for its next attempt.
-    Delayed(Moment),
+    Delayed(UnixMicros),
     /// It has run, and what it found is being handed over.
     Delivering(Box<(Handover, Settled)>),
     /// It has come to rest.
-    Rests(Box<Settled>, Moment),
+    Rests(Box<Settled>, UnixMicros),
 }
 
 /// What a job waits for.
@@ -205,7 +205,7 @@ pub(crate) enum Parked {
     /// It was started and has no end.
     Interrupted,
     /// It has failed, and this is when its next attempt is.
-    Delayed(Moment),
+    Delayed(UnixMicros),
     /// It has run to a good end, and nothing that was to follow is on record.
     Done,
 }
@@ -272,7 +272,7 @@ impl<E: Occurrence> Job<E> {
 }
 
 impl<E> Job<E> {
-    pub(crate) fn new(automation: usize, event: E, accepted: Moment, state: State) -> Self {
+    pub(crate) fn new(automation: usize, event: E, accepted: UnixMicros, state: State) -> Self {
         Self {
             automation,
             event,
@@ -288,7 +288,7 @@ impl<E> Job<E> {
             has_key: false,
             weight: 0,
             recorded: false,
-            drain_by: Moment::NEVER,
+            drain_by: UnixMicros::NEVER,
         }
     }
 
@@ -309,7 +309,7 @@ impl<E> Job<E> {
     }
 
     /// When its last attempt ended, or when it was accepted if there was none.
-    pub(crate) fn ended(&self) -> Moment {
+    pub(crate) fn ended(&self) -> UnixMicros {
         let ended = self.attempts.last().and_then(|attempt| attempt.ended.as_ref());
         ended.map_or(self.accepted, |(at, _)| *at)
     }

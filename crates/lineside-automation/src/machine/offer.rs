@@ -6,7 +6,7 @@ use lineside_core::hook::Join;
 
 use super::job::{AutomationId, JobId, State, Why};
 use super::timers::Timer;
-use super::{Effect, Machine, News, Occurrence, Told};
+use super::{Announcement, Effect, Machine, News, Occurrence};
 use crate::control::{Excess, Hold, Rules};
 use crate::machine::job::Stage;
 use crate::record::Record;
@@ -193,7 +193,7 @@ impl<E: Occurrence> Machine<E> {
     }
 
     fn refuse(&mut self, automation: &AutomationId, event: &E, why: Why) {
-        let told = Told {
+        let told = Announcement {
             automation: Arc::clone(automation),
             job: None,
             event: event.id(),
@@ -205,6 +205,6 @@ impl<E: Occurrence> Machine<E> {
         if self.refused.len() > self.bounds.finished {
             self.refused.pop_front();
         }
-        self.effects.push(Effect::Told(told));
+        self.effects.push(Effect::Announce(told));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::job::{JobId, Parked, Settled, State};
 use super::{Machine, Occurrence};
-use crate::moment::Moment;
+use crate::unix_micros::UnixMicros;
 
 /// How far a job had come when the last record of it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,19 +13,19 @@ pub enum Progress {
         /// How many there are.
         events: usize,
         /// When the first and the last one came.
-        since: (Moment, Moment),
+        since: (UnixMicros, UnixMicros),
     },
     /// It was accepted and waits for a start.
     Waiting,
     /// It was started, and has no end: it runs, or its process was killed.
     Started {
         /// When.
-        at: Moment,
+        at: UnixMicros,
     },
     /// It has failed and waits for its next attempt.
     Delayed {
         /// When that is.
-        until: Moment,
+        until: UnixMicros,
     },
     /// It has run, and what it found is still to be handed over, or that it was is still to be recorded.
     Delivering,
@@ -34,7 +34,7 @@ pub enum Progress {
         /// How.
         settled: Settled,
         /// When.
-        at: Moment,
+        at: UnixMicros,
     },
 }
 

@@ -8,7 +8,7 @@ use super::job::{JobId, Stage, State};
 use super::timers::Timer;
 use super::{Machine, Occurrence};
 use crate::control::{Excess, KeyTemplate, Rate, Rules};
-use crate::moment::Moment;
+use crate::unix_micros::UnixMicros;
 
 /// Who has a key and who waits for it.
 #[derive(Debug, Default)]
@@ -36,16 +36,16 @@ impl Key {
 #[derive(Debug, Default)]
 pub(super) struct RateState {
     /// The last ones, those within the period.
-    pub(super) starts: VecDeque<Moment>,
+    pub(super) starts: VecDeque<UnixMicros>,
     /// How many have been let in and have not happened.
     admitted: usize,
     pub(super) waiting: BTreeSet<(Reverse<i32>, JobId)>,
-    timer: Option<Moment>,
+    timer: Option<UnixMicros>,
 }
 
 impl RateState {
     /// Whether one more may be let in: with those that have been, and those within the period.
-    pub(super) fn has_room(&mut self, rate: &Rate, now: Moment) -> bool {
+    pub(super) fn has_room(&mut self, rate: &Rate, now: UnixMicros) -> bool {
         // The clock may have been put back since they were recorded.
         if self.starts.back().is_some_and(|start| *start > now) {
             self.starts.iter_mut().for_each(|start| *start = (*start).min(now));

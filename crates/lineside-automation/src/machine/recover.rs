@@ -169,7 +169,7 @@ impl<E: Occurrence> Machine<E> {
             }
             of_snapshot => self.replay_snapshot(of_snapshot),
         }
-        self.now = super::Moment::default();
+        self.now = super::UnixMicros::default();
         Ok(())
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::job::{JobId, Parked, Settled, State, Why};
 use super::{Effect, Machine, News, Occurrence};
 use crate::control::{OnBusy, Rules};
-use crate::moment::Moment;
 use crate::record::Record;
 use crate::report::Handover;
+use crate::unix_micros::UnixMicros;
 
 impl<E: Occurrence> Machine<E> {
     /// How a job ends is decided. It stands in no line any more.
@@ -80,7 +80,7 @@ impl<E: Occurrence> Machine<E> {
         self.count_live(place, -1);
         self.leave_session(id, session);
         // Of one that is taken up again, too: the end of its session is not the end of what a person wants.
-        self.set_drain_by(id, Moment::NEVER);
+        self.set_drain_by(id, UnixMicros::NEVER);
         if let Some(automation) = self.automations.get_mut(place) {
             automation.cancellable.remove(&id);
         }

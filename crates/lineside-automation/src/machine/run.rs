@@ -6,7 +6,7 @@ use lineside_core::{EventId, FailureKind};
 
 use super::job::{Attempt, AttemptEnd, Fence, JobId, Parked, Settled, Stage, State, Why};
 use super::timers::Timer;
-use super::{Effect, Machine, News, Occurrence, Remains, Run, Told};
+use super::{Announcement, Effect, Machine, News, Occurrence, Remains, Run};
 use crate::control::Rules;
 use crate::record::Record;
 use crate::report::{Report, ResultWhen};
@@ -182,7 +182,7 @@ impl<E: Occurrence> Machine<E> {
     }
 
     /// Has a job wait for its next attempt, with its key; without its automation it rests.
-    pub(super) fn delay(&mut self, id: JobId, again: super::Moment) {
+    pub(super) fn delay(&mut self, id: JobId, again: super::UnixMicros) {
         let Some(place) = self.jobs.get(&id).map(|job| job.automation) else { return };
         if self.rules(place).is_none() {
             self.give_back_key(id);
@@ -222,7 +222,7 @@ impl<E: Occurrence> Machine<E> {
         if self.jobs.contains_key(&id) {
             return self.tell(id, News::Stale);
         }
-        self.effects.push(Effect::Told(Told {
+        self.effects.push(Effect::Announce(Announcement {
             automation: Arc::from(""),
             job: Some(id),
             event: EventId(uuid::Uuid::nil()),

@@ -9,7 +9,7 @@ use super::job::{JobId, State, Why};
 use super::timers::Timer;
 use super::{Machine, Occurrence, Remains};
 use crate::control::AtEnd;
-use crate::moment::Moment;
+use crate::unix_micros::UnixMicros;
 
 /// Which jobs of a session somebody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,14 +64,14 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    /// Until when a job has time because its session has ended; [`Moment::NEVER`] when that is not its end.
-    pub(super) fn set_drain_by(&mut self, id: JobId, by: Moment) {
+    /// Until when a job has time because its session has ended; [`UnixMicros::NEVER`] when that is not its end.
+    pub(super) fn set_drain_by(&mut self, id: JobId, by: UnixMicros) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        if job.drain_by < Moment::NEVER {
+        if job.drain_by < UnixMicros::NEVER {
             self.timers.remove(job.drain_by, Timer::Overdue(id));
         }
         job.drain_by = by;
-        if by < Moment::NEVER {
+        if by < UnixMicros::NEVER {
             self.timers.set(by, Timer::Overdue(id));
         }
     }
@@ -81,7 +81,7 @@ impl<E: Occurrence> Machine<E> {
         for id in self.awaited(session, Awaited::Draining) {
             if self.is_adopted(id) {
                 self.leave_for_later(id);
-            } else if self.jobs.get(&id).is_some_and(|job| job.drain_by < Moment::NEVER) {
+            } else if self.jobs.get(&id).is_some_and(|job| job.drain_by < UnixMicros::NEVER) {
                 self.has_no_time(id);
             }
         }

@@ -98,7 +98,7 @@ impl<E: Occurrence> Machine<E> {
                 if let Some((settled, hand_over, at)) = settled {
                     self.now = at;
                     self.come_to_rest_silently(id, settled, hand_over);
-                    self.now = super::Moment::default();
+                    self.now = super::UnixMicros::default();
                 }
             }
             _ => {}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::machine::job::JobId;
-use crate::moment::Moment;
+use crate::unix_micros::UnixMicros;
 
 /// What to look at. Of what is due at the same time, older work goes before work that only begins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,22 +21,22 @@ pub(super) enum Timer {
 
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    all: BTreeSet<(Moment, Timer)>,
-    announced: Option<Moment>,
+    all: BTreeSet<(UnixMicros, Timer)>,
+    announced: Option<UnixMicros>,
 }
 
 impl Timers {
-    pub(super) fn set(&mut self, at: Moment, timer: Timer) {
+    pub(super) fn set(&mut self, at: UnixMicros, timer: Timer) {
         self.all.insert((at, timer));
     }
 
     /// One that is not needed any more.
-    pub(super) fn remove(&mut self, at: Moment, timer: Timer) {
+    pub(super) fn remove(&mut self, at: UnixMicros, timer: Timer) {
         self.all.remove(&(at, timer));
     }
 
     /// The next one that is due, with the time that it was for.
-    pub(super) fn pop(&mut self, now: Moment) -> Option<Timer> {
+    pub(super) fn pop(&mut self, now: UnixMicros) -> Option<Timer> {
         if self.all.first()?.0 > now {
             return None;
         }
@@ -49,7 +49,7 @@ impl Timers {
     }
 
     /// The time of the first one, if it is another than was said last.
-    pub(super) fn announce(&mut self) -> Option<Moment> {
+    pub(super) fn announce(&mut self) -> Option<UnixMicros> {
         let next = self.all.first().map(|(at, _)| *at);
         if next == self.announced {
             return None;

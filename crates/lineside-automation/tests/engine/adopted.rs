@@ -57,12 +57,12 @@ impl Interceptor for Slow {
         let (name, takes, fails, log) = (self.name, self.takes, self.fails, self.log.clone());
         let turns = self.turns.clone();
         Box::pin(async move {
-            let mut earlier = cx.ledger().unwrap().earlier();
+            let mut earlier = cx.recorder().unwrap().earlier();
             loop {
                 if let Some(turns) = &turns {
                     turns.acquire().await.unwrap().forget();
                 }
-                let begun = cx.ledger().unwrap().begins().await;
+                let begun = cx.recorder().unwrap().begins().await;
                 log.push(format!("{name} {}", event.envelope().seq));
                 drop(begun);
                 sleep(takes).await;
@@ -75,7 +75,7 @@ impl Interceptor for Slow {
                 if !earlier.is_empty() {
                     return Err(Failure { earlier, ..failure });
                 }
-                cx.ledger().unwrap().failed(&failure, millis(50));
+                cx.recorder().unwrap().failed(&failure, millis(50));
                 earlier.push(failure);
                 sleep(millis(50)).await;
             }
@@ -165,7 +165,7 @@ async fn hooks_of_a_lane_go_one_after_another_for_each_event_and_the_receipt_say
     let (disk, log) = (Disk::default(), Log::new());
     let (bus, _automations) = open(&disk);
     let in_lane = |name| Declared { lane: Lane::Shared, ..declared(name, 10, &log) };
-    install(&bus, Part::Told, vec![in_lane("a"), in_lane("b")]);
+    install(&bus, Part::PostDecision, vec![in_lane("a"), in_lane("b")]);
     let session = bus.session("s1").open().await.unwrap();
     for _ in 0..2 {
         let decision = session.publish(OnIdle::new()).await.unwrap();
@@ -219,7 +219,7 @@ async fn a_burst_is_released_by_the_end_of_its_session_and_an_event_that_comes_t
     let (disk, log) = (Disk::default(), Log::new());
     let (bus, automations) = open(&disk);
     let debounce = Some(Debounce::quiet(Duration::from_secs(60)));
-    install(&bus, Part::Told, vec![Declared { debounce, ..declared("a", 1, &log) }]);
+    install(&bus, Part::PostDecision, vec![Declared { debounce, ..declared("a", 1, &log) }]);
     let session = bus.session("s1").open().await.unwrap();
     let first = session.publish(OnIdle::new()).await.unwrap();
     let receipt = first.receipt().unwrap();
@@ -250,7 +250,7 @@ async fn a_pause_that_the_kill_has_cut_goes_on() {
         let (bus, automations) = open(&disk);
         let mut fails = declared("a", 1, &log);
         fails.hook.fails = 2;
-        install(&bus, Part::Told, vec![fails]);
+        install(&bus, Part::PostDecision, vec![fails]);
         let session = bus.session("s1").open().await.unwrap();
         drop(session.publish(OnIdle::new()).await.unwrap());
         sleep(millis(20)).await;
@@ -262,7 +262,7 @@ async fn a_pause_that_the_kill_has_cut_goes_on() {
     let (bus, automations) = open(&Disk::of(disk.entries()));
     let mut fails = declared("a", 1, &log);
     fails.hook.fails = 2;
-    install(&bus, Part::Told, vec![fails]);
+    install(&bus, Part::PostDecision, vec![fails]);
     assert_eq!(standings(&automations), [Standing::Parked]);
     let session = bus.session("s1").open().await.unwrap();
     assert!(matches!(standings(&automations)[..], [Standing::Delayed { attempt: 2, .. }]));
@@ -283,7 +283,7 @@ async fn an_attempt_that_never_had_its_turn_does_not_count() {
         let (bus, automations) = open(&disk);
         let mut waits = declared("a", 1, &log);
         waits.hook.turns = Some(Arc::new(Semaphore::new(0)));
-        install(&bus, Part::Told, vec![waits]);
+        install(&bus, Part::PostDecision, vec![waits]);
         let session = bus.session("s1").open().await.unwrap();
         if life == 0 {
             drop(session.publish(OnIdle::new()).await.unwrap());
@@ -296,7 +296,7 @@ async fn an_attempt_that_never_had_its_turn_does_not_count() {
     }
     let log = Log::new();
     let (bus, automations) = open(&disk);
-    install(&bus, Part::Told, vec![declared("a", 1, &log)]);
+    install(&bus, Part::PostDecision, vec![declared("a", 1, &log)]);
     let session = bus.session("s1").open().await.unwrap();
     session.close().await;
     assert_eq!(log.take(), ["a 1", "a 1 ends"]);
@@ -313,7 +313,7 @@ async fn a_hook_that_ends_without_having_begun_comes_to_rest() {
     let turns = Arc::new(Semaphore::new(0));
     turns.close();
     waits.hook.turns = Some(turns);
-    install(&bus, Part::Told, vec![waits]);
+    install(&bus, Part::PostDecision, vec![waits]);
     let session = bus.session("s1").open().await.unwrap();
     drop(session.publish(OnIdle::new()).await.unwrap());
     session.close().await;

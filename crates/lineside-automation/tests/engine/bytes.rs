@@ -6,7 +6,7 @@ use lineside_automation::machine::Bounds;
 use lineside_automation::{Automate, Automations, Report};
 use lineside_bus::{Bus, JobNews};
 use lineside_core::flow::Debounce;
-use lineside_core::{Outcome, Taken};
+use lineside_core::{Acceptance, Outcome};
 
 use crate::lives::Disk;
 use crate::{changed, millis, news};
@@ -28,17 +28,17 @@ async fn an_event_that_would_be_too_many_bytes_is_refused_and_one_that_comes_lat
     let mut taken = Vec::new();
     for _ in 0..3 {
         let decision = session.publish(changed(&path)).await.unwrap();
-        let Outcome::Taken(outcome) = &decision.receipt().unwrap().runs[0].outcome else { panic!() };
+        let Outcome::Offered(outcome) = &decision.receipt().unwrap().runs[0].outcome else { panic!() };
         taken.push(outcome.clone());
     }
-    assert!(matches!(taken[..2], [Taken::Held(_), Taken::Held(_)]), "{taken:?}");
+    assert!(matches!(taken[..2], [Acceptance::Held(_), Acceptance::Held(_)]), "{taken:?}");
     let why = "there are as many jobs as there may be, or their events are too long";
-    assert_eq!(taken[2], Taken::Refused(why.into()));
+    assert_eq!(taken[2], Acceptance::Refused(why.into()));
     assert_eq!(automations.jobs().refused_so_far(), 1);
     automations.kept().await.unwrap();
     assert!(news(&mut signals).contains(&JobNews::Refused(why.to_owned())));
     automations.at_rest().await.unwrap();
     let decision = session.publish(changed(&path)).await.unwrap();
     let outcome = &decision.receipt().unwrap().runs[0].outcome;
-    assert!(matches!(outcome, Outcome::Taken(Taken::Held(_))), "{outcome:?}");
+    assert!(matches!(outcome, Outcome::Offered(Acceptance::Held(_))), "{outcome:?}");
 }

@@ -10,7 +10,7 @@ use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Signal};
 use lineside_core::flow::Debounce;
-use lineside_core::journal::{Durability, Receipt, Sequence};
+use lineside_core::journal::{AppendAck, Durability, Sequence};
 use lineside_core::{Failure, FailureKind};
 use proptest::prelude::*;
 
@@ -42,7 +42,7 @@ impl Moments {
 }
 
 impl Journal for Watchful {
-    fn append(&self, records: Vec<Entry>) -> BoxFuture<Result<Receipt, Unavailable>> {
+    fn append(&self, records: Vec<Entry>) -> BoxFuture<Result<AppendAck, Unavailable>> {
         let own = Arc::clone(&self.0);
         Box::pin(async move {
             tokio::time::sleep(millis(1)).await;
@@ -54,7 +54,7 @@ impl Journal for Watchful {
             }
             let now = own.now.clone();
             own.then.push(now);
-            Ok(Receipt { last: own.last(), durability: Durability::Disk })
+            Ok(AppendAck { last: own.last(), durability: Durability::Disk })
         })
     }
 

@@ -10,7 +10,7 @@ use lineside_automation::{Automations, Declaration, Report};
 use lineside_bus::Bus;
 use lineside_core::hook::Hook;
 use lineside_core::payload::Point as _;
-use lineside_core::{Outcome, Part, Taken};
+use lineside_core::{Acceptance, Outcome, Part};
 use lineside_points::OnIdle;
 use tokio::sync::Semaphore;
 
@@ -28,7 +28,7 @@ async fn life(disk: &Disk, turns: &Arc<Semaphore>) -> (Bus, Automations, Arc<Ato
     let control = Control { retry: Retry::constant(2, millis(1)), ..Control::default() };
     let declaration = Declaration {
         id: "file/on_idle/a".into(),
-        hook: Hook::native("a", Part::Told),
+        hook: Hook::native("a", Part::PostDecision),
         point: OnIdle::INFO,
         rules: Arc::new(control.check(OnIdle::INFO, &[]).unwrap()),
         cancelled_by: Vec::new(),
@@ -61,7 +61,7 @@ async fn an_attempt_counts_when_its_turn_has_come() {
             let session = bus.session("s1").open().await.unwrap();
             let decision = session.publish(OnIdle::new()).await.unwrap();
             let run = &decision.receipt().unwrap().runs[0];
-            assert!(matches!(run.outcome, Outcome::Taken(Taken::Started(_))), "{run:?}");
+            assert!(matches!(run.outcome, Outcome::Offered(Acceptance::Started(_))), "{run:?}");
         }
         tokio::time::sleep(millis(100)).await;
         automations.kept().await.unwrap();

@@ -10,7 +10,7 @@ use lineside_automation::{Automate, Automations, Durability, JobId, Journal, Rep
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, JobNews, Session};
 use lineside_core::flow::Debounce;
-use lineside_core::journal::{Receipt, Sequence};
+use lineside_core::journal::{AppendAck, Sequence};
 use lineside_points::AfterToolBatch;
 
 use crate::{changed, millis, news, rest};
@@ -38,7 +38,7 @@ impl Disk {
 }
 
 impl Journal for Disk {
-    fn append(&self, records: Vec<Entry>) -> BoxFuture<Result<Receipt, Unavailable>> {
+    fn append(&self, records: Vec<Entry>) -> BoxFuture<Result<AppendAck, Unavailable>> {
         let disk = self.clone();
         Box::pin(async move {
             tokio::time::sleep(millis(1)).await;
@@ -50,7 +50,7 @@ impl Journal for Disk {
                 last = last.next();
                 disk.entries.lock().unwrap().push((last, record));
             }
-            Ok(Receipt { last, durability: Durability::Disk })
+            Ok(AppendAck { last, durability: Durability::Disk })
         })
     }
 

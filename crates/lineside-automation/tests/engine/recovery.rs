@@ -14,7 +14,7 @@ use lineside_core::flow::Debounce;
 use lineside_core::hook::Join;
 use lineside_core::json::json;
 use lineside_core::matcher::MatcherDraft;
-use lineside_core::{Outcome, Taken, Verdict};
+use lineside_core::{Acceptance, Outcome, Verdict};
 use lineside_points::{AfterToolBatch, BeforeTool, OnPrompt};
 
 use crate::lives::Disk;
@@ -178,31 +178,36 @@ async fn the_receipt_says_what_has_become_of_an_event() {
         .cancelled_by::<OnPrompt>(MatcherDraft::default())
         .run(slow)
         .unwrap();
-    let outcomes = |receipt: &lineside_core::Receipt| -> Vec<Taken> {
-        let taken = |outcome: &Outcome| match outcome {
-            Outcome::Taken(taken) => taken.clone(),
+    let outcomes = |receipt: &lineside_core::Receipt| -> Vec<Acceptance> {
+        let acceptance = |outcome: &Outcome| match outcome {
+            Outcome::Offered(taken) => taken.clone(),
             other => panic!("{other:?}"),
         };
-        receipt.runs.iter().map(|run| taken(&run.outcome)).collect()
+        receipt.runs.iter().map(|run| acceptance(&run.outcome)).collect()
     };
     let disk = Durability::Disk;
     let first = session.publish(changed("a")).await.unwrap();
     assert_eq!(
         outcomes(first.receipt().unwrap()),
-        [Taken::Started(disk), Taken::Started(disk), Taken::Started(disk), Taken::Held(disk)]
+        [
+            Acceptance::Started(disk),
+            Acceptance::Started(disk),
+            Acceptance::Started(disk),
+            Acceptance::Held(disk)
+        ]
     );
     let second = session.publish(changed("b")).await.unwrap();
     assert_eq!(
         outcomes(second.receipt().unwrap()),
         [
-            Taken::Started(disk),
-            Taken::Queued(disk),
-            Taken::Refused("its key was taken".into()),
-            Taken::Held(disk)
+            Acceptance::Started(disk),
+            Acceptance::Queued(disk),
+            Acceptance::Refused("its key was taken".into()),
+            Acceptance::Held(disk)
         ]
     );
     let prompt = session.publish(OnPrompt::new("go on")).await.unwrap();
-    assert_eq!(outcomes(prompt.receipt().unwrap()), [Taken::Cancels(1)]);
+    assert_eq!(outcomes(prompt.receipt().unwrap()), [Acceptance::Cancels(1)]);
     let written = second.receipt().unwrap().to_json();
     assert_eq!(written["hooks"][1], json!({"hook": "in-order", "queued": true, "durability": "disk"}));
     automations.at_rest().await.unwrap();

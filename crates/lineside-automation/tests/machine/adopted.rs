@@ -8,9 +8,9 @@ use lineside_automation::adopted::RESTARTS;
 use lineside_automation::control::{Control, Retry, Rules, Work};
 use lineside_automation::machine::job::{JobId, Settled, Why};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Run, Standing};
-use lineside_automation::moment::Moment;
 use lineside_automation::record::Record;
 use lineside_automation::report::{Report, ResultRule, ResultWhen};
+use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::FailureKind;
 use proptest::prelude::*;
 
@@ -69,7 +69,7 @@ struct Play {
 impl Play {
     fn step(&mut self, input: Input<Ev>) {
         self.now += 1;
-        for effect in self.machine.step(Moment::millis(self.now), input) {
+        for effect in self.machine.step(UnixMicros::millis(self.now), input) {
             match effect {
                 Effect::Persist(record) => {
                     self.starts += u32::from(matches!(record, Record::Started { .. }));

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use lineside_automation::control::{Control, OnBusy};
 use lineside_automation::machine::job::{Fence, JobId, Why};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, News};
-use lineside_automation::moment::Moment;
 use lineside_automation::record::Record;
 use lineside_automation::report::{Report, ResultRule, ResultWhen};
+use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::FailureKind;
 use lineside_core::flow::Debounce;
 
@@ -36,10 +36,10 @@ impl World {
     }
 
     fn step(&mut self, input: Input<Ev>) {
-        for effect in self.machine.step(Moment::millis(1), input) {
+        for effect in self.machine.step(UnixMicros::millis(1), input) {
             match effect {
                 Effect::Persist(record) => self.records.push(record),
-                Effect::Told(told) => self.news.push(told.news),
+                Effect::Announce(told) => self.news.push(told.news),
                 Effect::Start(run) => self.runs.push((run.job, run.fence)),
                 _ => {}
             }
@@ -127,9 +127,9 @@ fn what_has_come_to_rest_keeps_no_more_than_there_may_be_and_the_dead_go_last() 
             (known(&machine).into_iter().skip_while(|job| *job < 5).collect(), troubles),
             (vec![5, 6, 7, 8, 9], vec![])
         );
-        drop(machine.step(Moment::millis(2), Input::Registered(name(0), rules(&Control::default()))));
-        let told = machine.step(Moment::millis(2), Input::Offered(name(0), Ev::new(50, 0, 0)));
-        let is_refused = |effect: &Effect<Ev>| matches!(effect, Effect::Told(told) if told.news == News::Refused(Why::Full));
+        drop(machine.step(UnixMicros::millis(2), Input::Registered(name(0), rules(&Control::default()))));
+        let told = machine.step(UnixMicros::millis(2), Input::Offered(name(0), Ev::new(50, 0, 0)));
+        let is_refused = |effect: &Effect<Ev>| matches!(effect, Effect::Announce(told) if told.news == News::Refused(Why::Full));
         assert!(told.iter().any(is_refused));
     }
 }

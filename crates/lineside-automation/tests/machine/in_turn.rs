@@ -5,9 +5,9 @@ use std::sync::Arc;
 use lineside_automation::control::{Control, Retry, Rules, Work};
 use lineside_automation::machine::job::{AttemptEnd, JobId, Settled, Why};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, News, Run, Standing};
-use lineside_automation::moment::Moment;
 use lineside_automation::record::Record;
 use lineside_automation::report::{ResultRule, ResultWhen};
+use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::FailureKind;
 
 use crate::play::name;
@@ -36,11 +36,11 @@ impl Life {
 
     fn step(&mut self, input: Input<Ev>) {
         self.now += 1;
-        for effect in self.machine.step(Moment::millis(self.now), input) {
+        for effect in self.machine.step(UnixMicros::millis(self.now), input) {
             match effect {
                 Effect::Persist(record) => self.records.push(record),
                 Effect::Start(run) => self.runs.push(run),
-                Effect::Told(told) => self.news.push(told.news),
+                Effect::Announce(told) => self.news.push(told.news),
                 _ => {}
             }
         }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use lineside_automation::control::{Control, OnBusy, Retry};
 use lineside_automation::machine::job::{Settled, Why};
 use lineside_automation::machine::{Bounds, Effect, Input, Machine, News, Standing};
-use lineside_automation::moment::Moment;
 use lineside_automation::record::Record;
+use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::flow::Debounce;
 use proptest::prelude::*;
 
@@ -226,7 +226,7 @@ proptest! {
 /// A machine with one automation.
 fn machine(control: &Control, bounds: Bounds) -> Machine<Ev> {
     let mut machine = Machine::new(bounds);
-    let effects = machine.step(Moment(0), Input::Registered(name(0), rules(control)));
+    let effects = machine.step(UnixMicros(0), Input::Registered(name(0), rules(control)));
     assert_eq!(effects, []);
     machine
 }
@@ -242,7 +242,7 @@ fn starts(effects: &[Effect<Ev>]) -> Vec<(u64, u32)> {
 #[test]
 fn the_attempt_is_on_record_before_it_runs() {
     let mut machine = machine(&Control::default(), Bounds::default());
-    let effects = machine.step(Moment(1), Input::Offered(name(0), Ev::new(1, 0, 0)));
+    let effects = machine.step(UnixMicros(1), Input::Offered(name(0), Ev::new(1, 0, 0)));
     let record = effects.iter().position(|effect| matches!(effect, Effect::Persist(Record::Started { .. })));
     let start = effects.iter().position(|effect| matches!(effect, Effect::Start(_)));
     assert!(record.unwrap() < start.unwrap());
@@ -254,7 +254,8 @@ fn a_key_that_is_busy_holds_up_no_other_key() {
     let mut machine = machine(&control, Bounds::default());
     let mut started = Vec::new();
     for (number, lane) in [(1, 0), (2, 0), (3, 0), (4, 1), (5, 2)] {
-        started.extend(starts(&machine.step(Moment(1), Input::Offered(name(0), Ev::new(number, 0, lane)))));
+        started
+            .extend(starts(&machine.step(UnixMicros(1), Input::Offered(name(0), Ev::new(number, 0, lane)))));
     }
     assert_eq!(started, [(1, 1), (4, 1), (5, 1)]);
     let standing = machine.why(lineside_automation::machine::job::JobId(3)).unwrap();
@@ -266,10 +267,10 @@ fn what_cannot_be_held_is_refused_with_a_word() {
     let control = Control { concurrency: Some("one".to_owned()), ..Control::default() };
     let mut machine = machine(&control, Bounds { jobs: 2, ..Bounds::default() });
     for number in 1..=3 {
-        let effects = machine.step(Moment(1), Input::Offered(name(0), Ev::new(number, 0, 0)));
+        let effects = machine.step(UnixMicros(1), Input::Offered(name(0), Ev::new(number, 0, 0)));
         let refused = effects
             .iter()
-            .any(|effect| matches!(effect, Effect::Told(told) if told.news == News::Refused(Why::Full)));
+            .any(|effect| matches!(effect, Effect::Announce(told) if told.news == News::Refused(Why::Full)));
         assert_eq!(refused, number == 3);
     }
     assert_eq!(machine.refused_so_far(), 1);
@@ -286,14 +287,14 @@ fn an_event_that_comes_twice_runs_once_and_one_that_was_dropped_may_come_again()
     };
     let mut machine = machine(&control, Bounds::default());
     let offer = |machine: &mut Machine<Ev>, number| {
-        starts(&machine.step(Moment(1), Input::Offered(name(0), Ev::new(number, 0, 0)))).len()
+        starts(&machine.step(UnixMicros(1), Input::Offered(name(0), Ev::new(number, 0, 0)))).len()
     };
     assert_eq!(offer(&mut machine, 1), 1);
     assert_eq!(offer(&mut machine, 2), 0, "the key is taken");
     assert_eq!(offer(&mut machine, 1), 0, "it had this one");
     let ended = lineside_automation::machine::Ended::Cancelled;
     let id = lineside_automation::machine::job::JobId(1);
-    drop(machine.step(Moment(2), Input::Ended(id, lineside_automation::machine::job::Fence(1), ended)));
+    drop(machine.step(UnixMicros(2), Input::Ended(id, lineside_automation::machine::job::Fence(1), ended)));
     assert_eq!(offer(&mut machine, 2), 1, "that it was dropped once does not count");
 }
 
@@ -301,12 +302,12 @@ fn an_event_that_comes_twice_runs_once_and_one_that_was_dropped_may_come_again()
 fn the_end_of_a_run_that_is_over_changes_nothing() {
     let mut machine =
         machine(&Control { retry: Retry::constant(2, millis(0)), ..Control::default() }, Bounds::default());
-    drop(machine.step(Moment(1), Input::Offered(name(0), Ev::new(1, 0, 0))));
+    drop(machine.step(UnixMicros(1), Input::Offered(name(0), Ev::new(1, 0, 0))));
     let (job, fence) =
         (lineside_automation::machine::job::JobId(1), lineside_automation::machine::job::Fence(1));
     let fails =
         lineside_automation::machine::Ended::With(Err((lineside_core::FailureKind::Error, "no".into())));
-    assert_eq!(starts(&machine.step(Moment(2), Input::Ended(job, fence, fails.clone()))), [(1, 2)]);
-    let effects = machine.step(Moment(3), Input::Ended(job, fence, fails));
-    assert!(matches!(&effects[..], [Effect::Told(told)] if told.news == News::Stale), "{effects:?}");
+    assert_eq!(starts(&machine.step(UnixMicros(2), Input::Ended(job, fence, fails.clone()))), [(1, 2)]);
+    let effects = machine.step(UnixMicros(3), Input::Ended(job, fence, fails));
+    assert!(matches!(&effects[..], [Effect::Announce(told)] if told.news == News::Stale), "{effects:?}");
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use lineside_automation::control::{Control, Rate, Retry};
 use lineside_automation::machine::job::JobId;
 use lineside_automation::machine::{Bounds, Effect, Input, Machine, Standing};
-use lineside_automation::moment::Moment;
 use lineside_automation::record::Record;
+use lineside_automation::unix_micros::UnixMicros;
 
 use crate::play::{Player, name};
 use crate::world::{Ev, millis, rules};
@@ -63,7 +63,7 @@ fn one_that_leaves_may_come_back_to_its_work() {
         player.step(1, Input::Offered(name(0), Ev::new(number, 0, 0)));
     }
     player.step(2, Input::Leaves(name(0)));
-    drop(player.machine.step(Moment::millis(2), Input::Registered(name(0), Arc::clone(&rules[0]))));
+    drop(player.machine.step(UnixMicros::millis(2), Input::Registered(name(0), Arc::clone(&rules[0]))));
     player.ended(3, 1, Some(false));
     player.ended(4, 2, Some(false));
     assert!(!is_gone(&player, 0));
@@ -81,7 +81,7 @@ fn a_dead_letter_outlives_its_automation() {
     assert!(is_gone(&player, 0));
     assert!(matches!(player.machine.why(JobId(1)), Some(Standing::Settled { .. })));
     assert_eq!(player.machine.snapshot().len(), 2, "the numbers, and the dead letter");
-    drop(player.machine.step(Moment::millis(3), Input::Registered(name(0), Arc::clone(&rules[0]))));
+    drop(player.machine.step(UnixMicros::millis(3), Input::Registered(name(0), Arc::clone(&rules[0]))));
     player.step(4, Input::Revive(JobId(1)));
     player.ended(5, 1, Some(false));
     assert_eq!(player.machine.live(), 0);
@@ -92,13 +92,13 @@ fn what_is_refused_is_not_remembered_by_its_rate() {
     let rate = Rate::new(1, millis(1000)).per("{session}").dropping();
     let mut machine = Machine::<Ev>::new(Bounds { finished: 1, remembered: 2_000, ..Bounds::default() });
     drop(machine.step(
-        Moment(0),
+        UnixMicros(0),
         Input::Registered(name(0), rules(&Control { rate: Some(rate), ..Control::default() })),
     ));
     let offer = |machine: &mut Machine<Ev>, now, number, session: u32| {
         let session = lineside_core::SessionId::from(format!("session {session}"));
         let event = Ev { session, ..Ev::new(number, 0, 0) };
-        drop(machine.step(Moment::millis(now), Input::Offered(name(0), event)));
+        drop(machine.step(UnixMicros::millis(now), Input::Offered(name(0), event)));
     };
     // The same event comes again and again, as if from other sessions.
     offer(&mut machine, 1, 1, 0);

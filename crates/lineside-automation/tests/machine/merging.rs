@@ -5,8 +5,8 @@ use std::sync::Arc;
 use lineside_automation::control::{Control, OnBusy};
 use lineside_automation::machine::job::JobId;
 use lineside_automation::machine::{Bounds, Effect, Input, Machine};
-use lineside_automation::moment::Moment;
 use lineside_automation::record::Record;
+use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::EventId;
 
 use crate::play::{Player, name};
@@ -83,13 +83,13 @@ fn what_version_1_has_merged_is_read() {
         key: Some(Arc::from("one")),
         rate: None,
         restarts: None,
-        at: Moment(1),
+        at: UnixMicros(1),
     };
     let both = Ev { all: vec![1, 2], ..Ev::new(2, 0, 0) };
     let ids = both.all.iter().map(|number| crate::world::event_id(*number)).collect::<Vec<_>>();
     let (into, from) = (JobId(1), JobId(2));
     let records =
-        [accepted(1, 1), Record::Merged { into, from, event: both, ids: ids.clone(), at: Moment(2) }];
+        [accepted(1, 1), Record::Merged { into, from, event: both, ids: ids.clone(), at: UnixMicros(2) }];
     let of_version_1 = |record: Record<Ev>| {
         let mut entry = record.write().unwrap();
         entry.bytes = String::from_utf8(entry.bytes).unwrap().replace("\"v\":2", "\"v\":1").into_bytes();

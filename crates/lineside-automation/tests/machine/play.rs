@@ -6,9 +6,9 @@ use std::sync::Arc;
 use lineside_automation::control::{Rules, Work};
 use lineside_automation::machine::job::{Fence, JobId};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, News};
-use lineside_automation::moment::Moment;
 use lineside_automation::record::Record;
 use lineside_automation::report::Report;
+use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::FailureKind;
 use proptest::prelude::*;
 
@@ -52,7 +52,7 @@ impl Player {
         let mut said = Vec::new();
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
-            for effect in self.machine.step(Moment::millis(now), input) {
+            for effect in self.machine.step(UnixMicros::millis(now), input) {
                 said.extend(self.take(&effect, &mut inputs));
                 self.effects.push((now, effect));
             }
@@ -83,7 +83,7 @@ impl Player {
                 inputs.push(Input::Delivered(*job));
                 None
             }
-            Effect::Told(told) => {
+            Effect::Announce(told) => {
                 let id = told.job.map_or(0, |job| job.0);
                 match &told.news {
                     News::Held => Some(Said::Held(id)),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use lineside_automation::control::{Control, Retry, Rules, Work};
 use lineside_automation::machine::job::{AttemptEnd, Fence, JobId, Settled, Why};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Standing, Trouble};
-use lineside_automation::moment::Moment;
 use lineside_automation::record::{Entry, Record, RecordError, VERSION};
 use lineside_automation::report::{Handover, Report, ResultRule, ResultWhen};
+use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::FailureKind;
 use lineside_core::flow::Debounce;
 use proptest::prelude::*;
@@ -226,7 +226,7 @@ fn state(machine: &Machine<Ev>, rules: &[Arc<Rules>], now: u64) -> Vec<String> {
         if let Record::Starts { automation, starts, .. } = &mut record {
             let rules = &rules[automation[1..].parse::<usize>().unwrap()];
             let Some((rate, _)) = &rules.rate else { panic!("starts without a rate") };
-            starts.retain(|start| *start + rate.period > Moment::millis(now));
+            starts.retain(|start| *start + rate.period > UnixMicros::millis(now));
             if starts.is_empty() {
                 continue;
             }
@@ -288,7 +288,7 @@ fn w06_a_run_of_an_earlier_life_ends_nothing_of_this_one() {
     let mut next = restarted(kept(&player.effects), &rules, 1, 2);
     next.step(2, Input::Tick);
     assert!(next.runs[&JobId(1)] > old, "the token is greater in the next life");
-    let stale = next.machine.step(Moment::millis(3), Input::Ended(JobId(1), old, Ended::Cancelled));
+    let stale = next.machine.step(UnixMicros::millis(3), Input::Ended(JobId(1), old, Ended::Cancelled));
     assert_eq!(records_of(&stale), []);
 }
 
@@ -316,20 +316,20 @@ fn what_was_not_handed_over_is_after_a_restart_and_only_then() {
     let result = ResultRule { when: ResultWhen::AppendAlways, ..ResultRule::default() };
     let rules = [rules(&Control { result, ..Control::default() })];
     let mut machine = Machine::new(Bounds::default());
-    let mut effects = machine.step(Moment(0), Input::Registered(name(0), Arc::clone(&rules[0])));
-    effects.extend(machine.step(Moment(1), Input::Offered(name(0), Ev::new(1, 0, 0))));
+    let mut effects = machine.step(UnixMicros(0), Input::Registered(name(0), Arc::clone(&rules[0])));
+    effects.extend(machine.step(UnixMicros(1), Input::Offered(name(0), Ev::new(1, 0, 0))));
     let fence = lineside_automation::machine::job::Fence(1);
     let ended = Ended::With(Ok(Report::success("ok")));
-    effects.extend(machine.step(Moment(2), Input::Ended(JobId(1), fence, ended)));
+    effects.extend(machine.step(UnixMicros(2), Input::Ended(JobId(1), fence, ended)));
     let records = records_of(&effects);
     let deliveries = |records: Vec<Record<Ev>>| {
         let (mut machine, _) = Machine::recover(Bounds::default(), records);
-        let effects = machine.step(Moment(3), Input::Registered(name(0), Arc::clone(&rules[0])));
+        let effects = machine.step(UnixMicros(3), Input::Registered(name(0), Arc::clone(&rules[0])));
         let of = |effect: &Effect<Ev>| matches!(effect, Effect::Deliver(_, _, _, Handover::Append(text)) if text == "ok");
         effects.iter().filter(|effect| of(effect)).count()
     };
     assert_eq!(deliveries(records.clone()), 1);
-    effects.extend(machine.step(Moment(3), Input::Delivered(JobId(1))));
+    effects.extend(machine.step(UnixMicros(3), Input::Delivered(JobId(1))));
     assert_eq!(deliveries(records_of(&effects)), 0);
 }
 
@@ -346,7 +346,7 @@ fn a_record_of_a_newer_version_is_reported() {
 #[test]
 fn a_record_about_nothing_is_reported_and_the_others_count() {
     let records = vec![
-        Record::Delivered { job: JobId(7), at: Moment(1) },
+        Record::Delivered { job: JobId(7), at: UnixMicros(1) },
         Record::Accepted {
             job: JobId(8),
             automation: name(0),
@@ -355,7 +355,7 @@ fn a_record_about_nothing_is_reported_and_the_others_count() {
             key: None,
             rate: None,
             restarts: None,
-            at: Moment(1),
+            at: UnixMicros(1),
         },
     ];
     let (machine, troubles) = Machine::recover(Bounds::default(), records);
@@ -383,13 +383,13 @@ fn a_tick_says_the_next_time_again_whatever_was_said_before() {
     let pace = Debounce::quiet(millis(100));
     let rules = [rules(&Control { debounce: Some(pace), ..Control::default() })];
     let mut machine = Machine::new(Bounds::default());
-    drop(machine.step(Moment::millis(0), Input::Registered(name(0), Arc::clone(&rules[0]))));
-    let said = machine.step(Moment::millis(1), Input::Offered(name(0), Ev::new(1, 0, 0)));
+    drop(machine.step(UnixMicros::millis(0), Input::Registered(name(0), Arc::clone(&rules[0]))));
+    let said = machine.step(UnixMicros::millis(1), Input::Offered(name(0), Ev::new(1, 0, 0)));
     let due = |effects: &[Effect<Ev>]| {
         effects.iter().find_map(|effect| if let Effect::WakeAt(at) = effect { Some(*at) } else { None })
     };
-    assert_eq!(due(&said), Some(Moment::millis(101)));
+    assert_eq!(due(&said), Some(UnixMicros::millis(101)));
     // Whoever ticks has forgotten it, because he was woken for an earlier time that somebody else has dealt with.
-    let said = machine.step(Moment::millis(2), Input::Tick);
-    assert_eq!(due(&said), Some(Moment::millis(101)));
+    let said = machine.step(UnixMicros::millis(2), Input::Tick);
+    assert_eq!(due(&said), Some(UnixMicros::millis(101)));
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use lineside_automation::control::{Control, Rate, Retry};
 use lineside_automation::machine::job::{Fence, JobId, Settled, Why};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Progress, Run, Standing};
-use lineside_automation::moment::Moment;
 use lineside_automation::record::Record;
 use lineside_automation::report::Report;
+use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::FailureKind;
 use lineside_core::flow::Debounce;
 
@@ -37,7 +37,7 @@ impl Asked {
     /// A millisecond later.
     fn step(&mut self, input: Input<Ev>) {
         self.now += 1;
-        for effect in self.machine.step(Moment::millis(self.now), input) {
+        for effect in self.machine.step(UnixMicros::millis(self.now), input) {
             match effect {
                 Effect::Persist(record) => self.records.push(record),
                 Effect::Start(run) => self.runs.push(run),
@@ -68,8 +68,8 @@ impl Asked {
     }
 }
 
-fn at(millis: u64) -> Moment {
-    Moment::millis(millis)
+fn at(millis: u64) -> UnixMicros {
+    UnixMicros::millis(millis)
 }
 
 fn failed() -> Ended {

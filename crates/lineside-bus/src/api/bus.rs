@@ -17,7 +17,7 @@ use crate::base::background::Endings;
 use crate::base::caught::Failures;
 use crate::base::extensions::Extensions;
 use crate::base::gauge::Gauge;
-use crate::base::signal::{Beacon, Signal, Signals};
+use crate::base::signal::{Signal, SignalBus, Signals};
 use crate::context::full_texts::{FullTexts, TextsInMemory};
 use crate::context::log::{ContextRecovered, Log};
 use crate::context::mailbox::WAITING;
@@ -72,7 +72,7 @@ impl BusBuilder {
     /// Makes the bus.
     #[must_use]
     pub fn build(self) -> Bus {
-        let signals = Beacon::new();
+        let signals = SignalBus::new();
         if let Some(log) = &self.context {
             log.tell_by(&signals);
         }

@@ -7,7 +7,7 @@ use lineside_core::budget::after;
 use tokio::time::{Instant, timeout_at};
 
 use crate::api::bus::Bus;
-use crate::api::keeper::JobCounts;
+use crate::api::job_store::JobCounts;
 use crate::hook::state::Session;
 
 /// What a drain found.
@@ -84,9 +84,9 @@ impl Bus {
             shared.tree.sessions().into_iter().map(|node| Session::new(node, Arc::clone(shared))).collect();
         report.sessions = sessions.len();
         let listeners = shared.tree.listeners();
-        let keeper = shared.keeper();
-        if let Some(keeper) = &keeper {
-            keeper.bus_ends();
+        let job_store = shared.job_store();
+        if let Some(job_store) = &job_store {
+            job_store.bus_ends();
         }
         // All of them, before any of them is waited for.
         for session in &sessions {
@@ -96,13 +96,13 @@ impl Bus {
             for session in &sessions {
                 session.has_ended().await;
             }
-            if let Some(keeper) = &keeper {
-                keeper.rested().await;
+            if let Some(job_store) = &job_store {
+                job_store.rested().await;
             }
         };
         let in_time = timeout_at(deadline, ended).await.is_ok();
-        if let Some(keeper) = &keeper {
-            report.jobs = keeper.bus_ended().await;
+        if let Some(job_store) = &job_store {
+            report.jobs = job_store.bus_ended().await;
         }
         if !in_time {
             sessions.iter().for_each(Session::cut);

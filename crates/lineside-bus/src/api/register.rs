@@ -91,8 +91,8 @@ impl Shared {
         mut added: Vec<Added>,
     ) -> Result<Vec<u64>, RegisterHookError> {
         for Added { hook, point, runs, .. } in &mut added {
-            let asked =
-                matches!(runs, Runs::Interceptor(_)) && !matches!(hook.part, Part::Detached | Part::Told);
+            let asked = matches!(runs, Runs::Interceptor(_))
+                && !matches!(hook.part, Part::Detached | Part::PostDecision);
             if asked && !point.phase.may_intercept() {
                 return Err(RegisterHookError::no_authority(point));
             }

@@ -231,7 +231,7 @@ impl OpenSession {
                 (Err(_), _) => return Err(OpenSessionError::Taken(id)),
             };
         let session = Session::new(node, shared);
-        if let Some(earlier) = session.shared().keeper().and_then(|keeper| keeper.opened(&id)) {
+        if let Some(earlier) = session.shared().job_store().and_then(|job_store| job_store.opened(&id)) {
             session.node().state.background().holds(&earlier);
         }
         session.shared().signals.emit(|| Signal::SessionOpened {

@@ -213,7 +213,7 @@ impl Signal {
 
 /// Where signals are sent. Clones are the same.
 #[derive(Clone)]
-pub(crate) struct Beacon {
+pub(crate) struct SignalBus {
     all: Heard,
     news: Heard,
     /// Of either.
@@ -262,7 +262,7 @@ impl Signal {
     }
 }
 
-impl Beacon {
+impl SignalBus {
     pub(crate) fn new() -> Self {
         Self { all: Heard::new(), news: Heard::new(), watchers: Arc::default() }
     }
@@ -357,13 +357,13 @@ mod tests {
 
     #[test]
     fn a_flood_of_other_signals_takes_no_place_among_news() {
-        let beacon = Beacon::new();
-        let (mut news, mut all) = (beacon.watch_news(), beacon.watch());
-        beacon.emit(|| Signal::Announced { notice: Notice::info("one") });
+        let signals = SignalBus::new();
+        let (mut news, mut all) = (signals.watch_news(), signals.watch());
+        signals.emit(|| Signal::Announced { notice: Notice::info("one") });
         for seq in 0..2 * BEHIND.count as u64 {
-            beacon.emit(|| Signal::SessionClosed { session: "s1".into(), last_seq: seq });
+            signals.emit(|| Signal::SessionClosed { session: "s1".into(), last_seq: seq });
         }
-        beacon.emit(|| Signal::Announced { notice: Notice::info("two") });
+        signals.emit(|| Signal::Announced { notice: Notice::info("two") });
         for expected in ["one", "two"] {
             let Some(Watched::Signal(Signal::Announced { notice })) = news.try_next() else { panic!() };
             assert_eq!(notice.text, expected);
@@ -371,6 +371,6 @@ mod tests {
         assert!(news.try_next().is_none());
         assert!(matches!(all.try_next(), Some(Watched::Lost(_))));
         drop((news, all));
-        assert!(!beacon.is_watched() && !beacon.news.is_watched());
+        assert!(!signals.is_watched() && !signals.news.is_watched());
     }
 }

@@ -10,7 +10,7 @@ use super::full_texts::{FullTexts, Keeping};
 use super::mailbox::{Lost, Mailbox, tell};
 use super::message::{Expiry, Item, Order};
 use super::missing::{Losses, Missing};
-use crate::base::signal::{Beacon, Signal};
+use crate::base::signal::{Signal, SignalBus};
 
 /// Cuts a message that alone is over the bounds; gives its whole text then.
 fn shorten(message: &mut ContextMessage, texts: &dyn FullTexts, bounds: Bounds) -> Option<String> {
@@ -66,7 +66,7 @@ pub struct Delivery {
     session: SessionId,
     /// Where they were; `None` where there never was a message.
     mailbox: Option<Arc<Mailbox>>,
-    signals: Beacon,
+    signals: SignalBus,
     messages: Vec<ContextMessage>,
     given: Vec<Given>,
     losses: Losses,
@@ -77,7 +77,7 @@ impl Delivery {
     /// Takes out of the mailbox of a session what is there and fits. What is cut is kept as a whole in `texts`.
     pub(crate) fn take(
         mailbox: Option<&Arc<Mailbox>>,
-        signals: &Beacon,
+        signals: &SignalBus,
         session: &SessionId,
         texts: &dyn FullTexts,
         bounds: Bounds,

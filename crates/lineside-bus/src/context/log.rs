@@ -14,12 +14,12 @@ use lineside_core::{MessageId, SessionId};
 use tokio::sync::watch;
 
 use super::mailbox::{Lost, Mailbox, tell};
+use super::mailbox_index::{GivenUp, MailboxIndex, Said};
 use super::message::{Expiry, Item, Offer, Order};
 use super::missing::WhyMissing;
 use super::record;
-use super::shelf::{GivenUp, Said, Shelf};
 use crate::base::background::Writers;
-use crate::base::signal::{Beacon, Signal};
+use crate::base::signal::{Signal, SignalBus};
 
 /// How many bytes of records may wait for the journal; with more it has failed.
 const MOST_BEHIND: usize = 64 << 20;
@@ -53,13 +53,13 @@ pub(crate) struct Log {
     /// How many messages waited for sessions that nobody has opened for long, and were given up in this life.
     given_up: AtomicU64,
     /// Where that is told; known when the bus is made.
-    signals: OnceLock<Beacon>,
+    signals: OnceLock<SignalBus>,
     pub(crate) recovered: ContextRecovered,
 }
 
 #[derive(Default)]
 struct Inner {
-    shelf: Shelf,
+    index: MailboxIndex,
     pending: VecDeque<Arc<Record>>,
     /// What the journal was given and has not acknowledged.
     in_hand: Vec<Arc<Record>>,
@@ -86,10 +86,10 @@ impl Log {
         let mut recovered = ContextRecovered::default();
         for (_, record) in records {
             inner.loose += 1;
-            recovered.unreadable += usize::from(!inner.shelf.replay(record));
+            recovered.unreadable += usize::from(!inner.index.replay(record));
         }
-        recovered.given_up = inner.shelf.trim(|_| false).iter().map(GivenUp::messages).sum();
-        (recovered.sessions, recovered.messages) = inner.shelf.waiting();
+        recovered.given_up = inner.index.trim(|_| false).iter().map(GivenUp::messages).sum();
+        (recovered.sessions, recovered.messages) = inner.index.waiting();
         Self {
             journal,
             bounds,
@@ -111,7 +111,7 @@ impl Log {
             mailbox.begin_life();
             return mailbox;
         }
-        let (waiting, over) = lock(&self.inner).shelf.of(session).unwrap_or_default();
+        let (waiting, over) = lock(&self.inner).index.of(session).unwrap_or_default();
         let mut mailbox = Mailbox::new(self.bounds);
         {
             let mut inside = mailbox.lock();
@@ -151,10 +151,10 @@ impl Log {
         let Offer { message, expires } = offer;
         let mut inner = lock(&self.inner);
         let size = Size::of(&message.text);
-        if inner.shelf.knows(to, message.id) {
+        if inner.index.knows(to, message.id) {
             return None;
         }
-        if !inner.shelf.has_room(to, size, self.bounds) {
+        if !inner.index.has_room(to, size, self.bounds) {
             lost.push((message.hook, WhyMissing::NoRoom));
             return None;
         }
@@ -171,14 +171,14 @@ impl Log {
 
     fn append(self: &Arc<Self>, inner: &mut Inner, session: &SessionId, item: &Item) {
         let Some(record) = record::appended(session, item) else { return };
-        inner.shelf.appended(session, item.order, item.message.id, item.size, Arc::clone(&record));
+        inner.index.appended(session, item.order, item.message.id, item.size, Arc::clone(&record));
         self.push(inner, record);
     }
 
     /// Messages have come to their end. Gives the mark after that.
     pub(super) fn settled(self: &Arc<Self>, session: &SessionId, ids: &[MessageId]) -> u64 {
         let mut inner = lock(&self.inner);
-        inner.shelf.settled(session, ids);
+        inner.index.settled(session, ids);
         if let Some(record) = record::settled(session, ids) {
             self.push(&mut inner, record);
         }
@@ -254,7 +254,7 @@ impl Log {
         let is_due = {
             let inner = lock(&self.inner);
             let loose = inner.loose + inner.pending.len();
-            loose >= OFTEN_ENOUGH && loose >= 2 * inner.shelf.len()
+            loose >= OFTEN_ENOUGH && loose >= 2 * inner.index.len()
         };
         // Both only then: whoever has a message waits meanwhile.
         let mailboxes = is_due.then(|| lock(&self.mailboxes));
@@ -272,14 +272,14 @@ impl Log {
             let is_open = |session: &SessionId| {
                 mailboxes.get(session).is_some_and(|mailbox| mailbox.strong_count() > 0)
             };
-            let given_up = inner.shelf.trim(is_open);
-            (inner.shelf.snapshot(), given_up)
+            let given_up = inner.index.trim(is_open);
+            (inner.index.snapshot(), given_up)
         });
         Some(Batch { records, mark: inner.wanted, snapshot })
     }
 
     /// Where it is told what becomes of messages.
-    pub(crate) fn tell_by(&self, signals: &Beacon) {
+    pub(crate) fn tell_by(&self, signals: &SignalBus) {
         // A log is one bus's alone, so nothing was said before.
         self.signals.set(signals.clone()).ok();
     }
@@ -403,7 +403,7 @@ impl Posted {
 pub(crate) fn post_to(
     open: Option<(&Mailbox, u64)>,
     log: Option<&Arc<Log>>,
-    signals: &Beacon,
+    signals: &SignalBus,
     to: &SessionId,
     seq: u64,
     offer: Offer,

@@ -13,7 +13,7 @@ use lineside_core::context::{Bounds, Size};
 use lineside_core::{ContextMessage, MessageId, SessionId};
 use tokio::time::Instant;
 
-use crate::base::signal::{Beacon, Signal};
+use crate::base::signal::{Signal, SignalBus};
 
 use super::log::Log;
 use super::message::{Item, Offer, Order, REMEMBERED};
@@ -218,14 +218,14 @@ impl Waiting {
 }
 
 /// Puts a message into the mailbox of a session; what becomes of others, or of it, is signalled.
-pub(crate) fn post(mailbox: &Mailbox, signals: &Beacon, session: &SessionId, order: Order, offer: Offer) {
+pub(crate) fn post(mailbox: &Mailbox, signals: &SignalBus, session: &SessionId, order: Order, offer: Offer) {
     let mut lost = Lost::new();
     mailbox.push(order, offer, &mut lost);
     tell(signals, session, lost);
 }
 
 /// Signals which messages nobody gets.
-pub(super) fn tell(signals: &Beacon, session: &SessionId, lost: Lost) {
+pub(super) fn tell(signals: &SignalBus, session: &SessionId, lost: Lost) {
     for (hook, why) in lost {
         let session = session.clone();
         signals.emit(|| match why {

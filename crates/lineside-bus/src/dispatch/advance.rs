@@ -6,7 +6,7 @@ use std::task::Context;
 
 use lineside_core::Part;
 
-use crate::dispatch::turn::Turn;
+use crate::dispatch::dispatcher::Dispatcher;
 use crate::hook::cx::handling;
 use crate::hook::guard::{AtOnce, Guarded};
 use crate::hook::state::Plan;
@@ -21,7 +21,7 @@ pub(crate) enum Halt<'a> {
     Member(u32),
 }
 
-impl<'a> Turn<'a> {
+impl<'a> Dispatcher<'a> {
     /// Runs the hooks from `next` on, until there are no more or one has to be waited for.
     pub(crate) fn advance(
         &mut self,
@@ -33,7 +33,7 @@ impl<'a> Turn<'a> {
             while let Some((hook, run)) = plan.entry(*next) {
                 let index = *next;
                 *next += 1;
-                if hook.part == Part::Told {
+                if hook.part == Part::PostDecision {
                     continue;
                 }
                 if hook.ensemble.is_some() {

@@ -18,11 +18,11 @@ use crate::base::background::{Cut, Terms};
 use crate::base::signal::Signal;
 use crate::context::message::{Order, Source};
 use crate::hook::cx::{ChainTime, Cx};
+use crate::hook::durable_run::{Accepted, Ending};
 use crate::hook::guard::{Guarded, Time};
-use crate::hook::interceptor::{Errand, Ticket};
-use crate::hook::ledger::{Accepted, Ending};
+use crate::hook::interceptor::{DetachedRun, Ticket};
 
-impl Errand {
+impl DetachedRun {
     /// Starts it. It begins when the one before it in its lane is over, and in any case after those that were started
     /// before it for the same event.
     pub(crate) fn start(self, event: AnyEvent, turn: Beginning) -> Started {
@@ -30,15 +30,15 @@ impl Errand {
         let (done, begun) = (CancellationToken::new(), CancellationToken::new());
         let background = Arc::clone(self.session.node().state.background());
         let Some(_admitted) = background.admit() else {
-            Report { errand: self, event }.cut(Cut::Unbegun);
+            Report { detached: self, event }.cut(Cut::Unbegun);
             done.cancel();
             begun.cancel();
             return Started { done, begun };
         };
-        let join = if self.hook.part == Part::Told { self.hook.join } else { Join::Background };
+        let join = if self.hook.part == Part::PostDecision { self.hook.join } else { Join::Background };
         let drain = self.hook.drain;
-        let cancel = self.on_record.as_ref().map(|(_, cancel)| cancel.clone());
-        let cut = Report { errand: self.clone(), event: event.clone() };
+        let cancel = self.durable.as_ref().map(|(_, cancel)| cancel.clone());
+        let cut = Report { detached: self.clone(), event: event.clone() };
         // What can start at once is called at once, so that hooks that queue for something do so in their order.
         let called = after.is_none().then(|| self.call(&event));
         let started = Started { done: done.clone(), begun: begun.clone() };
@@ -63,7 +63,7 @@ impl Errand {
                 Poll::Ready(result) => result,
                 Poll::Pending => call.await,
             };
-            Report { errand: self, event }.send(result, began.elapsed());
+            Report { detached: self, event }.send(result, began.elapsed());
         };
         let terms = Terms { join, drain, cancel };
         background.spawn(terms, done, work, move |why| cut.cut(why));
@@ -87,9 +87,9 @@ impl Errand {
         let bound = self.hook.ensemble.as_ref().and_then(|ensemble| ensemble.time());
         let chain =
             bound.map(|whole| *self.chain.get_or_init(|| ChainTime { ends: after(began, whole), whole }));
-        let ledger = self.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
+        let recorder = self.durable.as_ref().map(|(recorder, _)| Arc::clone(recorder));
         let cx = Cx::new(self.session.clone(), self.cause, time.deadline).within(chain);
-        let cx = cx.on_record(ledger, self.luggage.clone());
+        let cx = cx.durable(recorder, self.attachment.clone());
         let failures = Cow::Owned(self.session.shared().failures.clone());
         (Guarded::start(&*self.run, event, cx, time, failures), began)
     }
@@ -112,42 +112,46 @@ pub(crate) struct Started {
 
 /// The hooks of one event that nobody waits for: they begin in order, and those of a lane run one after another.
 #[derive(Default)]
-pub(crate) struct Lanes {
+pub(crate) struct SerialQueues {
     /// The last hook of each dialect whose hooks run one after another.
     last: Vec<(&'static str, CancellationToken, Arc<OnceLock<ChainTime>>)>,
     begun: Option<CancellationToken>,
     /// The time of the hooks of each dialect that somebody else has on record, who runs them one after another.
-    on_record: Vec<(&'static str, Arc<OnceLock<ChainTime>>)>,
+    durable: Vec<(&'static str, Arc<OnceLock<ChainTime>>)>,
 }
 
-impl Lanes {
+impl SerialQueues {
     /// Has a hook taken over by who has it on record.
     ///
     /// # Errors
     /// The hook, when nobody does.
-    pub(crate) fn entrust(&mut self, mut errand: Errand, event: &AnyEvent) -> Result<Accepted, Errand> {
-        if errand.run.kept_as().is_none() {
-            return Err(errand);
+    pub(crate) fn entrust(
+        &mut self,
+        mut detached: DetachedRun,
+        event: &AnyEvent,
+    ) -> Result<Accepted, DetachedRun> {
+        if detached.run.kept_as().is_none() {
+            return Err(detached);
         }
-        if errand.hook.lane == Lane::Shared {
-            let dialect = errand.hook.dialect;
-            match self.on_record.iter().find(|(other, _)| *other == dialect) {
-                Some((_, chain)) => (errand.chain, errand.is_behind) = (Arc::clone(chain), true),
-                None => self.on_record.push((dialect, Arc::clone(&errand.chain))),
+        if detached.hook.lane == Lane::Shared {
+            let dialect = detached.hook.dialect;
+            match self.durable.iter().find(|(other, _)| *other == dialect) {
+                Some((_, chain)) => (detached.chain, detached.is_behind) = (Arc::clone(chain), true),
+                None => self.durable.push((dialect, Arc::clone(&detached.chain))),
             }
         }
-        let (run, session) = (Arc::clone(&errand.run), errand.session.clone());
+        let (run, session) = (Arc::clone(&detached.run), detached.session.clone());
         // Before it is taken over: from then on, somebody may wait for it.
         session.node().state.background().holds(&run);
-        run.accept(event, Ticket::new(errand)).map_err(|ticket| ticket.errand)
+        run.accept(event, Ticket::new(detached)).map_err(|ticket| ticket.detached)
     }
 
     /// Starts a hook behind those that were started before it.
-    pub(crate) fn start(&mut self, mut errand: Errand, event: AnyEvent) {
-        let dialect = errand.hook.dialect;
+    pub(crate) fn start(&mut self, mut detached: DetachedRun, event: AnyEvent) {
+        let dialect = detached.hook.dialect;
         let behind = self.begun.take();
-        if errand.hook.lane == Lane::Own {
-            let started = errand.start(event, Beginning { after: None, behind });
+        if detached.hook.lane == Lane::Own {
+            let started = detached.start(event, Beginning { after: None, behind });
             self.begun = Some(started.begun);
             return;
         }
@@ -155,11 +159,11 @@ impl Lanes {
         let before = lane.and_then(|lane| self.last.get(lane));
         let after = before.map(|(_, last, _)| last.clone());
         if let Some((.., chain)) = before {
-            errand.chain = Arc::clone(chain);
+            detached.chain = Arc::clone(chain);
         }
-        let chain = Arc::clone(&errand.chain);
+        let chain = Arc::clone(&detached.chain);
         let waits = after.is_some();
-        let started = errand.start(event, Beginning { after, behind: behind.clone() });
+        let started = detached.start(event, Beginning { after, behind: behind.clone() });
         // One that waits for its lane holds nobody up.
         self.begun = if waits { behind } else { Some(started.begun) };
         match lane.and_then(|lane| self.last.get_mut(lane)) {
@@ -172,36 +176,36 @@ impl Lanes {
 impl Ticket {
     /// Runs for this event now, without being waited for.
     pub fn start(self, event: AnyEvent) {
-        let errand = self.into_errand(&event);
-        errand.released(&event, None);
-        errand.start(event, Beginning::default());
+        let detached = self.into_detached(&event);
+        detached.released(&event, None);
+        detached.start(event, Beginning::default());
     }
 
     /// Does not run for this event after all.
     pub fn skip(self, event: &AnyEvent, why: SkipReason) {
-        self.errand.released(event, Some(why));
+        self.detached.released(event, Some(why));
     }
 
     /// What is to run, on behalf of this event.
-    pub(crate) fn into_errand(self, event: &AnyEvent) -> Errand {
-        let Self { mut errand } = self;
-        errand.cause = Cause { event: event.envelope().id, ..errand.cause };
-        errand
+    pub(crate) fn into_detached(self, event: &AnyEvent) -> DetachedRun {
+        let Self { mut detached } = self;
+        detached.cause = Cause { event: event.envelope().id, ..detached.cause };
+        detached
     }
 }
 
 /// How an errand ended: counted, delivered and signalled.
 struct Report {
-    errand: Errand,
+    detached: DetachedRun,
     event: AnyEvent,
 }
 
 impl Report {
     /// It came to its own end.
     fn send(self, result: Result<Said, Failure>, took: Duration) {
-        let session = &self.errand.session;
+        let session = &self.detached.session;
         session.node().state.background().count_finished();
-        let ledger = self.errand.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
+        let recorder = self.detached.durable.as_ref().map(|(recorder, _)| Arc::clone(recorder));
         let ending = match &result {
             Ok(_) => Ending::Answered,
             Err(failure) => Ending::Failed(failure.clone()),
@@ -210,7 +214,7 @@ impl Report {
             Ok(said) => {
                 let answer = Answer::from(said);
                 let earlier = answer.earlier.clone();
-                if self.errand.hook.part == Part::Told {
+                if self.detached.hook.part == Part::PostDecision {
                     self.deliver(answer);
                 }
                 self.signal(Outcome::Answered(Verdict::Continue), earlier, took);
@@ -218,7 +222,7 @@ impl Report {
             Err(mut failure) => {
                 session.shared().failures.count();
                 let earlier = std::mem::take(&mut failure.earlier);
-                if self.errand.hook.part == Part::Told
+                if self.detached.hook.part == Part::PostDecision
                     && let Some(answer) = failure.taken_as.take()
                 {
                     self.deliver(*answer);
@@ -227,16 +231,16 @@ impl Report {
             }
         }
         // Last, because whoever waits for it wants what it said.
-        if let Some(ledger) = ledger {
-            ledger.ended(ending);
+        if let Some(recorder) = recorder {
+            recorder.ended(ending);
         }
     }
 
     /// Something else came before its end.
     fn cut(self, why: Cut) {
-        let background = self.errand.session.node().state.background();
-        let ledger = self.errand.on_record.as_ref().map(|(ledger, _)| Arc::clone(ledger));
-        let ending = match (why, ledger.is_some()) {
+        let background = self.detached.session.node().state.background();
+        let recorder = self.detached.durable.as_ref().map(|(recorder, _)| Arc::clone(recorder));
+        let ending = match (why, recorder.is_some()) {
             (Cut::Cancelled, _) => Ending::Cancelled,
             // It is not over: it runs again when the session does.
             (Cut::Deadline | Cut::Unbegun, true) => Ending::Left,
@@ -251,13 +255,13 @@ impl Report {
                 Ending::Failed(failure)
             }
         };
-        if let Some(ledger) = ledger {
-            ledger.ended(ending);
+        if let Some(recorder) = recorder {
+            recorder.ended(ending);
         }
     }
 
     fn deliver(&self, answer: Answer) {
-        let Errand { session, hook, place, .. } = &self.errand;
+        let DetachedRun { session, hook, place, .. } = &self.detached;
         let event = self.event.envelope().id;
         for append in answer.context {
             let source = Source {
@@ -281,10 +285,10 @@ impl Report {
     }
 
     fn signal(&self, outcome: Outcome, earlier: Vec<Failure>, took: Duration) {
-        self.errand.session.shared().signals.emit(|| Signal::DetachedFinished {
+        self.detached.session.shared().signals.emit(|| Signal::DetachedFinished {
             event: self.event.envelope().id,
             session: self.event.envelope().source.session.clone(),
-            hook: Arc::clone(&self.errand.hook),
+            hook: Arc::clone(&self.detached.hook),
             outcome,
             earlier,
             took,

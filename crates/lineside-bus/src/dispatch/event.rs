@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::base::gauge::InFlight;
 use crate::base::signal::Signal;
 use crate::dispatch::admission::Details;
-use crate::dispatch::turn::Turn;
+use crate::dispatch::dispatcher::Dispatcher;
 use crate::hook::state::{InForce, Plan, Session};
 
 /// An event that was let in: it has a number and a plan.
@@ -57,9 +57,9 @@ impl Dispatch<'_> {
             });
         }
         let budget = details.budget(session.shared().budget);
-        let mut turn = Turn::new(session, Arc::clone(plan.hooks()), event, budget, now);
-        turn.walk(&plan).await;
-        let receipt = turn.settle(&in_force, details, coverage);
+        let mut dispatcher = Dispatcher::new(session, Arc::clone(plan.hooks()), event, budget, now);
+        dispatcher.walk(&plan).await;
+        let receipt = dispatcher.finalize(&in_force, details, coverage);
         watch.disarm();
         tell_observers(session, &in_force, &receipt);
         session.shared().signals.emit(|| Signal::Decided(Arc::clone(&receipt)));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use lineside_core::{Failure, Outcome, Said, SkipReason};
 
-use crate::dispatch::turn::Turn;
+use crate::dispatch::dispatcher::Dispatcher;
 use crate::hook::guard::Guarded;
 use crate::hook::state::Plan;
 
@@ -29,7 +29,7 @@ enum Call<'a> {
 
 /// Runs the gates at these places, behind one that has begun, and takes in what comes of them.
 pub(crate) async fn run<'a>(
-    turn: &mut Turn<'a>,
+    turn: &mut Dispatcher<'a>,
     plan: &Plan<'_>,
     first: Option<(u32, Guarded<'a>)>,
     mut indices: impl Iterator<Item = u32>,

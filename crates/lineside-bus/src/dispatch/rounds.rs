@@ -7,18 +7,18 @@ use std::task::Poll;
 use std::time::Duration;
 
 use lineside_core::hook::{Hook, Selected};
-use lineside_core::{Failure, Outcome, Part, SkipReason, Taken};
+use lineside_core::{Acceptance, Failure, Outcome, Part, SkipReason};
 
 use crate::dispatch::advance::Halt;
 use crate::dispatch::detached::failed;
+use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::group;
-use crate::dispatch::turn::Turn;
+use crate::hook::durable_run::Accepted;
 use crate::hook::guard::Guarded;
-use crate::hook::interceptor::{Errand, Interceptor, Ticket};
-use crate::hook::ledger::Accepted;
+use crate::hook::interceptor::{DetachedRun, Interceptor, Ticket};
 use crate::hook::state::Plan;
 
-impl Turn<'_> {
+impl Dispatcher<'_> {
     /// Every hook in its turn, then once more those that judged an earlier payload and have to judge this one, then
     /// those that are told of what was decided. What seldom has to be waited for is boxed.
     pub(crate) async fn walk(&mut self, plan: &Plan<'_>) {
@@ -52,8 +52,8 @@ impl Turn<'_> {
             (hook.part == Part::Gate).then_some(hook.priority)
         };
         // As in the first round, only gates of equal priority run at the same time.
-        for together in stale.chunk_by(|a, b| gate(a).is_some() && gate(a) == gate(b)) {
-            self.group(plan, together, true).await;
+        for gates in stale.chunk_by(|a, b| gate(a).is_some() && gate(a) == gate(b)) {
+            self.group(plan, gates, true).await;
         }
         self.end_round(true);
     }
@@ -76,7 +76,7 @@ impl Turn<'_> {
     pub(crate) fn detach(&mut self, index: u32, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) {
         let outcome = match self.entrust(index, hook, run) {
             Ok(Ok(_)) => Outcome::Detached,
-            Ok(Err(errand)) => self.start(errand),
+            Ok(Err(detached)) => self.start(detached),
             Err(failure) => failed(failure),
         };
         self.chain.record(index, false, Duration::ZERO, outcome);
@@ -86,14 +86,14 @@ impl Turn<'_> {
     fn tell(&mut self, plan: &Plan<'_>) {
         for index in 0.. {
             let Some((hook, run)) = plan.entry(index) else { return };
-            if hook.part != Part::Told {
+            if hook.part != Part::PostDecision {
                 continue;
             }
             let why = match (self.chain.refuses(index), hook.select(&self.event)) {
                 (Some(why), _) | (None, Selected::Skipped(why)) => Some(why),
                 (None, Selected::Runs) => None,
                 (None, Selected::InDoubt(doubt)) => {
-                    self.gathered.remark(index, doubt);
+                    self.side_effects.remark(index, doubt);
                     None
                 }
             };
@@ -105,14 +105,14 @@ impl Turn<'_> {
             let outcome = match self.entrust(index, hook, run) {
                 Ok(Ok(Accepted::Holds)) => Outcome::Skipped(SkipReason::Debounced),
                 Ok(Ok(Accepted::Runs)) => Outcome::Detached,
-                Ok(Err(errand)) => match self.offer(run, errand.clone()) {
+                Ok(Err(detached)) => match self.offer(run, detached.clone()) {
                     Ok(Ok(outcome)) => {
-                        if let Outcome::Taken(Taken::Unavailable(_)) = &outcome {
+                        if let Outcome::Offered(Acceptance::Unavailable(_)) = &outcome {
                             self.session.shared().failures.count();
                         }
                         outcome
                     }
-                    Ok(Err(_ticket)) => self.start(errand),
+                    Ok(Err(_ticket)) => self.start(detached),
                     Err(failure) => failed(failure),
                 },
                 Err(failure) => failed(failure),
@@ -127,14 +127,18 @@ impl Turn<'_> {
         place: u32,
         hook: &Arc<Hook>,
         run: &Arc<dyn Interceptor>,
-    ) -> Result<Result<Accepted, Errand>, Failure> {
-        let errand = Errand::new(self.session, hook, place, run, self.cause);
-        self.session.shared().failures.caught(|| self.lanes.entrust(errand, &self.event))
+    ) -> Result<Result<Accepted, DetachedRun>, Failure> {
+        let detached = DetachedRun::new(self.session, hook, place, run, self.cause);
+        self.session.shared().failures.caught(|| self.queues.entrust(detached, &self.event))
     }
 
     /// Has a hook take the event, to run for it by itself, unless the session has no more time.
-    fn offer(&self, run: &Arc<dyn Interceptor>, errand: Errand) -> Result<Result<Outcome, Ticket>, Failure> {
-        let ticket = Ticket::new(errand);
+    fn offer(
+        &self,
+        run: &Arc<dyn Interceptor>,
+        detached: DetachedRun,
+    ) -> Result<Result<Outcome, Ticket>, Failure> {
+        let ticket = Ticket::new(detached);
         let background = self.session.node().state.background();
         let Some(_admitted) = background.admit() else { return Ok(Err(ticket)) };
         let held = self.session.shared().failures.caught(|| run.hold(&self.event, ticket))?;
@@ -145,8 +149,8 @@ impl Turn<'_> {
     }
 
     /// Starts a hook that nobody waits for.
-    fn start(&mut self, errand: Errand) -> Outcome {
-        self.lanes.start(errand, self.event.clone());
+    fn start(&mut self, detached: DetachedRun) -> Outcome {
+        self.queues.start(detached, self.event.clone());
         Outcome::Detached
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lineside_core::envelope::Cause;
 use tokio::time::Instant;
 
-use crate::hook::ledger::{Ledger, Luggage, unpack};
+use crate::hook::durable_run::{Attachment, RunRecorder, unpack};
 use crate::hook::state::{Node, Session};
 
 thread_local! {
@@ -49,8 +49,8 @@ pub struct Cx {
 #[derive(Clone, Default)]
 struct Rare {
     chain: Option<ChainTime>,
-    ledger: Option<Arc<dyn Ledger>>,
-    luggage: Option<Luggage>,
+    recorder: Option<Arc<dyn RunRecorder>>,
+    attachment: Option<Attachment>,
 }
 
 /// Until when hooks whose answers count together may be started.
@@ -87,20 +87,24 @@ impl Cx {
 
     /// Where the run is on record, if it is; one that makes several attempts tells of each.
     #[must_use]
-    pub fn ledger(&self) -> Option<&Arc<dyn Ledger>> {
-        self.rare.as_ref()?.ledger.as_ref()
+    pub fn recorder(&self) -> Option<&Arc<dyn RunRecorder>> {
+        self.rare.as_ref()?.recorder.as_ref()
     }
 
     /// What the run was [given](crate::Ticket::with) when it was accepted, if it is of this type; only the first time.
     #[must_use]
     pub fn take<T: std::any::Any + Send>(&self) -> Option<T> {
-        unpack(self.rare.as_ref()?.luggage.as_ref()?)
+        unpack(self.rare.as_ref()?.attachment.as_ref()?)
     }
 
-    pub(crate) fn on_record(mut self, ledger: Option<Arc<dyn Ledger>>, luggage: Option<Luggage>) -> Self {
-        if ledger.is_some() || luggage.is_some() {
+    pub(crate) fn durable(
+        mut self,
+        recorder: Option<Arc<dyn RunRecorder>>,
+        attachment: Option<Attachment>,
+    ) -> Self {
+        if recorder.is_some() || attachment.is_some() {
             let rare = self.rare.get_or_insert_default();
-            (rare.ledger, rare.luggage) = (ledger, luggage);
+            (rare.recorder, rare.attachment) = (recorder, attachment);
         }
         self
     }

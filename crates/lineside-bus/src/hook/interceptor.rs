@@ -13,7 +13,7 @@ pub use crate::hook::asked::Intercept;
 
 use crate::base::background::{Holder, Release};
 use crate::hook::cx::{ChainTime, Cx};
-use crate::hook::ledger::{Accepted, Ledger, Luggage};
+use crate::hook::durable_run::{Accepted, Attachment, RunRecorder};
 use crate::hook::state::Session;
 
 /// Something that answers events of any point.
@@ -74,30 +74,30 @@ pub trait Interceptor: Send + Sync {
 
 /// The right to run once for events that are held. Dropping it runs nothing.
 pub struct Ticket {
-    pub(crate) errand: Errand,
+    pub(crate) detached: DetachedRun,
 }
 
 impl Ticket {
-    pub(crate) fn new(errand: Errand) -> Self {
-        Self { errand }
+    pub(crate) fn new(detached: DetachedRun) -> Self {
+        Self { detached }
     }
 
     /// The session whose event is held.
     #[must_use]
     pub fn session(&self) -> &Session {
-        &self.errand.session
+        &self.detached.session
     }
 
     /// The hook.
     #[must_use]
     pub fn hook(&self) -> &Hook {
-        &self.errand.hook
+        &self.detached.hook
     }
 }
 
 /// A hook that is to run on behalf of an event.
 #[derive(Clone)]
-pub(crate) struct Errand {
+pub(crate) struct DetachedRun {
     pub(crate) session: Session,
     pub(crate) hook: Arc<Hook>,
     /// The hook's place in plan order.
@@ -107,14 +107,14 @@ pub(crate) struct Errand {
     /// Until when hooks of its lane may be started, where its ensemble bounds that; set by the first of them.
     pub(crate) chain: Arc<OnceLock<ChainTime>>,
     /// Where it is on record, and what cancels it, if it is.
-    pub(crate) on_record: Option<(Arc<dyn Ledger>, CancellationToken)>,
+    pub(crate) durable: Option<(Arc<dyn RunRecorder>, CancellationToken)>,
     /// What it was given when it was accepted.
-    pub(crate) luggage: Option<Luggage>,
+    pub(crate) attachment: Option<Attachment>,
     /// Whoever has it on record starts it when the one before it in its lane is over.
     pub(crate) is_behind: bool,
 }
 
-impl Errand {
+impl DetachedRun {
     pub(crate) fn new(
         session: &Session,
         hook: &Arc<Hook>,
@@ -123,8 +123,8 @@ impl Errand {
         cause: Cause,
     ) -> Self {
         let (session, hook, run) = (session.clone(), Arc::clone(hook), Arc::clone(run));
-        let (chain, on_record, luggage) = (Arc::default(), None, None);
-        Self { session, hook, place, run, cause, chain, on_record, luggage, is_behind: false }
+        let (chain, durable, attachment) = (Arc::default(), None, None);
+        Self { session, hook, place, run, cause, chain, durable, attachment, is_behind: false }
     }
 }
 

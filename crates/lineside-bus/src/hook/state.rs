@@ -12,7 +12,7 @@ use crate::base::background::{self, Endings};
 use crate::base::caught::Failures;
 use crate::base::extensions::Extensions;
 use crate::base::gauge::Gauge;
-use crate::base::signal::Beacon;
+use crate::base::signal::SignalBus;
 use crate::base::stop_limit::StopLimit;
 use crate::context::FullTexts;
 use crate::context::log::Log;
@@ -146,7 +146,7 @@ impl Session {
 /// What all sessions of a bus share.
 pub(crate) struct Shared {
     pub(crate) tree: Tree,
-    pub(crate) signals: Beacon,
+    pub(crate) signals: SignalBus,
     pub(crate) budget: Budget,
     pub(crate) in_flight: Gauge,
     /// Sessions that come to their end behind a hook of theirs.

@@ -67,7 +67,7 @@ impl Page {
 fn kind(hook: &Hook) -> String {
     let runs = if hook.dialect == "native" { &*hook.source } else { hook.dialect };
     let how = match hook.part {
-        Part::Detached | Part::Told => ", in the background",
+        Part::Detached | Part::PostDecision => ", in the background",
         Part::Amender if hook.dialect == "native" => ", amends",
         Part::Observer | Part::Gate | Part::LoneGate | Part::Amender => "",
     };

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use lineside::automation::HookId;
 use lineside::automation::machine::job::{Attempt, AttemptEnd, Settled, Why};
 use lineside::automation::machine::{Progress, Shown};
-use lineside::automation::moment::Moment;
+use lineside::automation::unix_micros::UnixMicros;
 use lineside::durable::Looked;
 use lineside::json::{Value, json};
 use lineside::wire::{attempt, stamp};
@@ -97,7 +97,7 @@ impl Job {
     }
 
     /// Since when it stands where it does.
-    pub(super) fn since(&self) -> Moment {
+    pub(super) fn since(&self) -> UnixMicros {
         let last = self.shown.attempts.last();
         let ended = last.and_then(|last| Some(last.ended.as_ref()?.0));
         match &self.progress {
@@ -108,7 +108,7 @@ impl Job {
     }
 
     /// When the next attempt is.
-    pub(super) fn next(&self) -> Option<Moment> {
+    pub(super) fn next(&self) -> Option<UnixMicros> {
         match self.progress {
             Progress::Delayed { until } => Some(until),
             _ => None,

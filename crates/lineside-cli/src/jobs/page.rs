@@ -1,7 +1,7 @@
 //! Jobs as people read them.
 
 use lineside::automation::HookId;
-use lineside::automation::moment::Moment;
+use lineside::automation::unix_micros::UnixMicros;
 use lineside::journal::Holder;
 use lineside::wire::stamp;
 
@@ -22,7 +22,7 @@ pub(super) fn list(
     jobs: &[&Job],
     all: usize,
     holder: Option<Holder>,
-    now: Moment,
+    now: UnixMicros,
     columns: usize,
     style: Style,
 ) -> Vec<String> {
@@ -51,7 +51,7 @@ pub(super) fn list(
     lines
 }
 
-fn row(job: &Job, now: Moment) -> [String; 7] {
+fn row(job: &Job, now: UnixMicros) -> [String; 7] {
     let short = |text: &str| within(&one_line(text), NAME);
     [
         job.shown.job.to_string(),
@@ -65,7 +65,7 @@ fn row(job: &Job, now: Moment) -> [String; 7] {
     ]
 }
 
-fn when(job: &Job, now: Moment) -> String {
+fn when(job: &Job, now: UnixMicros) -> String {
     match job.next() {
         Some(next) if next <= now => "due".to_owned(),
         Some(next) => seen_from(now, next),
@@ -96,14 +96,14 @@ fn held(holder: Option<Holder>) -> Option<String> {
 }
 
 /// The lines of everything that is known of a job.
-pub(super) fn show(job: &Job, holder: Option<Holder>, now: Moment, style: Style) -> Vec<String> {
+pub(super) fn show(job: &Job, holder: Option<Holder>, now: UnixMicros, style: Style) -> Vec<String> {
     let shown = &job.shown;
     let number = style.paint(Tone::Bold, &format!("job {}", shown.job));
     let state = style.paint(job.state.tone(), job.state.as_str());
     let about = job.why().unwrap_or_else(|| job.about());
     let about = if about == job.state.as_str() { String::new() } else { one_line(&about) };
     let mut lines = vec![wide(&format!("{number}  {state}"), &about), String::new()];
-    let at = |moment: Moment| format!("{} ({})", stamp(moment), seen_from(now, moment));
+    let at = |moment: UnixMicros| format!("{} ({})", stamp(moment), seen_from(now, moment));
     let mut fields = match HookId::read(&shown.automation) {
         Some(HookId { dialect, line, file, trigger, name, .. }) => {
             vec![("hook", name), ("declared", format!("{file}:{line}, {trigger} of {dialect}"))]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lineside::automation::moment::Moment;
+use lineside::automation::unix_micros::UnixMicros;
 
 /// How long something takes or took, with about two digits.
 pub(super) fn length(time: Duration) -> String {
@@ -17,7 +17,7 @@ pub(super) fn length(time: Duration) -> String {
 }
 
 /// When a moment is, seen from now.
-pub(super) fn seen_from(now: Moment, moment: Moment) -> String {
+pub(super) fn seen_from(now: UnixMicros, moment: UnixMicros) -> String {
     if moment > now {
         format!("in {}", length(moment.since(now)))
     } else {
@@ -44,10 +44,10 @@ mod tests {
 
     #[test]
     fn a_moment_is_before_or_after_now() {
-        let now = Moment::millis(10_000);
-        assert_eq!(seen_from(now, Moment::millis(4_000)), "6 s ago");
-        assert_eq!(seen_from(now, Moment::millis(12_500)), "in 2 s");
-        assert_eq!(stamp(Moment(1_500)), "1970-01-01T00:00:00.001Z");
-        assert_eq!(stamp(Moment::NEVER), Moment::NEVER.to_string());
+        let now = UnixMicros::millis(10_000);
+        assert_eq!(seen_from(now, UnixMicros::millis(4_000)), "6 s ago");
+        assert_eq!(seen_from(now, UnixMicros::millis(12_500)), "in 2 s");
+        assert_eq!(stamp(UnixMicros(1_500)), "1970-01-01T00:00:00.001Z");
+        assert_eq!(stamp(UnixMicros::NEVER), UnixMicros::NEVER.to_string());
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use lineside::assembly::Report;
 use lineside::automation::Automations;
 use lineside::core::journal::Durability;
-use lineside::core::{Hook, Origin, Outcome, Receipt, SkipReason, Taken};
+use lineside::core::{Acceptance, Hook, Origin, Outcome, Receipt, SkipReason};
 use lineside::json::{Map, Value, json};
 
 /// What a hook in the background has made of an event.
@@ -50,7 +50,7 @@ impl Claims {
         let mut accepted = first_word(receipt);
         let Some(automations) = &self.automations else { return accepted };
         let is_job = |claim: &Accepted| match &receipt.runs[claim.run].outcome {
-            Outcome::Taken(taken) => taken.is_accepted(),
+            Outcome::Offered(acceptance) => acceptance.is_accepted(),
             _ => {
                 receipt.hook(receipt.runs[claim.run].hook).is_some_and(|hook| self.kept.contains(&key(hook)))
             }
@@ -61,7 +61,7 @@ impl Claims {
         let has_room = automations.has_room();
         let kept = automations.kept().await;
         for claim in accepted.iter_mut().filter(|claim| is_job(claim)) {
-            let runs_anyway = !matches!(receipt.runs[claim.run].outcome, Outcome::Taken(_));
+            let runs_anyway = !matches!(receipt.runs[claim.run].outcome, Outcome::Offered(_));
             match &kept {
                 Ok(durability) if has_room || !runs_anyway => claim.durability = Some(*durability),
                 Ok(_) => {
@@ -89,13 +89,15 @@ fn first_word(receipt: &Receipt) -> Vec<Accepted> {
         let (word, durability, why) = match &settled.outcome {
             Outcome::Detached => ("started", memory, None),
             Outcome::Skipped(SkipReason::Debounced) => ("held", memory, None),
-            Outcome::Taken(taken) => match taken {
-                Taken::Held(durability) | Taken::Queued(durability) | Taken::Started(durability) => {
-                    (taken.as_str(), Some(*durability), None)
+            Outcome::Offered(acceptance) => match acceptance {
+                Acceptance::Held(durability)
+                | Acceptance::Queued(durability)
+                | Acceptance::Started(durability) => (acceptance.as_str(), Some(*durability), None),
+                Acceptance::Refused(why) => (acceptance.as_str(), None, Some(why.to_string())),
+                Acceptance::Unavailable(unavailable) => {
+                    (acceptance.as_str(), None, Some(unavailable.to_string()))
                 }
-                Taken::Refused(why) => (taken.as_str(), None, Some(why.to_string())),
-                Taken::Unavailable(unavailable) => (taken.as_str(), None, Some(unavailable.to_string())),
-                Taken::Cancels(_) => (taken.as_str(), None, None),
+                Acceptance::Cancels(_) => (acceptance.as_str(), None, None),
             },
             _ => return None,
         };

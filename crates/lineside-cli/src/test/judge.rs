@@ -139,7 +139,7 @@ fn fates(receipt: &Receipt, hook: &str) -> Vec<String> {
         Outcome::Answered(verdict) => format!("ran and said {}", verdict.strength()),
         Outcome::Failed { failure, .. } => format!("failed: {failure}"),
         Outcome::Detached => "ran in background".to_owned(),
-        Outcome::Taken(taken) => taken.as_str().to_owned(),
+        Outcome::Offered(taken) => taken.as_str().to_owned(),
     })
     .collect()
 }

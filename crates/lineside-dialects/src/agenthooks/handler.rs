@@ -16,7 +16,7 @@ use super::findings::HookWarning;
 use super::triggers::Trigger;
 use super::{effects, input, log};
 use crate::broken::refusal;
-use crate::handler::{Call, Handler, Moment, Returned, Start};
+use crate::handler::{Call, Handler, LogStage, Returned, Start};
 use crate::near_keys::AnswerKeys;
 
 /// Who the hook is.
@@ -208,8 +208,8 @@ impl Handler for Hook {
         Some(effects::block(&self.identity, event, reason))
     }
 
-    fn log(&self, moment: &Moment<'_>) -> Vec<String> {
-        log::lines(self, moment)
+    fn log(&self, stage: &LogStage<'_>) -> Vec<String> {
+        log::lines(self, stage)
     }
 }
 

@@ -9,18 +9,18 @@ use lineside_core::{Answer, Failure, OnFailure, Verdict};
 use super::fields::Mode;
 use super::handler::Hook;
 use super::output::{self, Reply, Stdout};
-use crate::handler::{Call, Moment};
+use crate::handler::{Call, LogStage};
 use crate::text::{first_characters, in_one_line, printed};
 
 /// How much of a stream is logged, in characters.
 const LONGEST: usize = 2000;
 
 /// The lines for a moment, without their line feeds.
-pub(super) fn lines(hook: &Hook, moment: &Moment<'_>) -> Vec<String> {
-    let mut lines = match moment {
-        Moment::Starting { call } => starting(hook, call),
-        Moment::Skipped { .. } => return Vec::new(),
-        Moment::Finished { returned, result, took, .. } => {
+pub(super) fn lines(hook: &Hook, stage: &LogStage<'_>) -> Vec<String> {
+    let mut lines = match stage {
+        LogStage::Starting { call } => starting(hook, call),
+        LogStage::Skipped { .. } => return Vec::new(),
+        LogStage::Finished { returned, result, took, .. } => {
             finished(hook, returned.and_then(|returned| returned.command().ok()), result, *took)
         }
     };

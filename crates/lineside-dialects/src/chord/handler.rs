@@ -14,7 +14,7 @@ use super::points::{ChordPoint, Class};
 use super::report::Report;
 use super::shell::Run;
 use super::{data, effects, ending, environment, input, log};
-use crate::handler::{Call, Handler, Moment, Returned, Start};
+use crate::handler::{Call, Handler, LogStage, Returned, Start};
 use crate::near_keys::AnswerKeys;
 
 /// What is kept of each output (CH-35).
@@ -151,8 +151,8 @@ impl Handler for Hook {
         (!self.filter.passes_burst(event)).then_some(SkipReason::Filter)
     }
 
-    fn log(&self, moment: &Moment<'_>) -> Vec<String> {
-        log::lines(self, moment)
+    fn log(&self, stage: &LogStage<'_>) -> Vec<String> {
+        log::lines(self, stage)
     }
 }
 

@@ -7,14 +7,14 @@ use lineside_core::json::json;
 use lineside_core::{Answer, Failure, FailureKind};
 
 use super::handler::Hook;
-use crate::handler::{Call, Moment, Returned};
+use crate::handler::{Call, LogStage, Returned};
 
 /// The lines for a moment, without their line feeds.
-pub(super) fn lines(hook: &Hook, moment: &Moment<'_>) -> Vec<String> {
-    match moment {
-        Moment::Starting { .. } => Vec::new(),
-        Moment::Skipped { why } => vec![format!("{} reason={}", start(hook, "skipped"), why.as_str())],
-        Moment::Finished { call, returned, result, took } => {
+pub(super) fn lines(hook: &Hook, stage: &LogStage<'_>) -> Vec<String> {
+    match stage {
+        LogStage::Starting { .. } => Vec::new(),
+        LogStage::Skipped { why } => vec![format!("{} reason={}", start(hook, "skipped"), why.as_str())],
+        LogStage::Finished { call, returned, result, took } => {
             vec![finished(hook, *call, *returned, result, *took)]
         }
     }

@@ -134,20 +134,20 @@ fn hooks_of_a_project_that_is_not_trusted_are_listed_and_do_not_run() {
 fn each_point_has_a_class() {
     // CH-12, CH-41, CH-43, CH-48, CH-49
     for (name, part, lane, points) in [
-        ("on_session_start", Part::Told, Lane::Shared, vec!["before_session"]),
-        ("on_session_end", Part::Told, Lane::Shared, vec!["after_session"]),
+        ("on_session_start", Part::PostDecision, Lane::Shared, vec!["before_session"]),
+        ("on_session_end", Part::PostDecision, Lane::Shared, vec!["after_session"]),
         ("on_before_llm_call", Part::Amender, Lane::Own, vec!["before_model"]),
-        ("on_after_llm_call", Part::Told, Lane::Shared, vec!["after_model"]),
+        ("on_after_llm_call", Part::PostDecision, Lane::Shared, vec!["after_model"]),
         ("on_tool_call", Part::Amender, Lane::Own, vec!["before_tool"]),
-        ("on_tool_result", Part::Told, Lane::Shared, vec!["after_tool", "after_tool_error"]),
+        ("on_tool_result", Part::PostDecision, Lane::Shared, vec!["after_tool", "after_tool_error"]),
         ("on_before_tool_result_append", Part::Amender, Lane::Own, vec!["before_result_append"]),
-        ("on_tool_batch_complete", Part::Told, Lane::Own, vec!["after_tool_batch"]),
-        ("on_before_compress", Part::Told, Lane::Shared, vec!["before_compact"]),
-        ("on_after_compress", Part::Told, Lane::Shared, vec!["after_compact"]),
-        ("on_idle", Part::Told, Lane::Shared, vec!["on_idle"]),
-        ("on_wait_confirm", Part::Told, Lane::Shared, vec!["on_wait_confirm"]),
-        ("on_wait_question", Part::Told, Lane::Shared, vec!["on_wait_question"]),
-        ("on_agent_error", Part::Told, Lane::Shared, vec!["on_error"]),
+        ("on_tool_batch_complete", Part::PostDecision, Lane::Own, vec!["after_tool_batch"]),
+        ("on_before_compress", Part::PostDecision, Lane::Shared, vec!["before_compact"]),
+        ("on_after_compress", Part::PostDecision, Lane::Shared, vec!["after_compact"]),
+        ("on_idle", Part::PostDecision, Lane::Shared, vec!["on_idle"]),
+        ("on_wait_confirm", Part::PostDecision, Lane::Shared, vec!["on_wait_confirm"]),
+        ("on_wait_question", Part::PostDecision, Lane::Shared, vec!["on_wait_question"]),
+        ("on_agent_error", Part::PostDecision, Lane::Shared, vec!["on_error"]),
     ] {
         let hook = load(name, "");
         assert_eq!((hook.hook.part, hook.hook.lane, &*hook.trigger), (part, lane, name));

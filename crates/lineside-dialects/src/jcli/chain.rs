@@ -53,7 +53,7 @@ impl Ensemble for Chain {
         Some(self.time)
     }
 
-    fn settle(&self, _event: &AnyEvent, mut given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _event: &AnyEvent, mut given: Vec<By<Answer>>) -> Vec<By<Answer>> {
         let halted = given.last().is_some_and(|last| {
             let answer = &last.what;
             answer.ends_chain || answer.verdict.strength().is_final()

@@ -220,7 +220,7 @@ fn a_hook_is_registered_once_for_each_point_of_its_events() {
         shown,
         [
             ("pre_auto_compact, pre_micro_compact", "before_compact", Part::Amender, OnFailure::Block),
-            ("post_send_message", "on_prompt", Part::Told, OnFailure::Continue),
+            ("post_send_message", "on_prompt", Part::PostDecision, OnFailure::Continue),
             ("post_tool_execution", "after_tool", Part::Amender, OnFailure::Continue),
         ]
     );

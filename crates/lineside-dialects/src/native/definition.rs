@@ -126,9 +126,9 @@ impl Definition {
     /// What it takes part in at this point.
     pub(super) fn part(&self, point: &PointInfo) -> Part {
         match () {
-            () if self.automate.is_some() => Part::Told,
+            () if self.automate.is_some() => Part::PostDecision,
             () if self.is_async => Part::Detached,
-            () if !self.judges(point) => Part::Told,
+            () if !self.judges(point) => Part::PostDecision,
             () if self.amends => Part::Amender,
             () => Part::Gate,
         }

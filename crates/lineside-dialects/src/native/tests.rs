@@ -104,7 +104,7 @@ fn a_hook_is_registered_at_each_of_its_points_with_what_it_may_do_there() {
             ("before_tool", P::Gate, F::Block),
             ("after_tool", P::Gate, F::Block),
             ("before_stop", P::Gate, F::Block),
-            ("on_idle", P::Told, F::Continue),
+            ("on_idle", P::PostDecision, F::Continue),
         ]
     );
     assert!(told(", on_failure: continue").iter().all(|(.., on_failure)| *on_failure == F::Continue));
@@ -112,7 +112,7 @@ fn a_hook_is_registered_at_each_of_its_points_with_what_it_may_do_there() {
         |keys| told(keys).into_iter().map(|(_, part, on_failure)| (part, on_failure)).collect::<Vec<_>>();
     assert_eq!(parts(", async: true"), [(P::Detached, F::Continue); 4]);
     assert_eq!(parts(", amends: true")[0], (P::Amender, F::Block));
-    assert_eq!(parts(", amends: true")[3], (P::Told, F::Continue));
+    assert_eq!(parts(", amends: true")[3], (P::PostDecision, F::Continue));
 }
 
 #[test]

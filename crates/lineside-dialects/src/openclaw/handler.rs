@@ -10,7 +10,7 @@ use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Layer, Notice, Verdi
 use super::catalogue::{Kind, Row};
 use super::ensembles::{Member, Messages};
 use super::{context, event, failure};
-use crate::handler::{Call, Handler, Moment, Returned};
+use crate::handler::{Call, Handler, LogStage, Returned};
 
 /// A function that a plugin has registered.
 #[derive(Debug)]
@@ -142,15 +142,15 @@ impl Handler for PluginHandler {
     }
 
     /// OC-55, OC-58
-    fn log(&self, moment: &Moment<'_>) -> Vec<String> {
-        match moment {
+    fn log(&self, stage: &LogStage<'_>) -> Vec<String> {
+        match stage {
             // The worker has told it.
-            Moment::Finished { returned: Some(Returned::Worker(WorkerEnded::Dropped)), .. } => Vec::new(),
-            Moment::Finished { result: Err(failure), .. } => {
+            LogStage::Finished { returned: Some(Returned::Worker(WorkerEnded::Dropped)), .. } => Vec::new(),
+            LogStage::Finished { result: Err(failure), .. } => {
                 let message = failure::one_line(&failure.detail);
                 vec![format!("[hooks] {}", failure::line(self.row, self.plugin(), &message))]
             }
-            Moment::Starting { .. } | Moment::Skipped { .. } | Moment::Finished { .. } => Vec::new(),
+            LogStage::Starting { .. } | LogStage::Skipped { .. } | LogStage::Finished { .. } => Vec::new(),
         }
     }
 }

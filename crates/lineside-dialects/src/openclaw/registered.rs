@@ -184,7 +184,7 @@ impl Reading<'_> {
             registration: 0,
             priority: whole(priority),
             // OC-42 to OC-44
-            part: if row.class == CallClass::Void { Part::Told } else { Part::Amender },
+            part: if row.class == CallClass::Void { Part::PostDecision } else { Part::Amender },
             on_failure: if closes { OnFailure::Block } else { OnFailure::Continue },
             timeout: timeout + MARGIN,
             reach: Reach::Subtree,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use lineside_automation::machine::job::{Attempt, AttemptEnd, Settled};
 use lineside_automation::machine::{Shown, Standing};
-use lineside_automation::moment::Moment;
+use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::json::{Map, Value, json};
 
 /// Where a job stands, in one word.
@@ -128,7 +128,7 @@ pub fn attempt(number: usize, attempt: &Attempt) -> Value {
 
 /// A moment as RFC 3339 in UTC with milliseconds; beyond the year 9999, in seconds since the beginning of 1970.
 #[must_use]
-pub fn stamp(moment: Moment) -> String {
+pub fn stamp(moment: UnixMicros) -> String {
     let micros = i64::try_from(moment.0).unwrap_or(i64::MAX);
     match Timestamp::from_microsecond(micros) {
         Ok(time) => format!("{time:.3}"),

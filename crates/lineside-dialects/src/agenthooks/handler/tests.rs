@@ -10,7 +10,7 @@ use lineside_core::invocation::{Ending, Inherit, Invocation, Leftovers};
 use lineside_core::json::json;
 use lineside_core::{AnyEvent, Envelope, Failure, FailureKind, OnFailure, Verdict};
 
-use super::{Call, Handler as _, Hook, Moment};
+use super::{Call, Handler as _, Hook, LogStage};
 use crate::agenthooks::samples;
 
 fn event_in(project_root: Option<&str>, cwd: Option<&str>) -> AnyEvent {
@@ -78,7 +78,7 @@ fn what_is_started_is_fixed_to_the_last_variable() {
     assert!(stdin.starts_with("{\"event_type\": \"pre-tool-call\", ") && stdin.ends_with("}\n"));
     // AH-67
     let call = Call::Command(invocation);
-    let lines = hook.log(&Moment::Starting { call: &call });
+    let lines = hook.log(&LogStage::Starting { call: &call });
     assert_eq!(lines[0], "[HOOK DEBUG] [SYNC] Starting hook 'h' for event 'pre-tool-call'");
     assert_eq!(lines[1], format!("[HOOK DEBUG] Input: {}", stdin.trim_end()));
 }

@@ -6,7 +6,7 @@ use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
 use lineside_core::json::json;
 use lineside_core::{Failure, FailureKind, OnFailure};
 
-use super::{Hook, Mode, Moment, lines};
+use super::{Hook, LogStage, Mode, lines};
 use crate::agenthooks::samples::{event, hook};
 use crate::handler::{Handler as _, Returned};
 
@@ -25,10 +25,10 @@ fn check(hook: &Hook, ended: &Ended, expected: &[&str]) {
     let event = event("before_tool", json!({"tool_name": "Shell", "tool_input": {}}));
     let returned = Returned::Command(ended.clone());
     let result = hook.read(&event, &returned);
-    let moment =
-        Moment::Finished { call: None, returned: Some(&returned), result: &result, took: ended.took };
+    let stage =
+        LogStage::Finished { call: None, returned: Some(&returned), result: &result, took: ended.took };
     let expected: Vec<_> = expected.iter().map(|line| format!("[HOOK DEBUG] {line}")).collect();
-    assert_eq!(lines(hook, &moment), expected);
+    assert_eq!(lines(hook, &stage), expected);
 }
 
 #[test]
@@ -93,9 +93,9 @@ fn the_lines_of_an_end() {
 fn a_hook_that_was_never_started_has_its_lines_too() {
     // AH-67
     let result = Err(Failure::not_started(FailureKind::Spawn, "cannot start: x"));
-    let moment = Moment::Finished { call: None, returned: None, result: &result, took: Duration::ZERO };
+    let stage = LogStage::Finished { call: None, returned: None, result: &result, took: Duration::ZERO };
     assert_eq!(
-        lines(&hook("before_stop"), &moment),
+        lines(&hook("before_stop"), &stage),
         [
             "[HOOK DEBUG] [SYNC] Completed hook 'h' in 0ms: blocked=False",
             "[HOOK DEBUG] Hook 'h' failed: cannot start: x",

@@ -8,7 +8,7 @@ use lineside_core::json::json;
 
 use super::lines;
 use crate::chord::samples::{captured, event, hook, printed};
-use crate::handler::{Call, Handler as _, Moment, Returned};
+use crate::handler::{Call, Handler as _, LogStage, Returned};
 
 fn check(ended: Ended, expected: &str) {
     let hook = hook("on_idle", "");
@@ -16,12 +16,12 @@ fn check(ended: Ended, expected: &str) {
     let Ok(Call::Command(mut invocation)) = hook.prepare(&event) else { panic!() };
     invocation.stdin = b"{\"data\":{}}".to_vec();
     let call = Call::Command(invocation);
-    assert_eq!(lines(&hook, &Moment::Starting { call: &call }), [] as [String; 0]);
+    assert_eq!(lines(&hook, &LogStage::Starting { call: &call }), [] as [String; 0]);
     let returned = Returned::Command(ended);
     let result = hook.read(&event, &returned);
     let took = Duration::from_millis(12);
-    let moment = Moment::Finished { call: Some(&call), returned: Some(&returned), result: &result, took };
-    assert_eq!(lines(&hook, &moment), [expected]);
+    let stage = LogStage::Finished { call: Some(&call), returned: Some(&returned), result: &result, took };
+    assert_eq!(lines(&hook, &stage), [expected]);
 }
 
 #[test]
@@ -60,9 +60,9 @@ fn output_that_was_cut_has_a_note() {
 #[test]
 fn an_event_that_a_hook_does_not_run_for_is_one_line() {
     // CH-63
-    let moment = Moment::Skipped { why: SkipReason::Filter };
+    let stage = LogStage::Skipped { why: SkipReason::Filter };
     assert_eq!(
-        lines(&hook("on_idle", ""), &moment),
+        lines(&hook("on_idle", ""), &stage),
         [r#"hook execution status=skipped point=on_idle hook="h" reason=filter"#]
     );
 }

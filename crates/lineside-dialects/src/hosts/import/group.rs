@@ -27,7 +27,7 @@ impl Ensemble for Group {
         self.format.pace(self.point, is_sequential)
     }
 
-    fn settle(&self, event: &AnyEvent, mut given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, event: &AnyEvent, mut given: Vec<By<Answer>>) -> Vec<By<Answer>> {
         if self.format.joins_reasons() {
             join_reasons(&mut given);
         }

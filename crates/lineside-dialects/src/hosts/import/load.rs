@@ -380,7 +380,7 @@ fn hooks(
                 depth: 0,
                 registration: 0,
                 priority: base.saturating_sub(i32::from(rank) * PER_GROUP).saturating_sub(position),
-                part: if may_intercept { Part::Amender } else { Part::Told },
+                part: if may_intercept { Part::Amender } else { Part::PostDecision },
                 on_failure: if closes { OnFailure::Block } else { OnFailure::Continue },
                 timeout: entry.handler.timeout.saturating_add(MARGIN),
                 reach: Reach::Subtree,

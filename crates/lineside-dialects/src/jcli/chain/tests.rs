@@ -25,13 +25,13 @@ fn settled(event: &str, printed: &[&str]) -> Vec<By<Answer>> {
         };
         effects::of_command(event, &ended).unwrap()
     });
-    settle(given.collect())
+    finalize(given.collect())
 }
 
-fn settle(given: Vec<Answer>) -> Vec<By<Answer>> {
+fn finalize(given: Vec<Answer>) -> Vec<By<Answer>> {
     let event = samples::event("before_stop", json!({"stop_active": false}));
     let given = given.into_iter().zip(0..).map(|(what, hook)| By { hook, what }).collect();
-    Chain::allowed(None).settle(&event, given)
+    Chain::allowed(None).finalize(&event, given)
 }
 
 /// The messages for the context, with their hooks, and whether they stand or fall with a block.
@@ -106,7 +106,7 @@ fn a_failure_that_ends_the_chain_drops_what_was_before_it_whatever_the_verdict()
         ..Answer::default()
     };
     let ends = effects::refusal(events::find("post_tool_execution").unwrap(), "h", &failure);
-    let settled = settle(vec![before, ends]);
+    let settled = finalize(vec![before, ends]);
     assert!(settled.iter().all(|by| by.what.amendment.is_empty()));
     assert_eq!(verdicts(&settled), []);
 }

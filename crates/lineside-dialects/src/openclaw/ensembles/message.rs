@@ -23,7 +23,7 @@ impl Ensemble for Sending {
         false
     }
 
-    fn settle(&self, _event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
         let mut given = match Given::read(given) {
             Ok(given) => given,
             Err(blocked) => return blocked,

@@ -86,7 +86,7 @@ impl Ensemble for Persist {
         false
     }
 
-    fn settle(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
         self.messages.0.take(&event.envelope().id);
         let mut given = match Given::read(given) {
             Ok(given) => given,

@@ -23,7 +23,7 @@ impl Ensemble for ToolCalls {
         false
     }
 
-    fn settle(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
         let mut given = match Given::read(given) {
             Ok(given) => given,
             Err(blocked) => return blocked,

@@ -8,7 +8,7 @@ use lineside_core::worker::{CallClass, HandlerKey, Repeat, WorkerCall, WorkerEnd
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Layer, Verdict};
 
 use super::PluginHandler;
-use crate::handler::{Call, Handler as _, Moment, Returned};
+use crate::handler::{Call, Handler as _, LogStage, Returned};
 use crate::openclaw::catalogue;
 use crate::openclaw::ensembles::Ensembles;
 use crate::openclaw::samples::event;
@@ -166,7 +166,7 @@ fn only_failures_are_logged() {
     let log = |ended: WorkerEnded| {
         let returned = Returned::Worker(ended);
         let result = handler.read(&tool(), &returned);
-        handler.log(&Moment::Finished {
+        handler.log(&LogStage::Finished {
             call: None,
             returned: Some(&returned),
             result: &result,
@@ -177,5 +177,5 @@ fn only_failures_are_logged() {
     assert_eq!(log(WorkerEnded::Returned(None)), Vec::<String>::new());
     // The worker has told it.
     assert_eq!(log(WorkerEnded::Dropped), Vec::<String>::new());
-    assert_eq!(handler.log(&Moment::Starting { call: &Call::Nothing }), Vec::<String>::new());
+    assert_eq!(handler.log(&LogStage::Starting { call: &Call::Nothing }), Vec::<String>::new());
 }

@@ -106,7 +106,7 @@ fn what_is_awaited_amends_together_and_what_is_told_stands_alone() {
     assert_eq!(find("before_tool_call").on_failure, OnFailure::Block);
     assert_eq!(find("tool_result_persist").part, Part::Amender);
     let end = find("agent_end");
-    assert_eq!((end.part, end.lane, end.ensemble.is_none()), (Part::Told, Lane::Own, true));
+    assert_eq!((end.part, end.lane, end.ensemble.is_none()), (Part::PostDecision, Lane::Own, true));
     assert_eq!(end.standby, Standby::Ready);
 }
 

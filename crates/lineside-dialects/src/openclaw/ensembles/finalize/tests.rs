@@ -24,7 +24,7 @@ fn in_turn(turn: Option<u64>) -> AnyEvent {
 
 /// Who blocks and why.
 fn blocks(ensemble: &Finalize, event: &AnyEvent, given: Vec<By<Answer>>) -> Option<(u32, String)> {
-    let settled = ensemble.settle(event, given);
+    let settled = ensemble.finalize(event, given);
     settled.into_iter().find_map(|by| match by.what.verdict {
         Verdict::Block(reason) => Some((by.hook, reason.to_string())),
         _ => None,

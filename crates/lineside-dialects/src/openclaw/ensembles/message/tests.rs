@@ -11,7 +11,7 @@ use crate::openclaw::samples::event;
 fn the_last_content_and_the_last_metadata_win() {
     // OC-51
     let event = event("before_message_send", json!({ "content": "hi" }));
-    let settled = Sending.settle(
+    let settled = Sending.finalize(
         &event,
         vec![
             said(0, "message_sending", "a", json!({ "content": "a", "metadata": { "n": 1 } })),

@@ -41,7 +41,7 @@ fn a_message_is_handed_on_as_it_is_until_it_is_settled() {
     let event = result(json!({ "tool_name": "read", "tool_output": "text" }));
     messages.leave(&event, json!({ "content": "short", "mine": [1] }));
     assert_eq!(messages.next(&event), json!({ "content": "short", "mine": [1] }));
-    persist.settle(&event, vec![nothing(0)]);
+    persist.finalize(&event, vec![nothing(0)]);
     assert_eq!(messages.next(&event).get("role"), Some(&json!("toolResult")));
 }
 
@@ -54,7 +54,7 @@ fn only_what_differs_in_the_last_message_takes_effect() {
             said(1, HOOK, "b", json!({ "message": last })),
             nothing(2),
         ];
-        let settled = Persist::default().settle(&result(payload), given);
+        let settled = Persist::default().finalize(&result(payload), given);
         assert_eq!(amendments(&settled), expected.map(|fields| (1, fields)).into_iter().collect::<Vec<_>>());
     };
     let payload = || json!({ "tool_name": "x", "tool_output": { "a": 1 }, "display_output": "d" });

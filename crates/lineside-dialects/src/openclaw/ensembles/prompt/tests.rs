@@ -17,7 +17,7 @@ fn before_agent(system: Option<&str>) -> AnyEvent {
 }
 
 fn settled(system: Option<&str>, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
-    BeforeAgent::default().settle(&before_agent(system), given)
+    BeforeAgent::default().finalize(&before_agent(system), given)
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn tools_allow_is_told_once_for_each_handler_and_session() {
         ]
     };
     let told = |event: &AnyEvent| -> Vec<String> {
-        let settled = ensemble.settle(event, given());
+        let settled = ensemble.finalize(event, given());
         settled.into_iter().flat_map(|by| by.what.notices).map(|notice| notice.text).collect()
     };
     let first = before_agent(None);

@@ -10,7 +10,7 @@ use super::ToolCalls;
 use crate::openclaw::samples::event;
 
 fn settled(input: Value, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
-    ToolCalls.settle(&event("before_tool", json!({ "tool_name": "exec", "tool_input": input })), given)
+    ToolCalls.finalize(&event("before_tool", json!({ "tool_name": "exec", "tool_input": input })), given)
 }
 
 fn params(place: u32, params: Value) -> By<Answer> {

@@ -78,8 +78,8 @@ impl Bus {
     ///
     /// Where the bus has a context journal, a message for a session that is not open is kept for when it is opened
     /// again; where it has none, that is a message that does not fit.
-    pub fn deliver(&self, to: &SessionId, late: Late) -> Posted {
-        let Late { hook, dialect, point, event, seq, id, append } = late;
+    pub fn deliver(&self, to: &SessionId, late: DeferredMessage) -> Posted {
+        let DeferredMessage { hook, dialect, point, event, seq, id, append } = late;
         let source = message::Source { hook, dialect, point, event, session: to.clone() };
         let (node, offer) = (self.shared.tree.find(to.as_str()), source.message(id, append));
         let open = node.as_ref().map(|node| (&**node.state.mailbox(), node.seq.load(Ordering::Relaxed)));
@@ -105,7 +105,7 @@ impl Bus {
 
 /// A message for the context that comes after its event was decided.
 #[derive(Debug, Clone)]
-pub struct Late {
+pub struct DeferredMessage {
     /// The hook that gives it.
     pub hook: Arc<str>,
     /// The format of that hook.

@@ -16,7 +16,7 @@ use super::record::{self, Appended, Entry};
 const SESSIONS: usize = 1024;
 
 #[derive(Default)]
-pub(super) struct Shelf {
+pub(super) struct MailboxIndex {
     sessions: HashMap<SessionId, Kept>,
     touched: u64,
 }
@@ -74,7 +74,7 @@ impl Said {
     }
 }
 
-impl Shelf {
+impl MailboxIndex {
     /// What one record says. `false` when it cannot be read.
     pub(super) fn replay(&mut self, record: Record) -> bool {
         match Entry::read(&record) {
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_shares_the_records_and_copies_none() {
-        let (mut shelf, session) = (Shelf::default(), SessionId::from("s"));
+        let (mut index, session) = (MailboxIndex::default(), SessionId::from("s"));
         let source = Source {
             hook: "h".into(),
             dialect: "native",
@@ -224,13 +224,13 @@ mod tests {
         let (order, id, size) = (Order::of(1, 0), message.id, Size::of(&message.text));
         let item = Item { order, size, expires: None, message };
         let record = appended(&session, &item).unwrap();
-        shelf.appended(&session, order, id, size, Arc::clone(&record));
-        let snapshot = shelf.snapshot();
+        index.appended(&session, order, id, size, Arc::clone(&record));
+        let snapshot = index.snapshot();
         assert!(matches!(&snapshot[..], [Said::Waits(same)] if Arc::ptr_eq(same, &record)));
         // When it is over, only its id is left of it.
-        shelf.settled(&session, &[id]);
+        index.settled(&session, &[id]);
         drop(snapshot);
         assert_eq!(Arc::strong_count(&record), 1);
-        assert!(matches!(&shelf.snapshot()[..], [Said::Over(_, ids)] if ids[..] == [id]));
+        assert!(matches!(&index.snapshot()[..], [Said::Over(_, ids)] if ids[..] == [id]));
     }
 }

@@ -13,7 +13,7 @@ use crate::journal::{Durability, Unavailable};
 /// It is said before the record of it is kept, because no publisher waits for a disk: the durability is what the event
 /// survives from the moment on at which the taker tells that it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum Acceptance {
     /// It is held, and there will be one run for it and others.
     Held(Durability),
     /// There is a job for it, which waits for its turn.
@@ -28,7 +28,7 @@ pub enum Taken {
     Unavailable(Unavailable),
 }
 
-impl Taken {
+impl Acceptance {
     /// Whether there will be a run for the event.
     #[must_use]
     pub fn is_accepted(&self) -> bool {
@@ -67,21 +67,21 @@ mod tests {
     use super::*;
     use crate::json::Value;
 
-    fn written(taken: &Taken) -> Value {
+    fn written(acceptance: &Acceptance) -> Value {
         let mut map = Map::new();
-        taken.write(&mut map);
+        acceptance.write(&mut map);
         Value::Object(map)
     }
 
     #[test]
     fn acceptance_says_how_durable_it_is_and_refusal_says_why() {
-        let held = Taken::Held(Durability::Disk);
+        let held = Acceptance::Held(Durability::Disk);
         assert_eq!(written(&held), json!({"held": true, "durability": "disk"}));
         assert!(held.is_accepted());
-        let full = Taken::Unavailable(Unavailable::because("no space"));
+        let full = Acceptance::Unavailable(Unavailable::because("no space"));
         assert_eq!(written(&full), json!({"unavailable": "no space"}));
         assert!(!full.is_accepted());
-        assert_eq!(written(&Taken::Refused("twice".into())), json!({"refused": "twice"}));
-        assert_eq!(written(&Taken::Cancels(2)), json!({"cancels": 2}));
+        assert_eq!(written(&Acceptance::Refused("twice".into())), json!({"refused": "twice"}));
+        assert_eq!(written(&Acceptance::Cancels(2)), json!({"cancels": 2}));
     }
 }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 /// Microseconds since the beginning of 1970, UTC. Adding to it never goes past its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Moment(pub u64);
+pub struct UnixMicros(pub u64);
 
-impl Moment {
+impl UnixMicros {
     /// Later than anything that happens.
     pub const NEVER: Self = Self(u64::MAX);
 
@@ -28,7 +28,7 @@ impl Moment {
     }
 }
 
-impl Add<Duration> for Moment {
+impl Add<Duration> for UnixMicros {
     type Output = Self;
 
     fn add(self, later: Duration) -> Self {
@@ -36,7 +36,7 @@ impl Add<Duration> for Moment {
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for UnixMicros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
     }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::signal::Watched;
 use lineside_bus::{
-    Accepted, Bus, Cx, Ending, Installed, Interceptor, Ledger, OnRecord, Session, Signal, Ticket, UntilBegun,
+    Accepted, Bus, Cx, DurableRun, Ending, Installed, Interceptor, RunRecorder, Session, Signal, Ticket,
+    UntilBegun,
 };
 use lineside_core::hook::{Hook, Lane, Standby};
 use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Part, Said, SkipReason, Verdict};
@@ -21,20 +22,20 @@ struct Kept {
     full: bool,
     gate: Arc<Semaphore>,
     desk: Arc<Mutex<Vec<(AnyEvent, Ticket)>>>,
-    luggage: Arc<Mutex<Vec<Option<u32>>>>,
+    attachment: Arc<Mutex<Vec<Option<u32>>>>,
 }
 
 impl Kept {
     fn new(name: &'static str) -> Self {
         let gate = Arc::new(Semaphore::new(0));
-        Self { name, full: false, gate, desk: Arc::default(), luggage: Arc::default() }
+        Self { name, full: false, gate, desk: Arc::default(), attachment: Arc::default() }
     }
 }
 
 impl Interceptor for Kept {
     fn intercept(&self, _event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
         let gate = Arc::clone(&self.gate);
-        self.luggage.lock().unwrap().push(cx.take());
+        self.attachment.lock().unwrap().push(cx.take());
         Box::pin(async move {
             gate.acquire().await.unwrap().forget();
             Ok(Verdict::Continue.into())
@@ -58,7 +59,7 @@ impl Interceptor for Kept {
 #[derive(Default)]
 struct Page(Mutex<Vec<Ending>>);
 
-impl Ledger for Page {
+impl RunRecorder for Page {
     fn earlier(&self) -> Vec<Failure> {
         Vec::new()
     }
@@ -92,9 +93,9 @@ async fn session(bus: &Bus) -> Session {
 fn start(kept: &Kept, accepted: Accepted) -> (Arc<Page>, CancellationToken) {
     let (event, ticket) = kept.desk.lock().unwrap().pop().unwrap();
     let (page, cancel) = (Arc::new(Page::default()), CancellationToken::new());
-    let ledger = Arc::clone(&page) as _;
+    let recorder = Arc::clone(&page) as _;
     let _begun =
-        ticket.start_on_record(event, OnRecord { ledger, cancel: cancel.clone(), accepted, behind: None });
+        ticket.start_durable(event, DurableRun { recorder, cancel: cancel.clone(), accepted, behind: None });
     (page, cancel)
 }
 
@@ -111,7 +112,7 @@ async fn a_run_that_is_taken_over_waits_for_its_ticket_and_one_that_is_not_start
     let decision = session.publish(OnIdle::new()).await.unwrap();
     let outcomes: Vec<_> = decision.receipt().unwrap().runs.iter().map(|run| run.outcome.clone()).collect();
     assert_eq!(outcomes, [Outcome::Detached, Outcome::Detached]);
-    assert_eq!((kept.luggage.lock().unwrap().len(), full.luggage.lock().unwrap().len()), (0, 1));
+    assert_eq!((kept.attachment.lock().unwrap().len(), full.attachment.lock().unwrap().len()), (0, 1));
     full.gate.add_permits(1);
     kept.gate.add_permits(1);
     let (page, _) = start(&kept, Accepted::Runs);
@@ -135,7 +136,7 @@ async fn its_end_says_whether_it_may_run_again() {
     assert_eq!((said(&cancelled), said(&left)), (vec![Ending::Cancelled], vec![Ending::Left]));
     let (late, _) = start(&kept, Accepted::Runs);
     assert_eq!(said(&late), [Ending::Left], "its session has no more time for it");
-    assert_eq!(kept.luggage.lock().unwrap().len(), 2, "it does not begin");
+    assert_eq!(kept.attachment.lock().unwrap().len(), 2, "it does not begin");
     while let Some(Watched::Signal(signal)) = signals.try_next() {
         assert!(!matches!(signal, Signal::DetachedFinished { .. }), "none of them has finished");
     }
@@ -167,7 +168,7 @@ async fn what_a_run_is_given_goes_with_its_ticket_and_a_lane_says_who_is_first()
     kept.gate.add_permits(2);
     let (_, _) = (start(&kept, Accepted::Runs), start(&kept, Accepted::Runs));
     session.close().await;
-    assert_eq!(*kept.luggage.lock().unwrap(), [Some(7), None]);
+    assert_eq!(*kept.attachment.lock().unwrap(), [Some(7), None]);
 }
 
 #[tokio::test]

@@ -13,14 +13,14 @@ use lineside_core::receipt::By;
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Said, SkipReason, Verdict};
 use tokio::time::Instant;
 
-use crate::dispatch::gathered::extend;
-use crate::dispatch::turn::Turn;
+use crate::dispatch::dispatcher::Dispatcher;
+use crate::dispatch::side_effects::extend;
 use crate::hook::cx::ChainTime;
 use crate::hook::guard::Guarded;
 use crate::hook::state::Plan;
 
 /// The members of one ensemble that have had their turn.
-pub(crate) struct Together {
+pub(crate) struct EnsembleRun {
     ensemble: Arc<dyn Ensemble>,
     /// The event as it was for the first of them.
     first: AnyEvent,
@@ -39,13 +39,13 @@ struct Running<'a> {
     ended: Option<(Result<Said, Failure>, Duration)>,
 }
 
-impl Turn<'_> {
+impl Dispatcher<'_> {
     /// The state of the ensemble that a hook belongs to; made for its first member.
-    fn together(&mut self, ensemble: &Arc<dyn Ensemble>) -> &mut Together {
+    fn ensemble_run(&mut self, ensemble: &Arc<dyn Ensemble>) -> &mut EnsembleRun {
         let known = self.ensembles.iter().position(|other| Arc::ptr_eq(&other.ensemble, ensemble));
         let place = known.unwrap_or_else(|| {
             let time = ensemble.time().map(|whole| ChainTime { ends: after(Instant::now(), whole), whole });
-            self.ensembles.push(Together {
+            self.ensembles.push(EnsembleRun {
                 ensemble: Arc::clone(ensemble),
                 first: self.event.clone(),
                 time,
@@ -69,13 +69,13 @@ impl Turn<'_> {
         let Some((hook, run)) = plan.entry(index) else { return };
         let Some(ensemble) = &hook.ensemble else { return };
         let (time_of_chain, ended) = {
-            let together = self.together(ensemble);
-            match (together.pace, together.settled) {
+            let ensemble_run = self.ensemble_run(ensemble);
+            match (ensemble_run.pace, ensemble_run.settled) {
                 (Pace::AtOnce, true) => return,
                 (Pace::AtOnce, false) => return self.members_at_once(plan, index, ensemble, again).await,
                 (Pace::InTurn | Pace::InTurnThroughBlocks, _) => {}
             }
-            (together.time, together.ended)
+            (ensemble_run.time, ensemble_run.ended)
         };
         let shown = self.shown(ensemble);
         let admitted = if ended {
@@ -91,7 +91,7 @@ impl Turn<'_> {
             self.keep(index, hook, again, took, &shown, result);
         }
         if self.is_last(plan, index, hook) {
-            self.settle_together(ensemble, again);
+            self.finalize_ensemble(ensemble, again);
         }
     }
 
@@ -104,7 +104,7 @@ impl Turn<'_> {
         ensemble: &Arc<dyn Ensemble>,
         again: bool,
     ) {
-        let time_of_chain = self.together(ensemble).time;
+        let time_of_chain = self.ensemble_run(ensemble).time;
         let shown = self.event.clone();
         let start = self.now;
         let stale = if again { self.chain.stale() } else { Vec::new() };
@@ -137,14 +137,15 @@ impl Turn<'_> {
                 self.keep(index, hook, again, took, &shown, result);
             }
         }
-        self.settle_together(ensemble, again);
+        self.finalize_ensemble(ensemble, again);
     }
 
     /// Settles what no last member has settled, because not all of them were asked again.
     pub(crate) fn end_round(&mut self, again: bool) {
-        let open: Vec<_> = self.ensembles.iter().map(|together| Arc::clone(&together.ensemble)).collect();
+        let open: Vec<_> =
+            self.ensembles.iter().map(|ensemble_run| Arc::clone(&ensemble_run.ensemble)).collect();
         for ensemble in open {
-            self.settle_together(&ensemble, again);
+            self.finalize_ensemble(&ensemble, again);
         }
     }
 
@@ -155,11 +156,11 @@ impl Turn<'_> {
     /// The event as the next member sees it.
     fn shown(&mut self, ensemble: &Arc<dyn Ensemble>) -> AnyEvent {
         let event = self.event.clone();
-        let together = self.together(ensemble);
+        let ensemble_run = self.ensemble_run(ensemble);
         if ensemble.sees() == Sees::First {
-            return together.first.clone();
+            return ensemble_run.first.clone();
         }
-        together.given.iter().fold(event, |event, by| match by.what.amendment.apply(event.payload()) {
+        ensemble_run.given.iter().fold(event, |event, by| match by.what.amendment.apply(event.payload()) {
             Ok(Some(amended)) => event.amended(amended.payload),
             Ok(None) | Err(_) => event,
         })
@@ -176,7 +177,7 @@ impl Turn<'_> {
         result: Result<Said, Failure>,
     ) {
         if again {
-            self.gathered.forget(index);
+            self.side_effects.forget(index);
         }
         let fits = |answer: &Answer| match answer.amendment.apply(shown.payload()) {
             Ok(_) => Ok(()),
@@ -195,18 +196,18 @@ impl Turn<'_> {
         };
         let earlier = std::mem::take(&mut answer.earlier);
         let Some(ensemble) = &hook.ensemble else { return };
-        let in_turn = self.together(ensemble).pace == Pace::InTurn;
+        let in_turn = self.ensemble_run(ensemble).pace == Pace::InTurn;
         let ends = in_turn && (answer.ends_chain || answer.verdict.strength().is_final());
         let outcome = if ends { outcome } else { undecided(outcome) };
         self.chain.record(index, again, took, outcome);
         if !earlier.is_empty() {
             self.chain.failed_before(index, earlier);
         }
-        let together = self.together(ensemble);
-        together.given.push(By { hook: index, what: answer });
+        let ensemble_run = self.ensemble_run(ensemble);
+        ensemble_run.given.push(By { hook: index, what: answer });
         if ends {
-            together.ended = true;
-            self.settle_together(ensemble, again);
+            ensemble_run.ended = true;
+            self.finalize_ensemble(ensemble, again);
         }
     }
 
@@ -219,14 +220,14 @@ impl Turn<'_> {
         }
     }
 
-    fn settle_together(&mut self, ensemble: &Arc<dyn Ensemble>, again: bool) {
+    fn finalize_ensemble(&mut self, ensemble: &Arc<dyn Ensemble>, again: bool) {
         let event = self.event.clone();
-        let together = self.together(ensemble);
-        if std::mem::replace(&mut together.settled, true) {
+        let ensemble_run = self.ensemble_run(ensemble);
+        if std::mem::replace(&mut ensemble_run.settled, true) {
             return;
         }
-        let given = std::mem::take(&mut together.given);
-        for By { hook: index, what } in ensemble.settle(&event, given) {
+        let given = std::mem::take(&mut ensemble_run.given);
+        for By { hook: index, what } in ensemble.finalize(&event, given) {
             let Answer { verdict, amendment, context, notices, remarks, keep_working, extra, .. } = what;
             let Some(hook) = self.chain.hook(index).map(Arc::clone) else { continue };
             if !amendment.is_empty() {
@@ -236,16 +237,16 @@ impl Turn<'_> {
                     self.apply(index, &amendment)
                 };
                 if let Err(failure) = amended {
-                    self.gathered.remark(index, failure.detail);
+                    self.side_effects.remark(index, failure.detail);
                 }
             }
             for append in context {
-                self.gathered.append(index, append, false);
+                self.side_effects.append(index, append, false);
             }
             self.kept_working(index, keep_working);
-            extend(&mut self.gathered.notices, index, notices);
-            extend(&mut self.gathered.remarks, index, remarks);
-            self.gathered.extra.extend(extra);
+            extend(&mut self.side_effects.notices, index, notices);
+            extend(&mut self.side_effects.remarks, index, remarks);
+            self.side_effects.extra.extend(extra);
             if verdict != Verdict::Continue {
                 self.chain.decree(index, verdict.with_readable_reason(&hook.name));
             }

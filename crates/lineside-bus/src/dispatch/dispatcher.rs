@@ -18,32 +18,32 @@ use lineside_core::{
 use tokio::time::Instant;
 
 use crate::base::caught::Failures;
-use crate::dispatch::detached::Lanes;
-use crate::dispatch::gathered::{Gathered, extend};
-use crate::dispatch::together::Together;
+use crate::dispatch::detached::SerialQueues;
+use crate::dispatch::ensemble_run::EnsembleRun;
+use crate::dispatch::side_effects::{SideEffects, extend};
 use crate::hook::cx::{Cx, Handled};
 use crate::hook::guard::Time;
 use crate::hook::interceptor::Interceptor;
 use crate::hook::state::Session;
 
 /// The state of one dispatch.
-pub(crate) struct Turn<'a> {
+pub(crate) struct Dispatcher<'a> {
     pub(crate) session: &'a Session,
     pub(crate) event: AnyEvent,
     pub(crate) chain: Chain,
-    pub(crate) gathered: Gathered,
+    pub(crate) side_effects: SideEffects,
     pub(crate) budget: Budget,
     pub(crate) cause: Cause,
     /// Hooks whose answers count together.
-    pub(crate) ensembles: Vec<Together>,
-    pub(crate) lanes: Lanes,
+    pub(crate) ensembles: Vec<EnsembleRun>,
+    pub(crate) queues: SerialQueues,
     /// From the publication to `now`.
     pub(crate) elapsed: Duration,
     /// When the last thing happened; spares the clock.
     pub(crate) now: Instant,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> Dispatcher<'a> {
     pub(crate) fn new(
         session: &'a Session,
         hooks: Arc<[Arc<Hook>]>,
@@ -59,10 +59,10 @@ impl<'a> Turn<'a> {
                 depth: event.envelope().cause.map_or(0, |cause| cause.depth),
             },
             event,
-            gathered: Gathered::default(),
+            side_effects: SideEffects::default(),
             budget,
             ensembles: Vec::new(),
-            lanes: Lanes::default(),
+            queues: SerialQueues::default(),
             elapsed: Duration::ZERO,
             now,
         }
@@ -84,7 +84,7 @@ impl<'a> Turn<'a> {
         };
         match selected {
             Selected::Runs => {}
-            Selected::InDoubt(why) => self.gathered.remark(index, why),
+            Selected::InDoubt(why) => self.side_effects.remark(index, why),
             Selected::Skipped(why) => {
                 self.remark_not_loaded(index, hook, again);
                 self.leave_out(index, run, again, why);
@@ -106,7 +106,7 @@ impl<'a> Turn<'a> {
     /// Says of a broken hook why it is none, once for each event.
     pub(crate) fn remark_not_loaded(&mut self, index: u32, hook: &Hook, again: bool) {
         if let Some(why) = hook.not_loaded().filter(|_| !again) {
-            self.gathered.remark(index, why.to_owned());
+            self.side_effects.remark(index, why.to_owned());
         }
     }
 
@@ -114,7 +114,7 @@ impl<'a> Turn<'a> {
     pub(crate) fn leave_out(&mut self, index: u32, run: &dyn Interceptor, again: bool, why: SkipReason) {
         self.tell_skipped(run, why);
         if again {
-            self.gathered.forget(index);
+            self.side_effects.forget(index);
         }
         if !again || self.chain.has_judged(index) {
             self.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
@@ -166,7 +166,7 @@ impl<'a> Turn<'a> {
     pub(crate) fn fold(&mut self, index: u32, again: bool, took: Duration, result: Result<Said, Failure>) {
         if again {
             // The later judgement takes the place of the earlier, and so does what came with it.
-            self.gathered.forget(index);
+            self.side_effects.forget(index);
         }
         let outcome = match result {
             Ok(Said::Verdict(Verdict::Continue)) => Outcome::Answered(Verdict::Continue),
@@ -179,7 +179,7 @@ impl<'a> Turn<'a> {
             }
         };
         self.chain.record(index, again, took, outcome);
-        let earlier = self.gathered.take_earlier();
+        let earlier = self.side_effects.take_earlier();
         if !earlier.is_empty() {
             self.chain.failed_before(index, earlier);
         }
@@ -187,7 +187,7 @@ impl<'a> Turn<'a> {
 
     fn failed(&mut self, index: u32, hook: &Hook, mut failure: Failure) -> Outcome {
         self.tell_failure(hook, &failure);
-        self.gathered.keep_earlier(std::mem::take(&mut failure.earlier));
+        self.side_effects.keep_earlier(std::mem::take(&mut failure.earlier));
         let taken_as = failure.taken_as.take().map(Said::Answer);
         let verdict = match taken_as.map(|said| self.accept(index, hook, said)) {
             Some(Ok(verdict)) => verdict,
@@ -216,20 +216,20 @@ impl<'a> Turn<'a> {
             self.amend(index, hook, &amendment)?;
         }
         for append in context {
-            self.gathered.append(index, append, false);
+            self.side_effects.append(index, append, false);
         }
         self.kept_working(index, keep_working);
-        extend(&mut self.gathered.notices, index, notices);
-        extend(&mut self.gathered.remarks, index, remarks);
-        self.gathered.extra.extend(extra);
-        self.gathered.keep_earlier(earlier);
+        extend(&mut self.side_effects.notices, index, notices);
+        extend(&mut self.side_effects.remarks, index, remarks);
+        self.side_effects.extra.extend(extra);
+        self.side_effects.keep_earlier(earlier);
         Ok(verdict.with_readable_reason(&hook.name))
     }
 
     pub(crate) fn kept_working(&mut self, index: u32, keep_working: Option<Box<KeepWorking>>) {
         if let Some(KeepWorking { append, beyond, at_most }) = keep_working.map(|given| *given) {
-            self.gathered.append(index, append, true);
-            self.gathered.beyond.push(By { hook: index, what: (beyond, at_most) });
+            self.side_effects.append(index, append, true);
+            self.side_effects.beyond.push(By { hook: index, what: (beyond, at_most) });
         }
     }
 
@@ -248,7 +248,7 @@ impl<'a> Turn<'a> {
     pub(crate) fn apply(&mut self, index: u32, amendment: &Amendment) -> Result<(), Failure> {
         let amended = amendment.apply(self.event.payload()).map_err(|error| refused(&error.to_string()))?;
         if let Some(amended) = amended {
-            extend(&mut self.gathered.changes, index, amended.changes);
+            extend(&mut self.side_effects.changes, index, amended.changes);
             self.event = self.event.amended(amended.payload);
             self.chain.amended(index);
         }

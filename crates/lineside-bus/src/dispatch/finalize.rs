@@ -11,12 +11,12 @@ use crate::base::stop_limit::{Ruling, STOPS_IN_A_ROW};
 use crate::context::mailbox;
 use crate::context::message::{Order, Source};
 use crate::dispatch::admission::{Details, Stops};
-use crate::dispatch::turn::Turn;
+use crate::dispatch::dispatcher::Dispatcher;
 use crate::hook::state::{InForce, Node};
 
-impl Turn<'_> {
+impl Dispatcher<'_> {
     /// The verdict and everything that goes with it.
-    pub(crate) fn settle(
+    pub(crate) fn finalize(
         mut self,
         in_force: &InForce,
         details: &Details,
@@ -28,7 +28,7 @@ impl Turn<'_> {
         };
         let no_stops = self.session.node().state.stops_so_far().is_none();
         // Most events: nothing was said, given or counted.
-        let is_quiet = verdict == Verdict::Continue && self.gathered.is_nothing() && no_stops;
+        let is_quiet = verdict == Verdict::Continue && self.side_effects.is_nothing() && no_stops;
         let (verdict, author) = if is_quiet || details.decided.is_some() {
             (verdict, author)
         } else {
@@ -36,7 +36,7 @@ impl Turn<'_> {
             self.append_context();
             limited
         };
-        let Self { event, chain, gathered, elapsed: took, .. } = self;
+        let Self { event, chain, side_effects, elapsed: took, .. } = self;
         let (hooks, runs) = chain.into_parts();
         Arc::new(Receipt {
             event,
@@ -45,7 +45,7 @@ impl Turn<'_> {
             runs,
             verdict,
             author,
-            given: gathered.into_given(),
+            given: side_effects.into_given(),
             took,
             coverage,
         })
@@ -76,22 +76,23 @@ impl Turn<'_> {
             (Strength::Block, Some(by), Some(reason)) => Some((by, reason)),
             _ => None,
         };
-        let beyond = refused.and_then(|(by, _)| self.gathered.beyond.iter().find(|given| given.hook == by));
+        let beyond =
+            refused.and_then(|(by, _)| self.side_effects.beyond.iter().find(|given| given.hook == by));
         if limits == Stops::OfPublisher && beyond.is_none() && refused.is_some() {
-            self.gathered.keep_working(|_| false);
+            self.side_effects.keep_working(|_| false);
             return (verdict, author);
         }
         let Some((by, reason)) = refused.filter(|_| stops.is_some() || beyond.is_some()) else {
             if let Some(counts) = self.session.node().state.stops_so_far() {
                 counts.passed(&agent(&stops, self), point);
             }
-            self.gathered.keep_working(|_| false);
+            self.side_effects.keep_working(|_| false);
             return (verdict, author);
         };
         let (beyond, at_most) = match beyond {
             Some(given) => given.what.clone(),
             None => {
-                self.gathered.append(by, Append::system(reason.as_str()), true);
+                self.side_effects.append(by, Append::system(reason.as_str()), true);
                 let blocks = STOPS_IN_A_ROW + 1;
                 let notice = format!("{point} was blocked {blocks} times in a row; it goes through now");
                 (Beyond::Continue(Notice::warning(notice)), None)
@@ -101,7 +102,7 @@ impl Turn<'_> {
         let turn = self.event.envelope().turn;
         match self.session.node().state.stops().blocked(&agent(&stops, self), point, turn, at_most) {
             Ruling::Stands if limits == Stops::OfPublisher => {
-                self.gathered.keep_working(|_| false);
+                self.side_effects.keep_working(|_| false);
                 (verdict, author)
             }
             Ruling::Stands => {
@@ -110,15 +111,15 @@ impl Turn<'_> {
                 let with_author = |hook: u32| {
                     hook == by || at(hook).zip(at(by)).is_some_and(|(hook, by)| hook.counts_with(by))
                 };
-                self.gathered.keep_working(with_author);
+                self.side_effects.keep_working(with_author);
                 (verdict, author)
             }
             Ruling::Overridden => {
-                self.gathered.keep_working(|_| false);
+                self.side_effects.keep_working(|_| false);
                 match beyond {
                     Beyond::Continue(notice) => {
-                        self.gathered.remark(by, "overridden: blocked too often in a row");
-                        self.gathered.notice(by, notice);
+                        self.side_effects.remark(by, "overridden: blocked too often in a row");
+                        self.side_effects.notice(by, notice);
                         (Verdict::Continue, None)
                     }
                     Beyond::Stop => (Verdict::Stop(reason.clone()), author),
@@ -129,7 +130,7 @@ impl Turn<'_> {
 
     /// Puts the messages into the mailbox of the session's agent; those that keep a subagent working into its own.
     fn append_context(&self) {
-        for message in &self.gathered.context {
+        for message in &self.side_effects.context {
             let (by, what) = (message.by.hook, &message.by.what);
             let Some(hook) = self.chain.hook(by) else { continue };
             let child = if message.keeps_working { self.child() } else { None };

@@ -37,7 +37,7 @@ pub enum Ending {
 }
 
 /// Has one run on record.
-pub trait Ledger: Send + Sync {
+pub trait RunRecorder: Send + Sync {
     /// The attempts that failed in earlier lives.
     fn earlier(&self) -> Vec<Failure>;
 
@@ -56,9 +56,9 @@ pub trait Ledger: Send + Sync {
 pub type UntilBegun = Box<dyn Any + Send>;
 
 /// What a run that is on record is started with.
-pub struct OnRecord {
+pub struct DurableRun {
     /// Where it is.
-    pub ledger: Arc<dyn Ledger>,
+    pub recorder: Arc<dyn RunRecorder>,
     /// Cancels it.
     pub cancel: CancellationToken,
     /// What was said of it when it was taken over.
@@ -72,15 +72,15 @@ pub struct OnRecord {
 pub struct Begun(pub(crate) CancellationToken);
 
 /// Something that a run is given when it is accepted.
-pub(crate) type Luggage = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
+pub(crate) type Attachment = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 /// What a run was given, if it is of this type.
-pub(crate) fn unpack<T: Any + Send>(luggage: &Luggage) -> Option<T> {
-    let mut luggage = luggage.lock().unwrap_or_else(PoisonError::into_inner);
-    match luggage.take()?.downcast() {
+pub(crate) fn unpack<T: Any + Send>(attachment: &Attachment) -> Option<T> {
+    let mut attachment = attachment.lock().unwrap_or_else(PoisonError::into_inner);
+    match attachment.take()?.downcast() {
         Ok(this) => Some(*this),
         Err(other) => {
-            *luggage = Some(other);
+            *attachment = Some(other);
             None
         }
     }

@@ -8,8 +8,8 @@ use lineside_core::envelope::Cause;
 use lineside_core::hook::Standby;
 
 use crate::dispatch::detached::Beginning;
-use crate::hook::interceptor::{Errand, Ticket};
-use crate::hook::ledger::{Accepted, Begun, OnRecord};
+use crate::hook::durable_run::{Accepted, Begun, DurableRun};
+use crate::hook::interceptor::{DetachedRun, Ticket};
 use crate::hook::state::Session;
 
 impl Session {
@@ -26,33 +26,33 @@ impl Session {
         self.node().state.background().holds(run);
         let envelope = event.envelope();
         let cause = Cause { event: envelope.id, depth: envelope.cause.map_or(0, |cause| cause.depth) };
-        Some(Ticket::new(Errand::new(self, hook, place, run, cause)))
+        Some(Ticket::new(DetachedRun::new(self, hook, place, run, cause)))
     }
 }
 
 impl Ticket {
     /// Runs for this event now, on record, without being waited for.
-    pub fn start_on_record(self, event: AnyEvent, on_record: OnRecord) -> Begun {
-        let OnRecord { ledger, cancel, accepted, behind } = on_record;
-        let mut errand = self.into_errand(&event);
+    pub fn start_durable(self, event: AnyEvent, durable: DurableRun) -> Begun {
+        let DurableRun { recorder, cancel, accepted, behind } = durable;
+        let mut detached = self.into_detached(&event);
         if accepted == Accepted::Holds {
-            errand.released(&event, None);
+            detached.released(&event, None);
         }
-        errand.on_record = Some((ledger, cancel));
+        detached.durable = Some((recorder, cancel));
         let turn = Beginning { after: None, behind: behind.map(|Begun(behind)| behind) };
-        Begun(errand.start(event, turn).begun)
+        Begun(detached.start(event, turn).begun)
     }
 
     /// Whether the run begins when another one of its lane is over.
     #[must_use]
     pub fn is_behind(&self) -> bool {
-        self.errand.is_behind
+        self.detached.is_behind
     }
 
     /// Gives the run something that it [takes](crate::Cx::take) when it begins. It is dropped with the ticket.
     #[must_use]
-    pub fn with(mut self, luggage: impl Any + Send) -> Self {
-        self.errand.luggage = Some(Arc::new(Mutex::new(Some(Box::new(luggage)))));
+    pub fn with(mut self, attachment: impl Any + Send) -> Self {
+        self.detached.attachment = Some(Arc::new(Mutex::new(Some(Box::new(attachment)))));
         self
     }
 }

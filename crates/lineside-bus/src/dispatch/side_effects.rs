@@ -12,7 +12,7 @@ use lineside_core::{Append, Change, Failure, Notice};
 /// Changes, messages, notices and remarks, each with its author's place in plan order. Made when the first hook gives
 /// something, since most give nothing.
 #[derive(Default)]
-pub(crate) struct Gathered(Option<Box<Lists>>);
+pub(crate) struct SideEffects(Option<Box<Lists>>);
 
 #[derive(Default)]
 pub(crate) struct Lists {
@@ -36,7 +36,7 @@ pub(crate) struct Message {
 
 static NOTHING: LazyLock<Lists> = LazyLock::new(Lists::default);
 
-impl Deref for Gathered {
+impl Deref for SideEffects {
     type Target = Lists;
 
     fn deref(&self) -> &Lists {
@@ -44,13 +44,13 @@ impl Deref for Gathered {
     }
 }
 
-impl DerefMut for Gathered {
+impl DerefMut for SideEffects {
     fn deref_mut(&mut self) -> &mut Lists {
         self.0.get_or_insert_default()
     }
 }
 
-impl Gathered {
+impl SideEffects {
     /// Whether no hook has given anything.
     #[inline]
     pub(crate) fn is_nothing(&self) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
-use lineside_bus::{Cx, JobCounts, Keeper, Release};
+use lineside_bus::{Cx, JobCounts, JobStore, Release};
 use lineside_core::journal::Unavailable;
 use lineside_core::{AnyEvent, Failure, Said, SessionId};
 use tokio_util::sync::CancellationToken;
@@ -28,7 +28,7 @@ pub(super) struct Waiting {
 /// The bus's way to the engine.
 pub(super) struct KeptBy(pub(super) Arc<Engine>);
 
-impl Keeper for KeptBy {
+impl JobStore for KeptBy {
     fn opened(&self, session: &SessionId) -> Option<Arc<dyn Interceptor>> {
         let Self(engine) = self;
         let open = engine.bus.upgrade().and_then(|bus| bus.find(session.as_str()));

@@ -8,13 +8,13 @@ use crate::machine::job::{Fence, JobId};
 
 /// The right of a run to begin its attempt. A run that ends without having begun counts as a failed attempt if it has
 /// failed, and not at all if its process is killed.
-pub struct Turn {
+pub struct AttemptPermit {
     pub(super) engine: Arc<Engine>,
     pub(super) job: JobId,
     pub(super) fence: Fence,
 }
 
-impl Turn {
+impl AttemptPermit {
     /// The attempt is about to begin: it counts from here on. Returns when that is on record, and never when it cannot
     /// be; the run is cancelled then.
     ///

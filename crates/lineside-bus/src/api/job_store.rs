@@ -10,7 +10,7 @@ use crate::hook::interceptor::Interceptor;
 use crate::hook::state::Shared;
 
 /// Has work for sessions that outlives them.
-pub trait Keeper: Send + Sync + 'static {
+pub trait JobStore: Send + Sync + 'static {
     /// A session has been opened. If there is work for it from before, gives what stands for that: it is released,
     /// settled and cut like a hook that has taken events of the session.
     fn opened(&self, session: &SessionId) -> Option<Arc<dyn Interceptor>>;
@@ -46,18 +46,18 @@ pub struct JobCounts {
 impl Bus {
     /// From now on, this is told of every session that is opened. `false` when there is one already.
     #[must_use = "there can be only one"]
-    pub fn keep_with(&self, keeper: Arc<dyn Keeper>) -> bool {
-        self.extension(Kept::default).0.set(keeper).is_ok()
+    pub fn set_job_store(&self, job_store: Arc<dyn JobStore>) -> bool {
+        self.extension(Kept::default).0.set(job_store).is_ok()
     }
 }
 
 /// Who has work that was there before the bus.
 #[derive(Default)]
-struct Kept(OnceLock<Arc<dyn Keeper>>);
+struct Kept(OnceLock<Arc<dyn JobStore>>);
 
 impl Shared {
     /// Who has work that was there before the bus.
-    pub(crate) fn keeper(&self) -> Option<Arc<dyn Keeper>> {
+    pub(crate) fn job_store(&self) -> Option<Arc<dyn JobStore>> {
         self.extensions.get::<Kept>()?.0.get().cloned()
     }
 }

@@ -54,7 +54,7 @@ impl Log {
 }
 
 fn hook(name: &str, lane: Lane, join: Join) -> Hook {
-    Hook { dialect: "test", lane, join, ..Hook::native(name, Part::Told) }
+    Hook { dialect: "test", lane, join, ..Hook::native(name, Part::PostDecision) }
 }
 
 fn at(point: &str, hook: Hook, run: Arc<dyn Interceptor>) -> Installed {
