@@ -18,6 +18,7 @@ mod kimi;
 mod qwen;
 
 pub mod import;
+pub mod install;
 pub mod serve;
 
 pub use program::{HOSTS, Host};

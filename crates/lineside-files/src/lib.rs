@@ -9,6 +9,7 @@ mod error;
 mod exposure;
 mod folders;
 mod links;
+mod replace;
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
@@ -19,6 +20,7 @@ use std::path::Path;
 pub use error::{Kind, OpenFileError};
 pub use exposure::{Exposure, exposure};
 pub use folders::folders;
+pub use replace::{ReplaceFileError, remove, replace};
 
 /// Where the links of a path may lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

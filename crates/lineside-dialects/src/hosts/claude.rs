@@ -134,33 +134,33 @@ pub(super) const ROWS: &[Row] = &[
     fact("Notification", "on_wait_question", &[QUESTION])
         .when(When::Is("notification_type", &["elicitation_dialog", "elicitation_url_dialog", "agent_needs_input"])),
     fact("Notification", "on_notification", &[MESSAGE]),
-    row("Setup", "x.claude.before_setup", &[], CONTEXT_ALONE),
-    fact("InstructionsLoaded", "x.claude.on_instructions_loaded", &[]),
+    row("Setup", "x.claude.before_setup", &[], CONTEXT_ALONE).on_request(),
+    fact("InstructionsLoaded", "x.claude.on_instructions_loaded", &[]).on_request(),
     row("UserPromptExpansion", "x.claude.before_prompt_expansion", &[], Words { amend: &[], ..PROMPTED }),
     row("MessageDisplay", "x.claude.before_display", &[], Words {
         block: SILENT, ask: SILENT, stop: SILENT,
         amend: &[("display_content", Amend::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","displayContent":"$V"}}"#))],
         notices: SYSTEM_MESSAGE, ..Words::GATE
-    }),
+    }).on_request(),
     row("TaskCreated", "x.claude.before_task_create", &[], Words { notices: SYSTEM_MESSAGE, ..QUIET_GATE }),
     row("TaskCompleted", "x.claude.before_task_complete", &[], Words { block: say(How::Exit2), ..Words::GATE }),
-    row("TeammateIdle", "x.claude.before_teammate_idle", &[], Words { block: say(How::Exit2), ..Words::GATE }),
+    row("TeammateIdle", "x.claude.before_teammate_idle", &[], Words { block: say(How::Exit2), ..Words::GATE }).on_request(),
     fact("ConfigChange", "x.claude.before_config_change", &[]).when(When::Is("source", &["policy_settings"])),
     row("ConfigChange", "x.claude.before_config_change", &[], QUIET_GATE),
-    fact("CwdChanged", "x.claude.on_cwd_changed", &[]),
-    fact("DirectoryAdded", "x.claude.on_directory_added", &[]),
-    fact("FileChanged", "x.claude.on_file_changed", &[]),
+    fact("CwdChanged", "x.claude.on_cwd_changed", &[]).on_request(),
+    fact("DirectoryAdded", "x.claude.on_directory_added", &[]).on_request(),
+    fact("FileChanged", "x.claude.on_file_changed", &[]).on_request(),
     row("WorktreeCreate", "x.claude.before_worktree_create", &[], Words {
         block: say(How::Exit2),
         amend: &[("worktree_path", Amend::Line("lineside made no worktree"))], ..Words::GATE
-    }),
-    fact("WorktreeRemove", "x.claude.on_worktree_remove", &[]),
+    }).on_request(),
+    fact("WorktreeRemove", "x.claude.on_worktree_remove", &[]).on_request(),
     row("PreModelSwitch", "x.claude.before_model_switch", &[], Words {
         block: json(DECISION), ask: json(ASK), notices: SYSTEM_MESSAGE, ..Words::GATE
-    }),
-    row("PostModelSwitch", "x.claude.after_model_switch", &[], CONTEXT_ALONE),
-    row("Elicitation", "x.claude.before_elicitation", &[], ELICITING),
-    row("ElicitationResult", "x.claude.after_elicitation", &[], ELICITING),
+    }).on_request(),
+    row("PostModelSwitch", "x.claude.after_model_switch", &[], CONTEXT_ALONE).on_request(),
+    row("Elicitation", "x.claude.before_elicitation", &[], ELICITING).on_request(),
+    row("ElicitationResult", "x.claude.after_elicitation", &[], ELICITING).on_request(),
 ];
 
 /// What answers the report of a task: context alone (CL-33).

@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row("SubagentStop", "after_subagent", &[AGENT_TYPE, LAST_MESSAGE], STOPPING),
     row("Stop", "before_stop", &[LAST_MESSAGE], Words { context: Context::Waits, ..STOPPING }),
-    fact("Interrupt", "on_interrupt", &[]),
+    fact("Interrupt", "on_interrupt", &[]).on_request(),
     row("PreCompact", "before_compact", &[TRIGGER], Words { block: json(HALT), ..GATE }),
     row("PostCompact", "after_compact", &[TRIGGER], Words { block: json(HALT), stop: json(HALT), ..GATE }),
 ];

@@ -94,7 +94,7 @@ pub(super) const CAMEL: &[Row] = &[
     fact("notification", "on_notification", &[MESSAGE]),
     row("userPromptTransformed", "x.copilot.before_prompt_transformed", &[PROMPT, TRANSFORMED], Words {
         block: hold(How::Silent, Scope::Turn), amend: REWORDED, ..GATE
-    }),
+    }).on_request(),
 ];
 
 const TWICE: Context = Context::Json(

@@ -60,11 +60,11 @@ pub(super) const ROWS: &[Row] = &[
         block: json(DENY), amend: &[("tool_input", Amend::Json(r#"{"permission":"allow","updated_input":"$V"}"#))], ..GATE
     }),
     row("beforeShellExecution", "before_tool", &[tool("Shell"), read("tool_input", &[], Kind::Members(&[
-        ("command", "command"), ("cwd", "cwd")]))], SINGLE_GATE),
-    row("beforeMCPExecution", "before_tool", &[MCP_NAME, INPUT], SINGLE_GATE),
+        ("command", "command"), ("cwd", "cwd")]))], SINGLE_GATE).on_request(),
+    row("beforeMCPExecution", "before_tool", &[MCP_NAME, INPUT], SINGLE_GATE).on_request(),
     row("beforeReadFile", "before_tool", &[tool("Read"), read("tool_input", &[], Kind::Members(&[("file_path", "file_path")]))], Words {
         amend: &[("tool_input", Amend::Refuse(Refusal::Input))], ..GATE
-    }),
+    }).on_request(),
     row("postToolUse", "after_tool", &[TOOL_NAME, TOOL_INPUT, TOOL_CALL_ID, OUTPUT, TOOK], Words {
         block: json(r#"{"updated_mcp_tool_output":"$R"}"#), stop: BLOCK_AND_HOLD, context: ADDED,
         amend: &[("tool_output", Amend::Json(r#"{"updated_mcp_tool_output":"$V"}"#))], quiet: "{}", ..Words::GATE
@@ -73,10 +73,10 @@ pub(super) const ROWS: &[Row] = &[
         block: say(How::Context), stop: BLOCK_AND_HOLD, context: ADDED, quiet: "{}", ..Words::GATE
     }),
     row("afterShellExecution", "after_tool", &[tool("Shell"), read("tool_input", &[], Kind::Members(&[("command", "command")])),
-        read("tool_output", &[], Kind::Members(&[("output", "output")])), TOOK], REVIEW),
-    row("afterMCPExecution", "after_tool", &[MCP_NAME, INPUT, read("tool_output", &["result_json"], Kind::Parsed), TOOK], REVIEW),
+        read("tool_output", &[], Kind::Members(&[("output", "output")])), TOOK], REVIEW).on_request(),
+    row("afterMCPExecution", "after_tool", &[MCP_NAME, INPUT, read("tool_output", &["result_json"], Kind::Parsed), TOOK], REVIEW).on_request(),
     row("afterFileEdit", "after_tool", &[tool("Edit"), read("tool_input", &[], Kind::Members(&[
-        ("file_path", "file_path"), ("edits", "edits")])), read("tool_output", &[], Kind::Null)], REVIEW),
+        ("file_path", "file_path"), ("edits", "edits")])), read("tool_output", &[], Kind::Null)], REVIEW).on_request(),
     row("postToolUseFailure", "on_permission_denied", &[TOOL_NAME, read("reason", &["error_message"], Kind::Text)], QUIET)
         .when(When::Is("failure_type", &["permission_denied"])),
     row("postToolUseFailure", "after_tool_error", &[TOOL_NAME, TOOL_INPUT, TOOL_CALL_ID,
@@ -98,10 +98,10 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row("afterAgentResponse", "after_model", &[MODEL, read("output", &["text"], Kind::Text), read("usage", &[], Kind::Members(&[
         ("input_tokens", "input_tokens"), ("output_tokens", "output_tokens")]))], QUIET),
-    row("afterAgentThought", "x.cursor.on_agent_thought", &[], QUIET),
-    row("beforeTabFileRead", "x.cursor.before_tab_file_read", &[], GATE),
-    row("afterTabFileEdit", "x.cursor.on_tab_file_edit", &[], QUIET),
-    row("workspaceOpen", "x.cursor.on_workspace_open", &[], QUIET),
+    row("afterAgentThought", "x.cursor.on_agent_thought", &[], QUIET).on_request(),
+    row("beforeTabFileRead", "x.cursor.before_tab_file_read", &[], GATE).on_request(),
+    row("afterTabFileEdit", "x.cursor.on_tab_file_edit", &[], QUIET).on_request(),
+    row("workspaceOpen", "x.cursor.on_workspace_open", &[], QUIET).on_request(),
 ];
 
 fn is_mcp(document: &Map) -> bool {

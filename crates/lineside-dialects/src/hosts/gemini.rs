@@ -53,17 +53,17 @@ pub(super) const ROWS: &[Row] = &[
         stop: json(DENY_AND_HALT),
         amend: &[("model", Amend::Own(REQUESTED, request)), ("system_prompt", Amend::Own(REQUESTED, request)), ("messages", Amend::Own(REQUESTED, request))],
         ..GATE
-    }),
+    }).on_request(),
     row("BeforeToolSelection", "x.gemini.before_tool_selection", &[field("tool_config", &["llm_request.toolConfig"])], Words {
         block: json(r#"{"hookSpecificOutput":{"hookEventName":"$E","toolConfig":{"mode":"NONE"}}}"#), stop: BLOCK_AND_HOLD,
         amend: &[("tool_config", Amend::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","toolConfig":"$V"}}"#))],
         notices: None, ..GATE
-    }),
+    }).on_request(),
     row("AfterModel", "after_model", ANSWER, Words {
         amend: &[("output", Amend::Text(
             r#"{"hookSpecificOutput":{"hookEventName":"$E","llm_response":{"candidates":[{"content":{"role":"model","parts":["$V"]}}]}}}"#))],
         ..GATE
-    }),
+    }).on_request(),
     row("BeforeTool", "before_tool", &[TOOL_NAME, TOOL_INPUT], Words {
         stop: json(DENY_AND_HALT),
         amend: &[("tool_input", Amend::Merged(r#"{"hookSpecificOutput":{"hookEventName":"$E","tool_input":"$V"}}"#))], ..GATE
@@ -76,7 +76,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row("PreCompress", "before_compact", &[TRIGGER], Words {
         block: say(How::Notice), ask: BLOCK, stop: BLOCK, ..GATE
-    }),
+    }).on_request(),
     fact("Notification", "on_wait_confirm", &[MESSAGE, field("tool_name", &["details.tool_name"])])
         .when(When::Is("notification_type", &["ToolPermission"])),
     fact("Notification", "on_notification", &[MESSAGE]),

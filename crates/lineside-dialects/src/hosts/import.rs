@@ -20,13 +20,13 @@ mod source;
 
 pub(super) use condition::Condition;
 pub(super) use document::{Document, child_id, known};
-pub(super) use entry::{Entry, Handler, Run};
+pub(super) use entry::{Entry, Handler, Run, is_ours, shell_words};
 pub(super) use fields::{Fields, Refused};
 pub(super) use format::{At, Format, Shape, Subject, Switches};
 pub(super) use handler::expand;
 pub(super) use heard::{Heard, Saying, blocking, flag_field, object_field, reason_or, text_field};
 pub(super) use matcher::Matcher;
-pub(super) use source::Source;
+pub(super) use source::{Source, Syntax};
 
 use std::collections::BTreeSet;
 

@@ -104,9 +104,9 @@ macro_rules! rows {
                 "on_notification",
                 &[read("message", &["body", "title"], Kind::Text), read("level", &["severity"], Kind::Text)],
             ),
-            fact("UserPromptQueued", "x.kimi.on_prompt_queued", &[]),
-            fact("TurnStarted", "x.kimi.on_turn_started", &[]),
-            fact("SessionHeartbeat", "x.kimi.on_session_heartbeat", &[]),
+            fact("UserPromptQueued", "x.kimi.on_prompt_queued", &[]).on_request(),
+            fact("TurnStarted", "x.kimi.on_turn_started", &[]).on_request(),
+            fact("SessionHeartbeat", "x.kimi.on_session_heartbeat", &[]).on_request(),
         ]
     };
 }
@@ -121,6 +121,11 @@ pub(super) const ROWS: &[Row] = rows!(Context::Waits);
 /// The events of Kimi Code.
 #[rustfmt::skip]
 pub(super) const CODE_ROWS: &[Row] = rows!(Context::Plain);
+
+/// Whether Kimi CLI has an event of that name.
+pub(super) fn is_of_cli(event: &str) -> bool {
+    import::OF_CLI.contains(&event)
+}
 
 /// Whether a document is from Kimi Code.
 pub(super) fn is_code(document: &Map) -> bool {

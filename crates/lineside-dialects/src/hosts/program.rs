@@ -46,6 +46,20 @@ impl Host {
         HOSTS.into_iter().find(|host| host.name() == name)
     }
 
+    /// The name of the program.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Copilot => "Copilot",
+            Self::Cursor => "Cursor",
+            Self::Gemini => "Gemini CLI",
+            Self::Kimi => "Kimi",
+            Self::Qwen => "Qwen Code",
+        }
+    }
+
     /// How many blocks in a row may keep its agent working (HO-33).
     pub(super) fn cap(self) -> u32 {
         match self {

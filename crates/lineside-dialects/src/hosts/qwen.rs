@@ -46,10 +46,10 @@ pub(super) const ROWS: &[Row] = &[
     fact("Notification", "on_notification", &[MESSAGE]),
     row("SessionStart", "before_session", &[SOURCE], Words {
         block: hold(How::Silent, Scope::Session), ask: BLOCK, stop: BLOCK, ..Words::FACT
-    }),
-    fact("SessionEnd", "after_session", &[REASON]),
-    fact("StopFailure", "on_stop_failure", &[super::claude::ERROR]),
-    fact("PreCompact", "before_compact", &[TRIGGER]),
-    fact("PostCompact", "after_compact", &[TRIGGER]),
-    fact("PermissionRequest", "before_permission", &[TOOL_NAME, TOOL_INPUT]),
+    }).on_request(),
+    fact("SessionEnd", "after_session", &[REASON]).on_request(),
+    fact("StopFailure", "on_stop_failure", &[super::claude::ERROR]).on_request(),
+    fact("PreCompact", "before_compact", &[TRIGGER]).on_request(),
+    fact("PostCompact", "after_compact", &[TRIGGER]).on_request(),
+    fact("PermissionRequest", "before_permission", &[TOOL_NAME, TOOL_INPUT]).on_request(),
 ];

@@ -12,6 +12,7 @@ mod root;
 mod sessions;
 mod words;
 
+pub(super) use call::is_closed_gate;
 pub use call::{Arrival, HostAnswer, HostCall, Reading, read, unreachable};
 pub use incoming::Incoming;
 pub use outcome::Outcome;

@@ -21,6 +21,17 @@ pub(crate) struct Row {
     pub(crate) fields: &'static [Field],
     /// The words for what comes of it.
     pub(crate) words: Words,
+    /// Whether an entry is written for it.
+    pub(crate) standing: Standing,
+}
+
+/// Whether installing writes an entry for an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Yes.
+    Usual,
+    /// Where it is named: it comes too often, repeats another one, or an entry alone changes what the host does.
+    OnRequest,
 }
 
 /// Which documents a row is for.
@@ -250,7 +261,7 @@ impl Words {
 
 /// A row without words.
 pub(crate) const fn fact(event: &'static str, point: &'static str, fields: &'static [Field]) -> Row {
-    Row { event, when: When::Always, point, fields, words: Words::FACT }
+    Row { event, when: When::Always, point, fields, words: Words::FACT, standing: Standing::Usual }
 }
 
 /// A row with words.
@@ -260,13 +271,18 @@ pub(crate) const fn row(
     fields: &'static [Field],
     words: Words,
 ) -> Row {
-    Row { event, when: When::Always, point, fields, words }
+    Row { event, when: When::Always, point, fields, words, standing: Standing::Usual }
 }
 
 impl Row {
     /// The same for these documents alone.
     pub(crate) const fn when(self, when: When) -> Self {
         Self { when, ..self }
+    }
+
+    /// The same, without an entry unless it is named.
+    pub(crate) const fn on_request(self) -> Self {
+        Self { standing: Standing::OnRequest, ..self }
     }
 }
 

@@ -110,16 +110,78 @@ impl Run {
     /// # Errors
     /// It is one.
     pub(crate) fn of_others(self) -> Result<Self, Refused> {
-        let words: Vec<&str> = match &self {
-            Self::Shell { line, .. } => line.split_whitespace().take(2).collect(),
-            Self::Program(argv) => argv.iter().take(2).map(String::as_str).collect(),
+        let words = match &self {
+            Self::Shell { line, .. } => shell_words(line),
+            Self::Program(argv) => argv.clone(),
             Self::Http { .. } => Vec::new(),
         };
-        let [program, first] = words[..] else { return Ok(self) };
-        let program = program.trim_matches(['"', '\'']);
-        let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
-        let is_ours =
-            matches!(name, "lineside" | "lineside.exe") && first.trim_matches(['"', '\'']) == "hook";
+        let is_ours = matches!(&words[..], [program, first, ..] if is_ours(program, first));
         if is_ours { Err(Refused::Ours) } else { Ok(self) }
+    }
+}
+
+/// Whether a program with this first argument is the hook command of this project (HO-38).
+pub(crate) fn is_ours(program: &str, first: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    matches!(name, "lineside" | "lineside.exe") && first == "hook"
+}
+
+/// The words of a shell line, as far as quotes make them up. Nothing is expanded; a line with an operator goes on.
+pub(crate) fn shell_words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = line.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            char if char.is_whitespace() => words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                word.extend(chars.by_ref().take_while(|char| *char != '\''));
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                while let Some(char) = chars.next().filter(|char| *char != '"') {
+                    let escaped =
+                        chars.next_if(|next| char == '\\' && matches!(next, '"' | '\\' | '$' | '`'));
+                    word.push(escaped.unwrap_or(char));
+                }
+            }
+            // A path of Windows keeps what elsewhere would quote.
+            '\\' => {
+                let escaped = chars.next_if(|next| matches!(next, ' ' | '\'' | '"' | '\\'));
+                word.get_or_insert_default().push(escaped.unwrap_or('\\'));
+            }
+            char => word.get_or_insert_default().push(char),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Run, shell_words};
+
+    #[test]
+    fn the_words_of_a_line_have_their_quotes_taken_away() {
+        for (line, words) in [
+            ("lineside hook codex", vec!["lineside", "hook", "codex"]),
+            ("  'a b'/lineside  hook", vec!["a b/lineside", "hook"]),
+            (r#""/a b/lineside" "hook" ''"#, vec!["/a b/lineside", "hook", ""]),
+            (r"a\ b C:\x\lineside.exe", vec!["a b", r"C:\x\lineside.exe"]),
+            (r"'it'\''s'", vec!["it's"]),
+        ] {
+            assert_eq!(shell_words(line), words, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_entry_of_ours_is_known_by_program_and_first_argument() {
+        for ours in ["lineside hook claude", "'/opt/a b/lineside' hook x", r"C:\p\lineside.exe hook y"] {
+            assert!(Run::shell(ours).of_others().is_err(), "{ours}");
+        }
+        for other in ["lineside run", "mylineside hook x", "echo lineside hook", "lineside"] {
+            assert!(Run::shell(other).of_others().is_ok(), "{other}");
+        }
     }
 }

@@ -21,7 +21,7 @@ use crate::python_regex::Pattern;
 const CODE: &str = "kimi-code";
 
 /// The events that Kimi CLI has (KI-10).
-const OF_CLI: [&str; 13] = [
+pub(super) const OF_CLI: [&str; 13] = [
     "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",

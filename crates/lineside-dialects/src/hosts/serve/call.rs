@@ -160,7 +160,7 @@ fn closed(row: &'static Row, host: Host, event: &str, text: &'static str) -> Hos
 }
 
 /// Whether nothing passes at an event while nothing can be decided (HO-36).
-fn is_closed_gate(row: &Row) -> bool {
+pub(in crate::hosts) fn is_closed_gate(row: &Row) -> bool {
     let is_gate =
         matches!(row.point, "before_prompt" | "before_tool" | "before_permission" | "before_subagent")
             || row.point.strip_prefix("x.").is_some_and(|rest| rest.contains(".before_"));

@@ -1,0 +1,18 @@
+//! Installing: our entries in a host's own files, and out of them again (HO-60 to HO-63).
+//!
+//! The rooms, in the order in which an installation passes them: `target` says which files, `entry` what stands in them,
+//! `piece` reads a file, `splice` and `plan` compute its new text, `record` remembers what was done, `act` puts it on the
+//! disk. What is started to try an entry, and what people read, is for the command.
+
+mod target;
+mod entry;
+mod piece;
+mod splice;
+mod plan;
+mod record;
+mod act;
+
+pub use act::{Act, InstallError, install, installed, uninstall};
+pub use entry::{Program, UnknownEvent};
+pub use piece::EditError;
+pub use target::{Level, NoPlaceError, files};

@@ -1,0 +1,355 @@
+//! Installing and uninstalling on the disk: what is to be done with each file, and doing it.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use lineside_files::{Boundary, OpenFileError, ReplaceFileError, read_if_there, remove, replace};
+
+use super::super::program::Host;
+use super::entry::{Program, UnknownEvent, wanted};
+use super::piece::EditError;
+use super::plan::{self, Edit};
+use super::record::{self, Record, digest};
+use super::target::{Level, NoPlaceError, Target, targets};
+use crate::dialect::{CONFIGURATION as LONGEST, Places};
+
+/// What is to be done with one settings file, and is done by [`Act::perform`].
+#[derive(Debug, Clone)]
+pub struct Act {
+    /// The host.
+    pub host: Host,
+    /// The file, as the host names it.
+    pub file: PathBuf,
+    /// Where it really is, without links.
+    real: PathBuf,
+    /// Its text now; `None` if it is not there.
+    pub before: Option<String>,
+    /// Its text afterwards; `None` if it is removed.
+    pub after: Option<String>,
+    /// The events at which it has an entry of ours afterwards.
+    pub events: Vec<String>,
+    record: Option<Record>,
+    old_record: Option<Record>,
+}
+
+/// Why nothing was installed or uninstalled. No file was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The host has no such file.
+    #[error(transparent)]
+    NoPlace(#[from] NoPlaceError),
+    /// The host has no such event.
+    #[error(transparent)]
+    Event(#[from] UnknownEvent),
+    /// The file cannot be read, or is not the user's own.
+    #[error("{} was left alone: {source}", file.display())]
+    Open {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: OpenFileError,
+    },
+    /// The file is too long to be a settings file.
+    #[error("{} was left alone: it is larger than {LONGEST} bytes", file.display())]
+    Long {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file cannot be edited.
+    #[error("{} was left alone: {source}", file.display())]
+    Edit {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: EditError,
+    },
+    /// The file cannot be written, or has changed meanwhile.
+    #[error("{} was left alone: {source}", file.display())]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: ReplaceFileError,
+    },
+    /// What was done cannot be recorded.
+    #[error("cannot record in {} what is done, so nothing was: {source}", state.display())]
+    Record {
+        /// The state folder.
+        state: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// What installing does: the entries that the page of the host names, and those at `more` events. Reads, and changes
+/// nothing.
+///
+/// # Errors
+/// The host has no file at this level or no such event, or a file of it cannot be read or edited.
+pub fn install(
+    host: Host,
+    level: Level,
+    places: &Places,
+    state: &Path,
+    program: &Program,
+    more: &[String],
+) -> Result<Vec<Act>, InstallError> {
+    let mut acts = Vec::new();
+    for target in targets(host, level, places)? {
+        let found = Found::look(host, level, target, places, state)?;
+        acts.push(found.install(program, more)?);
+    }
+    Ok(acts)
+}
+
+/// What uninstalling does. Reads, and changes nothing.
+///
+/// # Errors
+/// The host has no file at this level, or one of them cannot be read or edited.
+pub fn uninstall(host: Host, level: Level, places: &Places, state: &Path) -> Result<Vec<Act>, InstallError> {
+    let mut acts = Vec::new();
+    for target in targets(host, level, places)? {
+        acts.push(Found::look(host, level, target, places, state)?.uninstall()?);
+    }
+    Ok(acts)
+}
+
+/// The files of a host that have an entry of ours, each with the events that have one.
+///
+/// # Errors
+/// As [`uninstall`].
+pub fn installed(
+    host: Host,
+    level: Level,
+    places: &Places,
+) -> Result<Vec<(PathBuf, Vec<String>)>, InstallError> {
+    let mut files = Vec::new();
+    for target in targets(host, level, places)? {
+        let Some(text) = text(&target.file, level, places)? else { continue };
+        let events = plan::events(&text, target.form.syntax)
+            .map_err(|source| InstallError::Edit { file: target.file.clone(), source })?;
+        if !events.is_empty() {
+            files.push((target.file, events));
+        }
+    }
+    Ok(files)
+}
+
+/// A file as it is, and what is remembered of it.
+struct Found {
+    host: Host,
+    target: Target,
+    real: PathBuf,
+    text: Option<String>,
+    record: Option<Record>,
+}
+
+impl Found {
+    fn look(
+        host: Host,
+        level: Level,
+        target: Target,
+        places: &Places,
+        state: &Path,
+    ) -> Result<Self, InstallError> {
+        let text = text(&target.file, level, places)?;
+        let real = match &text {
+            Some(_) => fs::canonicalize(&target.file).map_err(OpenFileError::from),
+            None => real_of_absent(&target.file, level, places),
+        };
+        let real = real.map_err(|source| InstallError::Open { file: target.file.clone(), source })?;
+        let record = record::read(state, host, &target.file);
+        Ok(Self { host, target, real, text, record })
+    }
+
+    fn edit_error(&self, source: EditError) -> InstallError {
+        InstallError::Edit { file: self.target.file.clone(), source }
+    }
+
+    /// The text before the installation, if the file is as the installation has left it; `None` in it for no file.
+    fn original(&self) -> Option<Option<String>> {
+        let (record, text) = (self.record.as_ref()?, self.text.as_deref()?);
+        if digest(text.as_bytes()) != record.after {
+            return None;
+        }
+        let Some(before) = &record.before else { return Some(None) };
+        let original = plan::reverted(text, &record.inserted)?;
+        (digest(original.as_bytes()) == *before).then_some(Some(original))
+    }
+
+    fn install(self, program: &Program, more: &[String]) -> Result<Act, InstallError> {
+        let syntax = self.target.form.syntax;
+        let present = match &self.text {
+            Some(text) if !text.trim().is_empty() => {
+                plan::events(text, syntax).map_err(|e| self.edit_error(e))?
+            }
+            _ => Vec::new(),
+        };
+        // Entries that were asked for by name stay, and so do those of events that this version does not know.
+        let known =
+            |event: &&String| wanted(self.host, self.target.kind, program, &[(*event).clone()]).is_ok();
+        let more: Vec<String> = more.iter().chain(present.iter().filter(known)).cloned().collect();
+        let wanted = wanted(self.host, self.target.kind, program, &more)?;
+        let original = self.original();
+        let base = original.clone().unwrap_or_else(|| self.text.clone());
+        let edit =
+            plan::add(base.as_deref(), self.target.form, &wanted).map_err(|error| self.edit_error(error))?;
+        let Edit { text: after, mut inserted, mut made, .. } = edit;
+        let events = plan::events(&after, syntax).map_err(|error| self.edit_error(error))?;
+        let is_changed = self.text.as_ref() != Some(&after);
+        let old = self.record.clone();
+        let record = match (&old, is_changed) {
+            (old, false) => old.clone(),
+            (old, true) => {
+                let mut before = base.as_ref().map(|text| digest(text.as_bytes()));
+                let mut folders = missing_folders(&self.target.file);
+                if original.is_none() && !present.is_empty() {
+                    // Entries of an earlier installation are among what was there before.
+                    inserted.clear();
+                }
+                if let Some(old) = old {
+                    made.extend(old.made.iter().cloned());
+                    folders.extend(old.folders.iter().cloned());
+                    if original.is_none() {
+                        before.clone_from(&old.before);
+                        inserted.clear();
+                    }
+                }
+                made.sort_unstable();
+                made.dedup();
+                let file = self.target.file.clone();
+                Some(Record { file, before, after: digest(after.as_bytes()), inserted, made, folders })
+            }
+        };
+        Ok(self.act(Some(after), events, record))
+    }
+
+    fn uninstall(self) -> Result<Act, InstallError> {
+        let Some(text) = self.text.clone() else { return Ok(self.act(None, Vec::new(), None)) };
+        if let Some(original) = self.original() {
+            return Ok(self.act(original, Vec::new(), None));
+        }
+        let syntax = self.target.form.syntax;
+        let is_created = match &self.record {
+            Some(record) => record.before.is_none(),
+            None => self.target.is_ours,
+        };
+        let made = match &self.record {
+            Some(record) => record.made.clone(),
+            None if self.target.is_ours => {
+                let events = plan::events(&text, syntax).map_err(|error| self.edit_error(error))?;
+                events.into_iter().chain(["hooks".to_owned()]).collect()
+            }
+            None => Vec::new(),
+        };
+        let rest = plan::remove(&text, syntax, &made).map_err(|error| self.edit_error(error))?;
+        let is_gone = is_created && plan::is_nothing(&rest, syntax);
+        Ok(self.act((!is_gone).then_some(rest), Vec::new(), None))
+    }
+
+    fn act(self, after: Option<String>, events: Vec<String>, record: Option<Record>) -> Act {
+        let Self { host, target, real, text, record: old_record } = self;
+        Act { host, file: target.file, real, before: text, after, events, record, old_record }
+    }
+}
+
+impl Act {
+    /// Whether the file changes.
+    #[must_use]
+    pub fn is_change(&self) -> bool {
+        self.before != self.after
+    }
+
+    /// Where the file really is, if a link leads there.
+    #[must_use]
+    pub fn leads_to(&self) -> Option<&Path> {
+        let is_link = fs::symlink_metadata(&self.file).is_ok_and(|found| found.is_symlink());
+        is_link.then_some(self.real.as_path())
+    }
+
+    /// Does it: the record first, then the file, which is exchanged in one step and keeps its mode.
+    ///
+    /// # Errors
+    /// The file has changed since it was read, or something cannot be written. Nothing is changed then.
+    pub fn perform(&self, state: &Path) -> Result<(), InstallError> {
+        if self.record != self.old_record {
+            self.remember(state, self.record.as_ref())?;
+        }
+        if !self.is_change() {
+            return Ok(());
+        }
+        let before = self.before.as_deref().map(str::as_bytes);
+        let done = match (&self.after, before) {
+            (Some(after), _) => {
+                make_folders(&self.real).and_then(|()| replace(&self.real, before, after.as_bytes()))
+            }
+            (None, Some(before)) => remove(&self.real, before),
+            (None, None) => Ok(()),
+        };
+        if let Err(source) = done {
+            self.remember(state, self.old_record.as_ref())?;
+            return Err(InstallError::Write { file: self.file.clone(), source });
+        }
+        if self.after.is_none() {
+            for folder in self.old_record.iter().flat_map(|record| &record.folders) {
+                // One with something in it stays.
+                fs::remove_dir(folder).ok();
+            }
+        }
+        Ok(())
+    }
+
+    fn remember(&self, state: &Path, record: Option<&Record>) -> Result<(), InstallError> {
+        record::write(state, self.host, &self.file, record)
+            .map_err(|source| InstallError::Record { state: state.to_owned(), source })
+    }
+}
+
+/// The text of a file; `None` if it is not there.
+fn text(file: &Path, level: Level, places: &Places) -> Result<Option<String>, InstallError> {
+    let boundary = match level {
+        Level::User => Boundary::Own,
+        Level::Project => Boundary::Within(places.work_dir()),
+    };
+    let Some(bytes) = read_if_there(file, boundary, LONGEST) else { return Ok(None) };
+    let bytes = bytes.map_err(|source| InstallError::Open { file: file.to_owned(), source })?;
+    if bytes.len() > LONGEST {
+        return Err(InstallError::Long { file: file.to_owned() });
+    }
+    let text = String::from_utf8(bytes);
+    text.map(Some).map_err(|_| InstallError::Edit { file: file.to_owned(), source: EditError::NotText })
+}
+
+/// Where a file that is not there will be: its folder may be reached by a link, which in a project leads nowhere else.
+fn real_of_absent(file: &Path, level: Level, places: &Places) -> Result<PathBuf, OpenFileError> {
+    let there = file.ancestors().skip(1).find(|folder| fs::symlink_metadata(folder).is_ok());
+    let Some(there) = there else { return Ok(file.to_owned()) };
+    let real = fs::canonicalize(there)?;
+    if level == Level::Project && !real.starts_with(fs::canonicalize(places.work_dir())?) {
+        return Err(OpenFileError::Outside(real));
+    }
+    Ok(match file.strip_prefix(there) {
+        Ok(below) => real.join(below),
+        Err(_) => file.to_owned(),
+    })
+}
+
+/// The folders that are not there yet, the innermost first.
+fn missing_folders(file: &Path) -> Vec<PathBuf> {
+    let folders = file.ancestors().skip(1);
+    folders
+        .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+        .map(Path::to_owned)
+        .collect()
+}
+
+fn make_folders(file: &Path) -> Result<(), ReplaceFileError> {
+    match file.parent().map(fs::create_dir_all) {
+        Some(Err(error)) if error.kind() != ErrorKind::AlreadyExists => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -1,0 +1,194 @@
+//! Installing on a disk: links, modes, changes of others, and the way back.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::dialect::Trust;
+
+struct Stage(TempDir);
+
+impl Stage {
+    fn new() -> Self {
+        let stage = Self(tempfile::tempdir().unwrap());
+        for folder in ["home", "project", "elsewhere"] {
+            fs::create_dir(stage.path(folder)).unwrap();
+        }
+        stage
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(below)
+    }
+
+    fn file(&self, below: &str, text: &str) -> PathBuf {
+        let path = self.path(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn places(&self) -> Places {
+        let home = self.path("home").to_str().unwrap().to_owned();
+        Places {
+            environment: BTreeMap::from([("HOME".to_owned(), home)]),
+            project_root: Some(self.path("project")),
+            cwd: self.path("project"),
+            trust: Trust::Granted,
+        }
+    }
+
+    fn state(&self) -> PathBuf {
+        self.path("state")
+    }
+
+    fn install(&self, host: Host, level: Level, program: &str) -> Result<Vec<Act>, InstallError> {
+        let program = Program::new(program).unwrap();
+        let acts = install(host, level, &self.places(), &self.state(), &program, &[])?;
+        acts.iter().try_for_each(|act| act.perform(&self.state()))?;
+        Ok(acts)
+    }
+
+    fn uninstall(&self, host: Host, level: Level) -> Vec<Act> {
+        let acts = uninstall(host, level, &self.places(), &self.state()).unwrap();
+        acts.iter().for_each(|act| act.perform(&self.state()).unwrap());
+        acts
+    }
+
+    fn records(&self) -> usize {
+        fs::read_dir(self.state().join("installed")).map_or(0, Iterator::count)
+    }
+}
+
+const SETTINGS: &str = "{\r\n\t// mine\r\n\t\"model\": \"x\",\r\n}";
+
+#[test]
+fn a_linked_file_is_edited_where_it_is_and_has_its_bytes_and_its_mode_again() {
+    let stage = Stage::new();
+    let real = stage.file("elsewhere/dots/claude.json", SETTINGS);
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::create_dir(stage.path("home/.claude")).unwrap();
+    let link = stage.path("home/.claude/settings.json");
+    symlink("../../elsewhere/dots/claude.json", &link).unwrap();
+    let acts = stage.install(Host::Claude, Level::User, "lineside").unwrap();
+    assert_eq!((acts[0].leads_to(), acts[0].events.len()), (Some(real.as_path()), 20));
+    assert!(link.is_symlink());
+    assert!(
+        fs::read_to_string(&real)
+            .unwrap()
+            .starts_with("{\r\n\t// mine\r\n\t\"model\": \"x\",\r\n\t\"hooks\": {\r\n")
+    );
+    assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+    let again = stage.install(Host::Claude, Level::User, "lineside").unwrap();
+    assert!(!again[0].is_change());
+    // Another program, and back to what was there before either.
+    assert!(stage.install(Host::Claude, Level::User, "/opt/a b/lineside").unwrap()[0].is_change());
+    assert!(fs::read_to_string(&real).unwrap().contains("/opt/a b/lineside"));
+    stage.uninstall(Host::Claude, Level::User);
+    assert_eq!(fs::read_to_string(&real).unwrap(), SETTINGS);
+    assert!(link.is_symlink());
+    assert_eq!(stage.records(), 0);
+}
+
+#[test]
+fn a_created_file_is_removed_with_the_folders_that_were_made_for_it() {
+    let stage = Stage::new();
+    for (host, file, top) in [
+        (Host::Copilot, "home/.copilot/hooks/lineside.json", "home/.copilot"),
+        (Host::Kimi, "home/.kimi/config.toml", "home/.kimi"),
+        (Host::Cursor, "home/.cursor/hooks.json", "home/.cursor"),
+    ] {
+        stage.install(host, Level::User, "lineside").unwrap();
+        assert!(stage.path(file).is_file(), "{file}");
+        assert!(!installed(host, Level::User, &stage.places()).unwrap().is_empty());
+        stage.uninstall(host, Level::User);
+        assert!(!stage.path(top).exists(), "{top}");
+    }
+    // Without the record too, where the file has nothing else in it.
+    stage.install(Host::Copilot, Level::Project, "lineside").unwrap();
+    fs::remove_dir_all(stage.state()).unwrap();
+    let acts = stage.uninstall(Host::Copilot, Level::Project);
+    assert_eq!(
+        (acts[0].after.as_ref(), stage.path("project/.github/hooks/lineside.json").exists()),
+        (None, false)
+    );
+}
+
+#[test]
+fn what_somebody_else_has_changed_meanwhile_stays() {
+    let stage = Stage::new();
+    let file = stage.file("project/.gemini/settings.json", "{\n  \"a\": 1\n}\n");
+    stage.install(Host::Gemini, Level::Project, "lineside").unwrap();
+    let text = fs::read_to_string(&file).unwrap().replacen("\"a\": 1", "\"a\": 2", 1);
+    fs::write(&file, &text).unwrap();
+    assert!(!stage.install(Host::Gemini, Level::Project, "lineside").unwrap()[0].is_change());
+    stage.uninstall(Host::Gemini, Level::Project);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\n  \"a\": 2\n}\n");
+    // Of a created file, what others have put in stays.
+    let file = stage.path("home/.gemini/settings.json");
+    stage.install(Host::Gemini, Level::User, "lineside").unwrap();
+    let text = fs::read_to_string(&file).unwrap().replacen('{', "{ \"b\": 1,", 1);
+    fs::write(&file, &text).unwrap();
+    stage.uninstall(Host::Gemini, Level::User);
+    assert_eq!(fs::read_to_string(&file).unwrap().split_whitespace().collect::<String>(), "{\"b\":1}");
+}
+
+#[test]
+fn a_file_that_changes_between_the_look_and_the_edit_is_left_alone() {
+    let stage = Stage::new();
+    let file = stage.file("home/.codex/hooks.json", "{}");
+    let program = Program::new("lineside").unwrap();
+    let acts = install(Host::Codex, Level::User, &stage.places(), &stage.state(), &program, &[]).unwrap();
+    fs::write(&file, "{\"a\": 1}").unwrap();
+    let error = acts[0].perform(&stage.state()).unwrap_err().to_string();
+    assert!(
+        error.ends_with("hooks.json was left alone: it was changed by another program meanwhile; try again"),
+        "{error}"
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\"a\": 1}");
+    assert_eq!(stage.records(), 0);
+}
+
+#[test]
+fn a_link_out_of_a_project_and_a_file_of_others_are_left_alone() {
+    let stage = Stage::new();
+    let outside = stage.file("elsewhere/settings.json", "{}");
+    fs::create_dir(stage.path("project/.claude")).unwrap();
+    symlink(&outside, stage.path("project/.claude/settings.json")).unwrap();
+    let error = stage.install(Host::Claude, Level::Project, "lineside").unwrap_err().to_string();
+    assert!(error.contains(".claude/settings.json was left alone: it leads out of the project"), "{error}");
+    symlink(stage.path("elsewhere"), stage.path("project/.codex")).unwrap();
+    let error = stage.install(Host::Codex, Level::Project, "lineside").unwrap_err().to_string();
+    assert!(error.contains(".codex/hooks.json was left alone: it leads out of the project"), "{error}");
+    let shared = stage.file("home/.claude/settings.json", "{}");
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o666)).unwrap();
+    let error = stage.install(Host::Claude, Level::User, "lineside").unwrap_err().to_string();
+    assert!(error.contains("everybody may write it"), "{error}");
+    fs::remove_file(&shared).unwrap();
+    symlink("nowhere", &shared).unwrap();
+    assert!(stage.install(Host::Claude, Level::User, "lineside").is_err());
+    assert!(shared.is_symlink());
+    for (file, bytes) in
+        [("home/.cursor/hooks.json", &b"{ nope"[..]), ("home/.qwen/settings.json", b"{\"a\": \"\xff\"}")]
+    {
+        let file = stage.file(file, "");
+        fs::write(&file, bytes).unwrap();
+    }
+    assert!(stage.install(Host::Cursor, Level::User, "lineside").is_err());
+    assert!(stage.install(Host::Qwen, Level::User, "lineside").is_err());
+    assert_eq!(fs::read(stage.path("home/.cursor/hooks.json")).unwrap(), b"{ nope");
+    assert_eq!(stage.records(), 0);
+}
+
+#[test]
+fn entries_that_were_asked_for_by_name_stay_when_the_others_are_installed_again() {
+    let stage = Stage::new();
+    let program = Program::new("lineside").unwrap();
+    let more = ["BeforeModel".to_owned()];
+    let acts = install(Host::Gemini, Level::User, &stage.places(), &stage.state(), &program, &more).unwrap();
+    acts[0].perform(&stage.state()).unwrap();
+    assert!(acts[0].events.contains(&more[0]));
+    assert!(!stage.install(Host::Gemini, Level::User, "lineside").unwrap()[0].is_change());
+}

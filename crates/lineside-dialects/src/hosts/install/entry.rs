@@ -1,0 +1,195 @@
+//! Our entries: at which events a host gets one, and what it is (HO-38, HO-58, HO-63, QW-9).
+
+use super::super::program::Host;
+use super::super::serve::is_closed_gate;
+use super::super::table::{Row, Standing};
+use super::super::{claude, codex, copilot, cursor, gemini, kimi, qwen};
+use super::piece::{Content, Piece};
+use crate::hosts::import::is_ours;
+
+/// The program that an entry starts: its name, or its absolute path where the name would not find it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program(String);
+
+impl Program {
+    /// A program by its name or its absolute path. The last part of it must be `lineside`, as an entry is known by it.
+    #[must_use]
+    pub fn new(program: impl Into<String>) -> Option<Self> {
+        let program = program.into();
+        is_ours(&program, "hook").then_some(Self(program))
+    }
+
+    /// The program, as it is started.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The beginning of a shell line.
+    fn word(&self) -> String {
+        let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+@%".contains(char);
+        if self.0.chars().all(is_plain) {
+            self.0.clone()
+        } else {
+            format!("'{}'", self.0.replace('\'', r"'\''"))
+        }
+    }
+}
+
+/// One entry.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) event: &'static str,
+    /// The handler, on one line of JSON, or of TOML.
+    pub(super) handler: String,
+    /// The element of the list, on one line: the handler itself, or a group that has it.
+    pub(super) element: String,
+    /// The same as a table of TOML, without the end of its last line.
+    pub(super) table: String,
+    /// The command, as `words` has it.
+    command: Vec<String>,
+}
+
+/// A file's kind, where a host has files with different events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The only one of its host, or that of Kimi CLI.
+    Usual,
+    /// That of Kimi Code.
+    KimiCode,
+}
+
+/// An event that a host does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{host} has no event `{event}`; the nearest is `{nearest}`")]
+pub struct UnknownEvent {
+    host: Host,
+    event: String,
+    nearest: &'static str,
+}
+
+fn tables(host: Host, kind: Kind) -> &'static [&'static [Row]] {
+    match host {
+        Host::Claude => &[claude::ROWS],
+        Host::Codex => &[codex::ROWS],
+        Host::Copilot => &[copilot::CAMEL, copilot::PASCAL],
+        Host::Cursor => &[cursor::ROWS],
+        Host::Gemini => &[gemini::ROWS],
+        Host::Kimi if kind == Kind::KimiCode => &[kimi::CODE_ROWS],
+        Host::Kimi => &[kimi::ROWS],
+        Host::Qwen => &[qwen::ROWS],
+    }
+}
+
+/// The entries of a file: those that the page of the host names, and those that were asked for by name.
+///
+/// # Errors
+/// The host has no event of that name.
+pub(super) fn wanted(
+    host: Host,
+    kind: Kind,
+    program: &Program,
+    more: &[String],
+) -> Result<Vec<Wanted>, UnknownEvent> {
+    let rows = || tables(host, kind).iter().flat_map(|table| table.iter());
+    for event in more {
+        if !rows().any(|row| row.event == event) {
+            let names = rows().map(|row| row.event);
+            let nearest = lineside_core::nearest::nearest(event, names).unwrap_or_default();
+            return Err(UnknownEvent { host, event: event.clone(), nearest });
+        }
+    }
+    let is_of_file = |row: &&Row| kind == Kind::KimiCode || host != Host::Kimi || kimi::is_of_cli(row.event);
+    let mut found: Vec<Wanted> = Vec::new();
+    for (first, row) in tables(host, kind)
+        .iter()
+        .enumerate()
+        .flat_map(|(at, table)| table.iter().map(move |row| (at == 0, row)))
+    {
+        let is_usual = first && row.standing == Standing::Usual && is_of_file(&row);
+        let is_known = found.iter().any(|known| known.event == row.event);
+        if !is_known && (is_usual || more.iter().any(|event| event == row.event)) {
+            let of_event: Vec<&Row> = rows().filter(|other| other.event == row.event).collect();
+            found.push(entry(host, row.event, &of_event, program));
+        }
+    }
+    Ok(found)
+}
+
+fn entry(host: Host, event: &'static str, rows: &[&Row], program: &Program) -> Wanted {
+    let is_gate = rows.iter().any(|row| is_closed_gate(row));
+    let is_stop = rows.iter().any(|row| row.point == "before_stop");
+    let quoted = |text: &str| lineside_core::json::Value::from(text).to_string();
+    let line = format!("{} hook {host}", program.word());
+    let mut command = vec![program.0.clone(), "hook".to_owned(), host.name().to_owned()];
+    let handler = match host {
+        Host::Claude => {
+            let closes = if is_gate { r#","onFailure":"block""# } else { "" };
+            let program = quoted(&program.0);
+            format!(
+                r#"{{"type":"command","command":{program},"args":["hook","claude"],"timeout":60{closes}}}"#
+            )
+        }
+        Host::Codex => {
+            // It cuts the limits of these two and warns of it in every session (HO-71).
+            let is_short = rows.iter().any(|row| matches!(row.point, "after_session" | "on_interrupt"));
+            let timeout = if is_short { 3 } else { 60 };
+            format!(r#"{{"type":"command","command":{},"timeout":{timeout}}}"#, quoted(&line))
+        }
+        Host::Gemini | Host::Qwen => {
+            format!(r#"{{"name":"lineside","type":"command","command":{},"timeout":60000}}"#, quoted(&line))
+        }
+        Host::Cursor => {
+            let closes = if is_gate { r#","failClosed":true"# } else { "" };
+            let limit = if is_stop { format!(r#","loop_limit":{}"#, host.cap()) } else { String::new() };
+            format!(r#"{{"command":{},"timeout":60{closes}{limit}}}"#, quoted(&line))
+        }
+        Host::Copilot => {
+            command.extend(["--event".to_owned(), event.to_owned()]);
+            let line = format!("{line} --event {event}");
+            format!(r#"{{"type":"command","command":{},"timeoutSec":60}}"#, quoted(&line))
+        }
+        Host::Kimi => format!("{{{}}}", fields(event, &quoted(&line)).join(", ")),
+    };
+    let table = format!("[[hooks]]\n{}", fields(event, &quoted(&line)).join("\n"));
+    let element = match host {
+        Host::Claude | Host::Codex | Host::Gemini | Host::Qwen => format!(r#"{{"hooks":[{handler}]}}"#),
+        Host::Copilot | Host::Cursor | Host::Kimi => handler.clone(),
+    };
+    Wanted { event, handler, element, table, command }
+}
+
+/// The fields of an entry in TOML, in which a text is quoted as in JSON.
+fn fields(event: &str, command: &str) -> [String; 3] {
+    [format!("event = \"{event}\""), format!("command = {command}"), "timeout = 60".to_owned()]
+}
+
+impl Wanted {
+    /// Whether a handler starts the same command.
+    pub(super) fn is_said_by(&self, handler: &Piece) -> bool {
+        words(handler) == self.command
+    }
+}
+
+/// The command of a handler, word by word; none of what starts no command.
+fn words(handler: &Piece) -> Vec<String> {
+    let Some(command) = handler.text("command") else { return Vec::new() };
+    match handler.member("args").map(|args| &args.value.content) {
+        Some(Content::List(args)) => {
+            let args = args.iter().filter_map(|arg| match &arg.content {
+                Content::Text(text) => Some(text.clone()),
+                _ => None,
+            });
+            std::iter::once(command.to_owned()).chain(args).collect()
+        }
+        _ => super::super::import::shell_words(command),
+    }
+}
+
+/// Whether a handler is ours (HO-38).
+pub(super) fn is_our_handler(handler: &Piece) -> bool {
+    match &words(handler)[..] {
+        [program, first, ..] => is_ours(program, first),
+        _ => false,
+    }
+}
