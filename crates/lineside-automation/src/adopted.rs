@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy, Pause, Rules, Work};
 use crate::debouncer::Last;
-use crate::engine::{Automations, Engine};
+use crate::engine::{Automations, Engine, job_of};
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Ended, Input, Run};
 use crate::offered::Offered;
@@ -234,7 +234,11 @@ impl Adopted {
         if !self.engine.takes() {
             return Err(ticket);
         }
-        self.engine.step(Input::Offered(Arc::clone(&self.id), Offered::with(event.clone(), ticket)));
+        let id = event.envelope().id;
+        let offered = Input::Offered(Arc::clone(&self.id), Offered::with(event.clone(), ticket));
+        if let Some(job) = self.engine.step_and_see(offered, |effects| job_of(id, effects)) {
+            self.engine.recent.note(id, Arc::clone(&self.id), job);
+        }
         Ok(self.accepted)
     }
 

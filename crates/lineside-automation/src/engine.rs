@@ -33,6 +33,7 @@ mod adopting;
 mod compaction;
 mod driver;
 mod job_store;
+mod recent;
 mod recovered;
 mod trigger;
 mod permit;
@@ -41,10 +42,12 @@ mod waiting;
 pub use permit::AttemptPermit;
 pub use recovered::{Finding, Recovered};
 
+pub(crate) use recent::job_of;
 pub(crate) use trigger::{Canceller, Trigger};
 
 use compaction::Compaction;
 use job_store::{KeptBy, Waiting};
+use recent::Recent;
 use recovered::Earlier;
 use waiting::Waits;
 
@@ -104,6 +107,8 @@ pub(crate) struct Engine {
     done: watch::Sender<u64>,
     refused: AtomicU64,
     registrations: AtomicU64,
+    /// Which jobs the last events have come into.
+    pub(crate) recent: Recent,
     tasks: Tasks,
     /// The hooks whose runs are jobs.
     pub(crate) adopted: Register,
@@ -246,6 +251,7 @@ impl Automations {
             done: watch::Sender::new(0),
             refused: AtomicU64::new(0),
             registrations: AtomicU64::new(0),
+            recent: Recent::default(),
             tasks: Tasks::default(),
             adopted: Register::default(),
             declared: Declared::default(),
@@ -371,7 +377,11 @@ impl Engine {
     }
 
     /// Tells the machine what has happened, and looks at what is to be done about it.
-    fn step_and_see<T>(&self, input: Input<Offered>, see: impl FnOnce(&[Effect<Offered>]) -> T) -> T {
+    pub(crate) fn step_and_see<T>(
+        &self,
+        input: Input<Offered>,
+        see: impl FnOnce(&[Effect<Offered>]) -> T,
+    ) -> T {
         self.step_in(self.core(), input, see)
     }
 
@@ -428,7 +438,13 @@ impl Engine {
             None => {
                 let offered = Input::Offered(Arc::clone(automation), event.clone().into());
                 let id = event.envelope().id;
-                self.step_and_see(offered, |effects| trigger::acceptance(id, effects, self.durability))
+                let (acceptance, job) = self.step_and_see(offered, |effects| {
+                    (trigger::acceptance(id, effects, self.durability), job_of(id, effects))
+                });
+                if let Some(job) = job.filter(|_| acceptance.is_accepted()) {
+                    self.recent.note(id, Arc::clone(automation), job);
+                }
+                acceptance
             }
             Some(unavailable) => {
                 self.refused.fetch_add(1, Ordering::Relaxed);

@@ -1,10 +1,11 @@
 //! The jobs of automations, for those who ask: which there are, why each of them stands where it does, and what has
 //! become of it. A dead one can be taken up again, and any one dropped.
 
-use lineside_core::SessionId;
+use lineside_core::{EventId, SessionId};
 
+use crate::adopted::HookId;
 use crate::engine::Automations;
-use crate::machine::job::{JobId, Settled};
+use crate::machine::job::{AutomationId, JobId, Settled};
 use crate::machine::{Announcement, Input, Machine, Shown, Standing};
 
 /// The jobs of a bus.
@@ -52,7 +53,10 @@ impl Jobs {
     #[must_use]
     pub fn list(&self, which: &Which) -> Vec<Shown> {
         let wanted = |shown: &Shown| {
-            let of_automation = which.automation.as_deref().is_none_or(|name| is_named(shown, name));
+            let of_automation = which
+                .automation
+                .as_deref()
+                .is_none_or(|name| &*shown.automation == name || is_named(&shown.automation, name));
             let of_session = which.session.as_ref().is_none_or(|session| shown.session == *session);
             of_automation && of_session && is_in(&shown.standing, which.state)
         };
@@ -69,6 +73,21 @@ impl Jobs {
     #[must_use]
     pub fn show(&self, job: JobId) -> Option<Shown> {
         self.automations.engine.ask(|machine| machine.show(job))
+    }
+
+    /// The jobs that an event has come into, each with its automation, in the order in which they accepted it.
+    #[must_use]
+    pub fn of_event(&self, event: EventId) -> Vec<(AutomationId, JobId)> {
+        let engine = &self.automations.engine;
+        let recent = engine.recent.of(event);
+        if !recent.is_empty() {
+            return recent;
+        }
+        engine.ask(|machine| {
+            let shown = machine.jobs().into_iter().filter_map(|job| machine.show(job));
+            let of_event = shown.filter(|shown| shown.events.contains(&event));
+            of_event.map(|shown| (shown.automation, shown.job)).collect()
+        })
     }
 
     /// Why a job does not run. `None` as for [`show`](Self::show).
@@ -119,9 +138,13 @@ impl Jobs {
     }
 }
 
-/// Whether a job is of an automation of this name, wherever that is registered.
-fn is_named(shown: &Shown, name: &str) -> bool {
-    &*shown.automation == name || shown.automation.rsplit_once('/').is_some_and(|(_, own)| own == name)
+/// Whether an automation has this name, wherever it is registered.
+#[must_use]
+pub fn is_named(automation: &str, name: &str) -> bool {
+    match HookId::read(automation) {
+        Some(hook) => hook.name == name,
+        None => automation.strip_suffix(name).is_some_and(|place| place.is_empty() || place.ends_with('/')),
+    }
 }
 
 fn is_in(standing: &Standing, state: WhichState) -> bool {
@@ -130,5 +153,19 @@ fn is_in(standing: &Standing, state: WhichState) -> bool {
         WhichState::Any => true,
         WhichState::Live => !rests,
         WhichState::Dead => matches!(standing, Standing::Settled { settled: Settled::Dead(_), .. }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_automation_is_known_by_its_name_wherever_it_is_registered() {
+        assert!(is_named("after_tool_batch/lint", "lint"));
+        assert!(is_named("s/1/after_tool_batch/a/b", "a/b"));
+        assert!(!is_named("after_tool_batch/relint", "lint"));
+        assert!(is_named("foreign:chord:0af9:3:/p/hooks.yaml/after_tool/a%2Fb", "a/b"));
+        assert!(!is_named("foreign:chord:0af9:3:/p/hooks.yaml/after_tool/a%2Fb", "b"));
     }
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use lineside_core::json::{Map, Value};
 use lineside_core::payload::Point;
-use lineside_core::{Reason, Verdict};
+use lineside_core::{Acknowledgement, Reason, Verdict};
 
 use crate::request::RequestError;
 
@@ -97,6 +97,16 @@ impl<P: Point> Decision<P> {
     #[must_use]
     pub fn coverage_in_force(&self) -> Option<&str> {
         self.json.get("coverage_mismatch")?.get("in_force")?.as_str()
+    }
+
+    /// The hooks that work for the event in the background: what each has made of it, as which job, and what that
+    /// survives. What is told to be kept is kept before the decision is given.
+    ///
+    /// What this version of the library does not know is left out.
+    #[must_use]
+    pub fn acknowledgements(&self) -> Vec<Acknowledgement> {
+        let accepted = self.json.get("accepted").and_then(Value::as_array).into_iter().flatten();
+        accepted.filter_map(|one| Acknowledgement::from_json(one.as_object()?)).collect()
     }
 
     /// Everything else that the daemon says of it, as its API describes it.

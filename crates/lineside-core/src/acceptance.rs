@@ -3,10 +3,11 @@
 //! When and how it runs is left to whoever takes it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use crate::json::{Map, json};
-
+use crate::acknowledgement::{AcknowledgedAs, Acknowledgement};
 use crate::journal::{Durability, Unavailable};
+use crate::json::{Map, json};
 
 /// What a hook has made of an event that it took.
 ///
@@ -46,6 +47,22 @@ impl Acceptance {
             Self::Refused(_) => "refused",
             Self::Unavailable(_) => "unavailable",
         }
+    }
+
+    /// What it says before any record is kept, of the hook that has taken the event.
+    #[must_use]
+    pub fn unkept(&self, hook: Arc<str>) -> Acknowledgement {
+        let (verb, durability, why) = match self {
+            Self::Held(durability) => (AcknowledgedAs::Held, Some(*durability), None),
+            Self::Queued(durability) => (AcknowledgedAs::Queued, Some(*durability), None),
+            Self::Started(durability) => (AcknowledgedAs::Started, Some(*durability), None),
+            Self::Cancels(_) => (AcknowledgedAs::Cancels, None, None),
+            Self::Refused(why) => (AcknowledgedAs::Refused, None, Some(why.to_string())),
+            Self::Unavailable(unavailable) => {
+                (AcknowledgedAs::Unavailable, None, Some(unavailable.to_string()))
+            }
+        };
+        Acknowledgement { hook, verb, job: None, durability, why }
     }
 
     pub(crate) fn write(&self, map: &mut Map) {

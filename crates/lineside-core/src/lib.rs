@@ -26,6 +26,7 @@ pub mod plan;
 pub mod roster;
 pub mod chain;
 pub mod acceptance;
+pub mod acknowledgement;
 pub mod receipt;
 pub mod burst;
 pub mod flow;
@@ -43,6 +44,7 @@ pub mod secret;
 pub mod nearest;
 
 pub use acceptance::Acceptance;
+pub use acknowledgement::{AcknowledgedAs, Acknowledgement};
 pub use amendment::{Amendment, Change};
 pub use answer::{Answer, Judgement, KeepWorking, Reply, Said};
 pub use context::{Append, ContextMessage, MessageId, Notice, NoticeLevel, Role};

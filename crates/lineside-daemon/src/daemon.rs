@@ -9,6 +9,7 @@ use lineside::automation::jobs::{Which, WhichState};
 use lineside::bus::OpenSessionError;
 use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
+use lineside::claims::Claims;
 use lineside::core::{Agent, Diagnostic, Model, Notice, SessionId};
 use lineside::dialects::Watched;
 use lineside::wire::Vocabulary;
@@ -69,6 +70,8 @@ pub(crate) struct Loaded {
     /// Which load it was, from 1.
     pub(crate) generation: u64,
     pub(crate) report: Arc<Report>,
+    /// What is claimed of background work.
+    pub(crate) claims: Claims,
 }
 
 impl Loaded {
@@ -150,7 +153,7 @@ impl Daemon {
             started: Instant::now(),
             ending: CancellationToken::new(),
             counts: Counts::default(),
-            loaded: RwLock::new(Loaded { generation: 0, report: Arc::default() }),
+            loaded: RwLock::new(Loaded { generation: 0, report: Arc::default(), claims: Claims::default() }),
             loading: AsyncMutex::default(),
             changes: Arc::default(),
             closed: Closed::default(),
@@ -217,7 +220,8 @@ impl Daemon {
         report.diagnostics.extend(blind);
         let report = Arc::new(report);
         let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
-        let now = Loaded { generation: loaded.generation + 1, report };
+        let claims = Claims::new(Some(self.automations.clone()), &report);
+        let now = Loaded { generation: loaded.generation + 1, report, claims };
         let before = std::mem::replace(&mut *loaded, now.clone());
         drop(loaded);
         if before.generation > 0 {

@@ -44,6 +44,9 @@ pub struct Limits {
     pub whole: Duration,
     /// How long an answer waits for a client that does not read; 60 s. Its connection is closed then.
     pub unread: Duration,
+    /// How long a decision waits for the records of the background work that it claims; 5 s. It calls that unavailable
+    /// then.
+    pub keeping: Duration,
     /// How many receipts are kept in memory for those who ask; 1,024, and at most 32 MiB of payload.
     pub receipts: usize,
     /// How many signals can be resumed after an interruption; 4,096.
@@ -63,6 +66,7 @@ impl Default for Limits {
             head: Duration::from_secs(10),
             whole: Duration::from_secs(60),
             unread: Duration::from_secs(60),
+            keeping: Duration::from_secs(5),
             receipts: 1_024,
             signals: 4_096,
             delivery: Duration::from_secs(60),

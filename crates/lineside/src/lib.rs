@@ -45,6 +45,8 @@
 
 #[cfg(feature = "dialects")]
 pub mod assembly;
+#[cfg(feature = "dialects")]
+pub mod claims;
 #[cfg(feature = "journal")]
 pub mod durable;
 #[cfg(feature = "dialects")]

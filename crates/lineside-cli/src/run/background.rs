@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lineside::bus::signal::Watched;
 use lineside::bus::{JobNews, Signals};
+use lineside::claims::Claim;
 use lineside::core::{FailureKind, Outcome, Receipt};
 use lineside::json::{Value, json};
 use lineside::{Bus, ContextMessage, Signal};
 
-use super::accepted::Accepted;
 use crate::tasks::Beside;
 
 /// How much is kept to be told. More has happened since the last decision than a person reads; of the rest the number
@@ -64,10 +64,10 @@ impl Background {
     }
 
     /// What an event has started or put off.
-    pub(super) fn started(&self, receipt: &Receipt, accepted: &[Accepted]) {
+    pub(super) fn started(&self, receipt: &Receipt, accepted: &[Claim]) {
         let mut heard = lock(&self.heard);
         for claim in accepted {
-            let count = heard.pending.entry(claim.hook.to_string()).or_default();
+            let count = heard.pending.entry(claim.accepted.hook.to_string()).or_default();
             match receipt.runs[claim.run].outcome {
                 Outcome::Detached => *count += 1,
                 // There is one run for several events.

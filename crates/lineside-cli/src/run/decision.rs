@@ -1,11 +1,11 @@
 //! A decision as one line of JSON.
 
 use anyhow::Result;
+use lineside::claims::{self, Claim};
 use lineside::core::Receipt;
 use lineside::json::Value;
 use lineside::wire;
 
-use super::accepted::Accepted;
 use crate::painter::json_line;
 
 /// What earlier events have led to by now.
@@ -22,14 +22,11 @@ pub(super) struct Later {
 ///
 /// # Errors
 /// None that are known: what is in a receipt can be written as JSON.
-pub(super) fn line(receipt: &Receipt, accepted: &[Accepted], later: Later, whole: bool) -> Result<String> {
+pub(super) fn line(receipt: &Receipt, accepted: &[Claim], later: Later, whole: bool) -> Result<String> {
     let mut map = wire::decision(receipt, whole);
-    if let Some(runs) = map.get_mut("hooks") {
-        accepted.iter().for_each(|claim| claim.amend(runs));
-    }
+    claims::put(accepted, &mut map);
     let Later { delivered, background } = later;
-    let accepted = accepted.iter().map(Accepted::to_json).collect();
-    for (name, list) in [("accepted", accepted), ("delivered", delivered), ("background", background)] {
+    for (name, list) in [("delivered", delivered), ("background", background)] {
         if !Vec::is_empty(&list) {
             map.insert(name.to_owned(), Value::Array(list));
         }

@@ -11,12 +11,12 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use lineside::claims::{Claim, Claims};
 use lineside::wire::{EventDraft, UnknownKey, Vocabulary, publication};
 use lineside::{Bus, Session};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
-use super::accepted::{Accepted, Claims};
 use super::background::{self, Background};
 use super::decision::Later;
 use super::lanes::{Ended, Lanes, Pending, Place, pending};
@@ -206,7 +206,7 @@ impl Flow {
             let Ok(_place) = self.places.acquire().await else { bail!("the run is over") };
             publication.publish_any().await?
         };
-        let accepted = self.claims.of(&receipt).await;
+        let accepted = self.claims.of(&receipt, Duration::MAX).await;
         let handed_over = hand_over(&self.bus, &session, &receipt).await;
         let new = self.tally.borrow_mut().decided(&receipt, &accepted, self.bus.failures());
         if let Some(why) = new {
@@ -266,6 +266,6 @@ impl Flow {
 struct Decided {
     session: Session,
     receipt: std::sync::Arc<lineside::core::Receipt>,
-    accepted: Vec<Accepted>,
+    accepted: Vec<Claim>,
     handed_over: crate::sessions::HandOver,
 }

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
+use lineside::claims::Claim;
 use lineside::core::Receipt;
 use tokio::io::{AsyncWriteExt as _, Stdout};
 use tokio::sync::Mutex;
 
-use super::accepted::Accepted;
 use super::decision::{self, Later};
 use crate::page::Page;
 use crate::style::lines_for_people;
@@ -39,7 +39,7 @@ enum Form {
 /// A decision that is about to be written.
 pub(super) struct Written<'a> {
     pub(super) receipt: &'a Receipt,
-    pub(super) accepted: &'a [Accepted],
+    pub(super) accepted: &'a [Claim],
     pub(super) later: Later,
     /// Messages that reach the agent's context with it.
     pub(super) delivered: Vec<&'a lineside::ContextMessage>,

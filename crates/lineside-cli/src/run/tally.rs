@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use lineside::bus::DrainReport;
+use lineside::claims::Claim;
 use lineside::core::failure::seconds;
-use lineside::core::{Receipt, Strength};
+use lineside::core::{Acknowledgement, Receipt, Strength};
 
-use super::accepted::Accepted;
 use crate::style::{Style, Tone, count};
 
 /// The numbers so far.
@@ -57,18 +57,14 @@ impl Tally {
 
     /// One more decision, and how many hooks have failed so far. Gives why its background work is not kept, the first
     /// time.
-    pub(super) fn decided(
-        &mut self,
-        receipt: &Receipt,
-        accepted: &[Accepted],
-        failures: u64,
-    ) -> Option<String> {
+    pub(super) fn decided(&mut self, receipt: &Receipt, accepted: &[Claim], failures: u64) -> Option<String> {
         *self.verdicts.entry(receipt.verdict.strength()).or_default() += 1;
         self.failed(failures);
-        let unkept: Vec<&Accepted> = accepted.iter().filter(|claim| claim.is_unkept()).collect();
+        let unkept: Vec<&Acknowledgement> =
+            accepted.iter().map(|claim| &claim.accepted).filter(|accepted| accepted.is_unkept()).collect();
         let is_first = self.unkept == 0;
         self.unkept += unkept.len();
-        unkept.first().filter(|_| is_first).and_then(|claim| claim.why.clone())
+        unkept.first().filter(|_| is_first).and_then(|accepted| accepted.why.clone())
     }
 
     pub(super) fn failed(&mut self, failures: u64) {

@@ -36,7 +36,7 @@ fn a_burst_is_one_job_and_the_next_model_call_has_what_it_found() {
     let lines = said.json();
     assert_eq!(
         lines[0]["accepted"],
-        json!([{"hook": "lint", "as": "held", "durability": "disk"}]),
+        json!([{"hook": "lint", "as": "held", "job": 1, "durability": "disk"}]),
         "{}",
         lines[0]
     );

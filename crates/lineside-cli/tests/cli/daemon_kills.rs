@@ -1,5 +1,6 @@
 //! A daemon that is killed in the middle of its work, again and again: its clients notice in time, nothing is decided
-//! twice, and the jobs that are on record come to their end. And one whose socket a supervisor hands over.
+//! twice, the jobs that an answer has acknowledged come to their end, and so do their messages. And one whose socket a
+//! supervisor hands over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside::Client;
-use lineside::client::RequestError;
+use lineside::client::{RequestError, Session};
 use lineside::json::{Value, json};
 use lineside::prelude::*;
 use tokio::sync::mpsc;
@@ -24,7 +25,8 @@ const AGENTS: usize = 8;
 /// When a publish without an end has no end: far beyond every deadline of its hook.
 const HUNG: Duration = Duration::from_secs(60);
 
-/// A gate that writes down which events it was asked about, and an automation that writes down which it has worked on.
+/// A gate that writes down which events it was asked about, an automation that writes down which it has worked on, and one
+/// that has a message for the context of its session.
 const HOOKS: &str = r#"
 hooks:
   - name: gate
@@ -35,14 +37,25 @@ hooks:
     command: "grep -oE '\"host\":\"[0-9-]+\"' | head -n 1 | cut -d'\"' -f4 >> worked"
     automate:
       retry: {attempts: 5, constant: 0}
+  - name: notes
+    on: on_idle
+    command: "echo noted"
+    automate:
+      retry: {attempts: 5, constant: 0}
+      result: {when: append_always}
 "#;
 
 /// What one agent has seen.
 enum Seen {
     /// The id of an event that was decided.
     Decided(String),
-    /// The mark of an event that an automation was told of.
-    Told(String),
+    /// An event that automations were told of: its mark, its id, and whether the answer says that all of their work is
+    /// on the disk.
+    Told { mark: String, event: String, kept: bool },
+    /// A message about this event was handed over.
+    Delivered(String),
+    /// The acceptance of the messages about these events was answered.
+    Accepted(Vec<String>),
     /// An error that says that there is no decision.
     Error,
 }
@@ -71,14 +84,51 @@ async fn agent(client: Client, life: usize, number: usize, seen: mpsc::Sender<Se
         fields.insert("point".to_owned(), json!("on_idle"));
         fields.insert("session".to_owned(), json!(format!("s{number}")));
         fields.insert("host".to_owned(), json!(mark));
-        if client.post::<Value>("/v1/events", &fields).await.is_err() {
-            break;
-        }
-        if seen.send(Seen::Told(mark)).await.is_err() {
+        let Ok(answer) = client.post::<Value>("/v1/events", &fields).await else { break };
+        let event = answer["id"].as_str().unwrap().to_owned();
+        let claims = answer["accepted"].as_array().unwrap();
+        assert!(claims.iter().all(|claim| claim["job"].is_u64()), "{answer}");
+        let kept = claims.len() == 2 && claims.iter().all(|claim| claim["durability"] == "disk");
+        if seen.send(Seen::Told { mark, event, kept }).await.is_err() {
             return;
+        }
+        if take(&session, &seen).await.is_err() {
+            break;
         }
     }
     seen.send(Seen::Error).await.ok();
+}
+
+/// Takes what is for the context of a session. Gives how many messages there were.
+async fn take(session: &Session, seen: &mpsc::Sender<Seen>) -> Result<usize, RequestError> {
+    let delivery = session.collect().ready().await?;
+    let events: Vec<String> = delivery.messages().iter().map(|message| message.event.to_string()).collect();
+    for event in &events {
+        seen.send(Seen::Delivered(event.clone())).await.ok();
+    }
+    let count = delivery.accept().await?.len();
+    seen.send(Seen::Accepted(events)).await.ok();
+    Ok(count)
+}
+
+/// What is known of messages for the context: none may come again after its acceptance was answered.
+#[derive(Default)]
+struct Messages {
+    delivered: BTreeSet<String>,
+    accepted: BTreeSet<String>,
+}
+
+impl Messages {
+    fn see(&mut self, seen: &Seen) {
+        match seen {
+            Seen::Delivered(event) => {
+                assert!(!self.accepted.contains(event), "accepted, and handed over again");
+                self.delivered.insert(event.clone());
+            }
+            Seen::Accepted(events) => self.accepted.extend(events.iter().cloned()),
+            _ => {}
+        }
+    }
 }
 
 fn lines(stage: &Stage, file: &str) -> BTreeMap<String, usize> {
@@ -96,7 +146,8 @@ async fn w06_a_daemon_that_is_killed_decides_nothing_twice_and_leaves_no_client_
     stage.file("project/.lineside/hooks.yaml", HOOKS);
     let client = Client::new(stage.path("home/.local/state/lineside/lineside.sock"));
     let lives = std::env::var("LINESIDE_LIVES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(LIVES);
-    let (mut decided, mut told) = (BTreeSet::new(), BTreeSet::new());
+    let (mut decided, mut told, mut noted) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut messages = Messages::default();
     for life in 0..lives {
         let daemon = Daemon::start(&stage);
         let (seen, mut sees) = mpsc::channel(64);
@@ -109,15 +160,23 @@ async fn w06_a_daemon_that_is_killed_decides_nothing_twice_and_leaves_no_client_
         let mut daemon = Some(daemon);
         let (mut events, mut errors) = (0, 0);
         while let Some(seen) = sees.recv().await {
+            messages.see(&seen);
+            events += usize::from(matches!(seen, Seen::Decided(_) | Seen::Told { .. }));
             match seen {
                 Seen::Decided(id) => assert!(decided.insert(id), "decided twice"),
-                Seen::Told(mark) => assert!(told.insert(mark)),
+                Seen::Told { mark, event, kept } => {
+                    assert!(kept, "an answer does not say that the work is on the disk");
+                    assert!(told.insert(mark));
+                    assert!(noted.insert(event));
+                }
+                Seen::Delivered(_) | Seen::Accepted(_) => {}
                 Seen::Error => errors += 1,
             }
-            events += 1;
             // At another point of the work in each life; all others are in the middle of theirs then.
-            if events == 20 + 7 * life % 30 {
-                daemon.take().expect("it is killed once").kill();
+            if events >= 20 + 7 * life % 30
+                && let Some(daemon) = daemon.take()
+            {
+                daemon.kill();
             }
         }
         assert_eq!(errors, AGENTS, "each undecided publish ends in an error");
@@ -130,11 +189,13 @@ async fn w06_a_daemon_that_is_killed_decides_nothing_twice_and_leaves_no_client_
     assert!(decided.iter().all(|id| asked.contains_key(id)), "decided, and the gate was not asked");
     // The last one does what is left.
     let daemon = Daemon::start(&stage);
+    let mut sessions = Vec::new();
     for number in 0..AGENTS {
         let open = async || client.session(format!("s{number}")).open().await;
-        if open().await.is_err() {
-            open().await.unwrap();
-        }
+        sessions.push(match open().await {
+            Ok(session) => session,
+            Err(_) => open().await.unwrap(),
+        });
     }
     let client = Arc::new(client);
     let left = async {
@@ -150,7 +211,21 @@ async fn w06_a_daemon_that_is_killed_decides_nothing_twice_and_leaves_no_client_
     let jobs: Value = client.get("/v1/jobs?state=dead&most=1").await.unwrap();
     assert_eq!(dead, json!(0), "{jobs}");
     let worked = lines(&stage, "project/worked");
-    assert!(worked.keys().any(|mark| told.contains(mark)), "no job was done");
+    let lost: Vec<&String> = told.iter().filter(|mark| !worked.contains_key(*mark)).collect();
+    assert!(!told.is_empty() && lost.is_empty(), "acknowledged, and its work was never done: {lost:?}");
+    let (seen, mut sees) = mpsc::channel(1024);
+    for session in &sessions {
+        while take(session, &seen).await.unwrap() > 0 {
+            while let Ok(seen) = sees.try_recv() {
+                messages.see(&seen);
+            }
+        }
+    }
+    while let Ok(seen) = sees.try_recv() {
+        messages.see(&seen);
+    }
+    let lost: Vec<&String> = noted.difference(&messages.delivered).collect();
+    assert!(lost.is_empty(), "acknowledged, and its message never came: {lost:?}");
     drop(daemon);
 }
 

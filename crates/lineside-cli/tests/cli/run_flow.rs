@@ -182,7 +182,7 @@ fn what_a_hook_has_started_is_told_with_what_it_survives() {
     let path = stage.path("kept");
     let path = path.to_str().unwrap();
     let (told, hooks) = accepted(&["run", "--project", ".", "--journal", path, "--receipts"]);
-    assert_eq!(told, json!([{"hook": "bg", "as": "started", "durability": "disk"}]));
+    assert_eq!(told, json!([{"hook": "bg", "as": "started", "job": 1, "durability": "disk"}]));
     assert_eq!((&hooks[0]["started"], &hooks[0]["durability"]), (&json!(true), &json!("disk")));
     let (told, _) = accepted(&["run", "--project", ".", "--journal", path, "--durability", "process"]);
     assert_eq!(told[0]["durability"], "process");

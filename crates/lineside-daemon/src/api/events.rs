@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::extract::State;
 use futures_util::future::join_all;
 use lineside::bus::PublishError;
+use lineside::claims;
 use lineside::core::event::digest_of;
 use lineside::json::{Map, Value, json};
 use lineside::wire::{self, EventDraft};
@@ -26,7 +27,8 @@ const MOST: usize = 10_000;
 
 /// Publish an event and have its decision.
 ///
-/// A connection that breaks before the answer leaves the event undecided; it is not published again.
+/// What `accepted` claims of background work is kept when the answer is given. A connection that breaks before the answer
+/// leaves the event undecided; it is not published again.
 #[utoipa::path(
     post, path = "/v1/events", tag = "events", params(PublishQuery), request_body = Event,
     responses(
@@ -124,11 +126,19 @@ async fn decide(daemon: &Daemon, caller: &Caller, query: &PublishQuery, fields: 
     let receipt = publication.publish_any().await.map_err(|error| not_published(&error))?;
     daemon.counts.events.fetch_add(1, Ordering::Relaxed);
     daemon.mismatches.note(&receipt);
+    let of = daemon.loaded().claims;
+    let claims = if query.unkept {
+        of.unkept(&receipt)
+    } else {
+        of.of(&receipt, daemon.settings.limits.keeping).await
+    };
     if receipt.event.point().name == "after_session" {
         daemon.note_closed(session.id());
         session.close().await;
     }
-    Ok(wire::decision(&receipt, query.receipt))
+    let mut decision = wire::decision(&receipt, query.receipt);
+    claims::put(&claims, &mut decision);
+    Ok(decision)
 }
 
 fn opening(id: String, draft: &EventDraft) -> Opening {

@@ -142,6 +142,8 @@ pub struct PublishQuery {
     pub receipt: bool,
     /// At most this much time for all hooks together, in milliseconds.
     pub within_ms: Option<u64>,
+    /// Does not wait for the records of background work: what is accepted may be lost with a kill of the daemon.
+    pub unkept: bool,
 }
 
 /// An event: the fields of its envelope, and the payload of its point. Other fields are handed on to hooks as `extra`.
@@ -229,6 +231,8 @@ pub struct Decision {
     pub changed: Option<Vec<String>>,
     /// The hooks that could not answer: `hook`, `kind`, `detail`, and `taken_as`, the verdict that this counts as.
     pub failed: Option<Vec<Value>>,
+    /// The hooks that work for it in the background.
+    pub accepted: Option<Vec<BackgroundWork>>,
     /// What hooks have for the publisher under names of their formats.
     #[schema(value_type = Option<Object>)]
     pub extra: Option<Map>,
@@ -247,6 +251,24 @@ pub struct Decision {
     /// `parent_session`, `depth`, `agent`, `cause`, `traceparent` and `connection`.
     #[schema(value_type = Option<Object>)]
     pub envelope: Option<Map>,
+}
+
+/// What a hook that works in the background has made of an event.
+#[derive(Debug, Clone, ToSchema)]
+pub struct BackgroundWork {
+    /// The hook.
+    pub hook: String,
+    /// `held`, `queued` or `started`: there will be a run for it. `cancels`: it cancels work that waits. `refused`: there
+    /// will be none. `unavailable`: its record is not kept, or was not within 5 seconds, so that it may be lost.
+    #[serde(rename = "as")]
+    #[schema(rename = "as")]
+    pub verb: String,
+    /// The number of its job.
+    pub job: Option<u64>,
+    /// What the run survives from now on: `memory`, `process` or `disk`.
+    pub durability: Option<String>,
+    /// Why there is no run, or why its record is not kept.
+    pub why: Option<String>,
 }
 
 /// What is collected.

@@ -3,6 +3,7 @@
 
 mod house;
 
+mod acknowledgement;
 mod api;
 mod attach;
 mod attacks;

@@ -1,0 +1,181 @@
+//! What is claimed about background work of an event: which hooks have accepted it, as which jobs, and what that survives.
+//!
+//! With a journal, a claim is made when its record is kept and not before.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_automation::Automations;
+use lineside_automation::jobs::is_named;
+use lineside_core::journal::{Durability, Unavailable};
+use lineside_core::json::{Map, Value, json};
+use lineside_core::{AcknowledgedAs, Acknowledgement, Hook, Origin, Outcome, Receipt, Run, SkipReason};
+use tokio::time::timeout;
+
+use crate::assembly::Report;
+
+/// What one hook has made of an event in the background.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The place of its run in the receipt.
+    pub run: usize,
+    /// What it has made of the event.
+    pub accepted: Acknowledgement,
+}
+
+/// Knows which hooks have their runs kept. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Claims {
+    automations: Option<Automations>,
+    kept: Arc<HashSet<Key>>,
+}
+
+type Key = (Arc<str>, &'static str, Option<Origin>);
+
+fn key(hook: &Hook) -> Key {
+    (Arc::clone(&hook.name), hook.dialect, hook.origin.clone())
+}
+
+impl Claims {
+    /// The claims of hooks that were loaded on a bus with these automations. Without automations, nothing is claimed to be
+    /// kept.
+    #[must_use]
+    pub fn new(automations: Option<Automations>, report: &Report) -> Self {
+        let kept = report.hooks.iter().filter(|found| found.kept).map(|found| key(&found.hook)).collect();
+        Self { automations, kept: Arc::new(kept) }
+    }
+
+    /// What became of an event in the background, as the receipt says it, before anything is kept.
+    #[must_use]
+    pub fn unkept(&self, receipt: &Receipt) -> Vec<Claim> {
+        let mut claims = first_word(receipt);
+        if let Some(automations) = &self.automations {
+            name_jobs(&mut claims, automations, receipt);
+        }
+        claims
+    }
+
+    /// What became of an event in the background. Waits until that is kept, where it is to be, and for `most` of this
+    /// time; what is not kept by then is [unavailable](AcknowledgedAs::Unavailable), although there may be a run for it.
+    ///
+    /// Cancel safe.
+    pub async fn of(&self, receipt: &Receipt, most: Duration) -> Vec<Claim> {
+        let mut claims = self.unkept(receipt);
+        let Some(automations) = &self.automations else { return claims };
+        let runs_anyway = |claim: &Claim| !matches!(receipt.runs[claim.run].outcome, Outcome::Offered(_));
+        let is_job = |claim: &Claim| match &receipt.runs[claim.run].outcome {
+            Outcome::Offered(acceptance) => acceptance.is_accepted(),
+            _ => {
+                receipt.hook(receipt.runs[claim.run].hook).is_some_and(|hook| self.kept.contains(&key(hook)))
+            }
+        };
+        if !claims.iter().any(is_job) {
+            return claims;
+        }
+        let has_room = automations.has_room();
+        let kept = match timeout(most, automations.kept()).await {
+            Ok(kept) => kept.map_err(NotKept::Never),
+            Err(_) => Err(NotKept::Yet(most)),
+        };
+        for claim in claims.iter_mut().filter(|claim| is_job(claim)) {
+            let runs_anyway = runs_anyway(claim);
+            let accepted = &mut claim.accepted;
+            match &kept {
+                Ok(durability) if has_room || !runs_anyway => accepted.durability = Some(*durability),
+                Ok(_) => {
+                    accepted.why = Some(
+                        "there are as many jobs as there may be, or their events are too long".to_owned(),
+                    );
+                }
+                Err(not_kept) => {
+                    accepted.why = Some(not_kept.to_string());
+                    if !runs_anyway || matches!(not_kept, NotKept::Yet(_)) {
+                        accepted.verb = AcknowledgedAs::Unavailable;
+                        accepted.durability = None;
+                    }
+                }
+            }
+        }
+        claims
+    }
+}
+
+/// Why a record is not kept.
+#[derive(Debug, thiserror::Error)]
+enum NotKept {
+    #[error("{0}")]
+    Never(Unavailable),
+    #[error("its record was not kept within {0:?}; it may run all the same")]
+    Yet(Duration),
+}
+
+/// What the receipt says, which is said before anything is kept.
+fn first_word(receipt: &Receipt) -> Vec<Claim> {
+    let claim = |(run, settled): (usize, &Run)| {
+        let in_memory = |verb| Acknowledgement {
+            hook: Arc::from(receipt.name(settled.hook)),
+            verb,
+            job: None,
+            durability: Some(Durability::Memory),
+            why: None,
+        };
+        let accepted = match &settled.outcome {
+            Outcome::Detached => in_memory(AcknowledgedAs::Started),
+            Outcome::Skipped(SkipReason::Debounced) => in_memory(AcknowledgedAs::Held),
+            Outcome::Offered(acceptance) => {
+                let accepted = acceptance.unkept(Arc::from(receipt.name(settled.hook)));
+                // The one that it survives when its record is kept.
+                let durability = accepted.durability.map(|_| Durability::Memory);
+                Acknowledgement { durability, ..accepted }
+            }
+            _ => return None,
+        };
+        Some(Claim { run, accepted })
+    };
+    receipt.runs.iter().enumerate().filter_map(claim).collect()
+}
+
+/// Gives each claim the job of its hook. Two hooks of one name have accepted the event in the order of their runs.
+fn name_jobs(claims: &mut [Claim], automations: &Automations, receipt: &Receipt) {
+    let accepts = |claim: &&mut Claim| {
+        !matches!(claim.accepted.verb, AcknowledgedAs::Cancels | AcknowledgedAs::Refused)
+    };
+    let mut claims = claims.iter_mut().filter(accepts).peekable();
+    if claims.peek().is_none() {
+        return;
+    }
+    let mut jobs = automations.jobs().of_event(receipt.event.envelope().id);
+    for claim in claims {
+        let own = jobs.iter().position(|(automation, _)| is_named(automation, &claim.accepted.hook));
+        claim.accepted.job = own.map(|own| jobs.remove(own).1.0);
+    }
+}
+
+/// Puts claims into the JSON of a decision: as `accepted`, and with the last word in `hooks`, where the decision has them.
+pub fn put(claims: &[Claim], decision: &mut Map) {
+    if let Some(runs) = decision.get_mut("hooks") {
+        claims.iter().for_each(|claim| amend(claim, runs));
+    }
+    if !claims.is_empty() {
+        let accepted = claims.iter().map(|claim| Value::Object(claim.accepted.to_json())).collect();
+        decision.insert("accepted".to_owned(), Value::Array(accepted));
+    }
+}
+
+/// Puts the last word in the place of the first in the receipt.
+fn amend(claim: &Claim, runs: &mut Value) {
+    let Claim { run, accepted } = claim;
+    let Some(run) = runs.get_mut(*run).and_then(Value::as_object_mut) else { return };
+    if let Some(durability) = accepted.durability {
+        run.insert("durability".to_owned(), json!(durability.as_str()));
+    }
+    if accepted.is_unkept() {
+        if accepted.verb == AcknowledgedAs::Unavailable {
+            for word in ["held", "queued", "started", "durability"] {
+                run.remove(word);
+            }
+        }
+        run.insert("unavailable".to_owned(), json!(accepted.why));
+    }
+}
