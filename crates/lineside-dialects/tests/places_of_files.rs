@@ -34,7 +34,17 @@ const FLYTO: &str = "{\"hooks\": {\"stop\": [{\"command\": \"true\"}]}}";
 const JCLI: &str = "events: [stop]\ncommand: x\n";
 const OPEN_CLAW: &str = "{}";
 
-const PLACES: [Place; 14] = [
+const CLAUDE: &str =
+    "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}}";
+const CODEX_TOML: &str = "[[hooks.Stop]]\nhooks = [{type = 'command', command = 'true'}]\n";
+const COPILOT: &str =
+    "{\"version\": 1, \"hooks\": {\"sessionEnd\": [{\"type\": \"command\", \"bash\": \"true\"}]}}";
+const CURSOR: &str = "{\"version\": 1, \"hooks\": {\"stop\": [{\"command\": \"true\"}]}}";
+const GEMINI: &str =
+    "{\"hooks\": {\"AfterAgent\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}}";
+const KIMI: &str = "[[hooks]]\nevent = 'Stop'\ncommand = 'true'\n";
+
+const PLACES: [Place; 33] = [
     place("native", "home/.config/lineside/hooks.yaml", NATIVE, 1),
     place("native", "project/.lineside/hooks.yaml", NATIVE, 1),
     place("agenthooks", "home/.config/agents/hooks/h/HOOK.md", AGENT_HOOKS, 1),
@@ -49,6 +59,25 @@ const PLACES: [Place; 14] = [
     place("jcli", "project/.jcli/hooks/h/HOOK.yaml", JCLI, 1),
     place("openclaw", "home/.openclaw/lineside.json", OPEN_CLAW, 0),
     place("openclaw", "project/.openclaw/lineside.json", OPEN_CLAW, 0),
+    place("claude", "home/.claude/settings.json", CLAUDE, 1),
+    place("claude", "project/.claude/settings.json", CLAUDE, 1),
+    place("claude", "project/.claude/settings.local.json", CLAUDE, 1),
+    place("codex", "home/.codex/hooks.json", CLAUDE, 1),
+    place("codex", "home/.codex/config.toml", CODEX_TOML, 1),
+    place("codex", "project/.codex/hooks.json", CLAUDE, 1),
+    place("codex", "project/.codex/config.toml", CODEX_TOML, 1),
+    place("copilot", "home/.copilot/hooks/h.json", COPILOT, 1),
+    place("copilot", "home/.copilot/settings.json", COPILOT, 1),
+    place("copilot", "project/.github/hooks/h.json", COPILOT, 1),
+    place("copilot", "project/.github/copilot/settings.json", COPILOT, 1),
+    place("copilot", "project/.github/copilot/settings.local.json", COPILOT, 1),
+    place("cursor", "home/.cursor/hooks.json", CURSOR, 3),
+    place("cursor", "project/.cursor/hooks.json", CURSOR, 3),
+    place("gemini", "home/.gemini/settings.json", GEMINI, 1),
+    place("gemini", "project/.gemini/settings.json", GEMINI, 1),
+    place("gemini", "home/.gemini/extensions/e/hooks/hooks.json", GEMINI, 1),
+    place("kimi", "home/.kimi/config.toml", KIMI, 1),
+    place("kimi", "home/.kimi-code/config.toml", KIMI, 1),
 ];
 
 impl Place {

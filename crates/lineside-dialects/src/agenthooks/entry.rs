@@ -1,11 +1,10 @@
 //! What a hook starts: its entry point, by itself or with an interpreter (AH-34 to AH-37).
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use lineside_core::invocation::Program;
+use lineside_files::Boundary;
 
 use super::findings::HookWarning;
 
@@ -147,11 +146,10 @@ impl Entry {
 }
 
 fn look_at(path: &Path) -> Kind {
-    let mut head = Vec::with_capacity(HEAD);
-    let read = File::open(path).and_then(|file| file.take(HEAD as u64).read_to_end(&mut head));
-    if read.is_err() {
+    // Links are followed wherever they lead, as the kernel does; the opening does not wait for what is there.
+    let Ok(head) = lineside_files::read(path, Boundary::Open, HEAD) else {
         return Kind::Unreadable;
-    }
+    };
     match interpreter_line(&head) {
         Some((interpreter, argument)) => Kind::Script(os(interpreter), argument.map(os)),
         None if head.contains(&0) => Kind::Binary,

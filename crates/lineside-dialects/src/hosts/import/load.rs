@@ -45,10 +45,10 @@ pub(super) fn load(format: &'static dyn Format, places: &Places) -> Loaded {
         match source.read(places.boundary(source.layer)) {
             None => continue,
             Some(Ok(node)) => files.push((source, node)),
-            Some(Err((line, error))) => {
-                findings.error(line, error);
-                // What it may have guarded cannot be known.
-                let may_guard = std::fs::read(&source.file).is_ok_and(|bytes| CLOSING.are_in(&bytes));
+            Some(Err(unread)) => {
+                findings.error(unread.line, unread.error);
+                // Of a file that is not seen at all it cannot be known what it guarded.
+                let may_guard = unread.bytes.is_none_or(|bytes| CLOSING.are_in(&bytes));
                 findings.lose_file(all_points(format), may_guard);
                 finish(format, places, &source, findings, &mut loaded);
             }

@@ -34,6 +34,17 @@ pub(crate) enum Syntax {
     Toml,
 }
 
+/// A file that is there and has no values to give.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    /// The line of the error.
+    pub(crate) line: u32,
+    /// What is wrong.
+    pub(crate) error: String,
+    /// What stands in it; `None` where that cannot be known.
+    pub(crate) bytes: Option<Vec<u8>>,
+}
+
 impl Source {
     /// A file of JSON.
     pub(crate) fn json(label: impl Into<String>, file: PathBuf, layer: Layer) -> Self {
@@ -48,19 +59,24 @@ impl Source {
     /// What stands in the file; `None` where there is none.
     ///
     /// # Errors
-    /// It cannot be opened, is too long, or is not what it should be: the line, and why.
-    pub(crate) fn read(&self, boundary: Boundary<'_>) -> Option<Result<Node, (u32, String)>> {
+    /// It cannot be opened, is too long, or is not what it should be.
+    pub(crate) fn read(&self, boundary: Boundary<'_>) -> Option<Result<Node, Unread>> {
         let bytes = read_if_there(&self.file, boundary, LONGEST)?;
         Some(self.node(bytes))
     }
 
-    fn node(&self, bytes: Result<Vec<u8>, OpenFileError>) -> Result<Node, (u32, String)> {
-        let bytes = bytes.map_err(|error| (1, error.to_string()))?;
+    fn node(&self, bytes: Result<Vec<u8>, OpenFileError>) -> Result<Node, Unread> {
+        let unseen = |error: String| Unread { line: 1, error, bytes: None };
+        let bytes = bytes.map_err(|error| unseen(error.to_string()))?;
         if bytes.len() > LONGEST {
-            return Err((1, format!("it is larger than {LONGEST} bytes")));
+            return Err(unseen(format!("it is larger than {LONGEST} bytes")));
         }
-        let text = String::from_utf8(bytes).map_err(|_| (1, "it is not UTF-8".to_owned()))?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        self.parse(&bytes).map_err(|(line, error)| Unread { line, error, bytes: Some(bytes) })
+    }
+
+    fn parse(&self, bytes: &[u8]) -> Result<Node, (u32, String)> {
+        let text = std::str::from_utf8(bytes).map_err(|_| (1, "it is not UTF-8".to_owned()))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match self.syntax {
             Syntax::Json => json(text),
             Syntax::Toml => toml(text),
