@@ -14,7 +14,7 @@ use lineside::prelude::*;
 use proptest::prelude::*;
 
 /// A hook of each format at a gate, and whether it lives in a worker.
-const FORMATS: [(&str, &str, &str, &str, bool); 10] = [
+const FORMATS: [(&str, &str, &str, &str, bool); 13] = [
     (
         "native",
         ".lineside/hooks.yaml",
@@ -75,6 +75,27 @@ const FORMATS: [(&str, &str, &str, &str, bool); 10] = [
         "claude",
         ".claude/settings.json",
         "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}}",
+        "before_tool",
+        false,
+    ),
+    (
+        "codex",
+        ".codex/hooks.json",
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}}",
+        "before_tool",
+        false,
+    ),
+    (
+        "copilot",
+        ".github/hooks/g.json",
+        "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"type\": \"command\", \"bash\": \"true\"}]}}",
+        "before_tool",
+        false,
+    ),
+    (
+        "cursor",
+        ".cursor/hooks.json",
+        "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"command\": \"true\"}]}}",
         "before_tool",
         false,
     ),
@@ -155,7 +176,7 @@ fn event(point: &str) -> AnyEvent {
 struct Field {
     key: &'static str,
     escaped: bool,
-    value: &'static str,
+    value: String,
 }
 
 impl Field {
@@ -168,8 +189,8 @@ impl Field {
     }
 }
 
-fn field() -> impl Strategy<Value = Field> {
-    let keys = vec!["verdict", "decision", "action", "abort", "continue", "stop", "reason"];
+/// A field whose value is none of an object within the answer.
+fn plain(keys: &'static [&'static str]) -> impl Strategy<Value = Field> {
     let values = vec![
         "\"continue\"",
         "\"allow\"",
@@ -188,7 +209,29 @@ fn field() -> impl Strategy<Value = Field> {
         "{}",
     ];
     (prop::sample::select(keys), any::<bool>(), prop::sample::select(values))
-        .prop_map(|(key, escaped, value)| Field { key, escaped, value })
+        .prop_map(|(key, escaped, value)| Field { key, escaped, value: value.to_owned() })
+}
+
+/// The keys that decide in one format or another.
+const KEYS: &[&str] = &[
+    "verdict",
+    "decision",
+    "action",
+    "abort",
+    "continue",
+    "stop",
+    "reason",
+    "permission",
+    "permissionDecision",
+];
+
+fn field() -> impl Strategy<Value = Field> {
+    let within = prop::sample::select(vec!["allow", "ask", "deny"]).prop_map(|decision| Field {
+        key: "hookSpecificOutput",
+        escaped: false,
+        value: format!("{{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"{decision}\"}}"),
+    });
+    prop_oneof![4 => plain(KEYS), 1 => within]
 }
 
 fn object<'a>(fields: impl IntoIterator<Item = &'a Field>) -> String {
@@ -229,11 +272,17 @@ fn check(format: &Format, fields: &[Field]) {
 #[test]
 fn every_format_tells_a_grant_from_a_refusal() {
     for format in &*ALL {
-        let grants_and_refusals: std::collections::BTreeSet<Strength> = ["verdict", "decision", "action"]
-            .into_iter()
+        let within = |key: &str, value: &str| {
+            format!("{{\"hookSpecificOutput\":{{\"hookEventName\":\"PreToolUse\",\"{key}\":\"{value}\"}}}}")
+        };
+        let grants_and_refusals: std::collections::BTreeSet<Strength> = KEYS
+            .iter()
             .flat_map(|key| {
-                ["allow", "deny", "block", "stop"].map(|value| format!("{{\"{key}\":\"{value}\"}}"))
+                ["allow", "deny", "block", "stop"]
+                    .into_iter()
+                    .flat_map(move |value| [format!("{{\"{key}\":\"{value}\"}}"), within(key, value)])
             })
+            .chain(["{}".to_owned()])
             .filter_map(|printed| Some(format.read(&printed)?.strength()))
             .collect();
         assert!(grants_and_refusals.len() > 1, "{}: {grants_and_refusals:?}", format.name);
@@ -247,7 +296,7 @@ proptest! {
     fn a_doubled_key_is_never_read_as_an_approval(fields in prop::collection::vec(field(), 2..6)) {
         // Most of them have a key twice.
         let mut doubled = fields.clone();
-        doubled.push(Field { value: "\"allow\"", ..fields[0].clone() });
+        doubled.push(Field { value: "\"allow\"".to_owned(), ..fields[0].clone() });
         for format in &*ALL {
             check(format, &fields);
             check(format, &doubled);

@@ -107,6 +107,8 @@ const NATIVE: &str = ".lineside/hooks.yaml";
 const CHORD: &str = ".chord/config.yaml";
 const FLYTO: &str = ".flyto/settings.json";
 const JCLI: &str = ".jcli/hooks/g/HOOK.yaml";
+const CLAUDE: &str = ".claude/settings.json";
+const CURSOR: &str = ".cursor/hooks.json";
 const AGENT: &str = ".agents/hooks/g/HOOK.md";
 
 /// Files that hold a guard, or may have held one, and that do not load; with a line that the reason has to name.
@@ -137,6 +139,8 @@ const BROKEN_GUARDS: &[(&str, &str, u32)] = &[
     (CHORD, "hooks:\n  on_tool_call:\n  - {name: g, shell: exit 2, timeout: 5s, on_failure: block}\n", 3),
     (CHORD, "hooks:\n  on_tool_call:\n  - {name: g, shell: exit 2, on_failure: blok}\n", 3),
     (CHORD, "hooks:\n  on_tool_call:\n  - name: g\n   on_failure: block\n", 4),
+    (CHORD, "model: m\nhook:\n  on_tool_call:\n  - {name: g, shell: exit 2, on_failure: block}\n", 2),
+    (FLYTO, "{\"Hooks\": {\"pre_tool_use\": [{\"command\": \"exit 2\", \"on_failure\": \"block\"}]}}", 1),
     (FLYTO, "{\"hooks\": {\"pre_tool_us\": [{\"command\": \"exit 2\", \"on_failure\": \"block\"}]}}", 1),
     (FLYTO, "{\"hooks\": {\"PreToolUse\": [{\"command\": \"exit 2\", \"on_failure\": \"block\"}]}}", 1),
     (FLYTO, "{\"hooks\": {\"pre_tool_use\": [{\"comand\": \"exit 2\", \"on_failure\": \"block\"}]}}", 1),
@@ -174,6 +178,47 @@ const BROKEN_GUARDS: &[(&str, &str, u32)] = &[
     (AGENT, "---\nname: g\ndescription: d\ntrigger: before_tool\non_failure: blok\n---\n", 5),
     (AGENT, "---\nname: g\ndescription: d: e\ntrigger: before_tool\non_failure: block\n---\n", 3),
     (AGENT, "---\nname: g\ntrigger: before_tool\non_failure: block\n", 1),
+    (
+        CLAUDE,
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [\n{\"comand\": \"exit 2\", \"onFailure\": \"block\"}]}]}}",
+        2,
+    ),
+    (
+        CLAUDE,
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [\n{\"comand\": \"exit 2\", \"onFailur\": \"blok\"}]}]}}",
+        2,
+    ),
+    (
+        CLAUDE,
+        "{\"hooks\": {\n\"PreToolUs\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"c\", \"onFailure\": \"block\"}]}]}}",
+        2,
+    ),
+    (
+        CLAUDE,
+        "{\"hooks\": {\n\"xyzzy\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"c\", \"onFailure\": \"block\"}]}]}}",
+        2,
+    ),
+    (
+        CLAUDE,
+        "{\n\"hook\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"c\", \"onFailure\": \"block\"}]}]}}",
+        2,
+    ),
+    (CLAUDE, "{\"hooks\": {\"PreToolUse\": [\n{\"command\": \"exit 2\", \"onFailure\": \"block\"}}", 2),
+    (
+        CURSOR,
+        "{\"version\": 1, \"hooks\": {\"preToolUse\": [\n{\"comand\": \"exit 2\", \"failClosed\": true}]}}",
+        2,
+    ),
+    (
+        CURSOR,
+        "{\"version\": 1, \"hooks\": {\n\"preToolUs\": [{\"command\": \"exit 2\", \"failClosed\": true}]}}",
+        2,
+    ),
+    (
+        CURSOR,
+        "{\"version\": 1, \"hooks\": {\"preToolUse\": [\n{\"command\": \"exit 2\", \"failClosed\": true}]",
+        2,
+    ),
 ];
 
 #[tokio::test]
@@ -205,6 +250,12 @@ const MISSING_PROGRAMS: &[(&str, &str, u32)] = &[
     (FLYTO, "{\"hooks\": {\"pre_tool_use\": [{\"command\": \"./no-such-guard\"}]}}", 1),
     (JCLI, "events: [pre_tool_execution]\ncommand: no-such-guard\n", 1),
     (AGENT, "---\nname: g\ndescription: d\ntrigger: before_tool\n---\n", 1),
+    (
+        CLAUDE,
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [\n{\"type\": \"command\", \"command\": \"./no-such-guard\"}]}]}}",
+        2,
+    ),
+    (CURSOR, "{\"version\": 1, \"hooks\": {\"preToolUse\": [\n{\"command\": \"no-such-guard\"}]}}", 2),
 ];
 
 #[tokio::test]
@@ -278,6 +329,27 @@ async fn a_hook_of_the_user_never_runs_a_file_of_a_project() {
             false,
         ),
         (".jdata/agent/hooks/g/HOOK.yaml", "events: [pre_tool_execution]\ncommand: ./guard.sh\n", false),
+        (
+            CLAUDE,
+            "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"./guard.sh\"}]}]}}",
+            false,
+        ),
+        (
+            ".codex/hooks.json",
+            "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"./guard.sh\"}]}]}}",
+            false,
+        ),
+        (
+            ".copilot/hooks/h.json",
+            "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"type\": \"command\", \"bash\": \"./guard.sh\"}]}}",
+            false,
+        ),
+        (
+            ".gemini/settings.json",
+            "{\"hooks\": {\"BeforeTool\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"./guard.sh\"}]}]}}",
+            false,
+        ),
+        (".kimi/config.toml", "[[hooks]]\nevent = 'PreToolUse'\ncommand = './guard.sh'\n", false),
     ] {
         let home = project(&[(file, text)]);
         let project =

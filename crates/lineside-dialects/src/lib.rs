@@ -9,6 +9,7 @@
 pub mod dialect;
 pub mod handler;
 
+mod bounded_regex;
 mod broken;
 mod consent;
 mod findings;

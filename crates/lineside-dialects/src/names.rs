@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use lineside_core::PointInfo;
-use lineside_core::nearest::{nearest, suggestion};
+use lineside_core::nearest::{edit_distance, nearest, suggestion};
 
 /// The point that a name of any format or agent program stands for, in whatever way its words are joined: `PreToolUse`
 /// and `pre-tool-use` are `before_tool`. It is for proposals: a name is valid where its own format says so.
@@ -34,6 +34,11 @@ pub(crate) fn proposed(
 /// Whether a wrong name may have been meant as the one that is proposed for it.
 pub(crate) fn is_near(name: &str, proposed: &str) -> bool {
     meant(name).is_some() || suggestion(&comparable(name), [proposed]).is_some()
+}
+
+/// Whether a key of a file with other settings beside its hooks is `hooks` but for one character, or for case.
+pub(crate) fn is_nearly_hooks(key: &str) -> bool {
+    key != "hooks" && edit_distance(&key.to_lowercase(), "hooks") <= 1
 }
 
 /// A name as it may be compared with those of a format, which are in lower case.

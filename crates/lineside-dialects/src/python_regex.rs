@@ -13,70 +13,25 @@ mod syntax;
 mod write;
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use fancy_regex::{Regex, RegexBuilder};
-use lineside_core::search::{Effort, Searcher};
+use lineside_core::search::Effort;
 
 pub use lineside_core::search::Search;
 
 use syntax::Width;
 
+use crate::bounded_regex::Engine;
+pub use crate::bounded_regex::MOST_STEPS;
+
 /// The longest pattern that is prepared, in bytes.
 pub const LONGEST_PATTERN: usize = 64 * 1024;
-
-/// The most backtracking steps of one search.
-pub const MOST_STEPS: usize = 1_000_000;
-
-/// What all searches for one event may take, in bytes that are looked at, where each step of a search may look at the
-/// rest of its text: some seconds at most.
-const MOST_BYTES: usize = 2_000_000_000;
-
-/// From one of the fewer numbers of steps to the next.
-const FEWER: usize = 8;
-
-/// The largest program of a pattern that needs no backtracking, in bytes.
-const LARGEST_PROGRAM: usize = 10 << 20;
 
 /// A prepared pattern.
 #[derive(Clone)]
 pub struct Pattern {
     source: Arc<str>,
     engine: Engine,
-}
-
-/// What searches a pattern.
-#[derive(Clone)]
-enum Engine {
-    /// It needs no backtracking.
-    Plain(Searcher),
-    /// It does.
-    Backtracking(Arc<Backtracking>),
-}
-
-/// A pattern that needs backtracking, with [`MOST_STEPS`] and with fewer and fewer steps, each prepared when it is
-/// needed.
-struct Backtracking {
-    written: String,
-    /// Whether a single step may look at the whole rest of a text.
-    scans: bool,
-    regexes: [OnceLock<Option<Regex>>; 7],
-}
-
-impl Backtracking {
-    /// With so few steps that all searches in texts of `total` bytes together are bounded.
-    fn regex(&self, total: usize) -> Option<&Regex> {
-        let allowed = if self.scans { MOST_BYTES / total.max(1) } else { MOST_STEPS };
-        let (mut place, mut steps) = (0, MOST_STEPS);
-        while steps > allowed && place + 1 < self.regexes.len() {
-            (place, steps) = (place + 1, steps / FEWER);
-        }
-        self.regexes.get(place)?.get_or_init(|| backtracking(&self.written, steps).ok()).as_ref()
-    }
-}
-
-fn backtracking(written: &str, steps: usize) -> Result<Regex, fancy_regex::Error> {
-    RegexBuilder::new(written).backtrack_limit(steps).seek(true).build()
 }
 
 impl Pattern {
@@ -90,20 +45,8 @@ impl Pattern {
         }
         let parsed = parse::parse(source)?;
         let written = write::write(&parsed);
-        // It is prepared by the one that knows all patterns, so that the same are refused whichever searches.
-        let regex = backtracking(&written, MOST_STEPS)
+        let engine = Engine::prepare(written, Width::looks_anywhere(&parsed))
             .map_err(|error| CompilePatternError::Engine { detail: one_line(&error.to_string()) })?;
-        let engine = match Searcher::of_regex(&written, LARGEST_PROGRAM) {
-            Ok(searcher) => Engine::Plain(searcher),
-            Err(_) => {
-                let scans = Width::looks_anywhere(&parsed);
-                let regexes = [const { OnceLock::new() }; 7];
-                if let Some(first) = regexes.first() {
-                    first.get_or_init(|| Some(regex));
-                }
-                Engine::Backtracking(Arc::new(Backtracking { written, scans, regexes }))
-            }
-        };
         Ok(Self { source: source.into(), engine })
     }
 
@@ -122,16 +65,7 @@ impl Pattern {
     /// Searches the pattern anywhere in a text, one of those of an event that have `total` bytes together.
     #[must_use]
     pub fn search(&self, text: &str, total: usize, effort: &mut Effort) -> Search {
-        let engine = match &self.engine {
-            Engine::Plain(searcher) => return searcher.search(text, effort),
-            Engine::Backtracking(engine) => engine,
-        };
-        match engine.regex(total.max(text.len())).map(|regex| regex.is_match(text)) {
-            Some(Ok(true)) => Search::Found,
-            Some(Ok(false)) => Search::Absent,
-            // Too many steps or too deep a stack: there is no third thing that goes wrong in a search.
-            Some(Err(_)) | None => Search::Exhausted,
-        }
+        self.engine.search(text, total, effort)
     }
 }
 

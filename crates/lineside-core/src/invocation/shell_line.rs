@@ -89,7 +89,12 @@ const OF_THE_SHELL: &[&str] = &[
 pub(super) fn first_word(program: &Program) -> Option<&str> {
     let [shell, flag, line] = &program.argv[..] else { return None };
     let shell = Path::new(shell).file_name()?.to_str()?;
-    if !matches!(shell, "sh" | "bash" | "dash") || flag != "-c" {
+    if !matches!(shell, "sh" | "bash" | "dash" | "ash" | "ksh" | "zsh" | "fish") {
+        return None;
+    }
+    // Other shells have words of their own, and a login shell a PATH of its own; a path is the same in all of them.
+    let may_be_name = matches!(shell, "sh" | "bash" | "dash") && flag == "-c";
+    if !may_be_name && !matches!(flag.to_str()?, "-c" | "-lc") {
         return None;
     }
     let line = line.to_str()?.trim_start();
@@ -99,7 +104,8 @@ pub(super) fn first_word(program: &Program) -> Option<&str> {
     let defines = rest.trim_start().starts_with('(');
     // A number before `<` or `>` is a descriptor.
     let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-    (ends && !defines && !is_number && !OF_THE_SHELL.contains(&word)).then_some(word)
+    let is_program = ends && !defines && !is_number && !OF_THE_SHELL.contains(&word);
+    (is_program && (may_be_name || word.contains('/'))).then_some(word)
 }
 
 #[cfg(test)]
@@ -143,6 +149,12 @@ mod tests {
         ] {
             check(line, None);
         }
+        for shell in [["zsh", "-c"], ["/usr/bin/fish", "-c"], ["bash", "-lc"], ["zsh", "-lc"]] {
+            let of = |line| Program::argv(shell.into_iter().chain([line]));
+            assert_eq!(first_word(&of("./guard.sh --x")), Some("./guard.sh"), "{shell:?}");
+            assert_eq!(first_word(&of("guard --x")), None, "{shell:?}");
+        }
+        assert_eq!(first_word(&Program::argv(["bash", "-x", "./tool"])), None);
         assert_eq!(first_word(&Program::argv(["grep", "-c", "tool"])), None);
         assert_eq!(first_word(&Program::argv(["sh", "script"])), None);
     }

@@ -12,7 +12,7 @@ use lineside_core::{
 
 use super::fields::Mode;
 use super::handler::Identity;
-use super::output::{self, Decision, Reply, Stdout};
+use super::output::{self, Decision, ReadOutputError, Reply, Stdout};
 use super::triggers::{Ask, Kind};
 use crate::handler::Returned;
 use crate::text::{truncated, with_stderr};
@@ -52,6 +52,26 @@ pub(super) fn answer(hook: &Identity, event: &AnyEvent, ended: &Ended) -> Result
         }
         Exit::Lost => Err(failure(FailureKind::Exit, "exit status lost", &ended.stderr)),
     }
+}
+
+/// Whether all that a hook may have objected was heard. What a guard prints may be text, which is no objection; text
+/// with an answer in it, or with an end that is not there, may be one.
+///
+/// # Errors
+/// It was not.
+pub(super) fn heard_whole(ended: &Ended) -> Result<(), Failure> {
+    let is_lost = ended.exit == Exit::Code(0)
+        && (ended.stdout.is_cut() && output::read(&ended.stdout) == Ok(Stdout::Plain)
+            || output::is_buried(&ended.stdout));
+    if !is_lost {
+        return Ok(());
+    }
+    let why = if ended.stdout.is_cut() {
+        ReadOutputError::Cut(ended.stdout.bytes.len())
+    } else {
+        ReadOutputError::Buried
+    };
+    Err(Failure::new(FailureKind::Output, format!("unreadable output: {why}")))
 }
 
 /// What is printed at exit 0.

@@ -175,7 +175,13 @@ impl Handler for Hook {
     fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
         match returned {
             Returned::Worker(_) => effects::of_worker(&self.identity, event, returned),
-            _ => effects::answer(&self.identity, event, returned.command()?),
+            _ => {
+                let ended = returned.command()?;
+                if self.on_failure == OnFailure::Block {
+                    effects::heard_whole(ended)?;
+                }
+                effects::answer(&self.identity, event, ended)
+            }
         }
     }
 

@@ -67,6 +67,8 @@ pub(super) enum ReadOutputError {
     Input(String),
     #[error("`{0}` occurs twice")]
     Twice(&'static str),
+    #[error("text with an answer in it")]
+    Buried,
 }
 
 /// Reads the output of a hook that has exited with 0.
@@ -89,6 +91,12 @@ pub(super) fn read(stdout: &Captured) -> Result<Stdout, ReadOutputError> {
     let fields: RawObject =
         serde_json::from_str(&text).map_err(|error| ReadOutputError::Broken(error.to_string()))?;
     Fields(fields).reply().map(Stdout::Reply)
+}
+
+/// Whether an answer that decides may stand within text.
+pub(super) fn is_buried(stdout: &Captured) -> bool {
+    let text = printed(stdout);
+    !text.starts_with('{') && text.contains("\"decision\"")
 }
 
 /// The fields of the object.
@@ -180,6 +188,16 @@ mod tests {
             additional_context: context.map(str::to_owned),
             ..Reply::default()
         }))
+    }
+
+    #[test]
+    fn text_with_an_answer_in_it_is_told_from_other_text() {
+        for text in ["warning: x\n{\"decision\": \"deny\"}", "x {\"decision\":\"deny\"} y"] {
+            assert!(super::is_buried(&captured(text)), "{text}");
+        }
+        for text in ["", "a decision", "{\"decision\": \"deny\"}", " {\"decision\": 1} x"] {
+            assert!(!super::is_buried(&captured(text)), "{text}");
+        }
     }
 
     #[test]

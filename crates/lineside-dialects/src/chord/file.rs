@@ -175,6 +175,11 @@ fn hooks(bytes: &[u8], findings: &mut Findings) -> Vec<(Node, Node)> {
     match root(bytes, findings).map(|root| root.content) {
         None | Some(Content::Null) => Vec::new(),
         Some(Content::Mapping(entries)) => {
+            if !entries.iter().any(|(key, _)| key.text() == Some("hooks"))
+                && let Some((meant, _)) = entries.iter().find(|(key, value)| is_meant_as_hooks(key, value))
+            {
+                findings.error(meant.line, LoadError::Misspelt(meant.label()));
+            }
             let Some((key, mut hooks)) = entries.into_iter().find(|(key, _)| key.text() == Some("hooks"))
             else {
                 return Vec::new();
@@ -197,6 +202,13 @@ fn hooks(bytes: &[u8], findings: &mut Findings) -> Vec<(Node, Node)> {
             Vec::new()
         }
     }
+}
+
+/// Whether a key was meant as `hooks`: nearly that word, above hooks of a point that there is.
+fn is_meant_as_hooks(key: &Node, value: &Node) -> bool {
+    let Content::Mapping(points) = &value.content else { return false };
+    names::is_nearly_hooks(&key.label())
+        && points.iter().any(|(point, _)| points::find(&point.label()).is_some())
 }
 
 fn root(bytes: &[u8], findings: &mut Findings) -> Option<Node> {

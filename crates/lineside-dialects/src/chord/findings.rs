@@ -23,6 +23,8 @@ pub(super) enum LoadError {
     RootType,
     #[error("`hooks` is {0}, not a mapping")]
     HooksType(String),
+    #[error("unknown key `{0}`, did you mean `hooks`?")]
+    Misspelt(String),
     #[error("there is no point `{0}`, did you mean `{1}`?")]
     Point(String, &'static str),
     #[error("`{0}` is {1}, not a list of hooks")]

@@ -85,7 +85,7 @@ fn asked(hook: &Identity, output: &Output) -> Asked {
     }
     let has = |words: &[&str]| match &output.doubt {
         Some(Doubt::Twice { decisions }) => decisions.iter().any(|word| words.contains(&word.as_str())),
-        Some(Doubt::Cut(_)) | None => false,
+        Some(Doubt::Cut(_) | Doubt::Buried) | None => false,
     };
     match authority {
         // Nothing is read of what decides nothing.
@@ -112,12 +112,12 @@ fn asked(hook: &Identity, output: &Output) -> Asked {
     }
 }
 
-/// Whether nothing may be made of the output. What was cut is plain text (FL-16), but a guard has not said then what it
-/// had to say.
+/// Whether nothing may be made of the output. What was cut is plain text (FL-16), and so is text with an answer in it
+/// (FL-18), but a guard has not said then what it had to say.
 fn is_doubted(hook: &Identity, output: &Output) -> bool {
     match output.doubt {
         Some(Doubt::Twice { .. }) => true,
-        Some(Doubt::Cut(_)) => hook.on_failure == OnFailure::Block,
+        Some(Doubt::Cut(_) | Doubt::Buried) => hook.on_failure == OnFailure::Block,
         None => false,
     }
 }
@@ -127,6 +127,7 @@ fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
     let unknown = || {
         let doubt = match &output.doubt {
             Some(Doubt::Cut(kept)) => Some(format!("unreadable output: longer than {kept} bytes")),
+            Some(Doubt::Buried) => Some("unreadable output: text with an answer in it".to_owned()),
             Some(Doubt::Twice { .. }) => Some("unreadable output: a key occurs twice".to_owned()),
             None => None,
         };

@@ -90,7 +90,12 @@ fn types(bytes: &[u8], findings: &mut Findings) -> Types {
         return Types::default();
     };
     let mut named: Vec<_> = entries.iter().filter(|entry| entry.key == "hooks").cloned().collect();
-    let Some(hooks) = named.pop() else { return Types::default() };
+    let Some(hooks) = named.pop() else {
+        if let Some(meant) = entries.iter().find(|entry| is_meant_as_hooks(entry)) {
+            findings.error(meant.line, LoadError::Misspelt(meant.key.clone()));
+        }
+        return Types::default();
+    };
     let earlier = named;
     let types = match &hooks.value.content {
         Content::Null => Vec::new(),
@@ -101,6 +106,12 @@ fn types(bytes: &[u8], findings: &mut Findings) -> Types {
         }
     };
     Types { types, earlier }
+}
+
+/// Whether a key was meant as `hooks`: nearly that word, above hooks of a type that there is.
+fn is_meant_as_hooks(entry: &lined_json::Entry) -> bool {
+    let types = entry.value.entries().unwrap_or_default();
+    names::is_nearly_hooks(&entry.key) && types.iter().any(|list| HookType::find(&list.key).is_some())
 }
 
 fn read_type(

@@ -15,6 +15,8 @@ pub(super) enum LoadError {
     NotAnObject(String),
     #[error("'hooks' must be an object, not {0}")]
     Hooks(String),
+    #[error("unknown key '{0}', did you mean 'hooks'?")]
+    Misspelt(String),
     #[error("unknown hook type '{wrong}', its hooks are not loaded; did you mean '{nearest}'?")]
     UnknownType { wrong: String, nearest: &'static str },
     #[error("the hooks of '{hook_type}' must be a list, not {value}")]

@@ -49,6 +49,8 @@ pub(super) struct Output {
 pub(super) enum Doubt {
     /// So many bytes of it were kept, and there were more.
     Cut(usize),
+    /// It is text in which an answer that decides may stand.
+    Buried,
     /// A key occurs twice: readers differ in which one counts.
     Twice {
         /// Every text that `decision` is given.
@@ -102,6 +104,8 @@ impl Output {
         let json = if timed_out || is_cut { None } else { object(&text) };
         let doubt = if is_cut {
             Some(Doubt::Cut(ended.stdout.bytes.len()))
+        } else if json.is_none() && !timed_out && text.contains("\"decision\"") {
+            Some(Doubt::Buried)
         } else {
             json.as_ref().and_then(|_| doubled(&text))
         };

@@ -5,6 +5,7 @@
 //! handler, `matcher`, `condition` and `select` pick its events, `document` and `handler` say what is started with what,
 //! `heard` what came of it, `group` joins the answers of an event.
 
+mod closing;
 mod condition;
 mod document;
 mod entry;

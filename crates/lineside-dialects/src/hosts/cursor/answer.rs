@@ -2,7 +2,7 @@
 
 use lineside_core::answer::Beyond;
 use lineside_core::json::{Map, Value};
-use lineside_core::{Answer, AnyEvent, Append, Failure, KeepWorking, Notice, Verdict};
+use lineside_core::{Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, Verdict};
 
 use crate::hosts::import::{Entry, Heard, Saying, blocking, reason_or, text_field};
 use crate::hosts::table::Row;
@@ -30,6 +30,11 @@ pub(super) fn read(entry: &Entry, row: &Row, event: &AnyEvent, heard: &Heard) ->
         if closes { blocking(failure, reason) } else { failure }
     };
     if let Some(failure) = heard.failure.clone() {
+        // CU-17: what is printed and no answer blocks in any case.
+        if is_gate && failure.kind == FailureKind::Output {
+            let reason = reason_or(entry, [Some(&*failure.detail)]);
+            return Err(blocking(failure, reason));
+        }
         return Err(closed(failure));
     }
     let object = heard.object();

@@ -47,6 +47,11 @@ impl Heard {
         let (stdout, stderr) = (text(&ended.stdout), text(&ended.stderr));
         let told = |detail: &str| with_text_of_stderr(detail, stderr.trim());
         let failure = match &ended.exit {
+            // Another status speaks for itself.
+            Exit::Code(0) if ended.stdout.is_cut() => Some(Failure::new(
+                FailureKind::Output,
+                told(&format!("it printed more than {} bytes", ended.stdout.bytes.len())),
+            )),
             Exit::Code(_) => None,
             Exit::Signal(signal) => {
                 Some(Failure::new(FailureKind::Signal, told(&format!("signal {signal}"))))
@@ -60,7 +65,7 @@ impl Heard {
             }
             Exit::Lost => Some(Failure::new(FailureKind::Exit, told("exit status lost"))),
         };
-        let code = if let Exit::Code(code) = ended.exit { Some(code) } else { None };
+        let code = if let (Exit::Code(code), None) = (&ended.exit, &failure) { Some(*code) } else { None };
         Self { code, failure, stdout, stderr }
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::hook::{AfterBlock, Join, Lane, Standby};
-use lineside_core::nearest::nearest;
-use lineside_core::{Hook, Layer, OnFailure, Part, PointInfo, Reach, SkipReason};
+use lineside_core::{Hook, Layer, OnFailure, Part, Reach, SkipReason};
 
+use super::closing;
 use super::entry::{Entry, Run};
 use super::fields::{Fields, Refused};
 use super::format::{At, Format, Shape, Switches};
@@ -16,7 +16,7 @@ use super::handler::Imports;
 use super::matcher::Matcher;
 use super::select::{Selection, Twins};
 use super::source::Source;
-use crate::broken::{Broken, Owner, Words};
+use crate::broken::{Broken, Owner};
 use crate::dialect::{ForeignHook, Loaded, Places, Trust};
 use crate::findings::Findings;
 use crate::hosts::program::HOSTS;
@@ -32,9 +32,6 @@ const PER_GROUP: i32 = 1_000_000;
 /// What a hook may take beyond its own time until its end is known.
 const MARGIN: Duration = Duration::from_secs(3);
 
-/// The words by which a handler closes its gate when it fails.
-const CLOSING: Words = Words { key: "onFailure", value: "block" };
-
 /// All hooks of a host.
 pub(super) fn load(format: &'static dyn Format, places: &Places) -> Loaded {
     let mut loaded = Loaded::default();
@@ -48,8 +45,8 @@ pub(super) fn load(format: &'static dyn Format, places: &Places) -> Loaded {
             Some(Err(unread)) => {
                 findings.error(unread.line, unread.error);
                 // Of a file that is not seen at all it cannot be known what it guarded.
-                let may_guard = unread.bytes.is_none_or(|bytes| CLOSING.are_in(&bytes));
-                findings.lose_file(all_points(format), may_guard);
+                let may_guard = unread.bytes.is_none_or(|bytes| closing::may_be_in(&bytes));
+                findings.lose_file(closing::points(format), may_guard);
                 finish(format, places, &source, findings, &mut loaded);
             }
         }
@@ -97,10 +94,6 @@ fn finish(
     loaded.diagnostics.append(&mut findings.diagnostics);
 }
 
-fn all_points(format: &dyn Format) -> Vec<(&'static PointInfo, String)> {
-    format.rows().filter_map(|row| Some((point(row)?, row.event.to_owned()))).collect()
-}
-
 /// Reads one file.
 struct Reading<'a> {
     format: &'static dyn Format,
@@ -139,7 +132,10 @@ impl Reading<'_> {
                 return self.error(version.line, "`version`", format!("it must be {expected}, not {label}"));
             }
         }
-        let Some(hooks) = root.entry("hooks").filter(|hooks| !hooks.value.is_null()) else { return };
+        let Some(hooks) = root.entry("hooks") else { return self.misspelt(root) };
+        if hooks.value.is_null() {
+            return;
+        }
         match (&hooks.value.content, self.format.shape()) {
             (Content::List(items), Shape::List) => {
                 for item in items {
@@ -171,9 +167,11 @@ impl Reading<'_> {
         rows
     }
 
-    fn unknown(&self, event: &str) -> String {
-        let near = nearest(event, self.format.rows().map(|row| row.event)).unwrap_or_default();
-        format!("unknown event `{event}`; the nearest is `{near}`")
+    /// The file has no `hooks`; a key that was meant as one is an error.
+    fn misspelt(&mut self, root: &Node) {
+        let Some(meant) = closing::misspelt(self.format, root) else { return };
+        self.error(meant.line, "the file", format!("unknown key `{}`, did you mean `hooks`?", meant.key));
+        self.findings.lose_file(closing::points(self.format), closing::is_in(&meant.value));
     }
 
     fn listed(&mut self, item: &Node) {
@@ -182,7 +180,7 @@ impl Reading<'_> {
             return self.error(item.line, "a hook", "the required field `event` is missing");
         }
         if self.rows(&event).is_empty() {
-            let error = self.unknown(&event);
+            let error = closing::unknown(self.format, &event);
             return self.error(item.line, "a hook", error);
         }
         self.handler(&event, item, None, false);
@@ -190,8 +188,15 @@ impl Reading<'_> {
 
     fn event(&mut self, event: &str, line: u32, list: &Node) {
         if self.rows(event).is_empty() {
-            let warning = self.unknown(event);
-            return self.findings.warning(line, warning);
+            let unknown = closing::unknown(self.format, event);
+            if !closing::is_in(list) {
+                return self.findings.warning(line, unknown);
+            }
+            // A guard does not vanish for a typing mistake.
+            let error = self.findings.repair_at(line, &unknown);
+            self.error(line, &format!("`{event}`"), unknown);
+            let (name, points) = (event.to_owned(), closing::points_near(self.format, event));
+            return self.findings.lose(Broken { name, line, error, points, is_guard: true, select: None });
         }
         let Content::List(items) = &list.content else {
             return self.error(
@@ -313,12 +318,7 @@ impl Reading<'_> {
 
     /// A handler that was meant to close its gate stands closed.
     fn lose(&mut self, name: String, node: &Node, rows: &[&'static Row], since: usize) {
-        let closes = |key: &str| node.entry(key).and_then(|entry| entry.value.text());
-        let is_guard = CLOSING.are_meant_by("onFailure", closes("onFailure"))
-            || matches!(
-                node.entry("failClosed").map(|entry| &entry.value.content),
-                Some(Content::Boolean(true))
-            );
+        let is_guard = closing::is_in(node);
         let points = rows.iter().filter_map(|row| Some((point(row)?, row.event.to_owned()))).collect();
         let error = self.findings.repair(since, &name);
         self.findings.lose(Broken { name, line: node.line, error, points, is_guard, select: None });

@@ -1,10 +1,9 @@
 //! Which values a matcher of a host fits.
 
-use fancy_regex::{Regex, RegexBuilder};
+use lineside_core::search::{Effort, Search};
 
-use lineside_core::search::Effort;
-
-use crate::python_regex::{MOST_STEPS, Pattern, Search};
+use crate::bounded_regex::Engine;
+use crate::python_regex::Pattern;
 
 /// The longest expression, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -17,7 +16,7 @@ pub(crate) enum Matcher {
     /// A value that is one of these.
     Names(Vec<String>),
     /// A value in which this is found.
-    Found(Regex),
+    Found(String, Engine),
     /// The same in the syntax of Python.
     FoundInPython(Pattern),
     /// Nothing.
@@ -41,7 +40,7 @@ impl Matcher {
     /// # Errors
     /// It does not compile.
     pub(crate) fn javascript(source: &str) -> Result<Self, String> {
-        Ok(Self::Found(compile(&of_javascript(source))?))
+        compile(of_javascript(source))
     }
 
     /// An expression of JavaScript that covers the whole value.
@@ -50,8 +49,8 @@ impl Matcher {
     /// It does not compile by itself.
     pub(crate) fn whole(source: &str) -> Result<Self, String> {
         let source = of_javascript(source);
-        compile(&source)?;
-        Ok(Self::Found(compile(&format!("^(?:{source})$"))?))
+        compile(source.clone())?;
+        compile(format!("^(?:{source})$"))
     }
 
     /// An expression without lookaround and backreferences that is found anywhere.
@@ -69,7 +68,7 @@ impl Matcher {
         if ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| source.contains(look)) {
             return Err("look-around, including look-ahead and look-behind, is not supported".to_owned());
         }
-        Ok(Self::Found(compile(source)?))
+        compile(source.to_owned())
     }
 
     /// Names between bars, and where commas count between those.
@@ -84,14 +83,8 @@ impl Matcher {
             Self::All => Fit::Yes,
             Self::Nothing => Fit::No,
             Self::Names(names) | Self::AnyName(names) => known(names.iter().any(|name| name == value)),
-            Self::Found(regex) => regex.is_match(value).map_or(Fit::Unknown, known),
-            Self::FoundInPython(pattern) => {
-                match pattern.search(value, value.len(), &mut Effort::default()) {
-                    Search::Found => Fit::Yes,
-                    Search::Absent => Fit::No,
-                    Search::Exhausted => Fit::Unknown,
-                }
-            }
+            Self::Found(_, engine) => engine.search(value, value.len(), &mut Effort::default()).into(),
+            Self::FoundInPython(pattern) => pattern.search(value, value.len(), &mut Effort::default()).into(),
         }
     }
 
@@ -101,18 +94,30 @@ impl Matcher {
             Self::All => "*".to_owned(),
             Self::Nothing => "nothing".to_owned(),
             Self::Names(names) | Self::AnyName(names) => names.join("|"),
-            Self::Found(regex) => format!("/{}/", regex.as_str()),
+            Self::Found(source, _) => format!("/{source}/"),
             Self::FoundInPython(pattern) => format!("/{}/", pattern.as_str()),
         }
     }
 }
 
-fn compile(source: &str) -> Result<Regex, String> {
+impl From<Search> for Fit {
+    fn from(search: Search) -> Self {
+        match search {
+            Search::Found => Self::Yes,
+            Search::Absent => Self::No,
+            Search::Exhausted => Self::Unknown,
+        }
+    }
+}
+
+fn compile(source: String) -> Result<Matcher, String> {
     if source.len() > LONGEST {
         return Err(format!("longer than {LONGEST} bytes"));
     }
-    let regex = RegexBuilder::new(source).backtrack_limit(MOST_STEPS).build();
-    regex.map_err(|error| error.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
+    match Engine::prepare(source.clone(), true) {
+        Ok(engine) => Ok(Matcher::Found(source, engine)),
+        Err(error) => Err(error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")),
+    }
 }
 
 /// The classes that mean less in JavaScript than in the engine, written out, and its escapes of code points.
@@ -154,6 +159,16 @@ fn of_javascript(source: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Fit, Matcher};
+
+    #[test]
+    fn no_search_takes_minutes() {
+        // Each of its steps may look at all of the rest.
+        let text = format!("{}!", "a".repeat(200_000));
+        for source in ["(?=a)(a|aa)+$", "(?=a)a*(?=b)", "(a+)\\1b"] {
+            assert_ne!(Matcher::javascript(source).unwrap().fits(&text), Fit::Yes, "{source}");
+        }
+        assert_eq!(Matcher::javascript("(a|a)*b").unwrap().fits(&text), Fit::No);
+    }
 
     #[test]
     fn expressions_are_those_of_their_language() {

@@ -1,0 +1,74 @@
+//! What in a file that does not load was meant to close a gate, and which gates those may be.
+
+use lineside_core::PointInfo;
+use lineside_core::nearest::{nearest, suggestion};
+
+use super::format::Format;
+use crate::broken::Words;
+use crate::hosts::table::{Row, point};
+use crate::lined_json::{Content, Entry, Node};
+use crate::names;
+
+/// The words by which a handler closes its gate when it fails; the second may also stand as the value `true`.
+const CLOSING: [Words; 2] =
+    [Words { key: "onFailure", value: "block" }, Words { key: "failClosed", value: "true" }];
+
+/// Whether something in a value closes a gate, misspelt or not.
+pub(super) fn is_in(node: &Node) -> bool {
+    match &node.content {
+        Content::Object(entries) => entries.iter().any(|entry| closes(entry) || is_in(&entry.value)),
+        Content::List(items) => items.iter().any(is_in),
+        _ => false,
+    }
+}
+
+fn closes(entry: &Entry) -> bool {
+    let value = match &entry.value.content {
+        Content::Boolean(true) => Some("true"),
+        _ => entry.value.text(),
+    };
+    CLOSING.iter().any(|words| words.are_meant_by(&entry.key, value))
+}
+
+/// Whether a text that cannot be read may have something that closes a gate.
+pub(super) fn may_be_in(bytes: &[u8]) -> bool {
+    CLOSING.iter().any(|words| words.are_in(bytes))
+}
+
+/// All points of a format, each with its event.
+pub(super) fn points(format: &dyn Format) -> Vec<(&'static PointInfo, String)> {
+    format.rows().filter_map(named).collect()
+}
+
+/// The points of the event that a wrong name was meant as; all of them where that cannot be known.
+pub(super) fn points_near(format: &dyn Format, event: &str) -> Vec<(&'static PointInfo, String)> {
+    match suggestion(event, format.rows().map(|row| row.event)) {
+        Some(near) => format.rows().filter(|row| row.event == near).filter_map(named).collect(),
+        None => points(format),
+    }
+}
+
+/// What is wrong with an event that the format does not have.
+pub(super) fn unknown(format: &dyn Format, event: &str) -> String {
+    let near = nearest(event, format.rows().map(|row| row.event)).unwrap_or_default();
+    format!("unknown event `{event}`; the nearest is `{near}`")
+}
+
+/// A key that was meant as `hooks`: nearly that word, above hooks of events that the format has.
+pub(super) fn misspelt<'a>(format: &dyn Format, root: &'a Node) -> Option<&'a Entry> {
+    let is_event = |name: &str| format.rows().any(|row| row.event == name);
+    root.entries()?.iter().find(|entry| {
+        names::is_nearly_hooks(&entry.key)
+            && match &entry.value.content {
+                Content::Object(events) => events.iter().any(|event| is_event(&event.key)),
+                Content::List(hooks) => hooks.iter().any(|hook| {
+                    hook.entry("event").and_then(|event| event.value.text()).is_some_and(is_event)
+                }),
+                _ => false,
+            }
+    })
+}
+
+fn named(row: &'static Row) -> Option<(&'static PointInfo, String)> {
+    Some((point(row)?, row.event.to_owned()))
+}
