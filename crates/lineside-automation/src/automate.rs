@@ -6,21 +6,19 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
-use std::time::Duration;
 
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, Cx, Installed, Registration, Session};
-use lineside_core::flow::Debounce;
-use lineside_core::hook::{Hook, Join};
+use lineside_core::hook::Hook;
 use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
 use lineside_core::payload::Point;
 use lineside_core::{AnyEvent, Event, Failure, FailureKind, Layer, Part, PointInfo, Reach};
 
-use crate::control::{AtEnd, Batch, Control, ControlError, OnBusy, Rate, Retry};
+use crate::control::{Control, ControlError};
 use crate::engine::{Automations, Canceller, Does, Handler, OpenError, Run, Trigger};
 use crate::machine::job::AutomationId;
-use crate::report::{Report, ResultRule};
+use crate::report::Report;
 
 /// Where automations are registered.
 pub trait Automate {
@@ -111,97 +109,12 @@ impl<P: Point> Automating<P> {
         self
     }
 
-    /// At most so many starts in a period; no bound when this is not called.
-    pub fn rate(mut self, rate: Rate) -> Self {
-        self.control.rate = Some(rate);
-        self
-    }
-
-    /// Events are held until it is quiet, and there is one run for all of them.
-    pub fn debounce(mut self, pace: Debounce) -> Self {
-        self.control.debounce = Some(pace);
-        self
-    }
-
-    /// Events are held until there are enough, and there is one run for all of them. With a debounce as well, whichever
-    /// is over first.
-    pub fn batch(mut self, batch: Batch) -> Self {
-        self.control.batch = Some(batch);
-        self
-    }
-
-    /// What is held together, as a template of keys; what concerns the same agent of the same session when this is not
-    /// called.
-    pub fn hold_per(mut self, key: impl Into<String>) -> Self {
-        self.control.hold_key = Some(key.into());
-        self
-    }
-
-    /// Greater goes first where several wait; 0 when this is not called.
-    pub fn priority(mut self, priority: i32) -> Self {
-        self.control.priority = priority;
-        self
-    }
-
-    /// Runs with the same key go one at a time, in order, also with those of other automations; a template such as
-    /// `lint:{project_root}`. No key when this is not called.
-    pub fn concurrency(mut self, key: impl Into<String>) -> Self {
-        self.control.concurrency = Some(key.into());
-        self
-    }
-
-    /// So many runs with the same key at a time instead of one.
-    pub fn limit(mut self, limit: u32) -> Self {
-        self.control.limit = limit;
-        self
-    }
-
-    /// What happens when the key is taken; it waits in order when this is not called.
-    pub fn on_busy(mut self, on_busy: OnBusy) -> Self {
-        self.control.on_busy = on_busy;
-        self
-    }
-
-    /// How long one attempt may take; two minutes when this is not called.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.control.timeout = timeout;
-        self
-    }
-
-    /// How often a run that failed is tried; once when this is not called.
-    pub fn retry(mut self, retry: Retry) -> Self {
-        self.control.retry = retry;
-        self
-    }
-
-    /// Whether the next model call waits for it; it does not when this is not called.
-    pub fn join(mut self, join: Join) -> Self {
-        self.control.join = join;
-        self
-    }
-
-    /// What becomes of its report; the end of what is not in order goes to the context when this is not called.
-    pub fn result(mut self, result: ResultRule) -> Self {
-        self.control.result = result;
-        self
-    }
-
-    /// What becomes of its work when the session ends; it is drained, for two minutes at most, when this is not called.
-    pub fn at_end(mut self, at_end: AtEnd) -> Self {
-        self.control.at_end = at_end;
-        self
-    }
+    lineside_core::control_setters!();
 
     /// Events of another point that cancel its held and waiting work of the same key: the concurrency key if there is
     /// one, else what is held together. What runs is left alone.
     pub fn cancelled_by<Q: Point>(mut self, matcher: MatcherDraft) -> Self {
         self.cancels.push((Q::INFO, matcher));
-        self
-    }
-
-    /// All settings at once, in the place of what was said before.
-    pub fn control(mut self, control: Control) -> Self {
-        self.control = control;
         self
     }
 

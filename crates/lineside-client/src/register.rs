@@ -6,12 +6,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::control::{AtEnd, Batch, Control, OnBusy, Rate, Retry};
-use lineside_core::flow::Debounce;
-use lineside_core::hook::Join;
+use lineside_core::control::Control;
 use lineside_core::json::{Map, Value, json};
 use lineside_core::payload::{Amend, Intercept, Point};
-use lineside_core::report::{Report, ResultRule};
+use lineside_core::report::Report;
 use lineside_core::{AnyEvent, Event, Failure, Judgement, MatcherDraft, OnFailure, Reach, Reply, Said};
 
 use crate::answer::{self, millis};
@@ -62,12 +60,6 @@ macro_rules! settings {
             self.draft.reach = reach;
             self
         }
-
-        /// Greater runs first; 0 when this is not called.
-        pub fn priority(mut self, priority: i32) -> Self {
-            self.draft.put("priority", json!(priority));
-            self
-        }
     };
 }
 
@@ -89,6 +81,12 @@ impl<P: Intercept> Intercepting<P> {
     }
 
     settings!();
+
+    /// Greater runs first; 0 when this is not called.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.draft.put("priority", json!(priority));
+        self
+    }
 
     /// What it counts as when it cannot answer, and while this process is gone: gates block and amenders continue when
     /// this is not called.
@@ -178,7 +176,8 @@ impl<P: Amend> Intercepting<P> {
     }
 }
 
-/// An automation about to be registered; the settings are those of the bus, and take effect in the same order.
+/// An automation about to be registered; the settings are those of the bus, and take effect in the same order. While
+/// this process is gone, an attempt fails at once.
 #[must_use = "an automation is registered by `run`"]
 pub struct Automating<P> {
     draft: Draft,
@@ -195,77 +194,7 @@ impl<P: Point> Automating<P> {
 
     settings!();
 
-    /// At most so many starts in a period.
-    pub fn rate(mut self, rate: Rate) -> Self {
-        self.control.rate = Some(rate);
-        self
-    }
-
-    /// One run for a burst of events, once it is quiet.
-    pub fn debounce(mut self, pace: Debounce) -> Self {
-        self.control.debounce = Some(pace);
-        self
-    }
-
-    /// One run for so many events.
-    pub fn batch(mut self, batch: Batch) -> Self {
-        self.control.batch = Some(batch);
-        self
-    }
-
-    /// What is held together, as a template.
-    pub fn hold_per(mut self, key: impl Into<String>) -> Self {
-        self.control.hold_key = Some(key.into());
-        self
-    }
-
-    /// Runs with the same key go one at a time; a template such as `build:{project_root}`.
-    pub fn concurrency(mut self, key: impl Into<String>) -> Self {
-        self.control.concurrency = Some(key.into());
-        self
-    }
-
-    /// So many runs of a key at a time.
-    pub fn limit(mut self, limit: u32) -> Self {
-        self.control.limit = limit;
-        self
-    }
-
-    /// What happens when the key is taken.
-    pub fn on_busy(mut self, on_busy: OnBusy) -> Self {
-        self.control.on_busy = on_busy;
-        self
-    }
-
-    /// How long one attempt may take.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.control.timeout = timeout;
-        self
-    }
-
-    /// How often it is tried. While this process is gone, an attempt fails at once.
-    pub fn retry(mut self, retry: Retry) -> Self {
-        self.control.retry = retry;
-        self
-    }
-
-    /// Whether the next model call waits for it.
-    pub fn join(mut self, join: Join) -> Self {
-        self.control.join = join;
-        self
-    }
-
-    /// What becomes of its report.
-    pub fn result(mut self, result: ResultRule) -> Self {
-        self.control.result = result;
-        self
-    }
-
-    /// What becomes of its work when its session ends.
-    pub fn at_end(mut self, at_end: AtEnd) -> Self {
-        self.control.at_end = at_end;
-        self
-    }
+    lineside_core::control_setters!();
 
     /// Events of this point that the filters let through cancel its held and waiting work.
     pub fn cancelled_by<Q: Point>(mut self, matcher: MatcherDraft) -> Self {
@@ -283,6 +212,7 @@ impl<P: Point> Automating<P> {
             automate.insert("cancelled_by".to_owned(), cancels.collect());
         }
         self.draft.put("automate", Value::Object(automate));
+        self.draft.put("priority", json!(self.control.priority));
         self.draft.put("timeout", json!(millis(self.control.timeout)));
         self.draft.register(run).await
     }

@@ -11,6 +11,7 @@ use crate::hook::Join;
 use crate::point::PointInfo;
 use crate::report::ResultRule;
 
+mod setters;
 mod shown;
 mod template;
 

@@ -29,6 +29,7 @@ mod to_value;
 mod from_value;
 mod literal;
 
+pub use digits::AtMost;
 pub use error::Error;
 pub use from_value::from_value;
 pub use index::Index;

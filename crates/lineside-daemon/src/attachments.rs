@@ -1,6 +1,6 @@
 //! The programs that have attached, and the hooks in them: who owns which, who comes back, and who takes over.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -8,10 +8,9 @@ use axum::http::StatusCode;
 use lineside::bus::register::RegisterHookError;
 use lineside::core::{Reach, SessionId};
 use lineside::{Assembly, AttachHookError, AttachedHook, Attachment, Session};
-use rand::TryRngCore as _;
-use rand::rngs::OsRng;
 
 use crate::problem::Problem;
+use crate::random;
 
 /// How many programs are attached at most, those included that are away and have hooks.
 const MOST: usize = 1_024;
@@ -29,7 +28,10 @@ pub(crate) struct Attachments(Mutex<State>);
 struct State {
     /// By their tokens, which are known to the program alone.
     programs: HashMap<String, Attachment>,
-    hooks: HashMap<(SessionId, String), Owned>,
+    /// By session and name.
+    hooks: HashMap<SessionId, HashMap<String, Owned>>,
+    /// How many hooks there are.
+    count: usize,
     last: u64,
 }
 
@@ -73,11 +75,10 @@ impl Attachments {
             let detail = format!("{MOST} programs are attached, or are away and have hooks");
             return Err(too_many(detail));
         }
-        let mut bytes = [0; 16];
-        if OsRng.try_fill_bytes(&mut bytes).is_err() {
+        let Ok(bytes) = random::bytes::<16>() else {
             return Err(too_many("the system has no randomness for a token"));
-        }
-        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        };
+        let token = random::hex(bytes);
         let place = Attachment::new();
         state.programs.insert(token.clone(), place.clone());
         Ok((token, place))
@@ -114,19 +115,17 @@ impl Attachments {
         let Some(place) = state.programs.get(&owner).cloned() else {
             return Err(unknown());
         };
-        let key = (session.id().clone(), name);
-        if let Some(before) = state.hooks.get(&key).filter(|before| before.session.is_open())
-            && state.is_there(&before.owner)
-        {
+        let before = state.hooks.get(session.id()).and_then(|hooks| hooks.get(&name));
+        if before.is_some_and(|before| before.session.is_open() && state.is_there(&before.owner)) {
             let detail = format!(
-                "hook `{}` of session `{}` lives in a program that is there; it can be taken over when that is gone",
-                key.1, key.0
+                "hook `{name}` of session `{}` lives in a program that is there; it can be taken over when that is gone",
+                session.id()
             );
             return Err(Problem::conflict("hook-owned", "The hook has an owner", detail));
         }
-        if state.hooks.len() >= MOST_HOOKS {
+        if state.count >= MOST_HOOKS {
             state.tidy();
-            if state.hooks.len() >= MOST_HOOKS {
+            if state.count >= MOST_HOOKS {
                 return Err(too_many(format!("{MOST_HOOKS} hooks are registered by programs")));
             }
         }
@@ -137,32 +136,24 @@ impl Attachments {
         let number = state.last;
         let owned = Owned { number, session: session.clone(), owner, hook };
         // The new one is in force before the one before it leaves: no event comes in between.
-        if let Some(before) = state.hooks.insert(key, owned) {
-            before.hook.give_way();
+        match state.hooks.entry(session.id().clone()).or_default().insert(name, owned) {
+            Some(before) => before.hook.give_way(),
+            None => state.count += 1,
         }
         Ok(Registered { number, warnings })
     }
 
     /// Takes a hook of a session away. `false` when there is none of that number.
     pub(crate) fn remove(&self, session: &Session, number: u64) -> bool {
-        let mut state = self.state();
-        let found = state.hooks.iter().find(|((id, _), owned)| id == session.id() && owned.number == number);
-        let Some(key) = found.map(|(key, _)| key.clone()) else { return false };
-        let removed = state.hooks.remove(&key);
-        drop(state);
-        removed.is_some_and(|owned| {
-            owned.hook.remove();
-            true
-        })
+        let removed = self.state().take(session.id(), |owned| owned.number == number);
+        let any = !removed.is_empty();
+        removed.into_iter().for_each(|owned| owned.hook.remove());
+        any
     }
 
     /// A session is over: what is known of its hooks goes.
     pub(crate) fn forget(&self, session: &SessionId) {
-        let mut state = self.state();
-        let over =
-            |(id, _): &(SessionId, String), owned: &mut Owned| id == session && !owned.session.is_open();
-        let gone: Vec<Owned> = state.hooks.extract_if(over).map(|(_, owned)| owned).collect();
-        drop(state);
+        let gone = self.state().take(session, |owned| !owned.session.is_open());
         gone.into_iter().for_each(|owned| owned.hook.remove());
     }
 
@@ -170,7 +161,7 @@ impl Attachments {
     pub(crate) fn counts(&self) -> (usize, usize) {
         let state = self.state();
         let there = state.programs.values().filter(|place| place.is_there()).count();
-        let hooks = state.hooks.values();
+        let hooks = state.hooks.values().flat_map(HashMap::values);
         (there, hooks.filter(|owned| owned.session.is_open() && !state.is_there(&owned.owner)).count())
     }
 
@@ -190,13 +181,27 @@ impl State {
         self.programs.get(owner).is_some_and(Attachment::is_there)
     }
 
+    /// Takes these hooks of one session out.
+    fn take(&mut self, session: &SessionId, leaves: impl Fn(&Owned) -> bool) -> Vec<Owned> {
+        let Some(hooks) = self.hooks.get_mut(session) else { return Vec::new() };
+        let taken: Vec<Owned> = hooks.extract_if(|_, owned| leaves(owned)).map(|(_, owned)| owned).collect();
+        if hooks.is_empty() {
+            self.hooks.remove(session);
+        }
+        self.count -= taken.len();
+        taken
+    }
+
     /// Lets go of hooks whose sessions are over, and of programs that are gone and have none.
     fn tidy(&mut self) {
-        for (_, owned) in self.hooks.extract_if(|_, owned| !owned.session.is_open()) {
-            owned.hook.remove();
+        let sessions: Vec<SessionId> = self.hooks.keys().cloned().collect();
+        for session in sessions {
+            for owned in self.take(&session, |owned| !owned.session.is_open()) {
+                owned.hook.remove();
+            }
         }
-        let owners: std::collections::HashSet<&String> =
-            self.hooks.values().map(|owned| &owned.owner).collect();
+        let owners: HashSet<&String> =
+            self.hooks.values().flat_map(HashMap::values).map(|owned| &owned.owner).collect();
         self.programs.retain(|token, place| place.is_there() || owners.contains(token));
     }
 }

@@ -11,11 +11,10 @@ use lineside::Session;
 use lineside::bus::Propagate;
 use lineside::core::propagation::{GRANT, SESSION, SOCKET, TRACEPARENT};
 use lineside::core::{Propagation, SessionId};
-use rand::TryRngCore as _;
-use rand::rngs::OsRng;
 use subtle::ConstantTimeEq as _;
 
 use crate::daemon::Daemon;
+use crate::random;
 
 /// What a grant begins with.
 const PREFIX: &str = "lsg_";
@@ -61,8 +60,7 @@ impl Grants {
         {
             return Some(text(name, &grant.secret));
         }
-        let (mut name, mut secret) = ([0; NAME], [0; SECRET]);
-        OsRng.try_fill_bytes(&mut name).and_then(|()| OsRng.try_fill_bytes(&mut secret)).ok()?;
+        let (name, secret) = (random::bytes::<NAME>().ok()?, random::bytes::<SECRET>().ok()?);
         kept.forget(session.id());
         kept.by_name.insert(name, Grant { session: session.clone(), secret });
         kept.of_session.insert(session.id().clone(), name);
@@ -113,8 +111,7 @@ impl Kept {
 }
 
 fn text(name: &[u8; NAME], secret: &[u8; SECRET]) -> String {
-    let bytes = name.iter().chain(secret);
-    bytes.fold(PREFIX.to_owned(), |text, byte| text + &format!("{byte:02x}"))
+    PREFIX.to_owned() + &random::hex(name.iter().chain(secret).copied())
 }
 
 fn read(grant: &[u8]) -> Option<([u8; NAME], [u8; SECRET])> {

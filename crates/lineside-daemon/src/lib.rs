@@ -14,6 +14,7 @@ pub mod socket;
 pub mod token;
 pub mod switch;
 
+mod random;
 mod problem;
 mod door;
 mod body;

@@ -5,9 +5,9 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use rand::TryRngCore as _;
-use rand::rngs::OsRng;
 use subtle::ConstantTimeEq as _;
+
+use crate::random;
 
 /// The name of the file, within the state folder.
 pub const FILE: &str = "http-token";
@@ -42,9 +42,7 @@ impl Token {
     }
 
     fn make(mut file: File) -> io::Result<Self> {
-        let mut bytes = [0; BYTES];
-        OsRng.try_fill_bytes(&mut bytes).map_err(io::Error::other)?;
-        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = random::hex(random::bytes::<BYTES>()?);
         writeln!(file, "{token}")?;
         file.sync_all()?;
         Ok(Self(token))

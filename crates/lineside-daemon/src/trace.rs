@@ -1,8 +1,8 @@
 //! The trace of a session: the one that it was opened with, else a span in that of its parent, else a new one.
 
 use lineside::core::Traceparent;
-use rand::TryRngCore as _;
-use rand::rngs::OsRng;
+
+use crate::random;
 
 /// The trace context of a session that is to be opened. A text that is none is handed on as it is; whoever has given it
 /// may know more.
@@ -10,14 +10,13 @@ pub(crate) fn of_session(given: Option<String>, above: Option<&str>) -> Option<S
     if given.is_some() {
         return given;
     }
-    let span = OsRng.try_next_u64().ok()? | 1;
+    let span = u64::from_be_bytes(random::bytes().ok()?) | 1;
     let child = match above {
         Some(above) => Traceparent::read(above)?.child(span),
         None => {
-            let mut bytes = [0; 16];
-            OsRng.try_fill_bytes(&mut bytes).ok()?;
-            // Sampled: an exporter below decides by that of its parent, and nobody here has decided against it.
-            Traceparent { trace: u128::from_be_bytes(bytes) | 1, span, sampled: true }
+            let trace = u128::from_be_bytes(random::bytes().ok()?) | 1;
+            // Sampled: an exporter below decides by that of its parent, and no decision was made against it.
+            Traceparent { trace, span, sampled: true }
         }
     };
     Some(child.to_string())

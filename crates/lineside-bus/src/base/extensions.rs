@@ -2,18 +2,21 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 type Slot = Arc<OnceLock<Arc<dyn Any + Send + Sync>>>;
 
-/// One thing of each type.
+/// One thing of each type. What is there already is found by many at once.
 #[derive(Default)]
-pub(crate) struct Extensions(Mutex<HashMap<TypeId, Slot>>);
+pub(crate) struct Extensions(RwLock<HashMap<TypeId, Slot>>);
 
 impl Extensions {
     /// The one of this type; made when it is asked for first. What makes it may ask for those of other types.
     pub(crate) fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
-        let slot = Arc::clone(self.lock().entry(TypeId::of::<T>()).or_default());
+        let slot = self.slot::<T>().unwrap_or_else(|| {
+            let mut slots = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(slots.entry(TypeId::of::<T>()).or_default())
+        });
         let one = slot.get_or_init(|| Arc::new(make()));
         match Arc::clone(one).downcast() {
             Ok(one) => one,
@@ -23,12 +26,11 @@ impl Extensions {
 
     /// The one of this type, if it was ever asked for.
     pub(crate) fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        let slot = Arc::clone(self.lock().get(&TypeId::of::<T>())?);
-        Arc::clone(slot.get()?).downcast().ok()
+        Arc::clone(self.slot::<T>()?.get()?).downcast().ok()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TypeId, Slot>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn slot<T: Any>(&self) -> Option<Slot> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&TypeId::of::<T>()).cloned()
     }
 }
 

@@ -210,27 +210,27 @@ impl<'a> Dispatcher<'a> {
             Said::Verdict(verdict) => return Ok(verdict.with_readable_reason(&hook.name)),
             Said::Answer(answer) => *answer,
         };
-        let Answer { verdict, amendment, context, notices, remarks, keep_working, extra, earlier, .. } =
-            answer;
-        if !amendment.is_empty() && !verdict.strength().is_final() {
-            self.amend(index, hook, &amendment)?;
+        if !answer.amendment.is_empty() && !answer.verdict.strength().is_final() {
+            self.amend(index, hook, &answer.amendment)?;
         }
+        Ok(self.take_in(index, hook, answer))
+    }
+
+    /// Takes in everything that an answer gives beside its amendment, and returns its verdict.
+    pub(crate) fn take_in(&mut self, index: u32, hook: &Hook, answer: Answer) -> Verdict {
+        let Answer { verdict, context, notices, remarks, keep_working, extra, earlier, .. } = answer;
         for append in context {
             self.side_effects.append(index, append, false);
         }
-        self.kept_working(index, keep_working);
-        extend(&mut self.side_effects.notices, index, notices);
-        extend(&mut self.side_effects.remarks, index, remarks);
-        self.side_effects.extra.extend(extra);
-        self.side_effects.keep_earlier(earlier);
-        Ok(verdict.with_readable_reason(&hook.name))
-    }
-
-    pub(crate) fn kept_working(&mut self, index: u32, keep_working: Option<Box<KeepWorking>>) {
         if let Some(KeepWorking { append, beyond, at_most }) = keep_working.map(|given| *given) {
             self.side_effects.append(index, append, true);
             self.side_effects.beyond.push(By { hook: index, what: (beyond, at_most) });
         }
+        extend(&mut self.side_effects.notices, index, notices);
+        extend(&mut self.side_effects.remarks, index, remarks);
+        self.side_effects.extra.extend(extra);
+        self.side_effects.keep_earlier(earlier);
+        verdict.with_readable_reason(&hook.name)
     }
 
     fn amend(&mut self, index: u32, hook: &Hook, amendment: &Amendment) -> Result<(), Failure> {

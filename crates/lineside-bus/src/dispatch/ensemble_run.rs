@@ -14,7 +14,6 @@ use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Said, SkipR
 use tokio::time::Instant;
 
 use crate::dispatch::dispatcher::Dispatcher;
-use crate::dispatch::side_effects::extend;
 use crate::hook::cx::ChainTime;
 use crate::hook::guard::Guarded;
 use crate::hook::state::Plan;
@@ -228,27 +227,20 @@ impl Dispatcher<'_> {
         }
         let given = std::mem::take(&mut ensemble_run.given);
         for By { hook: index, what } in ensemble.finalize(&event, given) {
-            let Answer { verdict, amendment, context, notices, remarks, keep_working, extra, .. } = what;
             let Some(hook) = self.chain.hook(index).map(Arc::clone) else { continue };
-            if !amendment.is_empty() {
+            if !what.amendment.is_empty() {
                 let amended = if again {
                     Err(Failure::new(FailureKind::Output, "amendment refused: it amends once more"))
                 } else {
-                    self.apply(index, &amendment)
+                    self.apply(index, &what.amendment)
                 };
                 if let Err(failure) = amended {
                     self.side_effects.remark(index, failure.detail);
                 }
             }
-            for append in context {
-                self.side_effects.append(index, append, false);
-            }
-            self.kept_working(index, keep_working);
-            extend(&mut self.side_effects.notices, index, notices);
-            extend(&mut self.side_effects.remarks, index, remarks);
-            self.side_effects.extra.extend(extra);
+            let verdict = self.take_in(index, &hook, what);
             if verdict != Verdict::Continue {
-                self.chain.decree(index, verdict.with_readable_reason(&hook.name));
+                self.chain.decree(index, verdict);
             }
         }
     }

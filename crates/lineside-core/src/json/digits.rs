@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
@@ -93,13 +93,13 @@ impl Serialize for Map {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(EXACT, Any)
+        AtMost::ANY.deserialize(deserializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match deserializer.deserialize_newtype_struct(EXACT, Any)? {
+        match AtMost::ANY.deserialize(deserializer)? {
             Value::Number(number) => Ok(number),
             other => Err(D::Error::custom(format_args!("expected a number instead of {other}"))),
         }
@@ -108,14 +108,47 @@ impl<'de> Deserialize<'de> for Number {
 
 impl<'de> Deserialize<'de> for Map {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Fields)
+        deserializer.deserialize_map(Fields(AtMost::ANY))
     }
 }
 
-/// Takes any value.
-struct Any;
+/// Takes a value of at most so many levels of lists and objects, from any format of serde.
+#[derive(Debug, Clone, Copy)]
+pub struct AtMost {
+    levels: u8,
+    /// Without one there is no bound.
+    left: Option<u8>,
+}
 
-impl<'de> Visitor<'de> for Any {
+impl AtMost {
+    /// Of any depth: what reads the format has a bound of its own.
+    const ANY: Self = Self { levels: 0, left: None };
+
+    /// So many levels; a number or a text has none.
+    #[must_use]
+    pub fn levels(levels: u8) -> Self {
+        Self { levels, left: Some(levels) }
+    }
+
+    fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
+        let left = match self.left {
+            None => None,
+            Some(0) => return Err(E::custom(format_args!("nested more than {} levels deep", self.levels))),
+            Some(left) => Some(left - 1),
+        };
+        Ok(Self { left, ..self })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for AtMost {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_newtype_struct(EXACT, self)
+    }
+}
+
+impl<'de> Visitor<'de> for AtMost {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,24 +206,25 @@ impl<'de> Visitor<'de> for Any {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        Value::deserialize(deserializer)
+        self.deserialize(deserializer)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let inner = self.deeper()?;
         let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
+        while let Some(item) = seq.next_element_seed(inner)? {
             items.push(item);
         }
         Ok(Value::Array(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Value, A::Error> {
-        Fields.visit_map(entries).map(Value::Object)
+        Fields(self).visit_map(entries).map(Value::Object)
     }
 }
 
 /// Takes an object.
-struct Fields;
+struct Fields(AtMost);
 
 impl<'de> Visitor<'de> for Fields {
     type Value = Map;
@@ -200,9 +234,10 @@ impl<'de> Visitor<'de> for Fields {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Map, A::Error> {
+        let inner = self.0.deeper()?;
         let mut fields = Map::new();
-        while let Some((key, value)) = entries.next_entry()? {
-            fields.insert(key, value);
+        while let Some(key) = entries.next_key()? {
+            fields.insert(key, entries.next_value_seed(inner)?);
         }
         Ok(fields)
     }

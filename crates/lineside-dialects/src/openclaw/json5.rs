@@ -1,13 +1,11 @@
 //! Reading JSON5 within bounds: files of people, with comments and trailing commas.
 
-use std::fmt;
 use std::path::Path;
 
-use lineside_core::json::DEEPEST;
-use lineside_core::json::{Map, Number, Value};
+use lineside_core::json::{AtMost, DEEPEST, Value};
 use lineside_files::{Boundary, OpenFileError};
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed as _, Deserializer};
 
 /// Why a file has no value.
 #[derive(Debug, thiserror::Error)]
@@ -55,92 +53,7 @@ struct Whole(Value);
 
 impl<'de> Deserialize<'de> for Whole {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Bounded(0).deserialize(deserializer).map(Self)
-    }
-}
-
-/// A value at this depth.
-#[derive(Clone, Copy)]
-struct Bounded(u8);
-
-impl Bounded {
-    fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
-        if self.0 < DEEPEST {
-            Ok(Self(self.0 + 1))
-        } else {
-            Err(E::custom(format_args!("nested more than {DEEPEST} levels deep")))
-        }
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Bounded {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Bounded {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON5 value")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number that is not finite"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let inner = self.deeper()?;
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(inner)? {
-            items.push(item);
-        }
-        Ok(Value::Array(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let inner = self.deeper()?;
-        let mut map = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            let value = entries.next_value_seed(inner)?;
-            map.insert(key, value);
-        }
-        Ok(Value::Object(map))
+        AtMost::levels(DEEPEST).deserialize(deserializer).map(Self)
     }
 }
 

@@ -11,6 +11,8 @@ use lineside_points::{self as points, CATALOGUE};
 #[derive(Clone)]
 pub struct Vocabulary {
     dialects: Vec<&'static dyn Dialect>,
+    /// Whether there are dialects, and all are those of agent programs.
+    is_of_hosts: bool,
 }
 
 impl std::fmt::Debug for Vocabulary {
@@ -45,13 +47,17 @@ impl Vocabulary {
     #[must_use]
     pub fn new(dialects: &[&'static dyn Dialect]) -> Self {
         lineside_dialects::hosts::declare_points();
-        Self { dialects: dialects.to_vec() }
+        let is_host = |dialect: &&dyn Dialect| Host::named(dialect.name()).is_some();
+        Self {
+            dialects: dialects.to_vec(),
+            is_of_hosts: !dialects.is_empty() && dialects.iter().all(is_host),
+        }
     }
 
     /// Whether the words are those of agent programs alone, in which calls have a class and name their files. In the
     /// company of others a payload stays as its publisher wrote it, and so does its digest.
     pub(super) fn is_of_hosts(&self) -> bool {
-        !self.dialects.is_empty() && self.dialects.iter().all(|dialect| Host::named(dialect.name()).is_some())
+        self.is_of_hosts
     }
 
     /// The point of that name. Where a dialect's name stands for several, the payload decides.
