@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::hook::{AfterBlock, Hook, NATIVE, Part};
-use crate::receipt::{Outcome, Run, Runs, SkipReason};
+use crate::receipt::{Outcome, Round, Run, Runs, SkipReason};
 use crate::verdict::{Standing, Strength, Verdict};
 
 /// The chain of one event.
@@ -70,8 +70,8 @@ impl Chain {
 
     /// Records what became of the hook at this place.
     #[inline]
-    pub fn record(&mut self, hook: u32, again: bool, took: Duration, outcome: Outcome) {
-        let is_first = !again && self.authors.is_empty();
+    pub fn record(&mut self, hook: u32, round: Round, took: Duration, outcome: Outcome) {
+        let is_first = round == Round::First && self.authors.is_empty();
         match outcome {
             Outcome::Answered(Verdict::Continue) if is_first => return self.runs.pass(hook, took),
             Outcome::Skipped(SkipReason::Filter) if is_first => return self.runs.leave_out(hook),
@@ -82,7 +82,7 @@ impl Chain {
             self.ended_by = Some(hook);
         }
         let version = self.version();
-        self.runs.push(Run { hook, version, again, took, outcome, earlier: Vec::new() });
+        self.runs.push(Run { hook, version, round, took, outcome, earlier: Vec::new() });
     }
 
     /// What was recorded last of the hook at this place had failed before, like this.
@@ -207,7 +207,7 @@ impl Chain {
         };
         let strength = verdict.strength();
         let outdated = run.version < self.version();
-        if outdated && !run.again && self.has_judged_again(run.hook) {
+        if outdated && run.round == Round::First && self.has_judged_again(run.hook) {
             return Standing::default();
         }
         if outdated && strength == Strength::Allow {
@@ -217,6 +217,6 @@ impl Chain {
     }
 
     fn has_judged_again(&self, hook: u32) -> bool {
-        self.runs.iter().any(|run| run.again && run.hook == hook)
+        self.runs.iter().any(|run| run.round == Round::Rejudge && run.hook == hook)
     }
 }

@@ -59,6 +59,6 @@ pub use payload::{Payload, Point};
 pub use plan::{Candidates, Plan};
 pub use point::{Phase, PointInfo};
 pub use propagation::{Propagation, Traceparent};
-pub use receipt::{CoverageMismatch, Outcome, Receipt, Run, SkipReason};
+pub use receipt::{CoverageMismatch, Outcome, Receipt, Round, Run, SkipReason};
 pub use roster::Roster;
 pub use verdict::{Reason, Strength, Verdict};

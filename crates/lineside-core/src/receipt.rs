@@ -110,15 +110,24 @@ impl Outcome {
     }
 }
 
-/// One hook's turn.
+/// Which time a hook judges one event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Round {
+    /// The first time, in plan order.
+    First,
+    /// The second time, because the payload has changed since the first.
+    Rejudge,
+}
+
+/// One run of one hook for one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// Its place in plan order.
     pub hook: u32,
     /// The version of the payload that it leaves behind: the one that it judged, or the one that it made.
     pub version: u32,
-    /// Whether this is the second time, because the payload had changed since the first.
-    pub again: bool,
+    /// The round in which it ran.
+    pub round: Round,
     /// How long it took; zero for a hook that did not run.
     pub took: Duration,
     /// What became of it.
@@ -130,7 +139,7 @@ pub struct Run {
 impl Run {
     /// The first turn of a hook, with the payload as it was published.
     pub(crate) fn first(hook: u32, took: Duration, outcome: Outcome) -> Self {
-        Self { hook, version: 0, again: false, took, outcome, earlier: Vec::new() }
+        Self { hook, version: 0, round: Round::First, took, outcome, earlier: Vec::new() }
     }
 }
 
@@ -340,7 +349,7 @@ impl Receipt {
             }
             Outcome::Offered(acceptance) => acceptance.write(&mut map),
         }
-        if run.again {
+        if run.round == Round::Rejudge {
             map.insert("again".into(), json!(true));
         }
         if !run.earlier.is_empty() {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::task::Context;
 
 use lineside_core::Part;
+use lineside_core::receipt::Round;
 
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::hook::cx::handling;
@@ -39,7 +40,7 @@ impl<'a> Dispatcher<'a> {
                 if hook.ensemble.is_some() {
                     return Some(Halt::Member(index));
                 }
-                let Some(time) = self.admit(index, hook, &**run, None, false) else { continue };
+                let Some(time) = self.admit(index, hook, &**run, None, Round::First) else { continue };
                 if hook.part == Part::Detached {
                     self.detach(index, hook, run);
                     continue;
@@ -48,7 +49,7 @@ impl<'a> Dispatcher<'a> {
                 match Guarded::at_once(&**run, event, cx, time, failures, task) {
                     AtOnce::Ended(result) => {
                         let took = self.lap();
-                        self.fold(index, false, took, result);
+                        self.fold(index, Round::First, took, result);
                     }
                     AtOnce::Pending(call) => {
                         let group = plan.group(index).map_or(*next..*next, |group| *next..group.end);

@@ -11,7 +11,7 @@ use lineside_core::chain::Chain;
 use lineside_core::envelope::Cause;
 use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
-use lineside_core::receipt::By;
+use lineside_core::receipt::{By, Round};
 use lineside_core::{
     Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, Outcome, Part, Said, SkipReason, Verdict,
 };
@@ -76,7 +76,7 @@ impl<'a> Dispatcher<'a> {
         hook: &Hook,
         run: &dyn Interceptor,
         shown: Option<&AnyEvent>,
-        again: bool,
+        round: Round,
     ) -> Option<Time> {
         let selected = match self.chain.refuses(index) {
             Some(why) => Selected::Skipped(why),
@@ -86,8 +86,8 @@ impl<'a> Dispatcher<'a> {
             Selected::Runs => {}
             Selected::InDoubt(why) => self.side_effects.remark(index, why),
             Selected::Skipped(why) => {
-                self.remark_not_loaded(index, hook, again);
-                self.leave_out(index, run, again, why);
+                self.remark_not_loaded(index, hook, round);
+                self.leave_out(index, run, round, why);
                 return None;
             }
         }
@@ -97,27 +97,27 @@ impl<'a> Dispatcher<'a> {
             }
             Allowance::Exhausted => {
                 let failure = Failure::not_started(FailureKind::Timeout, self.spent());
-                self.fold(index, again, Duration::ZERO, Err(failure));
+                self.fold(index, round, Duration::ZERO, Err(failure));
                 None
             }
         }
     }
 
     /// Says of a broken hook why it is none, once for each event.
-    pub(crate) fn remark_not_loaded(&mut self, index: u32, hook: &Hook, again: bool) {
-        if let Some(why) = hook.not_loaded().filter(|_| !again) {
+    pub(crate) fn remark_not_loaded(&mut self, index: u32, hook: &Hook, round: Round) {
+        if let Some(why) = hook.not_loaded().filter(|_| round == Round::First) {
             self.side_effects.remark(index, why.to_owned());
         }
     }
 
     /// Records that a hook does not run. One that was left out before as well is not told of twice.
-    pub(crate) fn leave_out(&mut self, index: u32, run: &dyn Interceptor, again: bool, why: SkipReason) {
+    pub(crate) fn leave_out(&mut self, index: u32, run: &dyn Interceptor, round: Round, why: SkipReason) {
         self.tell_skipped(run, why);
-        if again {
+        if round == Round::Rejudge {
             self.side_effects.forget(index);
         }
-        if !again || self.chain.has_judged(index) {
-            self.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
+        if round == Round::First || self.chain.has_judged(index) {
+            self.chain.record(index, round, Duration::ZERO, Outcome::Skipped(why));
         }
     }
 
@@ -163,8 +163,8 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// Takes in what came of a hook.
-    pub(crate) fn fold(&mut self, index: u32, again: bool, took: Duration, result: Result<Said, Failure>) {
-        if again {
+    pub(crate) fn fold(&mut self, index: u32, round: Round, took: Duration, result: Result<Said, Failure>) {
+        if round == Round::Rejudge {
             // The later judgement takes the place of the earlier, and so does what came with it.
             self.side_effects.forget(index);
         }
@@ -178,7 +178,7 @@ impl<'a> Dispatcher<'a> {
                 }
             }
         };
-        self.chain.record(index, again, took, outcome);
+        self.chain.record(index, round, took, outcome);
         let earlier = self.side_effects.take_earlier();
         if !earlier.is_empty() {
             self.chain.failed_before(index, earlier);

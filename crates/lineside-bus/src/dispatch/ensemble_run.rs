@@ -9,7 +9,7 @@ use std::time::Duration;
 use lineside_core::budget::after;
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::Hook;
-use lineside_core::receipt::By;
+use lineside_core::receipt::{By, Round};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Said, SkipReason, Verdict};
 use tokio::time::Instant;
 
@@ -64,33 +64,33 @@ impl Dispatcher<'_> {
     }
 
     /// A member's turn.
-    pub(crate) async fn member(&mut self, plan: &Plan<'_>, index: u32, again: bool) {
+    pub(crate) async fn member(&mut self, plan: &Plan<'_>, index: u32, round: Round) {
         let Some((hook, run)) = plan.entry(index) else { return };
         let Some(ensemble) = &hook.ensemble else { return };
         let (time_of_chain, ended) = {
             let ensemble_run = self.ensemble_run(ensemble);
             match (ensemble_run.pace, ensemble_run.settled) {
                 (Pace::AtOnce, true) => return,
-                (Pace::AtOnce, false) => return self.members_at_once(plan, index, ensemble, again).await,
+                (Pace::AtOnce, false) => return self.members_at_once(plan, index, ensemble, round).await,
                 (Pace::InTurn | Pace::InTurnThroughBlocks, _) => {}
             }
             (ensemble_run.time, ensemble_run.ended)
         };
         let shown = self.shown(ensemble);
         let admitted = if ended {
-            self.leave_out(index, &**run, again, SkipReason::Blocked);
+            self.leave_out(index, &**run, round, SkipReason::Blocked);
             None
         } else {
-            self.admit(index, hook, &**run, Some(&shown), again)
+            self.admit(index, hook, &**run, Some(&shown), round)
         };
         if let Some(time) = admitted {
             let cx = self.cx(time).within(time_of_chain);
             let result = Guarded::start(&**run, &shown, cx, time, self.failures()).await;
             let took = self.lap();
-            self.keep(index, hook, again, took, &shown, result);
+            self.keep(index, hook, round, took, &shown, result);
         }
         if self.is_last(plan, index, hook) {
-            self.finalize_ensemble(ensemble, again);
+            self.finalize_ensemble(ensemble, round);
         }
     }
 
@@ -101,20 +101,20 @@ impl Dispatcher<'_> {
         plan: &Plan<'_>,
         first: u32,
         ensemble: &Arc<dyn Ensemble>,
-        again: bool,
+        round: Round,
     ) {
         let time_of_chain = self.ensemble_run(ensemble).time;
         let shown = self.event.clone();
         let start = self.now;
-        let stale = if again { self.chain.stale() } else { Vec::new() };
+        let stale = if round == Round::Rejudge { self.chain.stale() } else { Vec::new() };
         let members = (first..).map_while(|index| Some((index, plan.entry(index)?)));
         let of_ensemble = |hook: &Hook| hook.ensemble.as_ref().is_some_and(|own| Arc::ptr_eq(own, ensemble));
         let mut running = Vec::new();
         for (index, (hook, run)) in members.filter(|(_, (hook, _))| of_ensemble(hook)) {
-            if again && !stale.contains(&index) {
+            if round == Round::Rejudge && !stale.contains(&index) {
                 continue;
             }
-            let Some(time) = self.admit(index, hook, &**run, Some(&shown), again) else { continue };
+            let Some(time) = self.admit(index, hook, &**run, Some(&shown), round) else { continue };
             let cx = self.cx(time).within(time_of_chain);
             let call = Guarded::start(&**run, &shown, cx, time, self.failures());
             running.push(Running { index, call, ended: None });
@@ -133,18 +133,18 @@ impl Dispatcher<'_> {
         self.lap();
         for Running { index, ended, .. } in running {
             if let (Some((hook, _)), Some((result, took))) = (plan.entry(index), ended) {
-                self.keep(index, hook, again, took, &shown, result);
+                self.keep(index, hook, round, took, &shown, result);
             }
         }
-        self.finalize_ensemble(ensemble, again);
+        self.finalize_ensemble(ensemble, round);
     }
 
     /// Settles what no last member has settled, because not all of them were asked again.
-    pub(crate) fn end_round(&mut self, again: bool) {
+    pub(crate) fn end_round(&mut self, round: Round) {
         let open: Vec<_> =
             self.ensembles.iter().map(|ensemble_run| Arc::clone(&ensemble_run.ensemble)).collect();
         for ensemble in open {
-            self.finalize_ensemble(&ensemble, again);
+            self.finalize_ensemble(&ensemble, round);
         }
     }
 
@@ -170,12 +170,12 @@ impl Dispatcher<'_> {
         &mut self,
         index: u32,
         hook: &Arc<Hook>,
-        again: bool,
+        round: Round,
         took: Duration,
         shown: &AnyEvent,
         result: Result<Said, Failure>,
     ) {
-        if again {
+        if round == Round::Rejudge {
             self.side_effects.forget(index);
         }
         let fits = |answer: &Answer| match answer.amendment.apply(shown.payload()) {
@@ -198,7 +198,7 @@ impl Dispatcher<'_> {
         let in_turn = self.ensemble_run(ensemble).pace == Pace::InTurn;
         let ends = in_turn && (answer.ends_chain || answer.verdict.strength().is_final());
         let outcome = if ends { outcome } else { undecided(outcome) };
-        self.chain.record(index, again, took, outcome);
+        self.chain.record(index, round, took, outcome);
         if !earlier.is_empty() {
             self.chain.failed_before(index, earlier);
         }
@@ -206,7 +206,7 @@ impl Dispatcher<'_> {
         ensemble_run.given.push(By { hook: index, what: answer });
         if ends {
             ensemble_run.ended = true;
-            self.finalize_ensemble(ensemble, again);
+            self.finalize_ensemble(ensemble, round);
         }
     }
 
@@ -219,7 +219,7 @@ impl Dispatcher<'_> {
         }
     }
 
-    fn finalize_ensemble(&mut self, ensemble: &Arc<dyn Ensemble>, again: bool) {
+    fn finalize_ensemble(&mut self, ensemble: &Arc<dyn Ensemble>, round: Round) {
         let event = self.event.clone();
         let ensemble_run = self.ensemble_run(ensemble);
         if std::mem::replace(&mut ensemble_run.settled, true) {
@@ -229,7 +229,7 @@ impl Dispatcher<'_> {
         for By { hook: index, what } in ensemble.finalize(&event, given) {
             let Some(hook) = self.chain.hook(index).map(Arc::clone) else { continue };
             if !what.amendment.is_empty() {
-                let amended = if again {
+                let amended = if round == Round::Rejudge {
                     Err(Failure::new(FailureKind::Output, "amendment refused: it amends once more"))
                 } else {
                     self.apply(index, &what.amendment)

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use lineside_core::receipt::Round;
 use lineside_core::{Failure, Outcome, Said, SkipReason};
 
 use crate::dispatch::dispatcher::Dispatcher;
@@ -33,7 +34,7 @@ pub(crate) async fn run<'a>(
     plan: &Plan<'_>,
     first: Option<(u32, Guarded<'a>)>,
     mut indices: impl Iterator<Item = u32>,
-    again: bool,
+    round: Round,
 ) {
     let start = turn.now;
     let first = first.map(|(index, call)| Running { index, call: Call::Pending(call) });
@@ -42,12 +43,12 @@ pub(crate) async fn run<'a>(
     poll_fn(|cx| {
         for index in indices.by_ref() {
             let Some((hook, run)) = plan.entry(index) else { continue };
-            let Some(time) = turn.admit(index, hook, &**run, None, again) else { continue };
+            let Some(time) = turn.admit(index, hook, &**run, None, round) else { continue };
             let mut call = Guarded::start(&**run, &turn.event, turn.cx(time), time, turn.failures());
             match Pin::new(&mut call).poll(cx) {
                 Poll::Ready(result) if running.is_empty() => {
                     let took = turn.lap();
-                    turn.fold(index, again, took, result);
+                    turn.fold(index, round, took, result);
                 }
                 Poll::Ready(result) => {
                     let call = Call::Ended(result, tokio::time::Instant::now() - start);
@@ -71,7 +72,7 @@ pub(crate) async fn run<'a>(
     turn.lap();
     for Running { index, call } in running {
         match call {
-            Call::Ended(result, took) => turn.fold(index, again, took, result),
+            Call::Ended(result, took) => turn.fold(index, round, took, result),
             Call::Pending(_) | Call::Cancelled(_) => {
                 let why = turn.chain.refuses(index).unwrap_or(SkipReason::Blocked);
                 if let Some((hook, run)) = plan.entry(index) {
@@ -80,7 +81,7 @@ pub(crate) async fn run<'a>(
                     }
                     turn.tell_skipped(&**run, why);
                 }
-                turn.chain.record(index, again, Duration::ZERO, Outcome::Skipped(why));
+                turn.chain.record(index, round, Duration::ZERO, Outcome::Skipped(why));
             }
         }
     }

@@ -7,6 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use lineside_core::hook::{Hook, Selected};
+use lineside_core::receipt::Round;
 use lineside_core::{Acceptance, Failure, Outcome, Part, SkipReason};
 
 use crate::dispatch::advance::Halt;
@@ -28,12 +29,12 @@ impl Dispatcher<'_> {
                 Halt::Alone(index, call) => {
                     let result = call.await;
                     let took = self.lap();
-                    self.fold(index, false, took, result);
+                    self.fold(index, Round::First, took, result);
                 }
                 Halt::Beside(index, call, group) => {
-                    Box::pin(group::run(self, plan, Some((index, call)), group, false)).await;
+                    Box::pin(group::run(self, plan, Some((index, call)), group, Round::First)).await;
                 }
-                Halt::Member(index) => Box::pin(self.member(plan, index, false)).await,
+                Halt::Member(index) => Box::pin(self.member(plan, index, Round::First)).await,
             }
         }
         let stale = self.chain.stale();
@@ -53,24 +54,24 @@ impl Dispatcher<'_> {
         };
         // As in the first round, only gates of equal priority run at the same time.
         for gates in stale.chunk_by(|a, b| gate(a).is_some() && gate(a) == gate(b)) {
-            self.group(plan, gates, true).await;
+            self.group(plan, gates, Round::Rejudge).await;
         }
-        self.end_round(true);
+        self.end_round(Round::Rejudge);
     }
 
-    async fn group(&mut self, plan: &Plan<'_>, indices: &[u32], again: bool) {
+    async fn group(&mut self, plan: &Plan<'_>, indices: &[u32], round: Round) {
         if let [_, _, ..] = indices {
-            return group::run(self, plan, None, indices.iter().copied(), again).await;
+            return group::run(self, plan, None, indices.iter().copied(), round).await;
         }
         let Some(&index) = indices.first() else { return };
         let Some((hook, run)) = plan.entry(index) else { return };
         if hook.ensemble.is_some() {
-            return self.member(plan, index, again).await;
+            return self.member(plan, index, round).await;
         }
-        let Some(time) = self.admit(index, hook, &**run, None, again) else { return };
+        let Some(time) = self.admit(index, hook, &**run, None, round) else { return };
         let result = Guarded::start(&**run, &self.event, self.cx(time), time, self.failures()).await;
         let took = self.lap();
-        self.fold(index, again, took, result);
+        self.fold(index, round, took, result);
     }
 
     pub(crate) fn detach(&mut self, index: u32, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) {
@@ -79,7 +80,7 @@ impl Dispatcher<'_> {
             Ok(Err(detached)) => self.start(detached),
             Err(failure) => failed(failure),
         };
-        self.chain.record(index, false, Duration::ZERO, outcome);
+        self.chain.record(index, Round::First, Duration::ZERO, outcome);
     }
 
     /// Tells of the decision whoever is to be told, unless the event was refused.
@@ -98,8 +99,8 @@ impl Dispatcher<'_> {
                 }
             };
             if let Some(why) = why {
-                self.remark_not_loaded(index, hook, false);
-                self.leave_out(index, &**run, false, why);
+                self.remark_not_loaded(index, hook, Round::First);
+                self.leave_out(index, &**run, Round::First, why);
                 continue;
             }
             let outcome = match self.entrust(index, hook, run) {
@@ -117,7 +118,7 @@ impl Dispatcher<'_> {
                 },
                 Err(failure) => failed(failure),
             };
-            self.chain.record(index, false, Duration::ZERO, outcome);
+            self.chain.record(index, Round::First, Duration::ZERO, outcome);
         }
     }
 
