@@ -24,6 +24,7 @@ mod circles;
 mod citations;
 mod edges;
 mod faults;
+mod glossary;
 mod headers;
 mod kits;
 mod knowledge;
@@ -46,7 +47,7 @@ struct Rule {
     check: fn(&Repository) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     Rule { name: "edges", check: edges::check },
     Rule { name: "layers", check: layers::check },
     Rule { name: "circles", check: circles::check },
@@ -55,6 +56,7 @@ const RULES: [Rule; 17] = [
     Rule { name: "length", check: length::check },
     Rule { name: "header", check: headers::check },
     Rule { name: "names", check: names::check },
+    Rule { name: "glossary", check: glossary::check },
     Rule { name: "unfinished", check: unfinished::check },
     Rule { name: "tasks", check: tasks::check },
     Rule { name: "top level", check: top_level::check },

@@ -7,6 +7,19 @@ pub(super) fn fenced<'a>(page: &'a str, word: &str) -> Option<Vec<(usize, &'a st
     Some(lines.take_while(|(_, line)| !line.starts_with("```")).collect())
 }
 
+/// The text below this heading up to the next one of its level, and how many lines stand before it.
+pub(super) fn section<'a>(page: &'a str, heading: &str) -> Option<(usize, &'a str)> {
+    let mut start = 0;
+    for (index, line) in page.split_inclusive('\n').enumerate() {
+        start += line.len();
+        if line.trim_end() == heading {
+            let end = page[start..].find("\n## ").map_or(page.len(), |end| start + end + 1);
+            return Some((index + 1, &page[start..end]));
+        }
+    }
+    None
+}
+
 /// A row of a table.
 pub(super) struct Row<'a> {
     pub(super) line: usize,
@@ -49,6 +62,14 @@ mod tests {
         let page = "```text\nx\n```\n```edges\na -> b\n\n```\n";
         assert_eq!(fenced(page, "edges"), Some(vec![(5, "a -> b"), (6, "")]));
         assert_eq!(fenced(page, "rust"), None);
+    }
+
+    #[test]
+    fn a_section_ends_at_the_next_heading_of_its_level() {
+        let page = "# a\n\n## b\n1\n### c\n2\n## d\n3\n";
+        assert_eq!(section(page, "## b"), Some((3, "1\n### c\n2\n")));
+        assert_eq!(section(page, "## d"), Some((7, "3\n")));
+        assert_eq!(section(page, "## e"), None);
     }
 
     #[test]

@@ -11,6 +11,9 @@ use crate::workspace::{DependencyKind, Workspace};
 /// The page whose lists the rules read.
 pub(super) const ARCHITECTURE: &str = "docs/architecture.md";
 
+/// The page that decides which word stands for which thing.
+pub(super) const GLOSSARY: &str = "docs/glossary.md";
+
 pub(super) struct Repository {
     pub(super) files: Vec<File>,
     pub(super) crates: Vec<Crate>,
