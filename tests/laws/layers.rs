@@ -137,7 +137,7 @@ async fn a_file_of_the_user_that_others_may_write_stands_closed_and_one_of_a_pro
             let mut places = places(root.path(), Trust::Granted);
             places.environment.insert("HOME".to_owned(), home.path().display().to_string());
             let report = Assembly::new(Bus::new()).load(&places).await.unwrap();
-            let findings = told(&report, "everybody may write it; take that away with chmod o-w");
+            let findings = told(&report, "all users may write it; take that away with chmod o-w");
             assert_eq!(findings.len(), 1, "{users}: {:?}", report.diagnostics);
             let at_gate: Vec<_> = report.hooks.iter().filter(|found| found.point == "before_tool").collect();
             assert!(!at_gate.is_empty(), "{users} {of_user}");

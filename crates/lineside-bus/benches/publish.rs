@@ -178,7 +178,7 @@ async fn actor_gate() {
     println!("RATIO publish/1_actor_gate_to_a_bare_ask {:.2} <=1.5", publish / ask);
 }
 
-/// What one more observer adds, beside pushing the same reference into a bounded queue that somebody empties.
+/// What one more observer adds, beside pushing the same reference into a bounded queue that is emptied.
 async fn one_observer_more() {
     let bus = Bus::new();
     let session = bus.session("observers").open().await.unwrap();

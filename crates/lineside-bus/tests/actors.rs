@@ -1,4 +1,4 @@
-//! Actors as interceptors: how they are asked, and that a question that nobody waits for any more is not put to them.
+//! Actors as interceptors: how they are asked, and that a question without a waiter is not put to them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::convert::Infallible;

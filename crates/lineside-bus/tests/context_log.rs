@@ -1,4 +1,4 @@
-//! What keeps the context: it goes on in another runtime when the one that wrote has ended, and what it gives up is told.
+//! The context journal: it continues in another runtime when the writer's has ended, and reports what it gives up.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ fn what_a_runtime_had_in_hand_when_it_ended_is_written_by_the_next() {
     drop(first);
     journal.gate.add_permits(10);
     runtime().block_on(async {
-        assert_eq!(posted.kept().await, Ok(Durability::Disk), "whoever waits has it written");
+        assert_eq!(posted.kept().await, Ok(Durability::Disk), "a waiter has it written");
         assert_eq!(bus.deliver(&session, late(2)).kept().await, Ok(Durability::Disk));
     });
     let again = Bus::builder().context_journal(Arc::new(Gated::new(10)), journal.records()).build();

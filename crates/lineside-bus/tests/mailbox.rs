@@ -1,4 +1,4 @@
-//! Mailboxes: what waits, in which order, within which bounds, and what becomes of what nobody gets.
+//! Mailboxes: what waits, in which order, within which bounds, and what becomes of lost messages.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::collections::BTreeSet;
@@ -192,7 +192,7 @@ async fn c02_a_message_that_comes_too_late_is_not_handed_over_and_named() {
     let missing = &delivery.missing()[0];
     assert_eq!((missing.hook.as_deref(), missing.why, missing.messages), (Some("h"), WhyMissing::Expired, 1));
     drop(delivery);
-    assert_eq!(session.collect().ready().missing().len(), 1, "nobody has accepted that");
+    assert_eq!(session.collect().ready().missing().len(), 1, "that was not accepted");
     session.collect().ready().accept();
     assert!(session.collect().ready().missing().is_empty());
 }

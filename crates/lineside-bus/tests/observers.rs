@@ -1,4 +1,4 @@
-//! What waits for an observer and for a watcher of signals is bounded by bytes as well as by count, and its loss is told.
+//! The queues of observers and watchers of signals are bounded by bytes as well as by count, and losses are reported.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::sync::{Arc, Mutex};

@@ -26,7 +26,7 @@ enum In {
     Cut,
 }
 
-/// A hook that panics in one thing; events that it is told of are taken and never run for.
+/// A hook that panics in one method; it takes events and never runs for them.
 struct Panics(In);
 
 impl Panics {

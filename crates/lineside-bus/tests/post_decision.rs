@@ -1,4 +1,4 @@
-//! Hooks that are told: when, with what, in which order, and how what they say is delivered.
+//! Post-decision hooks: when they run, with what, in which order, and how their messages are delivered.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
-//! What becomes of an event that a hook takes, to run for it by itself: held, queued, started, or not accepted.
+//! What a background worker does with an event that it is offered: held, queued, started, or not accepted.
 //!
-//! When and how it runs is left to whoever takes it.
+//! When and how it runs is left to the worker.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::acknowledgement::{AcknowledgedAs, Acknowledgement};
 use crate::journal::{Durability, Unavailable};
 use crate::json::{Map, json};
 
-/// What a hook has made of an event that it took.
+/// What a background worker did with an event that it was offered.
 ///
 /// It is said before the record of it is kept, because no publisher waits for a disk: the durability is what the event
 /// survives from the moment on at which the taker tells that it is kept.

@@ -53,7 +53,7 @@ pub struct KeepWorking {
 /// What one block too many in a row becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beyond {
-    /// It is overridden, and the user is told this.
+    /// It is overridden, and the user receives this notice.
     Continue(Notice),
     /// It is a stop.
     Stop,

@@ -117,7 +117,7 @@ impl Chain {
     /// The hooks that judged an earlier payload than the present one and have to judge once more, in plan order.
     /// None once the chain has ended.
     ///
-    /// Gates are asked again whoever amended. An amender of a foreign format is asked again only if a hook of another
+    /// Gates judge again, whichever hook amended. An amender of a foreign format is asked again only if a hook of another
     /// format amended after it: among its own, its page fixes how often each runs.
     #[inline]
     #[must_use]

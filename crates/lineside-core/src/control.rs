@@ -36,7 +36,7 @@ pub enum Excess {
     /// It waits.
     #[default]
     Wait,
-    /// It is dropped, which is told.
+    /// It is dropped, and a signal says so.
     Drop,
 }
 
@@ -80,7 +80,7 @@ pub enum OnBusy {
     Queue,
     /// One waits; what comes after it is merged into it.
     Coalesce,
-    /// It is dropped, which is told.
+    /// It is dropped, and a signal says so.
     Drop,
     /// The run of this automation that has the key is cancelled, and there is a new one for its events and these.
     Restart,
@@ -189,7 +189,7 @@ fn mix(number: u64) -> u64 {
 pub enum AtEnd {
     /// What is held runs at once; what has not ended after so long is cancelled.
     Drain(Duration),
-    /// It goes on as if nothing had happened; what it finds goes to nobody.
+    /// It goes on as if nothing had happened; its result is discarded.
     LeaveRunning,
 }
 
@@ -315,7 +315,7 @@ pub enum Work {
     /// that, and one that fails without counts when it fails.
     InTurn,
     /// That of a session, done by a hook which has rules of its own. It goes on when the session is there and has the
-    /// hook, takes nobody's turn, paces its attempts itself, and rests when the session has no more time for it. An
+    /// hook, needs no place of its own, paces its attempts itself, and pauses when the session has no more time for it. An
     /// event that comes twice counts twice, as it does for every hook.
     Adopted {
         /// How often it is started again at most after its process was killed or its session ended.

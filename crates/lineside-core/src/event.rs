@@ -1,6 +1,6 @@
 //! One occurrence of a point: an envelope and a payload, shared and immutable.
 //!
-//! An amendment makes a new event beside the old one; nobody who holds an event ever sees it change.
+//! An amendment makes a new event beside the old one; an event never changes for its holder.
 
 use std::any::Any;
 use std::fmt;
@@ -132,7 +132,7 @@ impl AnyEvent {
         self.0.version
     }
 
-    /// The payload as JSON; made at most once for each version, by whoever asks first.
+    /// The payload as JSON; made at most once for each version, at the first request.
     #[must_use]
     pub fn payload_json(&self) -> &Map {
         self.0.json.get_or_init(|| Box::new(self.payload().to_json()))

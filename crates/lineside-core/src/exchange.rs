@@ -15,7 +15,7 @@ use crate::redact::{redact, redact_header};
 pub struct Post {
     /// An absolute `http` or `https` URL without name and password. Redirects are not followed.
     pub url: String,
-    /// Which addresses may be reached. It is for whoever owns the URL to say.
+    /// Which addresses may be reached. The owner of the URL decides.
     pub addresses: Addresses,
     /// Header names and values beside `Content-Type: application/json`. Those that frame a message cannot be set.
     pub headers: Vec<(String, String)>,
@@ -45,13 +45,13 @@ impl fmt::Debug for Post {
 /// Which addresses a post may reach.
 ///
 /// Every address that a name has is checked before a connection is made, and the connection is made to one that was
-/// checked. Addresses that nobody can be reached at (unspecified, multicast, broadcast) are refused to everybody.
+/// checked. Addresses of no single host (unspecified, multicast, broadcast) are always refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Addresses {
     /// Public ones.
     #[default]
     Public,
-    /// Also a loopback or private one that stands in the URL itself, in its usual form or as `localhost`: whoever agreed
+    /// Also a loopback or private one that stands in the URL itself, in its usual form or as `localhost`: a person who agreed
     /// to the text has agreed to it. What a name is resolved to has to be public.
     AsWritten,
     /// Private, link-local and reserved ones too, also behind a name.
@@ -70,7 +70,7 @@ pub enum Posted {
         /// From the start to the last byte.
         took: Duration,
     },
-    /// The server answered that it is to be found elsewhere. Nobody went there.
+    /// The server answered that it is to be found elsewhere. It was not followed.
     Redirected {
         /// The status, 300 to 399.
         status: u16,
@@ -82,7 +82,7 @@ pub enum Posted {
         /// The time it had.
         after: Duration,
     },
-    /// There was no answer: the URL cannot be posted to, its address may not be reached, the name was not found, nobody
+    /// There was no answer: the URL cannot be posted to, its address may not be reached, the name was not found, no server
     /// listened, TLS was refused, it broke off, or what came is beyond the limits.
     Unreachable {
         /// Why, one line, without secrets.

@@ -102,7 +102,7 @@ impl Failure {
     }
 }
 
-/// A text as it may be told. What is written in a programme is no secret.
+/// A text as it may be shown. What is written in a programme is no secret.
 fn told(text: Cow<'static, str>) -> Cow<'static, str> {
     let Cow::Owned(text) = text else { return text };
     let changed = match redact(&text) {

@@ -84,13 +84,13 @@ pub enum Part {
     LoneGate,
     /// May change the payload too; runs alone.
     Amender,
-    /// Is started in its turn and not waited for; has no authority, and what it says is not read.
+    /// Is started in its order and not waited for; has no authority, and its answer is not read.
     Detached,
-    /// Is told once the event is decided, with the payload as it was decided, unless it was refused; is not waited
-    /// for and has no authority. What it has for the context and the user is delivered when it is ready.
+    /// Runs once the event is decided, with the decided payload, unless the event was refused; is not waited for and
+    /// has no authority. Its messages for the context and the user are delivered when they are ready.
     #[serde(rename = "told")]
     PostDecision,
-    /// Hears the event and its outcome.
+    /// Receives the event and its outcome.
     Observer,
 }
 
@@ -125,7 +125,7 @@ pub enum AfterBlock {
     RunWithinDialect,
 }
 
-/// Whether hooks that nobody waits for run beside one another.
+/// Whether detached hooks of a dialect run beside one another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lane {
@@ -136,7 +136,7 @@ pub enum Lane {
     Shared,
 }
 
-/// Whether the agent's next model call waits for what a hook that is told has for the context.
+/// Whether the agent's next model call waits for the context message of a post-decision hook.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Join {
@@ -223,11 +223,11 @@ pub struct Hook {
     pub reach: Reach,
     /// Whether it runs after a block.
     pub after_block: AfterBlock,
-    /// Whether it runs beside others, if nobody waits for it.
+    /// Whether it runs beside others, if it is detached.
     pub lane: Lane,
-    /// Whether the next model call waits for it, if it is told.
+    /// Whether the next model call waits for it, if it is a post-decision hook.
     pub join: Join,
-    /// How long the end of its session waits for it at most, if nobody else waits for it; as long as it takes, when
+    /// How long the end of its session waits for it at most, if it is detached; as long as it takes, when
     /// absent.
     pub drain: Option<Duration>,
     /// Whether it can run.

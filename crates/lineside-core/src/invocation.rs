@@ -219,7 +219,7 @@ pub struct Resources {
 /// Whether a process that crashes leaves a core dump.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CoreDumps {
-    /// It does not: one would hold what the hook was told.
+    /// It does not: a dump would hold the hook's input.
     #[default]
     Never,
     /// As we would ourselves.
@@ -279,7 +279,7 @@ pub enum Exit {
         /// The system's reason, e.g. `No such file or directory`, with the program's name.
         why: String,
     },
-    /// It was started and has ended, and nobody knows how: another part of this program took its exit status.
+    /// It was started and has ended, and its exit status is lost: another part of this program took it.
     Lost,
 }
 

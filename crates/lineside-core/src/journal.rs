@@ -1,4 +1,4 @@
-//! What a journal *is*: records in sequence, kept before anybody is told that they are accepted.
+//! What a journal *is*: records in sequence, kept before they are acknowledged.
 //!
 //! A journal knows nothing of what it keeps: a record is bytes and a number that says what kind of bytes.
 //! Who keeps them, and where, is left to the implementations of [`Journal`]; what the records mean, to who appends
@@ -29,7 +29,7 @@ impl Record {
 }
 
 impl fmt::Debug for Record {
-    /// Without the bytes, which may be anybody's secrets.
+    /// Without the bytes, which may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Record {{ kind: {}, {} bytes }}", self.kind, self.bytes.len())
     }
@@ -88,7 +88,7 @@ pub struct AppendAck {
 
 /// A journal that accepts nothing, from now until it is opened again.
 ///
-/// Records whose append ended so are not acknowledged. They may nevertheless be found after a restart: whoever appends
+/// Records whose append ended so are not acknowledged. They may nevertheless be found after a restart: the caller
 /// them again has to be prepared for both.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("the journal is unavailable: {why}")]
@@ -111,7 +111,7 @@ pub trait Journal: Send + Sync + 'static {
     ///
     /// The place in the sequence is given by the call and not by the first poll: of two calls one after the other, the
     /// records of the first come first. The exception is a journal that is behind by as much as it holds in memory;
-    /// then records get their place when there is room for them, so whoever depends on an order awaits the first
+    /// then records get their place when there is room for them, so a caller that depends on an order awaits the first
     /// before calling for the second.
     ///
     /// Dropping the future does not take the records back.

@@ -40,7 +40,7 @@ impl<H> Plan<H> {
         &self.hooks
     }
 
-    /// Whether any of the hooks is told of the decision instead of asked.
+    /// Whether any of the hooks is a post-decision hook.
     #[inline]
     #[must_use]
     pub fn tells(&self) -> bool {
@@ -95,7 +95,7 @@ impl<'a, H> Candidates<'a, H> {
         }
     }
 
-    /// Whether any of the hooks is told of the decision instead of asked.
+    /// Whether any of the hooks is a post-decision hook.
     #[inline]
     #[must_use]
     pub fn tells(&self) -> bool {

@@ -15,7 +15,7 @@ pub enum Phase {
     Before,
     /// It has happened: withhold, stop, amend, append context.
     After,
-    /// It is a fact: nobody but observers and automations may listen.
+    /// It is a fact: only observers and automations may listen.
     On,
 }
 

@@ -68,7 +68,7 @@ pub struct Traceparent {
     pub trace: u128,
     /// The span, not 0.
     pub span: u64,
-    /// Whether whoever made it records the trace.
+    /// Whether its creator records the trace.
     pub sampled: bool,
 }
 

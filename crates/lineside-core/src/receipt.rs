@@ -175,7 +175,7 @@ pub struct Receipt {
     pub runs: Runs,
     /// The joined verdict.
     pub verdict: Verdict,
-    /// Whose verdict it is; `None` while nobody said more than `continue`.
+    /// The place of the verdict's author; `None` for `continue`.
     pub author: Option<u32>,
     /// What the hooks gave beside verdicts, which the receipt gives as if it were its own; `None` when that is nothing.
     pub given: Option<Box<Given>>,

@@ -1,8 +1,8 @@
-//! Takes secrets out of text that leaves: failures, log lines, what is told of a request.
+//! Redacts secrets in text that leaves the process: failures, log lines, descriptions of requests.
 //!
 //! A secret is known by its look (`ghp_…`, `-----BEGIN … PRIVATE KEY-----`) or by the name beside it (`password=…`,
 //! `Cookie: …`); the tables are in `rules`. What is neither stays, so this is the last net and not a reason to put
-//! secrets into text. What a hook is given and what it answers is not touched: only what is told of it is.
+//! secrets into text. A hook's input and answer are not touched: only what is reported about them is.
 //!
 //! The time is linear in the length of the text: every pattern is an automaton, and no match is looked for twice.
 
@@ -59,7 +59,7 @@ fn head(text: &str, most: usize) -> &str {
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
-/// The value of a header as it may be told: [`REDACTED`] where the name says that it is a secret.
+/// The value of a header as it may be shown: [`REDACTED`] where the name says that it is a secret.
 #[must_use]
 pub fn redact_header<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
     if rules::is_secret_header(name) { Cow::Borrowed(REDACTED) } else { redact(value) }

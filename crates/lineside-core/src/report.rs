@@ -63,9 +63,9 @@ pub struct ResultRule {
 /// When a report goes where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ResultWhen {
-    /// Nobody is told.
+    /// It is discarded.
     Ignore,
-    /// The user is told.
+    /// The user receives it as a notice.
     Notify,
     /// It goes to the context if something is not in order, or if all attempts have failed.
     #[default]

@@ -1,8 +1,8 @@
 //! Secrets by name: texts of a configuration that say which variable of the environment stands in them.
 //!
 //! A configuration is read by people and kept in repositories, so it names a secret and does not hold it. Which names it
-//! may use is a list of their own: whoever may write a header may not have the whole environment sent somewhere.
-//! Looking the variables up is left to whoever has an environment.
+//! may use is a list of their own: the permission to write a header is no permission to send the whole environment.
+//! Looking the variables up is left to the caller.
 
 use std::fmt;
 

@@ -156,7 +156,7 @@ impl Verdict {
 pub struct Standing {
     /// The strength.
     pub strength: Strength,
-    /// The place in plan order of who said it; absent while nobody said more than `continue`.
+    /// The author's place in plan order; absent for `continue`.
     pub author: Option<u32>,
 }
 

@@ -132,7 +132,7 @@ pub struct WorkerCall {
     pub ctx: Value,
     /// From when the call is due to the last byte of its answer.
     pub timeout: Duration,
-    /// Whether it is told again to a worker that is started in place of another.
+    /// Whether it is repeated to a worker that is started in place of another.
     pub repeat: Repeat,
 }
 
@@ -143,7 +143,7 @@ pub enum CallClass {
     Modifying,
     /// Its answer may not be a promise.
     Sync,
-    /// It is told, and its answer is not read.
+    /// It is sent, and its answer is not read.
     Void,
 }
 
@@ -167,7 +167,7 @@ pub enum Repeat {
     No,
     /// It is, until a call of [`Repeat::Ends`].
     AfterRestart,
-    /// It is not, and what was to be repeated is not any more.
+    /// It is not, and what was to be repeated no longer is.
     Ends,
 }
 
@@ -198,7 +198,7 @@ pub enum WorkerEnded {
 pub struct HookWorker {
     /// Where it is.
     pub reach: WorkerReach,
-    /// What its program is made of, so that a changed one is told from the one that runs. Empty where that is unknown.
+    /// What its program is made of, so that a changed one differs from the one that runs. Empty where that is unknown.
     pub content: String,
     /// When it is started.
     pub start: WorkerStart,
@@ -218,9 +218,9 @@ pub enum WorkerReach {
         /// Its working directory; the runtime's own when absent.
         working_directory: Option<PathBuf>,
     },
-    /// It runs already, is somebody else's, and listens on this Unix socket.
+    /// It is another program, runs already, and listens on this Unix socket.
     Socket(PathBuf),
-    /// It runs already, is somebody else's, and has attached, or will: the hook in it has this number.
+    /// It is another program, runs already, and has attached, or will: the hook in it has this number.
     Attached(u64),
 }
 

@@ -58,7 +58,7 @@ async fn hook(runner: &Runner, invocation: &Invocation) {
     assert_eq!(runner.run(invocation).await.exit, Exit::Code(0));
 }
 
-/// What anybody would write with tokio; the outputs are not even read.
+/// The usual code with tokio; the outputs are not even read.
 async fn bare_spawn() {
     let mut command = tokio::process::Command::new(PROGRAM);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -125,7 +125,7 @@ async fn ten(worker: &Worker) {
     }
 }
 
-/// What anybody would write with tokio.
+/// The usual code with tokio.
 struct Echo {
     _child: Child,
     input: ChildStdin,

@@ -3,7 +3,7 @@
 //! A machine that starts two hundred hooks at once finishes none of them in time; one that starts them in turn finishes
 //! the first ones early and the others not later. So a start needs one of a few turns, which are given in the order
 //! in which they were asked for. A turn is given back when the process has exited, or when it has had [`TURN`], so that
-//! hooks that mostly wait, and there may be hundreds of them, hold nobody up.
+//! hooks that mostly wait, and there may be hundreds of them, delay no other run.
 //! The time of waiting is time of the hook, as all time is.
 
 use std::num::NonZeroUsize;
@@ -46,12 +46,12 @@ impl Admission {
 
     /// Waits for a turn; nothing when the time is over first.
     ///
-    /// Cancel safe: whoever does not wait any more has lost its place.
+    /// Cancel safe: a dropped future loses its place.
     pub(crate) async fn turn(&self, deadline: Instant) -> Option<Turn> {
         let turns = Arc::clone(&self.turns);
         let one = match Arc::clone(&turns).try_acquire_owned() {
             Ok(one) => Ok(one),
-            // Those who wait go first, and there may be nobody: then there is no turn.
+            // Waiting runs go first; without one there is no turn.
             Err(_) => timeout_at(deadline, turns.acquire_owned()).await.ok()?,
         };
         Some(Turn { _one: one.ok()? })

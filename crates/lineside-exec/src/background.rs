@@ -1,4 +1,4 @@
-//! The task owner of the crate: what goes on when nobody awaits it is started here and tracked.
+//! The task owner of the crate: work that outlives its caller is started here and tracked.
 //!
 //! These are the endings of runs that were dropped, and the workers. What they do is their own business; each ends
 //! its processes when it is dropped with its runtime.

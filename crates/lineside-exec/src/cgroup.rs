@@ -1,7 +1,7 @@
 //! Cgroups (version 2): a leaf for each run, which no process can leave and which is ended as a whole.
 //!
 //! It needs a subtree in which we may write; nothing here needs to be the administrator. A process is put into its
-//! leaf from outside, right after its start: what it has started before that is not in it, and is found by its mark.
+//! leaf from outside, right after its start: what it has started before that is not in it, and is found by its tag.
 //! Leaves are used again, since making one costs as much as moving a process.
 
 use std::fs;
@@ -34,7 +34,7 @@ struct Leaves {
     made: u64,
     /// Empty ones.
     free: Vec<PathBuf>,
-    /// Ones that held somebody who would not die.
+    /// Cgroups with a process that did not end.
     stuck: Vec<PathBuf>,
 }
 
@@ -113,18 +113,18 @@ impl Leaf {
         fs::write(self.path.join("cgroup.procs"), pid.to_string())
     }
 
-    /// Ends everybody in it.
+    /// Kills all processes in it.
     pub(crate) fn kill(&self) {
         drop(fs::write(self.path.join("cgroup.kill"), "1"));
     }
 
-    /// Everybody in it who runs, but the leader.
+    /// All running processes in it except the leader.
     pub(crate) fn escaped(&self, leader: i32) -> Vec<EscapedProcess> {
         let others = self.members().into_iter().filter(|pid| *pid != leader);
         others.filter_map(|pid| EscapedProcess::hold(pid, || self.members().contains(&pid))).collect()
     }
 
-    /// Lets everybody in it go on: they are put where we are ourselves.
+    /// Releases all processes in it: they are moved to the cgroup of this process.
     pub(crate) fn release(&self) {
         for pid in self.members() {
             drop(fs::write(self.subtree.above.join("cgroup.procs"), pid.to_string()));
@@ -136,7 +136,7 @@ impl Leaf {
         listed.lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// Whether nobody runs in it or below it.
+    /// Whether no process runs in it or below it.
     pub(crate) fn is_empty(&self) -> bool {
         let events = fs::read_to_string(self.path.join("cgroup.events")).unwrap_or_default();
         events.lines().any(|line| line == "populated 0")
@@ -193,7 +193,7 @@ fn end_subtrees_of_gone_programs(above: &Path) {
         for leaf in fs::read_dir(entry.path()).into_iter().flatten().flatten() {
             drop(fs::remove_dir(leaf.path()));
         }
-        // Whoever is still dying keeps it, and the next program that looks takes it away.
+        // A process that is still exiting keeps it; the next program that looks removes it.
         drop(fs::remove_dir(entry.path()));
     }
 }

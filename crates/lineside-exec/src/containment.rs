@@ -1,7 +1,7 @@
-//! What holds the processes of a run together, beyond their process group: their mark, and a cgroup where there is one.
+//! What holds the processes of a run together, beyond their process group: their tag, and a cgroup where there is one.
 //!
 //! A [`Containment`] is chosen once for a program; what it does for one run is a [`Hold`].
-//! When anybody is signalled is the business of [`crate::tree`].
+//! [`crate::tree`] decides when processes are signalled.
 
 use std::io;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -22,11 +22,11 @@ use crate::run_tag::RunTag;
 /// | | reaches | costs |
 /// |---|---|---|
 /// | process group | what a hook starts, unless it leaves the group | nothing; always |
-/// | mark | what has left the group, unless it took the mark off both places | little; always |
+/// | tag | what has left the group, unless it removed the tag from both places | little; always |
 /// | cgroup | everything that is started once the hook is in it | moving each process; where we may make cgroups |
 /// | adoption of orphans | lets what was ended be reaped by us and not by `init` | the whole program is concerned |
 ///
-/// The mark is the variable `LINESIDE_RUN` in the environment, and a number in the soft limit `RLIMIT_LOCKS`, which
+/// The tag is the variable `LINESIDE_RUN` in the environment, and a number in the soft limit `RLIMIT_LOCKS`, which
 /// Linux does not use.
 ///
 /// Clones share the cgroup.
@@ -39,7 +39,7 @@ pub struct Containment {
 /// Who becomes the parent of a process whose parent has exited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Orphans {
-    /// `init`, or whoever else does that here.
+    /// `init`, or another subreaper.
     #[default]
     Elsewhere,
     /// We.
@@ -47,13 +47,13 @@ enum Orphans {
 }
 
 impl Containment {
-    /// Process groups and marks: what is there everywhere.
+    /// Process groups and tags: what is there everywhere.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The strongest that there is without asking anybody: with a cgroup if the one in which we are is delegated to us,
+    /// The strongest that needs no further permissions: with a cgroup if the one of this process is delegated to us,
     /// like [`Containment::new`] otherwise.
     #[must_use]
     pub fn strongest() -> Self {
@@ -78,7 +78,7 @@ impl Containment {
     /// belong to hooks.
     ///
     /// This concerns the whole program and stays so: orphans of processes that other parts of it have started become
-    /// its children too, and it is for those parts to wait for them. We wait only for processes with the mark of a run
+    /// its children too, and it is for those parts to wait for them. Only processes with the tag of a run are waited for
     /// of ours, which can be read of a dead one as well.
     ///
     /// # Errors
@@ -97,9 +97,9 @@ impl Containment {
     /// Kills what is left of runs of programs that are gone without having ended them, of those whose leftovers were to
     /// be killed; says how many processes that were.
     ///
-    /// They are known by their mark, which names the program with its number, its start, and the container in which
-    /// these mean it. It is the process with the mark that is killed, never the one that a mark names; so a forged mark
-    /// harms nobody but who wears it. Whoever has started this program is not touched, and neither are runs that it is
+    /// They are known by their tag, which names the program with its number, its start, and the container in which
+    /// these mean it. The process with the tag is killed, never the one that a tag names; so a forged tag
+    /// harms only the process that has it. Ancestors of this program are not touched, and neither are runs that it is
     /// within.
     ///
     /// The command `lineside` does this at each start that may run hooks; a program that embeds the library says when.
@@ -126,7 +126,7 @@ impl Containment {
     }
 }
 
-/// A hold on nobody yet.
+/// A hold without processes.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     tag: RunTag,
@@ -169,7 +169,7 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Everybody of the run who runs, but the leader.
+    /// All running processes of the run except the leader.
     pub(crate) fn find(&mut self) -> Found {
         let mut found = self.search.find();
         if let Some(leaf) = &self.leaf {
@@ -179,19 +179,19 @@ impl Hold {
         found
     }
 
-    /// Kills everybody in the cgroup, if there is one.
+    /// Kills all processes in the cgroup, if there is one.
     pub(crate) fn kill(&self) {
         if let Some(leaf) = &self.leaf {
             leaf.kill();
         }
     }
 
-    /// Whether anybody runs in the cgroup.
+    /// Whether a process runs in the cgroup.
     pub(crate) fn has_cgroup_mates(&self) -> bool {
         self.leaf.as_ref().is_some_and(|leaf| !leaf.is_empty())
     }
 
-    /// Lets everybody go on.
+    /// Releases all processes.
     pub(crate) fn release(&self) {
         if let Some(leaf) = &self.leaf {
             leaf.release();
@@ -215,7 +215,7 @@ impl Hold {
         self.adopts().then(|| self.search.clone())
     }
 
-    /// The mark, for a person.
+    /// The tag, for people.
     pub(crate) fn tag(&self) -> &str {
         self.search.tag().as_str()
     }
@@ -234,7 +234,7 @@ pub(crate) fn bound(leader: Pid, resources: &Resources) -> io::Result<()> {
     ];
     for (resource, most) in bounds {
         let Some(most) = most else { continue };
-        // It has what we have, and nobody may give it more.
+        // It has the capabilities of this process and cannot gain more.
         let ours = getrlimit(resource);
         let most = ours.maximum.map_or(most, |maximum| maximum.min(most));
         if ours.current == Some(most) && ours.maximum == Some(most) {

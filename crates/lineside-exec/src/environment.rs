@@ -11,7 +11,7 @@ use lineside_core::invocation::{Environment, Inherit};
 
 use crate::run_tag::{self, RunTag};
 
-/// Gives the environment to the command, with the mark of the run.
+/// Gives the environment to the command, with the tag of the run.
 pub(crate) fn apply(environment: &Environment, tag: &RunTag, command: &mut Command) {
     match &environment.inherit {
         Inherit::All => {
@@ -34,7 +34,7 @@ pub(crate) fn apply(environment: &Environment, tag: &RunTag, command: &mut Comma
     command.env(run_tag::NAME, tag.value());
 }
 
-/// The mark that we wear ourselves, within a run.
+/// The tag of this process, if it is within a run.
 pub(crate) fn our_tag() -> Option<OsString> {
     std::env::var_os(run_tag::NAME)
 }

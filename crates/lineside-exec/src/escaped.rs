@@ -1,9 +1,9 @@
-//! Processes of a run that have left its group: found, signalled, and given to nobody else.
+//! Processes of a run that have left its group: found, signalled and reaped.
 //!
-//! They are known by the mark of the run or by a parent that is known.
+//! They are known by the tag of the run or by a parent that is known.
 //! A signal goes through a descriptor of the process, and only after it was looked at once more behind that
 //! descriptor: then either it is the one that was meant, or the descriptor is of one that has exited, and the signal
-//! reaches nobody.
+//! has no effect.
 //! When they are looked for, and how often, is the business of [`crate::tree`] and [`crate::running`].
 
 use std::os::fd::OwnedFd;
@@ -15,9 +15,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use crate::procfs::{self, Entry};
 use crate::run_tag::{self, RunTag, TagMatch};
 
-/// So many numbers given since the start are looked at one by one; with more, everybody is.
+/// Up to this many process numbers given since the start are checked one by one; with more, all of `/proc` is.
 const FEW: i32 = 256;
-/// How often what was started meanwhile is looked at before it is said that nobody knows.
+/// How many times newly started processes are checked before the result counts as unclear.
 const ROUNDS: usize = 64;
 /// In less than this, numbers cannot have been given once around.
 const BRIEF: Duration = Duration::from_secs(1);
@@ -35,16 +35,16 @@ pub(crate) struct Search {
     tag: RunTag,
     leader: i32,
     since: Instant,
-    /// When the leader was started, once somebody had to know it.
+    /// When the leader was started; read on first use.
     born: Option<u64>,
 }
 
 /// What a search found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// Who runs.
+    /// Running processes.
     pub(crate) escaped: Vec<EscapedProcess>,
-    /// Whether somebody was there of whom it could not be said yet.
+    /// Whether a process was found that cannot be attributed yet.
     pub(crate) unclear: bool,
 }
 
@@ -55,7 +55,7 @@ impl EscapedProcess {
         is_it().then_some(Self { pid, process })
     }
 
-    /// Sends a signal; it fails when the process has exited, or when it is somebody else's by now.
+    /// Sends a signal; has no effect when the process has exited or changed its user.
     pub(crate) fn signal(&self, signal: Signal) {
         let _gone = rustix::process::pidfd_send_signal(&self.process, signal);
     }
@@ -81,25 +81,25 @@ impl Search {
         Self { tag, leader: leader.as_raw_nonzero().get(), since, born: None }
     }
 
-    /// The mark that is looked for.
+    /// The tag that is searched for.
     pub(crate) fn tag(&self) -> &RunTag {
         &self.tag
     }
 
-    /// Everybody of the run who runs, but its leader.
+    /// All running processes of the run except its leader.
     ///
-    /// Cheap where nothing was started by anybody since the leader was, and where little was: numbers are given in
+    /// Cheap where no process, or few, were started on the machine since the leader was: numbers are given in
     /// turn, so only those after the leader's are looked at. After a second, and where many were given, all of `/proc`
     /// is read, which takes milliseconds.
     ///
-    /// Nobody is missed because it was just being replaced by another: when nobody is found, whatever was started
+    /// No process is missed by replacing itself with another: when none is found, whatever was started
     /// meanwhile is looked at as well, until nothing was.
     pub(crate) fn find(&mut self) -> Found {
         let mut unclear = false;
         let mut looked_at = None;
         for _ in 0..ROUNDS {
             let newest = procfs::newest();
-            // Nobody was started since the leader was; once it has exited, nobody of the run is there to start anybody.
+            // No process was started since the leader; once it has exited, the run has no process that could start one.
             if newest == Some(self.leader) && self.since.elapsed() < BRIEF {
                 return Found::default();
             }
@@ -113,7 +113,7 @@ impl Search {
         Found { escaped: Vec::new(), unclear: true }
     }
 
-    /// Everybody of the run who has exited, but its leader, and whose parent we are: orphans that we adopted.
+    /// Exited processes of the run except its leader whose parent is this process: adopted orphans.
     pub(crate) fn find_dead(&self) -> Vec<EscapedProcess> {
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         let is_it = |pid| {
@@ -128,10 +128,10 @@ impl Search {
             .collect()
     }
 
-    /// Waits until nobody of the run is left, and takes the statuses of those who have become our children.
+    /// Waits until the run has no process left, and reaps those that have become children of this process.
     pub(crate) async fn reap_all(mut self) {
         const TICK: Duration = Duration::from_millis(100);
-        /// What was started since somebody looked is found so many ticks later.
+        /// Processes started since the last search are found after this many ticks.
         const TICKS: u32 = 50;
         loop {
             let living = self.find().escaped;
@@ -148,7 +148,7 @@ impl Search {
         }
     }
 
-    /// Who wears a number that was given since these were looked at, or since the leader's was.
+    /// The processes whose numbers were given since the last check, or since the leader's.
     fn suspects(&self, looked_at: Option<i32>, newest: Option<i32>) -> Vec<i32> {
         let brief = self.since.elapsed() < BRIEF;
         let since = looked_at.or(brief.then_some(self.leader));
@@ -169,7 +169,7 @@ impl Search {
                 continue;
             }
             match self.tag.matches_process(pid) {
-                // Also a dead one has a mark.
+                // An exited process has a tag, too.
                 TagMatch::Yes if Entry::of(pid).is_none_or(|entry| entry.dead) => {}
                 TagMatch::Yes => {
                     let is_it = || self.tag.matches_process(pid) == TagMatch::Yes;
@@ -197,7 +197,7 @@ impl Search {
     }
 }
 
-/// Adds those of the others who were started by one of the strays and took the mark off.
+/// Adds those of the others that were started by an escaped process and removed the tag.
 fn add_children(escaped: &mut Vec<EscapedProcess>, others: &[i32]) {
     let mut unknown: Vec<Entry> = others
         .iter()
@@ -219,7 +219,7 @@ fn add_children(escaped: &mut Vec<EscapedProcess>, others: &[i32]) {
     }
 }
 
-/// Everybody who wears the mark of a program that is gone, but those who have started us.
+/// All processes with the tag of a program that is gone, except ancestors of this process.
 pub(crate) fn orphaned() -> Vec<EscapedProcess> {
     let ours = procfs::ancestors();
     let all_pids = procfs::all_pids().into_iter().flatten();

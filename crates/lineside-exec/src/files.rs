@@ -1,4 +1,4 @@
-//! The files of a run: written before its start where nobody else can read them, gone with it.
+//! The files of a run: written before its start where only this user can read them, removed at its end.
 //!
 //! What is in them, and why it is not in the environment, is the dialect's business.
 

@@ -1,4 +1,4 @@
-//! A process group: signals to all of it, and whether anybody but its leader is left.
+//! A process group: signals to all of it, and whether it has members beside its leader.
 //!
 //! Everything here takes for granted that the group's number belongs to it, which [`crate::tree`] sees to by
 //! signalling only while the leader's status is not taken.
@@ -15,14 +15,14 @@ const NICEST: i32 = 19;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Group(Pid);
 
-/// Who is in a group beside its exited leader.
+/// The members of a group beside its exited leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GroupMembers {
-    /// Nobody.
+    /// None.
     None,
     /// Only processes that have exited and whose parent has not noticed it.
     Dead,
-    /// Somebody who runs.
+    /// At least one that runs.
     Alive,
 }
 
@@ -34,8 +34,8 @@ impl Group {
 
     /// Signals every member.
     pub(crate) fn signal(self, signal: Signal) {
-        // It fails when nobody is left, which is what signals to a group are for.
-        let _nobody = rustix::process::kill_process_group(self.0, signal);
+        // It fails when the group is empty, which is the aim of such signals.
+        let _empty = rustix::process::kill_process_group(self.0, signal);
     }
 
     /// Whether a process is a member, for all that is known.
@@ -43,7 +43,7 @@ impl Group {
         Entry::of(pid).is_some_and(|entry| entry.group == self.0.as_raw_nonzero().get())
     }
 
-    /// Who is left beside the leader, which has exited and whose status is not taken.
+    /// The members beside the leader, which has exited and whose status is not taken.
     ///
     /// The zombie is itself a member, so asking whether the group exists says nothing yet.
     /// Reading all of `/proc` says it, at the price of milliseconds.
@@ -70,7 +70,7 @@ impl Group {
         rustix::process::test_kill_process_group(self.0).is_ok()
     }
 
-    /// Reads `/proc`; without it, somebody is taken to be there.
+    /// Reads `/proc`; without it, a member is assumed.
     fn has_living_member(self) -> bool {
         let is_member = |pid| self.has(pid) && Entry::of(pid).is_some_and(|entry| !entry.dead);
         procfs::all_pids().is_none_or(|mut all_pids| all_pids.any(is_member))

@@ -18,7 +18,7 @@ use crate::running::Running;
 pub(crate) struct Reapers {
     /// Has the tasks.
     pub(crate) tasks: Background,
-    /// Has those that wait for what was left alone, for which nobody waits.
+    /// Runs the tasks that reap processes which were left running.
     pub(crate) orphans: Background,
     /// Cancelled: no grace any more.
     pub(crate) hurry: CancellationToken,

@@ -62,7 +62,7 @@ const LONGEST_REQUEST: usize = 64 << 20;
 /// let client = HttpClient::new();
 /// // Not public.
 /// assert!(matches!(client.post(&post).await, Posted::Unreachable { why } if why.contains("loopback")));
-/// // Nobody listens there.
+/// // No server listens there.
 /// post.addresses = Addresses::AsWritten;
 /// assert!(matches!(client.post(&post).await, Posted::Unreachable { why } if why.contains("refused")));
 /// # }
@@ -102,13 +102,13 @@ impl HttpClient {
     /// TLS, the request and the last byte of the answer's body; the clock is tokio's.
     /// The body is kept up to `body_bytes`; one byte more, and nothing further is read, `dropped` counts what had
     /// come beyond, and the connection is closed.
-    /// A redirect is told and not followed.
+    /// A redirect is reported and not followed.
     /// Anything else that prevents a whole answer but time gives [`Posted::Unreachable`].
     ///
     /// A connection whose answer was read to its end is kept, for the time that the server states or for 4 s, and for a
     /// minute after its name was looked up at most. Before it is used again the system is asked whether the other side
     /// still has it. If nothing of a request was sent because it has not, the request goes over a new connection, once.
-    /// A request of which a byte was sent is never sent again: whoever got it may have acted on it.
+    /// A request of which a byte was sent is never sent again: the server may have acted on it.
     ///
     /// # Cancel safety
     ///

@@ -64,7 +64,7 @@ impl Pipes {
         self.stdout.is_at_end() && self.stderr.is_at_end()
     }
 
-    /// Stops writing: nobody is left to read.
+    /// Stops writing: there is no reader.
     pub(crate) fn close_input(&mut self) {
         self.input = None;
     }

@@ -1,13 +1,13 @@
-//! The mark of a run, by which its processes are known wherever they go.
+//! The tag of a run, by which its processes are known wherever they go.
 //!
-//! It is worn twice, and both are inherited from whoever started a process, whatever session, group or parent it has
+//! It is set twice, and both are inherited by child processes, whatever session, group or parent one has
 //! since. One is a variable in the environment. It is there from the first moment, names the program that made it, and
 //! is lost by a process that is started with another environment or writes over its own; a run within a run has both
-//! marks there.
+//! tags there.
 //! The other is a number in a limit of resources that Linux keeps and does not use (`RLIMIT_LOCKS`, the soft one). It
-//! is there from right after the start, nobody sheds it by accident, and it can still be read of a process that has
+//! is there from right after the start, it is not lost by accident, and it can still be read of a process that has
 //! exited.
-//! What happens to those who wear one is [`crate::escaped`]' business.
+//! [`crate::escaped`] decides what happens to tagged processes.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -27,11 +27,11 @@ use crate::procfs::{self, Entry};
 pub(crate) const NAME: &str = "LINESIDE_RUN";
 /// The longest environment that is read; the kernel takes no longer one.
 const LONGEST: u64 = 8 << 20;
-/// In the place of [`Leftovers::Kill`] and of [`Leftovers::Leave`] in a mark.
+/// In the place of [`Leftovers::Kill`] and of [`Leftovers::Leave`] in a tag.
 const KILL: char = 'k';
 const LEAVE: char = 'l';
 
-/// What the marks of this program begin with: the program, by its number and its start, where such numbers mean it, and
+/// The prefix of this program's tags: the program, by its number and its start, where such numbers mean it, and
 /// something random.
 static OURS: LazyLock<String> = LazyLock::new(|| {
     let pid = i32::try_from(std::process::id()).unwrap_or_default();
@@ -46,26 +46,26 @@ static NUMBERS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one("li
 /// The bits of a number in which runs differ.
 const RUN: u64 = (1 << 20) - 1;
 
-/// The mark of one run.
+/// The tag of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct RunTag {
     text: String,
     number: u64,
 }
 
-/// Whether a process wears a mark.
+/// Whether a process has a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TagMatch {
-    /// It does.
+    /// It has.
     Yes,
-    /// It does not, or is not there, or is not ours to look at.
+    /// It has not, or does not exist, or may not be read.
     No,
     /// It has no environment at all. A process that is just becoming another program has none for a moment.
     Unclear,
 }
 
 impl RunTag {
-    /// A mark that nobody wears yet.
+    /// A new tag.
     pub(crate) fn new(leftovers: Leftovers) -> Self {
         let kind = match leftovers {
             Leftovers::Kill => KILL,
@@ -75,15 +75,15 @@ impl RunTag {
         Self { text: format!("{}-{kind}{run}", *OURS), number: *NUMBERS | run & RUN }
     }
 
-    /// Marks a child of ours whose status is not taken, and whatever it starts from now on.
+    /// Tags a child whose status is not taken, and whatever it starts from now on.
     pub(crate) fn apply_to(&self, leader: Pid) {
         let Rlimit { maximum, .. } = getrlimit(Resource::Locks);
-        // It has exited already, or somebody has bounded us here: then the environment has to do.
+        // It has exited already, or this limit is bounded: then the environment has to do.
         let _environment =
             prlimit(Some(leader), Resource::Locks, Rlimit { current: Some(self.number), maximum });
     }
 
-    /// The value of the variable: our own mark, if we are within a run ourselves, then this one.
+    /// The value of the variable: the tag of this process, if it is within a run itself, then this one.
     pub(crate) fn value(&self) -> OsString {
         match environment::our_tag() {
             Some(outer) => {
@@ -96,12 +96,12 @@ impl RunTag {
         }
     }
 
-    /// The mark itself, in which nothing needs quoting.
+    /// The tag as text, in which nothing needs quoting.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether this process wears it.
+    /// Whether this process has it.
     pub(crate) fn matches_process(&self, pid: i32) -> TagMatch {
         if self.is_number_of(pid) { TagMatch::Yes } else { match_tag(pid, |tag| tag == self.text.as_bytes()) }
     }
@@ -118,9 +118,9 @@ fn number(limits: &str) -> Option<u64> {
     limit.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Whether this process wears the mark of a run whose leftovers were to be killed, of a program that is gone.
+/// Whether this process has the tag of a run whose leftovers were to be killed, of a program that is gone.
 ///
-/// A mark that was made up harms nobody but who wears it: it is the wearer that is ended, not whom the mark names.
+/// A forged tag harms only the process that has it: that one is ended, not the one that the tag names.
 /// Of a program within a container, or around ours, it cannot be said from here whether it is gone. A run that we are
 /// within is not over, whatever has become of its program.
 pub(crate) fn is_orphaned(pid: i32) -> bool {
@@ -128,14 +128,14 @@ pub(crate) fn is_orphaned(pid: i32) -> bool {
     match_tag(pid, |tag| is_over(tag, outer.as_bytes())) == TagMatch::Yes
 }
 
-/// Whether the program of a mark is gone, and we are not within its run: these are the marks that we wear ourselves.
+/// Whether the program of a tag is gone, and this process is not within its run; `ours` are the tags of this process.
 fn is_over(tag: &[u8], ours: &[u8]) -> bool {
     let is_ours = ours.split(|byte| *byte == b':').any(|ours| ours == tag);
     let is_gone = |owner: Owner| owner.space == procfs::space() && !runs(owner.pid, owner.started);
     !is_ours && owner(tag).is_some_and(is_gone)
 }
 
-/// The program that made a mark.
+/// The program that made a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Owner {
     pid: i32,
@@ -148,7 +148,7 @@ fn runs(pid: i32, started: u64) -> bool {
     Entry::of(pid).is_some_and(|entry| entry.started == started && !entry.dead)
 }
 
-/// The program that made a mark, if what it leaves is to be killed.
+/// The program that made a tag, if what it leaves is to be killed.
 fn owner(tag: &[u8]) -> Option<Owner> {
     let mut parts = std::str::from_utf8(tag).ok()?.split('-');
     let (pid, started) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -169,7 +169,7 @@ fn match_tag(pid: i32, is_it: impl Fn(&[u8]) -> bool) -> TagMatch {
     }
 }
 
-/// The marks in an environment as the kernel shows it.
+/// The tags in an environment as the kernel shows it.
 fn tags(environment: &[u8]) -> impl Iterator<Item = &[u8]> {
     let values = environment
         .split(|byte| *byte == 0)
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_runs_have_two_marks() {
+    fn two_runs_have_two_tags() {
         let [one, two] = [RunTag::new(Leftovers::Kill), RunTag::new(Leftovers::Kill)];
         assert_ne!(one.as_str(), two.as_str());
         assert!(one.value().as_bytes().ends_with(one.as_str().as_bytes()));
@@ -204,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn a_run_within_a_run_wears_both_marks() {
+    fn a_run_within_a_run_has_both_tags() {
         let environment = b"A=LINESIDE_RUN=x\0LINESIDE_RUN=outer:inner\0XLINESIDE_RUN=y\0";
         let found: Vec<_> = tags(environment).collect();
         assert_eq!(found, [b"outer", b"inner"]);
     }
 
     #[test]
-    fn p07_only_a_mark_of_a_gone_program_whose_leftovers_were_to_end_is_orphaned() {
+    fn p07_only_a_tag_of_a_gone_program_whose_leftovers_were_to_end_is_orphaned() {
         let own = i32::try_from(std::process::id()).unwrap();
         let started = Entry::of(own).unwrap().started;
         assert_eq!(owner(b"7-8-9.x-k1"), Some(Owner { pid: 7, started: 8, space: 9 }));

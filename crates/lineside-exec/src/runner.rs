@@ -81,7 +81,7 @@ impl Runner {
     ///   alone, as `leftovers` says.
     /// - **At the deadline**: the group is ended as `ending` says, whatever `leftovers` says, and `exit` is
     ///   [`Exit::TimedOut`](lineside_core::invocation::Exit::TimedOut) whatever the process did after. The call
-    ///   returns 0.4 s after the deadline and the grace at the latest, whoever holds the pipes. `leaked` then tells
+    ///   returns 0.4 s after the deadline and the grace at the latest, even if the pipes are held. `leaked` then tells
     ///   whether anything outlasted a leader that ended within the grace.
     /// - **Not started**: anything that the system refuses gives
     ///   [`Exit::NotStarted`](lineside_core::invocation::Exit::NotStarted) with a reason. A program that is open for

@@ -28,7 +28,7 @@ const SETTLE: Duration = Duration::from_millis(400);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// How often those who were killed are looked at.
 const LOOK_AFTER: Duration = Duration::from_millis(1);
-/// How long a process may have no environment before it is somebody else's.
+/// How long a process may have no environment before it counts as unrelated.
 const UNCLEAR: Duration = Duration::from_millis(20);
 
 /// A hook's processes and pipes.
@@ -45,19 +45,19 @@ pub(crate) struct Running {
 /// Who was found outside the group, and killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Swept {
-    /// Nobody.
-    Nobody,
-    /// Somebody, and all are dead.
-    Somebody,
-    /// Somebody, and not all would die.
+    /// No process.
+    None,
+    /// Some, and all have exited.
+    Some,
+    /// Some, and not all have exited.
     NotAll,
 }
 
 impl From<Swept> for Leaked {
     fn from(swept: Swept) -> Self {
         match swept {
-            Swept::Nobody => Self::Nothing,
-            Swept::Somebody => Self::Killed,
+            Swept::None => Self::Nothing,
+            Swept::Some => Self::Killed,
             Swept::NotAll => Self::Escaped,
         }
     }
@@ -108,31 +108,31 @@ impl Running {
                 self.tree.kill();
                 let swept = self.swept(Instant::now() + SETTLE).await;
                 let leaked = if in_cgroup || group_members == Some(GroupMembers::Alive) {
-                    swept.max(Swept::Somebody)
+                    swept.max(Swept::Some)
                 } else {
                     swept
                 };
                 (leaked.into(), None)
             }
             Leftovers::Leave => {
-                let (anybody, left) = self.tree.release();
-                let leaked = anybody || group_members == Some(GroupMembers::Alive);
+                let (any, left) = self.tree.release();
+                let leaked = any || group_members == Some(GroupMembers::Alive);
                 (if leaked { outlived(leftovers) } else { Leaked::Nothing }, left)
             }
         }
     }
 
-    /// Kills everybody who has left the group, until nobody is there any more.
+    /// Kills escaped processes until none is left.
     async fn swept(&mut self, by: Instant) -> Swept {
-        let mut swept = Swept::Nobody;
+        let mut swept = Swept::None;
         let mut unclear: Option<Instant> = None;
         loop {
             let now = Instant::now();
             match self.tree.sweep() {
-                Sweep::Nobody => return swept,
+                Sweep::None => return swept,
                 Sweep::Unclear if now >= *unclear.get_or_insert(now + UNCLEAR) => return swept,
                 Sweep::Unclear => {}
-                Sweep::Dying => swept = Swept::Somebody,
+                Sweep::Dying => swept = Swept::Some,
             }
             if now >= by {
                 tracing::warn!(tag = self.tree.tag(), "processes of a hook cannot be ended");

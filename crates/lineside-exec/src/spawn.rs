@@ -112,7 +112,7 @@ pub(crate) struct Beside<'a> {
     pub(crate) tag: &'a RunTag,
 }
 
-/// Starts the process, in a process group of its own, with the mark and with pipes for what is to be moved; the paths
+/// Starts the process, in a process group of its own, with the tag and with pipes for what is to be moved; the paths
 /// of its files are set last.
 ///
 /// A start that is refused because the program is open for writing is tried again, at most until `deadline`.

@@ -2,7 +2,7 @@
 //!
 //! The one rule: leader and group are signalled only while the leader's status is not taken.
 //! As long as it is not, the kernel gives its number to no other process or group, so the signal hits the hook's
-//! processes or nobody. Those who have left the group are signalled through descriptors; see [`crate::escaped`].
+//! processes or none. Those who have left the group are signalled through descriptors; see [`crate::escaped`].
 //! What is read and written meanwhile is [`crate::running`]'s business.
 
 use std::io;
@@ -38,11 +38,11 @@ pub(crate) struct Tree {
 /// What a sweep has come upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sweep {
-    /// Nobody.
-    Nobody,
-    /// Somebody who cannot be told from one of ours for a moment.
+    /// No process.
+    None,
+    /// A process that cannot be attributed yet.
     Unclear,
-    /// Somebody who was killed and has not exited yet.
+    /// A process that was killed and has not exited yet.
     Dying,
 }
 
@@ -92,12 +92,12 @@ impl Tree {
         self.taken.is_some() || look(self.pid) != Look::Running
     }
 
-    /// Whether anybody runs in the cgroup, once the leader has exited.
+    /// Whether a process runs in the cgroup, once the leader has exited.
     pub(crate) fn has_cgroup_mates(&self) -> bool {
         self.hold.has_cgroup_mates()
     }
 
-    /// Asks everybody to end, once; a stopped process is woken to hear it.
+    /// Sends all processes a request to end, once; a stopped process is continued to receive it.
     pub(crate) fn terminate(&mut self) {
         if self.sent < Sent::Terminate {
             self.signal(Signal::TERM);
@@ -119,9 +119,9 @@ impl Tree {
         self.sent = Sent::Kill;
     }
 
-    /// Kills everybody who has left the group.
+    /// Kills the processes that have left the group.
     ///
-    /// To be repeated until it comes upon nobody: who is killed may have started somebody else just before.
+    /// To be repeated until it finds none: a killed process may have started another just before.
     pub(crate) fn sweep(&mut self) -> Sweep {
         self.see_off();
         let mut unclear = false;
@@ -134,15 +134,15 @@ impl Tree {
         match self.escaped.is_empty() {
             false => Sweep::Dying,
             true if unclear => Sweep::Unclear,
-            true => Sweep::Nobody,
+            true => Sweep::None,
         }
     }
 
-    /// Lets everybody go on: whether there is anybody, and where those are to be looked for who are to be reaped.
+    /// Releases all processes: whether there is any, and the search for those that are to be reaped.
     pub(crate) fn release(&mut self) -> (bool, Option<Search>) {
-        let anybody = !self.hold.find().escaped.is_empty();
+        let any = !self.hold.find().escaped.is_empty();
         self.hold.release();
-        (anybody, anybody.then(|| self.hold.to_be_reaped()).flatten())
+        (any, any.then(|| self.hold.to_be_reaped()).flatten())
     }
 
     /// Forgets those who have exited.
@@ -163,7 +163,7 @@ impl Tree {
         !self.escaped.is_empty() || self.group_members() == Some(GroupMembers::Alive)
     }
 
-    /// Who is in the group beside the leader, which has exited; nothing if the group may be anybody's.
+    /// The members of the group beside the leader, which has exited; `None` if its number may belong to another group.
     pub(crate) fn group_members(&self) -> Option<GroupMembers> {
         let ours = self.taken.is_none() && look(self.pid) == Look::Exited;
         ours.then(|| self.group.members())
@@ -188,7 +188,7 @@ impl Tree {
         status
     }
 
-    /// The mark of the run, for a person.
+    /// The tag of the run, for people.
     pub(crate) fn tag(&self) -> &str {
         self.hold.tag()
     }
@@ -226,7 +226,7 @@ impl Drop for Tree {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        while self.sweep() != Sweep::Nobody {
+        while self.sweep() != Sweep::None {
             if Instant::now() >= until {
                 tracing::warn!(tag = self.tag(), "a hook's processes outlive their SIGKILL and are given up");
                 break;

@@ -1,7 +1,7 @@
 //! Learning that a process has exited, without taking its exit status.
 //!
 //! Until the status is taken the process stays as a zombie, its number cannot be given to another process, and
-//! signals to the group of that number cannot hit anybody else.
+//! signals to the group of that number cannot reach another process.
 //! Taking the status is [`crate::tree`]'s business.
 
 use std::io;
@@ -28,7 +28,7 @@ pub(crate) enum Watch {
 }
 
 impl Watch {
-    /// Watches a child of ours that nobody has waited for.
+    /// Watches a child of this process whose status is not taken.
     pub(crate) fn new(pid: Pid) -> Self {
         let descriptor = rustix::process::pidfd_open(pid, PidfdFlags::empty());
         let watched = descriptor.map_err(Into::into).and_then(watch);
@@ -86,7 +86,7 @@ pub(crate) enum Look {
     Running,
     /// It has, and its status is not taken.
     Exited,
-    /// Somebody else took its status: the number may be anybody's.
+    /// Another part of the program took its status: the number may belong to any process.
     Gone,
 }
 

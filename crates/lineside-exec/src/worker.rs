@@ -146,10 +146,10 @@ impl Worker {
     /// Calls a function and says how that ended.
     ///
     /// The time of the call counts from here and covers waiting for a worker, a restart, writing, running and reading.
-    /// When it is over the worker is told so, and ended if it does not hear that.
+    /// When it is over the worker is notified, and ended if it does not respond.
     /// A call that was sent to a worker that ended before it started the function is sent once more.
     ///
-    /// Dropping the future gives the call up: the worker is told that nobody waits any more.
+    /// Dropping the future cancels the call: the worker is notified.
     pub async fn call(&self, call: WorkerCall) -> WorkerEnded {
         let until = after(Instant::now(), call.timeout);
         let body = frames::call_body(&call.handler.hook, call.class.as_str(), &call.event, &call.ctx);
@@ -161,7 +161,7 @@ impl Worker {
         self.kept.call(Order { handler, class, body: body.into(), timeout, until, repeat }).await
     }
 
-    /// What was to be repeated after a restart is not any more, as after a call of
+    /// What was to be repeated after a restart no longer is, as after a call of
     /// [`Repeat::Ends`](lineside_core::worker::Repeat::Ends).
     pub fn forget_repeats(&self) {
         self.kept.shared.calls().forget_repeats();

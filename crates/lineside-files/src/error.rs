@@ -20,7 +20,7 @@ pub enum OpenFileError {
     Dangling,
     /// It is a link, or below one, that leads to itself.
     Circle,
-    /// It is to be the user's own, and somebody else may have written it.
+    /// It is to be the user's own, and another user may have written it.
     Exposed(Exposure),
     /// It lies here, out of the folder that it must not leave.
     Outside(PathBuf),

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::path::Path;
 
-/// Somebody else than the user may have written a file, and so say what it says.
+/// Another user may have written a file, and so decide its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposure {
     /// It belongs to another user, who is not the superuser: this one.
     Owner(u32),
     /// Its group may write it, which is not the private group of its owner: this one.
     Group(u32),
-    /// Everybody may write it.
-    Everybody,
+    /// All users may write it.
+    AllUsers,
 }
 
 /// Who a file belongs to and who may write it.
@@ -29,7 +29,7 @@ impl Rights {
         if self.owner != user && self.owner != 0 {
             Some(Exposure::Owner(self.owner))
         } else if self.mode & 0o002 != 0 {
-            Some(Exposure::Everybody)
+            Some(Exposure::AllUsers)
         } else if self.mode & 0o020 != 0 && self.group != self.owner {
             Some(Exposure::Group(self.group))
         } else {
@@ -66,7 +66,7 @@ impl fmt::Display for Exposure {
             Self::Group(group) => {
                 write!(f, "its group (gid {group}) may write it; take that away with chmod g-w")
             }
-            Self::Everybody => f.write_str("everybody may write it; take that away with chmod o-w"),
+            Self::AllUsers => f.write_str("all users may write it; take that away with chmod o-w"),
         }
     }
 }
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(of(0, 0, 0o644), None, "the superuser may write everything");
         assert_eq!(of(1000, 100, 0o644), None);
         assert_eq!(of(1000, 100, 0o664), Some(Exposure::Group(100)));
-        assert_eq!(of(1000, 1000, 0o666), Some(Exposure::Everybody));
+        assert_eq!(of(1000, 1000, 0o666), Some(Exposure::AllUsers));
         assert_eq!(of(1001, 1000, 0o600), Some(Exposure::Owner(1001)));
     }
 }

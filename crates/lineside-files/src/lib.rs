@@ -1,4 +1,4 @@
-//! Opens files that anybody may have put in their places.
+//! Opens files that an attacker may have put in their places.
 //!
 //! Only a regular file is opened, and no opening waits: a pipe, a device, a socket or a folder is an error. What others
 //! wrote is read up to a bound and, where its place is a project, from within that project alone. What is our own to
@@ -27,8 +27,8 @@ pub use replace::{ReplaceFileError, remove, replace};
 pub enum Boundary<'a> {
     /// Anywhere.
     Open,
-    /// Anywhere: the path is the user's own, who may keep the files elsewhere. What it leads to is read only if nobody
-    /// else may have written it.
+    /// Anywhere: the path is the user's own, who may keep the files elsewhere. What it leads to is read only if no
+    /// other user may have written it.
     Own,
     /// No further than this folder, whose own path may have links.
     Within(&'a Path),

@@ -51,7 +51,7 @@ fn only_a_regular_file_is_read_and_nothing_is_waited_for() {
     let of_user = |name: &str| text(read(&room.project().join(name), Boundary::Open, 16));
     for (name, expected) in [
         ("file", "inside"),
-        // Whoever keeps files elsewhere links to them.
+        // Users that keep files elsewhere link to them.
         ("link", "inside"),
         ("out", "kept"),
     ] {
@@ -177,7 +177,7 @@ fn folders_are_listed_in_order_and_within_the_boundary() {
     let listed = |path: &Path, boundary: Boundary<'_>| {
         folders(path, boundary).map(names).map_err(|error| error.to_string())
     };
-    // What a link in a circle was meant to be is told by opening what is below it.
+    // What a link in a circle was meant to be is found by opening what is below it.
     let expected = ["B", "a", "b", "linked", "round"];
     assert_eq!(listed(&place, Boundary::Open).unwrap(), expected);
     assert_eq!(listed(&place, Boundary::Within(&project)).unwrap(), expected);

@@ -1,7 +1,7 @@
 //! What the journal makes of many publishers at once, and how long it takes to come back.
 //!
 //! The measure is a raw file in the same run: preallocated, one write and one `fdatasync` for each group of 256 records,
-//! from one thread that waits for nobody. A journal cannot reach it, since each of its publishers waits for its own
+//! from one thread that does not wait. A journal cannot reach it, since each of its publishers waits for its own
 //! record before it sends the next.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 

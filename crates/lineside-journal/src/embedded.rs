@@ -114,7 +114,7 @@ impl EmbeddedJournal {
     ///
     /// # Errors
     ///
-    /// When somebody else has it open, when a newer programme wrote it, or when its files cannot be read and written.
+    /// When another process has it open, when a newer programme wrote it, or when its files cannot be read and written.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, OpenJournalError> {
         let path = path.as_ref();
         let storage = Arc::new(Folder::open(path)?);
@@ -239,12 +239,12 @@ impl Journal for EmbeddedJournal {
 
 impl Drop for EmbeddedJournal {
     fn drop(&mut self) {
-        // Whoever wants to know calls `close`.
+        // `close` returns the error.
         drop(self.end());
     }
 }
 
-/// A number that nobody can foresee.
+/// An unpredictable number.
 fn salt() -> u32 {
     let [a, b, c, d, ..] = RandomState::new().build_hasher().finish().to_le_bytes();
     u32::from_le_bytes([a, b, c, d])

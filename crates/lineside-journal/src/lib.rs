@@ -1,9 +1,9 @@
-//! The embedded journal: records in sequence, on the disk before anybody is told so, and given back after a crash.
+//! The embedded journal: records in sequence, on the disk before they are acknowledged, and given back after a crash.
 //!
 //! It knows nothing of what it keeps. A record is bytes with a kind; what they mean, which of them belong together and
 //! when a snapshot may stand for them is left to who appends them, through the port
 //! [`lineside_core::journal::Journal`]. This crate has two implementations of it: [`EmbeddedJournal`] in files, and
-//! [`MemoryJournal`] for tests and for whoever does not want to survive anything.
+//! [`MemoryJournal`] for tests and for programs that keep nothing.
 //!
 //! The files are segments of a log and one snapshot, in a folder of their own. Appends that come while the disk is busy
 //! are written and synchronised together, by one thread.

@@ -22,7 +22,7 @@ pub(crate) struct Lock {
 /// Why there is no lock.
 #[derive(Debug)]
 pub(crate) enum TakeLockError {
-    /// Somebody has it; the process is known when it had the time to say so.
+    /// Another process has it; its number is known once it is written.
     Taken(Option<u32>),
     Io(io::Error),
 }
@@ -58,7 +58,7 @@ pub struct Holder {
     pub process: Option<u32>,
 }
 
-/// Who has the lock of a folder; nobody when nobody ever had it.
+/// The holder of a folder's lock; `None` when it was never taken.
 pub(crate) fn holder(folder: &Path) -> io::Result<Option<Holder>> {
     let mut file = match open_own(&folder.join(NAME), File::options().read(true)) {
         Ok(file) => file,
@@ -73,7 +73,7 @@ pub(crate) fn holder(folder: &Path) -> io::Result<Option<Holder>> {
     }
 }
 
-/// Whoever only asks who has the lock has a part in it for a moment; so often it is tried again then.
+/// A status query briefly takes a shared lock; retry this many times.
 const TRIES: u32 = 5;
 
 const PAUSE: Duration = Duration::from_millis(2);

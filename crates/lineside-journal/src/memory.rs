@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lineside_core::journal::{AppendAck, BoxFuture, Durability, Journal, Record, Sequence, Unavailable};
 
-/// A journal in memory. A clone is the same journal, so a test can stop whoever uses it and start again with what was
+/// A journal in memory. A clone is the same journal, so a test can stop its user and start again with what was
 /// kept.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryJournal(Arc<Mutex<Kept>>);

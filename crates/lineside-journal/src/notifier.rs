@@ -1,7 +1,7 @@
 //! Telling those who wait for a group, beside the writer when they are many.
 //!
 //! To wake a task from outside its runtime takes about a microsecond; for hundreds of them that is as long as the disk
-//! takes for the next group. A few are told by the writer itself, since to wake another thread takes longer.
+//! takes for the next group. A few are notified by the writer itself, since to wake another thread takes longer.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::group::Group;
 
 /// More than so many are many.
 const FEW: usize = 8;
-/// How many groups may wait to be told. When there are more, the writer helps.
+/// How many groups may wait for notification. When there are more, the writer helps.
 const WAITING: usize = 16;
 
 /// A group, and how durable it is.
@@ -48,7 +48,7 @@ impl Notifier {
 }
 
 impl Drop for Notifier {
-    /// Waits until everybody has been told.
+    /// Waits until all waiters are notified.
     fn drop(&mut self) {
         drop(self.news.take());
         if let Some(thread) = self.thread.take() {

@@ -1,6 +1,6 @@
 //! Files that are only read: what is written over them stays in memory and is gone with it.
 //!
-//! So that whoever only looks sees what opening would find, from the same recovery, and changes nothing.
+//! So that reading sees what opening would find, by the same recovery, and changes nothing.
 
 use std::collections::HashMap;
 use std::io;

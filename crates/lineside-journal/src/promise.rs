@@ -15,7 +15,7 @@ struct Place {
     waker: Option<Waker>,
 }
 
-/// Whoever holds it owes the answer. Dropped without one, it answers that the journal is unavailable.
+/// Its holder has to answer. Dropped without an answer, it answers that the journal is unavailable.
 #[derive(Debug)]
 pub(crate) struct Promise(Arc<Mutex<Place>>);
 

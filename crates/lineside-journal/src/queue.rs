@@ -1,6 +1,6 @@
 //! What has been appended and not been written: frames one after another, ready for the file.
 //!
-//! Whoever appends puts its frames there itself; the writer takes all of them at once.
+//! An appending caller puts its frames there itself; the writer takes all of them at once.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -206,7 +206,7 @@ impl Queue {
         self.wake(&mut state);
     }
 
-    /// Takes nothing in any more, and everybody who waits is told so.
+    /// Closes the queue: all waiters receive the error.
     pub(crate) fn fail(&self, why: &Unavailable) {
         let (group, room, rotations) = {
             let mut state = self.lock();

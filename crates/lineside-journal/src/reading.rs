@@ -1,4 +1,4 @@
-//! A journal that is only looked at: its records and what is wrong with it, while somebody has it open or nobody has.
+//! Reads a journal without opening it: its records and its faults, whether a process has it open or not.
 //!
 //! It takes no lock and changes no file. What recovery would put right is put right in memory.
 
@@ -38,7 +38,7 @@ const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(2);
 
 impl EmbeddedJournal {
-    /// Reads the journal in a folder without opening it: nothing is created, repaired or locked, and whoever has it
+    /// Reads the journal in a folder without opening it: nothing is created, repaired or locked, and the process that has it
     /// open goes on meanwhile. What that one appends during the reading may or may not be among the records; of one
     /// append there are all or none.
     ///
@@ -135,11 +135,11 @@ mod tests {
         names.into_iter().map(|name| (name.clone(), disk.read(&name).unwrap())).collect()
     }
 
-    fn nobody() -> io::Result<Option<Holder>> {
+    fn unheld() -> io::Result<Option<Holder>> {
         Ok(None)
     }
 
-    fn somebody() -> io::Result<Option<Holder>> {
+    fn held() -> io::Result<Option<Holder>> {
         Ok(Some(Holder { process: Some(7) }))
     }
 
@@ -153,7 +153,7 @@ mod tests {
             let disk = disk.after_kill();
             disk.edit(&segment::name(1), |file| file[at] ^= 0x20);
             let before = files(&disk);
-            let looked = read(&disk, nobody).unwrap();
+            let looked = read(&disk, unheld).unwrap();
             assert_eq!(files(&disk), before, "byte {at}");
             let opened = journal(&disk);
             assert_eq!(looked.findings, opened.findings(), "byte {at}");
@@ -172,9 +172,9 @@ mod tests {
             let three = file.windows(5).position(|bytes| bytes == b"three").unwrap();
             file.truncate(three + 2);
         });
-        let held = read(&disk, somebody).unwrap();
+        let held = read(&disk, held).unwrap();
         assert_eq!((texts(&held), &held.findings[..]), (one_two(), &[][..]));
-        let left = read(&disk, nobody).unwrap();
+        let left = read(&disk, unheld).unwrap();
         assert_eq!(texts(&left), one_two());
         assert!(matches!(left.findings[..], [Finding::TornTail { .. }]), "{:?}", left.findings);
     }
@@ -197,7 +197,7 @@ mod tests {
             if looks.get() == 7 {
                 disk.edit(&segment::name(1), |file| file.clone_from(&whole));
             }
-            somebody()
+            held()
         });
         let reading = reading.unwrap();
         assert_eq!((texts(&reading), &reading.findings[..]), (one_two(), &[][..]));
@@ -214,7 +214,7 @@ mod tests {
             let one = file.windows(3).position(|bytes| bytes == b"one").unwrap();
             file[one] = 0;
         });
-        let reading = read(&disk, somebody).unwrap();
+        let reading = read(&disk, held).unwrap();
         assert_eq!(texts(&reading), one_two()[1..]);
         assert!(matches!(reading.findings[..], [Finding::Damaged { .. }]), "{:?}", reading.findings);
     }
@@ -226,7 +226,7 @@ mod tests {
         let up_to = append(&open, &["one", "two"]);
         block_on(open.checkpoint(vec![Record::new(1, "both")], up_to)).unwrap();
         append(&open, &["three"]);
-        let reading = read(&disk, nobody).unwrap();
+        let reading = read(&disk, unheld).unwrap();
         assert_eq!((reading.up_to, reading.last), (Sequence(2), Sequence(3)));
         assert_eq!(texts(&reading), [(2, "both".to_owned()), (3, "three".to_owned())]);
     }

@@ -90,7 +90,7 @@ impl Log {
 
     /// Has everything on the disk when it returns.
     ///
-    /// After an error nobody knows what is on the disk, and a second attempt would not find out: the log must not be
+    /// After an error it is unknown what is on the disk, and a second attempt would not find out: the log must not be
     /// used any more.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         if self.is_dirty() {

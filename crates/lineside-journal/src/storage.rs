@@ -40,7 +40,7 @@ pub(crate) trait Stored: Send {
     fn cut(&mut self, length: u64) -> io::Result<()>;
 }
 
-/// A folder of the file system, for nobody but its owner.
+/// A folder of the file system, accessible to its owner only.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 

@@ -17,7 +17,7 @@ pub(crate) struct Writer {
     pub(crate) queue: Arc<Queue>,
     pub(crate) log: Log,
     pub(crate) notifier: Notifier,
-    /// So long after it was written, everything is on the disk, also when nobody asked for it.
+    /// So long after it was written, everything is on the disk, also without a request.
     pub(crate) sync_within: Duration,
 }
 
@@ -83,7 +83,7 @@ fn broken(error: &io::Error) -> Unavailable {
     Unavailable::because(format!("{error}; it has to be opened again"))
 }
 
-/// Tells everybody when the writer has ended, however it did.
+/// Notifies all waiters when the writer has ended, however it did.
 struct Ended {
     queue: Arc<Queue>,
     why: Unavailable,

@@ -91,7 +91,7 @@ fn its_files_are_for_nobody_else() {
     }
 }
 
-/// The files as somebody finds them after the process was killed in the middle of what it does.
+/// The files as they are found after the process was killed in the middle of what it does.
 fn copy(from: &Path) -> tempfile::TempDir {
     let to = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -192,7 +192,7 @@ async fn nothing_is_left_of_what_a_checkpoint_replaced() {
     }
 }
 
-/// What somebody who knows only the port can rely on.
+/// What a user of the port can rely on.
 async fn keeps_records(journal: &dyn Journal) {
     let receipt = journal.append(vec![record("one"), record("two")]).await.unwrap();
     assert_eq!(receipt.last, Sequence(2));

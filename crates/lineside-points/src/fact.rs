@@ -1,4 +1,4 @@
-//! Facts: nobody has authority over what has happened or cannot be changed.
+//! Facts: no hook has authority over what has happened or cannot be changed.
 
 use lineside_core::json::Value;
 
@@ -65,7 +65,7 @@ points! {
             tool_name: String;
             /// What the tool is called with.
             tool_input: Value;
-            /// What the user is told.
+            /// The message for the user.
             message: String;
         }
     }
@@ -82,7 +82,7 @@ points! {
         }
     }
 
-    /// The user is told something.
+    /// The user receives a notification.
     OnNotification = "on_notification", On {
         needs {
             /// What.

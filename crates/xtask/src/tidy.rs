@@ -33,6 +33,7 @@ mod layers;
 mod length;
 mod machine_paths;
 mod names;
+mod prose;
 mod tasks;
 mod top_level;
 mod unfinished;
@@ -47,7 +48,7 @@ struct Rule {
     check: fn(&Repository) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 19] = [
     Rule { name: "edges", check: edges::check },
     Rule { name: "layers", check: layers::check },
     Rule { name: "circles", check: circles::check },
@@ -57,6 +58,7 @@ const RULES: [Rule; 18] = [
     Rule { name: "header", check: headers::check },
     Rule { name: "names", check: names::check },
     Rule { name: "glossary", check: glossary::check },
+    Rule { name: "prose", check: prose::check },
     Rule { name: "unfinished", check: unfinished::check },
     Rule { name: "tasks", check: tasks::check },
     Rule { name: "top level", check: top_level::check },

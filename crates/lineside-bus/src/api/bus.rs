@@ -58,7 +58,7 @@ impl BusBuilder {
     ///
     /// A session that is opened under an id for which messages are on record gets them, and none that was accepted
     /// there. Messages of automations are on record before their job is done; those of other hooks follow at once. The
-    /// journal is this bus's alone. When it fails, everything goes on in memory, and who waits for it is told.
+    /// journal is this bus's alone. When it fails, everything goes on in memory, and its waiters receive the error.
     #[must_use]
     pub fn context_journal(
         mut self,
@@ -198,7 +198,7 @@ impl Bus {
         self.shared.context.as_ref().map(|log| log.recovered).unwrap_or_default()
     }
 
-    /// Tells whoever watches the signals of a message for the user that belongs to no event.
+    /// Sends a signal with a message for the user that belongs to no event.
     pub fn announce(&self, notice: Notice) {
         self.shared.signals.emit(|| Signal::Announced { notice });
     }

@@ -10,7 +10,7 @@ use crate::hook::state::Session;
 
 impl Session {
     /// Ends the session: its events are refused from now on. Waits until the events under way are decided, and then
-    /// until the hooks that nobody waits for and the automations have come to their end, those of these last events
+    /// until detached hooks and automations have ended, those of these last events
     /// among them, each within its own time. Nothing of the session starts after that.
     ///
     /// A hook of this session would wait for itself: called by one, this returns at once, and the session comes to its
@@ -23,12 +23,12 @@ impl Session {
     }
 
     /// As [`close`](Self::close), but what still runs after `limit` is cut short. An event that is undecided then is left
-    /// to its publisher; the hooks that are told of events, and the automations, are not started for it.
+    /// to its publisher; post-decision hooks and automations are not started for it.
     pub async fn close_within(&self, limit: Duration) {
         self.end(Some(after(tokio::time::Instant::now(), limit))).await;
     }
 
-    /// Has what it runs come to its end. The session itself is closed afterwards: until then it is found by whoever takes
+    /// Ends what it runs. The session itself is closed afterwards: until then it is found by callers that take
     /// up a drain that was given up.
     pub(crate) fn begin_end(&self) {
         if let Some(background) = self.node().state.background_so_far() {

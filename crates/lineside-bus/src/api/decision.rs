@@ -13,7 +13,7 @@ use crate::base::clock;
 /// The decision about one event.
 ///
 /// It is about the payload it holds, byte for byte: [`digest`](Self::digest) names those bytes.
-#[must_use = "a decision that nobody obeys decides nothing"]
+#[must_use = "a decision has no effect unless the publisher obeys it"]
 #[derive(Debug)]
 pub struct Decision<P> {
     made: Made<P>,
@@ -21,7 +21,7 @@ pub struct Decision<P> {
 
 #[derive(Debug)]
 enum Made<P> {
-    /// Nobody listens at the point; nothing was made for it.
+    /// The point has no hooks; nothing was allocated.
     Unheard { payload: P, seq: u64, id: OnceLock<EventId> },
     /// It has a receipt.
     Settled(Arc<Receipt>),
@@ -59,7 +59,7 @@ impl<P: Point> Decision<P> {
         self.verdict().reason()
     }
 
-    /// The hook whose verdict it is; `None` while nobody said more than `continue`.
+    /// The hook whose verdict it is; `None` for `continue`.
     #[must_use]
     pub fn author(&self) -> Option<&Hook> {
         self.receipt()?.author()
@@ -80,7 +80,7 @@ impl<P: Point> Decision<P> {
         }
     }
 
-    /// The payload, without a copy where nobody else holds it.
+    /// The payload, without a copy where this is the only reference.
     #[must_use]
     pub fn into_payload(self) -> P {
         match self.made {
@@ -140,7 +140,7 @@ impl<P: Point> Decision<P> {
         self.receipt().map_or(&[], |receipt| &receipt.changes)
     }
 
-    /// What happened to the event; `None` when nobody listens at its point.
+    /// What happened to the event; `None` when its point has no hooks.
     #[must_use]
     pub fn receipt(&self) -> Option<&Arc<Receipt>> {
         match &self.made {

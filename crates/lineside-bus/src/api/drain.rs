@@ -24,7 +24,7 @@ pub struct DrainReport {
     pub observers_lost: u64,
     /// Observers that had not heard everything at the deadline.
     pub observers_behind: usize,
-    /// Context messages that nobody has collected.
+    /// Context messages that were not collected.
     pub context_waiting: usize,
     /// Context messages that did not fit into a mailbox, or waited too long for a session that was not opened.
     pub context_dropped: u64,
@@ -68,7 +68,7 @@ impl Bus {
     /// Shuts the bus down: no new event or session is let in; what is under way comes to its end, up to `limit`.
     ///
     /// All sessions end at the same time: the work of each has the whole limit, and its own patience where it has one.
-    /// Jobs that have not come to rest at the limit are left to the next life where a journal keeps them, and are
+    /// Jobs that are not settled at the limit are left to the next process where a journal keeps them, and are
     /// cancelled and counted as lost otherwise; after this, nothing becomes of them.
     ///
     /// Cancel safe: the bus is closed at the first poll; calling it again takes up the waiting.

@@ -1,5 +1,5 @@
-//! What work on behalf of events needs of the bus when the events themselves are decided: to be told of events, to be
-//! run for one with its cause and its time, and to put into a mailbox what it found.
+//! The interface for work that goes on after events are decided: it receives events, runs for one with its cause and
+//! its time, and posts what it found into a mailbox.
 //!
 //! When such work runs, and how often, is not known here; see `lineside-automation`.
 
@@ -32,7 +32,7 @@ use crate::hook::state::Session;
 use crate::hook::state::Shared;
 use crate::hook::state::{Node, Place, State};
 
-/// A bus that may be gone.
+/// A reference that does not keep the bus alive.
 #[derive(Clone)]
 pub struct WeakBus(Weak<Shared>);
 
@@ -51,24 +51,24 @@ impl Bus {
         WeakBus(Arc::downgrade(&self.shared))
     }
 
-    /// The one thing of this type that is kept with the bus; made when it is asked for first.
+    /// The bus's value of this type; created at the first call.
     pub fn extension<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         self.shared.extensions.get_or_make(make)
     }
 
-    /// The one thing of this type that is kept with the bus, if somebody has asked for it before.
+    /// The bus's value of this type, if it was created before.
     #[must_use]
     pub fn kept_extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.shared.extensions.get()
     }
 
-    /// What the wall clock says, to the millisecond.
+    /// The wall-clock time, to the millisecond.
     #[must_use]
     pub fn wall_clock(&self) -> Timestamp {
         clock::stamp(Instant::now().into_std()).1
     }
 
-    /// Sends a signal to whoever watches.
+    /// Sends a signal. It is made only if there is a watcher.
     pub fn signal(&self, signal: impl FnOnce() -> Signal) {
         self.shared.signals.emit(signal);
     }
@@ -94,7 +94,7 @@ impl Bus {
         self.shared.register(Place::Bus, hook.added(None))
     }
 
-    /// A handle on a session that is over: it takes no events, and nobody collects what it gets.
+    /// A handle on a session that is over: it takes no events, and its messages are not collected.
     #[must_use]
     pub fn session_that_is_over(&self, source: &Source) -> Session {
         let state = State::default();
@@ -103,7 +103,7 @@ impl Bus {
     }
 }
 
-/// A message for the context that comes after its event was decided.
+/// A context message that is posted after its event was decided.
 #[derive(Debug, Clone)]
 pub struct DeferredMessage {
     /// The hook that gives it.

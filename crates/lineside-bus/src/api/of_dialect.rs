@@ -1,7 +1,7 @@
 //! The hooks of one format that are registered at one place, on the bus or on a session: listed, added, taken away,
 //! switched off.
 //!
-//! For formats that let a programme change their hooks at run time. What such a format promises of that is told where
+//! For formats that let a programme change their hooks at run time. What such a format promises of that is described where
 //! the format is known.
 
 use std::sync::Arc;

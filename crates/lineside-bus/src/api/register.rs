@@ -354,7 +354,7 @@ pub enum RegisterHookError {
     /// The session is closed; a hook there would never run.
     #[error("session `{0}` is closed")]
     Closed(SessionId),
-    /// An interceptor where nobody has authority.
+    /// An interceptor at a point without authority.
     #[error(
         "an interceptor has no authority at `{point}`, which is a fact; `{nearest}` is the nearest gate or review"
     )]

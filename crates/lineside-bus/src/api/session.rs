@@ -72,7 +72,7 @@ impl Session {
 
     /// Publishes an event and waits for the decision.
     ///
-    /// Where nobody listens this allocates nothing, takes no lock and serialises nothing.
+    /// At a point without hooks this allocates nothing, takes no lock and serialises nothing.
     /// Not cancel safe: dropping the future cancels the hooks that run and leaves the event undecided.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Session {
         Ok(Decision::settled(dispatch.run(event, now).await))
     }
 
-    /// The number of an event that nobody would notice; `None` when somebody would, or when it has to be looked at.
+    /// The number of an event without hooks and watchers; `None` when there are any, or when it has to be examined.
     #[inline]
     fn pass(&self, point: &PointInfo) -> Option<u64> {
         let node = &**self.node();

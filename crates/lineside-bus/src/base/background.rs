@@ -1,4 +1,4 @@
-//! The task owner of the crate: hooks that nobody waits for run here, tracked and cancellable.
+//! The task owner of the crate: detached hooks run here, tracked and cancellable.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -39,7 +39,7 @@ pub(crate) trait Holder: Clone + Send + 'static {
     fn is(&self, other: &Self) -> bool;
 }
 
-/// How a run that nobody waits for is waited for all the same.
+/// How the end of a session waits for a detached run.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     /// By the next model call.
@@ -234,7 +234,7 @@ impl<H: Holder> Background<H> {
     }
 }
 
-/// The ends of sessions that nobody waits for.
+/// Ends of sessions without a waiter.
 #[derive(Default)]
 pub(crate) struct Endings(Writers);
 

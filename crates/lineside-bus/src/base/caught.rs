@@ -14,7 +14,7 @@ use lineside_core::{Failure, FailureKind};
 /// A future on the heap.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// How much of a panic's message is told, in characters.
+/// How much of a panic's message is kept, in characters.
 const LONGEST_PANIC: usize = 500;
 
 /// How many hooks have failed. Clones are the same count.

@@ -11,7 +11,7 @@ pub(crate) struct Gauge {
     empty: Notify,
 }
 
-/// The highest bit says that nobody may enter any more.
+/// The highest bit means closed.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
 /// One event under way.
@@ -27,7 +27,7 @@ impl Gauge {
         (before & CLOSED == 0).then_some(in_flight)
     }
 
-    /// Lets nobody in from now on.
+    /// Closes it: no further entry succeeds.
     pub(crate) fn close(&self) {
         self.count.fetch_or(CLOSED, Ordering::AcqRel);
     }
@@ -37,7 +37,7 @@ impl Gauge {
         self.count.load(Ordering::Acquire) & !CLOSED
     }
 
-    /// Waits until nobody is inside.
+    /// Waits until the count is zero.
     pub(crate) async fn emptied(&self) {
         loop {
             let emptied = self.empty.notified();

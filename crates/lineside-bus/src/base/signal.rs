@@ -52,7 +52,7 @@ pub enum Signal {
         /// The event.
         event: EventId,
     },
-    /// A hook that nobody waits for has come to its end.
+    /// A detached hook has ended.
     DetachedFinished {
         /// The event that had started it.
         event: EventId,
@@ -78,7 +78,7 @@ pub enum Signal {
         /// Why it does not run; `None` when it does.
         skipped: Option<SkipReason>,
     },
-    /// A hook that nobody waits for has a message for the user.
+    /// A detached hook has a message for the user.
     Notified {
         /// The event that had started it.
         event: EventId,
@@ -197,7 +197,7 @@ pub enum JobNews {
 }
 
 impl Signal {
-    /// Whether it is news for a person: a message, or how something ended that nobody waited for. Whatever goes as it
+    /// Whether it is news for a person: a message, or the end of a detached run. Whatever goes as it
     /// should and says nothing is none.
     #[must_use]
     pub fn is_news(&self) -> bool {
@@ -271,7 +271,7 @@ impl SignalBus {
         self.watchers.load(Ordering::Relaxed) > 0
     }
 
-    /// Sends a signal, which is only made when somebody watches.
+    /// Sends a signal, which is only made when there is a watcher.
     pub(crate) fn emit(&self, signal: impl FnOnce() -> Signal) {
         if !self.is_watched() {
             return;

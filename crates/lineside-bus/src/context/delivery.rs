@@ -132,7 +132,7 @@ impl Delivery {
         render(&self.messages)
     }
 
-    /// They are in the agent's context now; nobody will get them again.
+    /// Confirms that they are in the agent's context; they are not delivered again.
     ///
     /// Where the bus has a context journal this is on its way to it and not yet there: a kill in this moment gives them
     /// once more to the next process. [`accept_durably`](Self::accept_durably) waits.
@@ -141,7 +141,7 @@ impl Delivery {
         std::mem::take(&mut self.messages)
     }
 
-    /// They are in the agent's context now, and when this returns, nobody will get them again: also not after a kill,
+    /// Confirms that they are in the agent's context; once this returns, they are not delivered again, even after a kill,
     /// as far as what is given back with them survives it. Without a context journal that is nothing.
     ///
     /// Dropping the future leaves them accepted and does not say whether that is kept.

@@ -18,7 +18,7 @@ pub enum Keeping {
 
 /// Keeps texts, within bounds of its own; the oldest are given up first.
 ///
-/// It is called where messages are collected, and whoever collects waits for it.
+/// It is called where messages are collected, and the collection waits for it.
 pub trait FullTexts: Send + Sync + 'static {
     /// Keeps the text of a message. A message that is collected again because it was not accepted is kept again, and
     /// takes no second place.
@@ -90,6 +90,6 @@ mod tests {
         assert_eq!(texts.text(id("two")).as_deref(), Some(&*text));
         assert!(texts.text(id("three")).is_some());
         assert_eq!(texts.keep(id("four"), &"x".repeat(MOST_BYTES + 1)), Keeping::Nowhere);
-        assert!(texts.text(id("three")).is_some(), "what is too long costs nobody else");
+        assert!(texts.text(id("three")).is_some(), "a text that is too long evicts no other");
     }
 }

@@ -36,7 +36,7 @@ pub struct ContextRecovered {
     pub messages: usize,
     /// How many records could not be read. Everything else counts.
     pub unreadable: usize,
-    /// How many messages waited for sessions that nobody has opened for long, and are given up.
+    /// How many messages were given up because their sessions were not opened for long.
     pub given_up: usize,
 }
 
@@ -50,9 +50,9 @@ pub(crate) struct Log {
     writers: Writers,
     /// The runtime of the writer has ended before it.
     is_abandoned: AtomicBool,
-    /// How many messages waited for sessions that nobody has opened for long, and were given up in this life.
+    /// How many messages were given up in this process because their sessions were not opened for long.
     given_up: AtomicU64,
-    /// Where that is told; known when the bus is made.
+    /// The signal bus; set when the bus is built.
     signals: OnceLock<SignalBus>,
     pub(crate) recovered: ContextRecovered,
 }
@@ -136,7 +136,7 @@ impl Log {
     }
 
     /// Keeps a message for a session that is not open, if there is room for it. Gives it back when the mailbox is there
-    /// after all, because the session was opened in this moment or somebody still holds it.
+    /// after all, because the session was opened in this moment or is still referenced.
     fn leave(
         self: &Arc<Self>,
         to: &SessionId,
@@ -227,7 +227,7 @@ impl Log {
     /// Hands the journal what there is, until there is no more.
     async fn write(&self) {
         while let Some(Batch { records, mark, snapshot }) = self.batch() {
-            // Copied here, where nobody who has a message waits for it.
+            // Copied here, where no sender of a message waits for it.
             let records = records.iter().map(|record| Record::clone(record)).collect();
             let receipt = match self.journal.append(records).await {
                 Ok(receipt) => receipt,
@@ -256,7 +256,7 @@ impl Log {
             let loose = inner.loose + inner.pending.len();
             loose >= OFTEN_ENOUGH && loose >= 2 * inner.index.len()
         };
-        // Both only then: whoever has a message waits meanwhile.
+        // Both only then: senders of messages wait meanwhile.
         let mailboxes = is_due.then(|| lock(&self.mailboxes));
         let mut inner = lock(&self.inner);
         if inner.pending.is_empty() {
@@ -278,7 +278,7 @@ impl Log {
         Some(Batch { records, mark: inner.wanted, snapshot })
     }
 
-    /// Where it is told what becomes of messages.
+    /// Sets the signal bus that reports what becomes of messages.
     pub(crate) fn tell_by(&self, signals: &SignalBus) {
         // A log is one bus's alone, so nothing was said before.
         self.signals.set(signals.clone()).ok();
@@ -328,7 +328,7 @@ impl Log {
                 if let Some(failure) = &inner.failed {
                     return Err(failure.clone());
                 }
-                // Whoever wrote may be gone with the runtime that had it.
+                // The writer may be gone with its runtime.
                 if !self.start_writing(&mut inner) {
                     return Err(Unavailable::because("there is no runtime that could write it"));
                 }

@@ -19,7 +19,7 @@ use super::log::Log;
 use super::message::{Item, Offer, Order, REMEMBERED};
 use super::missing::{Losses, WhyMissing};
 
-/// How much waits at most in one mailbox: more than anybody reads, and little enough for many sessions.
+/// How much waits at most in one mailbox: more than an agent reads, and little enough for many sessions.
 pub(crate) const WAITING: Bounds = Bounds { messages: 1024, bytes: 4 << 20, tokens: 1 << 20 };
 
 /// The messages of one session.
@@ -43,7 +43,7 @@ pub(super) struct Waiting {
     dropped: u64,
 }
 
-/// What became of messages that nobody gets.
+/// What became of lost messages.
 pub(super) type Lost = Vec<(Arc<str>, WhyMissing)>;
 
 /// What a collection takes out.
@@ -166,7 +166,7 @@ impl Mailbox {
         taken
     }
 
-    /// Messages that nobody has accepted stand where they stood, whether there is room for them or not.
+    /// Messages that were not accepted return to their place, whether there is room for them or not.
     pub(super) fn put_back(&self, items: Vec<Item>, losses: Losses, lost: &mut Lost) {
         let mut waiting = self.lock();
         waiting.losses.join(losses);
@@ -224,7 +224,7 @@ pub(crate) fn post(mailbox: &Mailbox, signals: &SignalBus, session: &SessionId, 
     tell(signals, session, lost);
 }
 
-/// Signals which messages nobody gets.
+/// Signals which messages are lost.
 pub(super) fn tell(signals: &SignalBus, session: &SessionId, lost: Lost) {
     for (hook, why) in lost {
         let session = session.clone();

@@ -1,5 +1,5 @@
-//! What is on record of each session: which messages wait, and which have come to their end. Pure: it is what the
-//! records say, and the records that say the same in fewer.
+//! Which context messages of each session wait, and which were settled. Pure: it is built from records, and writes
+//! the same state as fewer records.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use lineside_core::{MessageId, SessionId};
 use super::message::{Order, REMEMBERED};
 use super::record::{self, Appended, Entry};
 
-/// How many sessions that are not open are remembered; those that were spoken of longest ago are forgotten first, and
-/// before others those for which nothing waits.
+/// How many closed sessions are remembered; those without waiting messages are forgotten first, and among them those
+/// that were unused for longest.
 const SESSIONS: usize = 1024;
 
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub(super) struct MailboxIndex {
     touched: u64,
 }
 
-/// What is on record of one session.
+/// The recorded messages of one session.
 #[derive(Default)]
 pub(super) struct Kept {
     waiting: BTreeMap<(Order, MessageId), Waits>,
@@ -37,19 +37,19 @@ struct Waits {
     size: Size,
 }
 
-/// A session that nobody has opened for long, and the messages that waited for it.
+/// A session that was not opened for long, and the messages that waited for it.
 pub(super) struct GivenUp {
     pub(super) session: SessionId,
     waiting: Vec<Arc<Record>>,
 }
 
 impl GivenUp {
-    /// How many messages they are.
+    /// The number of messages.
     pub(super) fn messages(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whose messages they are.
+    /// The hooks that sent them.
     pub(super) fn hooks(&self) -> impl Iterator<Item = Arc<str>> {
         self.waiting.iter().filter_map(|record| match Entry::read(record)? {
             Entry::Appended(entry) => Some(Arc::clone(&entry.message.hook)),
@@ -58,7 +58,7 @@ impl GivenUp {
     }
 }
 
-/// What one record of a snapshot is to say.
+/// The content of one record of a snapshot.
 pub(super) enum Said {
     Waits(Arc<Record>),
     Over(SessionId, Vec<MessageId>),
@@ -75,7 +75,7 @@ impl Said {
 }
 
 impl MailboxIndex {
-    /// What one record says. `false` when it cannot be read.
+    /// Replays one record. `false` when it cannot be read.
     pub(super) fn replay(&mut self, record: Record) -> bool {
         match Entry::read(&record) {
             Some(Entry::Appended(entry)) => {
@@ -135,7 +135,7 @@ impl MailboxIndex {
         }
     }
 
-    /// Whether a message of that id waits or has come to its end.
+    /// Whether a message of that id waits or was settled.
     pub(super) fn knows(&self, session: &SessionId, id: MessageId) -> bool {
         let kept = self.sessions.get(session);
         kept.is_some_and(|kept| kept.orders.contains_key(&id) || kept.known_over.contains(&id))
@@ -148,7 +148,7 @@ impl MailboxIndex {
         bounds.hold(waiting + 1, held + size)
     }
 
-    /// What waits for a session, in order, and what has come to its end there, oldest first.
+    /// The waiting messages of a session, in order, and the settled ones, oldest first.
     pub(super) fn of(&self, session: &SessionId) -> Option<(Vec<Appended<'static>>, Vec<MessageId>)> {
         let kept = self.sessions.get(session)?;
         let read = |waits: &Waits| match Entry::read(&waits.record) {
@@ -158,7 +158,7 @@ impl MailboxIndex {
         Some((kept.waiting.values().filter_map(read).collect(), kept.over.iter().copied().collect()))
     }
 
-    /// Forgets sessions that nobody has opened for long; gives those for which messages waited.
+    /// Forgets sessions that were not opened for long; returns those for which messages waited.
     pub(super) fn trim(&mut self, is_open: impl Fn(&SessionId) -> bool) -> Vec<GivenUp> {
         let mut absent: Vec<(bool, u64, SessionId)> = self
             .sessions
@@ -176,7 +176,7 @@ impl MailboxIndex {
         forgotten.collect()
     }
 
-    /// What all this is as records. Nothing is copied for it but what is small.
+    /// The state as records. Large texts are shared, not copied.
     pub(super) fn snapshot(&self) -> Vec<Said> {
         let mut sessions: Vec<_> = self.sessions.iter().collect();
         sessions.sort_unstable_by_key(|(_, kept)| kept.touched);
@@ -190,12 +190,12 @@ impl MailboxIndex {
         all
     }
 
-    /// How many records that would be.
+    /// The number of records of a snapshot.
     pub(super) fn len(&self) -> usize {
         self.sessions.values().map(|kept| kept.waiting.len() + usize::from(!kept.over.is_empty())).sum()
     }
 
-    /// How many sessions something waits for, and how many messages that is.
+    /// The number of sessions with waiting messages, and of these messages.
     pub(super) fn waiting(&self) -> (usize, usize) {
         let of_each = self.sessions.values().map(|kept| kept.waiting.len()).filter(|waiting| *waiting > 0);
         of_each.fold((0, 0), |(sessions, messages), waiting| (sessions + 1, messages + waiting))
@@ -227,7 +227,7 @@ mod tests {
         index.appended(&session, order, id, size, Arc::clone(&record));
         let snapshot = index.snapshot();
         assert!(matches!(&snapshot[..], [Said::Waits(same)] if Arc::ptr_eq(same, &record)));
-        // When it is over, only its id is left of it.
+        // Once it is settled, only its id is left.
         index.settled(&session, &[id]);
         drop(snapshot);
         assert_eq!(Arc::strong_count(&record), 1);

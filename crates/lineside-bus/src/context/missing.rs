@@ -44,7 +44,7 @@ impl Losses {
         self.add(Missing { hook, dialect: message.dialect.clone(), why, messages: 1 });
     }
 
-    /// Those of another delivery, which nobody has accepted, too.
+    /// Those of another delivery that was not accepted, too.
     pub(super) fn join(&mut self, earlier: Self) {
         let later = std::mem::replace(self, earlier);
         later.0.into_iter().for_each(|missing| self.add(missing));

@@ -18,7 +18,7 @@ use crate::hook::state::{Node, Session};
 /// How long a line of events that lead to one another may become.
 pub const DEEPEST_CAUSE: u8 = 8;
 
-/// Why an event was not published. Nobody has heard of it, and it has no number.
+/// Why an event was not published. No hook has seen it, and it has no number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError {

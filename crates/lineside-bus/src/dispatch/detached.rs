@@ -1,4 +1,4 @@
-//! Hooks that nobody waits for: started, held for later, and reported when they have ended.
+//! Detached hooks: started, held for later, and reported when they have ended.
 
 use std::borrow::Cow;
 use std::future::{Future as _, poll_fn};
@@ -110,13 +110,13 @@ pub(crate) struct Started {
     pub(crate) begun: CancellationToken,
 }
 
-/// The hooks of one event that nobody waits for: they begin in order, and those of a lane run one after another.
+/// The detached hooks of one event: they begin in order, and those of a lane run one after another.
 #[derive(Default)]
 pub(crate) struct SerialQueues {
     /// The last hook of each dialect whose hooks run one after another.
     last: Vec<(&'static str, CancellationToken, Arc<OnceLock<ChainTime>>)>,
     begun: Option<CancellationToken>,
-    /// The time of the hooks of each dialect that somebody else has on record, who runs them one after another.
+    /// The time limit of each dialect's hooks with a recorder, which runs them one after another.
     durable: Vec<(&'static str, Arc<OnceLock<ChainTime>>)>,
 }
 
@@ -124,7 +124,7 @@ impl SerialQueues {
     /// Has a hook taken over by who has it on record.
     ///
     /// # Errors
-    /// The hook, when nobody does.
+    /// The hook, when it is not recorded.
     pub(crate) fn entrust(
         &mut self,
         mut detached: DetachedRun,
@@ -141,7 +141,7 @@ impl SerialQueues {
             }
         }
         let (run, session) = (Arc::clone(&detached.run), detached.session.clone());
-        // Before it is taken over: from then on, somebody may wait for it.
+        // Before it is taken over: from then on, it may be waited for.
         session.node().state.background().holds(&run);
         run.accept(event, Ticket::new(detached)).map_err(|ticket| ticket.detached)
     }
@@ -164,7 +164,7 @@ impl SerialQueues {
         let chain = Arc::clone(&detached.chain);
         let waits = after.is_some();
         let started = detached.start(event, Beginning { after, behind: behind.clone() });
-        // One that waits for its lane holds nobody up.
+        // A run that waits for its lane delays no other run.
         self.begun = if waits { behind } else { Some(started.begun) };
         match lane.and_then(|lane| self.last.get_mut(lane)) {
             Some((_, last, _)) => *last = started.done,
@@ -230,7 +230,7 @@ impl Report {
                 self.signal(failed(failure), earlier, took);
             }
         }
-        // Last, because whoever waits for it wants what it said.
+        // Last, because its waiters read its result.
         if let Some(recorder) = recorder {
             recorder.ended(ending);
         }
@@ -296,7 +296,7 @@ impl Report {
     }
 }
 
-/// A hook that nobody waits for has no authority, so its failure refuses nothing.
+/// A detached hook has no authority, so its failure refuses nothing.
 pub(crate) fn failed(failure: Failure) -> Outcome {
     Outcome::Failed { failure: Box::new(failure), verdict: Verdict::Continue }
 }

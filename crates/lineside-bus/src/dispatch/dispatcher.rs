@@ -1,4 +1,4 @@
-//! The hooks of one event, each in its turn.
+//! Runs the hooks of one event in their order.
 //!
 //! What may run and what counts is decided by the pure chain in the core; here it is only run and taken in.
 
@@ -26,7 +26,7 @@ use crate::hook::guard::Time;
 use crate::hook::interceptor::Interceptor;
 use crate::hook::state::Session;
 
-/// The state of one dispatch.
+/// The dispatch of one event.
 pub(crate) struct Dispatcher<'a> {
     pub(crate) session: &'a Session,
     pub(crate) event: AnyEvent,

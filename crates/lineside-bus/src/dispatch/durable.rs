@@ -1,4 +1,4 @@
-//! Runs that somebody has on record: given to an interceptor as tickets, and started from there.
+//! Durable runs: given to an interceptor as tickets, and started from there.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};

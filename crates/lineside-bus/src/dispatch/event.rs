@@ -26,7 +26,7 @@ pub(crate) struct Dispatch<'a> {
 }
 
 impl Dispatch<'_> {
-    /// Whether anybody would notice the event.
+    /// Whether the event has hooks, watchers or a count.
     pub(crate) fn is_heard(&self) -> bool {
         !self.in_force.is_empty()
             || self.details.believes()

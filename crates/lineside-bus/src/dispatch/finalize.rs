@@ -154,7 +154,7 @@ impl Dispatcher<'_> {
     }
 
     /// The session of the subagent that the event is about, if it is open and a child of the event's own: what the
-    /// payload names may be anybody's.
+    /// payload names may belong to another session.
     fn child(&self) -> Option<Arc<Node>> {
         if self.event.point().role != Role::SubagentStop {
             return None;

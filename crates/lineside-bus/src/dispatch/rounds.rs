@@ -1,5 +1,5 @@
 //! The rounds of an event: every hook in its turn, once more those that have judged an earlier payload, and then those
-//! that are told of the decision.
+//! that run after the decision.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::hook::state::Plan;
 
 impl Dispatcher<'_> {
     /// Every hook in its turn, then once more those that judged an earlier payload and have to judge this one, then
-    /// those that are told of what was decided. What seldom has to be waited for is boxed.
+    /// the post-decision hooks. Futures that are rarely awaited are boxed.
     pub(crate) async fn walk(&mut self, plan: &Plan<'_>) {
         let mut next = 0;
         while let Some(halt) = poll_fn(|task| Poll::Ready(self.advance(plan, &mut next, task))).await {
@@ -83,7 +83,7 @@ impl Dispatcher<'_> {
         self.chain.record(index, Round::First, Duration::ZERO, outcome);
     }
 
-    /// Tells of the decision whoever is to be told, unless the event was refused.
+    /// Starts the post-decision hooks, unless the event was refused.
     fn tell(&mut self, plan: &Plan<'_>) {
         for index in 0.. {
             let Some((hook, run)) = plan.entry(index) else { return };
@@ -122,7 +122,7 @@ impl Dispatcher<'_> {
         }
     }
 
-    /// Has a hook that nobody waits for taken over by who has it on record; gives it back when nobody does.
+    /// Hands a detached hook to its recorder; returns it when there is none.
     fn entrust(
         &mut self,
         place: u32,
@@ -149,7 +149,7 @@ impl Dispatcher<'_> {
         Ok(held)
     }
 
-    /// Starts a hook that nobody waits for.
+    /// Starts a detached hook.
     fn start(&mut self, detached: DetachedRun) -> Outcome {
         self.queues.start(detached, self.event.clone());
         Outcome::Detached

@@ -1,4 +1,4 @@
-//! What the hooks of one event have given so far, apart from verdicts.
+//! What the hooks of one event have given so far, beside verdicts.
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -51,13 +51,13 @@ impl DerefMut for SideEffects {
 }
 
 impl SideEffects {
-    /// Whether no hook has given anything.
+    /// Whether there are none.
     #[inline]
     pub(crate) fn is_nothing(&self) -> bool {
         self.0.is_none()
     }
 
-    /// What goes into the receipt.
+    /// Converts them for the receipt.
     pub(crate) fn into_given(self) -> Option<Box<Given>> {
         let Lists { changes, context, notices, remarks, extra, .. } = *self.0?;
         let context = context.into_iter().map(|message| message.by).collect();
@@ -80,7 +80,7 @@ impl SideEffects {
         self.remarks.push(By { hook, what: what.into() });
     }
 
-    /// Takes back what a hook gave beside its verdict when it judged for the first time.
+    /// Removes what a hook gave beside its verdict in the first round.
     pub(crate) fn forget(&mut self, hook: u32) {
         let Some(lists) = &mut self.0 else { return };
         lists.context.retain(|message| message.by.hook != hook);
@@ -88,7 +88,7 @@ impl SideEffects {
         lists.beyond.retain(|by| by.hook != hook);
     }
 
-    /// Takes back the messages that keep the agent working, except those of these hooks.
+    /// Removes the messages that keep the agent working, except those of these hooks.
     pub(crate) fn keep_working(&mut self, of: impl Fn(u32) -> bool) {
         let Some(lists) = &mut self.0 else { return };
         lists.context.retain(|message| !message.keeps_working || of(message.by.hook));

@@ -1,6 +1,6 @@
 //! Actors as interceptors: asked through their own mailbox, in the order of the questions.
 //!
-//! A question that nobody waits for any more is not put to the actor. It cannot be taken out of the mailbox; it is
+//! A question without a waiter is not put to the actor. It cannot be taken out of the mailbox; it is
 //! passed over when its turn comes, which takes no time. Otherwise an actor that has once been asked too much would
 //! answer one question after another that is too late, and never again one in time. One that the actor has begun with
 //! comes to its end, because an actor cannot be interrupted.

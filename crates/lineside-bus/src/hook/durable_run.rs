@@ -1,9 +1,8 @@
-//! Runs that are on record: hooks that nobody waits for, whose runs somebody takes over so that they are found again in
-//! another life of the process.
+//! Durable runs: detached hooks whose runs are recorded, so that they continue in the next process.
 //!
 //! A bus has none unless an interceptor says that it [is kept](crate::Interceptor::kept_as); otherwise runs begin and end
-//! with the process. Here is only what such a run needs of the bus and the bus of it; what is on record, and where, is
-//! not known here; see `lineside-automation`.
+//! with the process. This is the interface between such a run and the bus; what is recorded, and where, is
+//! decided in `lineside-automation`.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,67 +13,68 @@ use tokio_util::sync::CancellationToken;
 
 use crate::base::caught::BoxFuture;
 
-/// What an interceptor that has taken over a run does with it.
+/// What an interceptor does with a run that it has taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepted {
-    /// It runs for the event as soon as that is on record.
+    /// It runs for the event as soon as that is recorded.
     Runs,
     /// It holds the event, and perhaps others with it, until it is due.
     Holds,
 }
 
-/// How a run that is on record is over, as far as this life of the process is concerned.
+/// How a durable run ended in this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It has answered, and what it said is delivered.
+    /// It has answered, and the answer is delivered.
     Answered,
     /// It has failed for the last time.
     Failed(Failure),
-    /// Whoever has it on record has cancelled it.
+    /// Its recorder has cancelled it.
     Cancelled,
     /// The session had no more time for it. It may run again.
     Left,
 }
 
-/// Has one run on record.
+/// Records the attempts and the end of one run.
 pub trait RunRecorder: Send + Sync {
-    /// The attempts that failed in earlier lives.
+    /// The attempts that failed in earlier processes.
     fn earlier(&self) -> Vec<Failure>;
 
-    /// An attempt has failed, and there is another one after so long.
+    /// Records that an attempt has failed and that the next one begins after `pause`.
     fn failed(&self, failure: &Failure, pause: Duration);
 
-    /// An attempt has its turn and is about to begin; resolves when that is on record and those that were about to begin
-    /// before it have begun. One that never had its turn does not count.
+    /// Records that an attempt begins; resolves when that is recorded and the attempts before it have begun. A run
+    /// that never reached its attempt does not count one.
     fn begins(&self) -> BoxFuture<UntilBegun>;
 
-    /// It is over.
+    /// Records the end.
     fn ended(&self, ending: Ending);
 }
 
-/// Is held until an attempt has begun: what it runs was started, or could not be. The next one begins after that.
+/// A guard that is held until an attempt has begun: what it runs was started, or could not be. The next attempt begins
+/// after that.
 pub type UntilBegun = Box<dyn Any + Send>;
 
-/// What a run that is on record is started with.
+/// What a durable run is started with.
 pub struct DurableRun {
-    /// Where it is.
+    /// Its recorder.
     pub recorder: Arc<dyn RunRecorder>,
     /// Cancels it.
     pub cancel: CancellationToken,
-    /// What was said of it when it was taken over.
+    /// The result of taking it over.
     pub accepted: Accepted,
     /// The run that was started before it; it begins behind that one.
     pub behind: Option<Begun>,
 }
 
-/// Tells when a run has begun.
+/// Signals that a run has begun.
 #[derive(Clone)]
 pub struct Begun(pub(crate) CancellationToken);
 
-/// Something that a run is given when it is accepted.
+/// A value that a run receives when it is accepted.
 pub(crate) type Attachment = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
-/// What a run was given, if it is of this type.
+/// Takes the attachment, if it is of this type.
 pub(crate) fn unpack<T: Any + Send>(attachment: &Attachment) -> Option<T> {
     let mut attachment = attachment.lock().unwrap_or_else(PoisonError::into_inner);
     match attachment.take()?.downcast() {

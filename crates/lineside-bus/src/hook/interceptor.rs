@@ -1,5 +1,5 @@
 //! What runs an interceptor: one trait, behind which stand closures, kameo actors, and whatever else answers; and the
-//! right to run for an event that it was told of.
+//! right to run for an event that it has received.
 
 use std::sync::{Arc, OnceLock};
 
@@ -29,17 +29,17 @@ pub trait Interceptor: Send + Sync {
         None
     }
 
-    /// Takes over a run that nobody waits for, if it is [kept](Self::kept_as): it uses the ticket when the run is on
+    /// Takes over a detached run, if it is [kept](Self::kept_as): it uses the ticket when the run is on
     /// record. By default it gives the ticket back.
     ///
     /// # Errors
-    /// The ticket, when it cannot be kept; then it runs as if nobody kept anything.
+    /// The ticket, when it cannot be kept; then it runs without a record.
     fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
         let _ = event;
         Err(ticket)
     }
 
-    /// Takes an event that it is told of, to run for it later or never, and says what has become of it. By default it
+    /// Takes an event, to run for it later or never, and returns what it did with it. By default it
     /// gives the ticket back, which means that it runs at once.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ pub(crate) struct DetachedRun {
     pub(crate) durable: Option<(Arc<dyn RunRecorder>, CancellationToken)>,
     /// What it was given when it was accepted.
     pub(crate) attachment: Option<Attachment>,
-    /// Whoever has it on record starts it when the one before it in its lane is over.
+    /// Its recorder starts it when the one before it in its lane is over.
     pub(crate) is_behind: bool,
 }
 

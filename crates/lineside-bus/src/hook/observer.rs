@@ -157,7 +157,7 @@ where
 {
     Box::new(move |heard| {
         let actor = actor.clone();
-        // An actor that is gone hears nothing; that concerns nobody else.
+        // An actor that is gone hears nothing; that concerns no other observer.
         Box::pin(async move { actor.tell(heard).await.map_or((), |()| ()) })
     })
 }

@@ -84,7 +84,7 @@ impl<I: Clone, O: Clone> Table<I, O> {
         }
     }
 
-    /// The points that have hooks, for whoever looks from anywhere.
+    /// The points that have hooks, for callers outside the registry.
     pub(crate) fn mask(&self) -> u64 {
         self.here.mask() | self.below.as_ref().map_or(0, |below| below.mask())
     }

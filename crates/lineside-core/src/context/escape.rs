@@ -1,4 +1,4 @@
-//! Characters that nobody sees, and words that others would take for a frame, are written as `⟦U+…⟧`.
+//! Invisible characters, and words that others would take for a frame, are written as `⟦U+…⟧`.
 //!
 //! There is one escape: the character's number in hexadecimal, as Unicode writes it, between two brackets of which the
 //! first is escaped too. So a text without any of this is left as it is, and every text can be had back.
@@ -47,7 +47,7 @@ const BRACKETED: &[&str] = &["inst", "sys", "available_tools", "tool_calls", "to
 const SPEAKERS: &[&str] =
     &["human", "user", "assistant", "system", "developer", "tool", "function", "ai", "model", "instruction"];
 
-/// Appends a text in which nothing can be taken for a delimiter, a label or somebody else's turn.
+/// Appends a text in which nothing can be taken for a delimiter, a label or another speaker's turn.
 pub(super) fn text(text: &str, into: &mut String) {
     let mut copied = 0;
     let mut colon = speaker(text);

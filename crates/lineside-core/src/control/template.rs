@@ -60,7 +60,7 @@ const FIELDS: [(&str, Field); 11] = [
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
-    /// It is blank, so that everything would have the same key without anybody having said so.
+    /// It is blank, so that all events would share one key unintentionally.
     #[error("it is blank")]
     Blank,
     /// A brace without its other one. `{{` and `}}` stand for the braces themselves.

@@ -10,7 +10,7 @@ use super::target::Host;
 /// What an address is to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Anybody's.
+    /// Publicly routable.
     Public,
     /// This machine.
     Loopback,
@@ -20,8 +20,8 @@ pub(super) enum Kind {
     LinkLocal,
     /// Set aside for documents, benchmarks, tunnels and times to come.
     Reserved,
-    /// Nobody's: unspecified, multicast, broadcast.
-    Nobody,
+    /// Not of one host: unspecified, multicast, broadcast.
+    NoHost,
 }
 
 impl Kind {
@@ -32,7 +32,7 @@ impl Kind {
             Self::Private => "a private address",
             Self::LinkLocal => "a link-local address",
             Self::Reserved => "a reserved address",
-            Self::Nobody => "an address of nobody",
+            Self::NoHost => "an address of no host",
         }
     }
 
@@ -47,7 +47,7 @@ impl Kind {
 
 fn of_v4(address: Ipv4Addr) -> Kind {
     match address.octets() {
-        [0 | 224..=239, ..] | [255, 255, 255, 255] => Kind::Nobody,
+        [0 | 224..=239, ..] | [255, 255, 255, 255] => Kind::NoHost,
         [127, ..] => Kind::Loopback,
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Kind::Private,
         [169, 254, ..] => Kind::LinkLocal,
@@ -67,7 +67,7 @@ fn of_v6(address: Ipv6Addr) -> Kind {
         of_v4(Ipv4Addr::new(a, b, c, d))
     };
     match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 0] => Kind::Nobody,
+        [0, 0, 0, 0, 0, 0, 0, 0] => Kind::NoHost,
         [0, 0, 0, 0, 0, 0, 0, 1] => Kind::Loopback,
         // Mapped, and translated by NAT64.
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => within(high, low),
@@ -78,14 +78,14 @@ fn of_v6(address: Ipv6Addr) -> Kind {
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Kind::Reserved,
         [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => Kind::Private,
         [0xfe80..=0xfebf, ..] => Kind::LinkLocal,
-        [0xff00..=0xffff, ..] => Kind::Nobody,
+        [0xff00..=0xffff, ..] => Kind::NoHost,
         [0x2000..=0x3fff, ..] => Kind::Public,
         _ => Kind::Reserved,
     }
 }
 
 /// Whether all of a host's addresses may be reached: one that may not refuses them all, because which of them is
-/// reached is chance, or somebody's trick.
+/// reached is chance, or an attack.
 pub(super) fn check(host: &Host, found: &[SocketAddr], allowed: Addresses) -> Result<(), PostError> {
     if found.is_empty() {
         return Err(PostError::NoAddress { host: host.to_string() });
@@ -101,7 +101,7 @@ pub(super) fn check(host: &Host, found: &[SocketAddr], allowed: Addresses) -> Re
 
 fn may_reach(kind: Kind, written: bool, allowed: Addresses) -> bool {
     match (kind, allowed) {
-        (Kind::Nobody, _) => false,
+        (Kind::NoHost, _) => false,
         (Kind::Public, _) | (_, Addresses::Any) => true,
         (Kind::Loopback | Kind::Private, Addresses::AsWritten) => written,
         (_, Addresses::Public | Addresses::AsWritten) => false,
@@ -148,7 +148,7 @@ mod tests {
                 "192.0.2.1 198.51.100.1 203.0.113.1 198.18.0.1 240.0.0.1 2001::1 2001:db8::1 3fff::1",
             ),
             (Kind::Reserved, "::127.0.0.1 100::1 4000::1 192.88.99.1"),
-            (Kind::Nobody, "0.0.0.0 0.1.2.3 224.0.0.1 255.255.255.255 :: ff02::1 ::ffff:0.0.0.0"),
+            (Kind::NoHost, "0.0.0.0 0.1.2.3 224.0.0.1 255.255.255.255 :: ff02::1 ::ffff:0.0.0.0"),
         ] {
             for address in addresses.split(' ') {
                 assert_eq!(kind(address), kind_is, "{address}");

@@ -1,7 +1,7 @@
 //! How a connection comes about: look up, check, connect to what was checked, speak TLS with the name.
 //!
 //! A name is looked up once for a connection. All of its addresses are checked, and the connection is made to one of
-//! them by number: nobody gets to look it up again in between. `Host` and the name in TLS stay those of the URL.
+//! them by number: the name is not resolved again in between. `Host` and the name in TLS stay those of the URL.
 
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;

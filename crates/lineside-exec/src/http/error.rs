@@ -1,4 +1,4 @@
-//! Why there is no whole answer, and how that is told.
+//! Why there is no complete answer, and how that is reported.
 
 use std::error::Error as _;
 use std::net::IpAddr;
@@ -69,7 +69,7 @@ pub(super) enum PostError {
         /// Why.
         why: String,
     },
-    /// Whoever answered is not who was meant, or does not speak TLS.
+    /// The server is not the one that was meant, or does not speak TLS.
     #[error("cannot speak TLS with {host}")]
     Tls {
         /// The host.

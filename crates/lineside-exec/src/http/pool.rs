@@ -1,8 +1,8 @@
 //! Connections that wait for the next post to the same place, and how many posts a place gets at once.
 //!
 //! A place is scheme, host, port and what may be reached: a connection that one hook was allowed is not another's.
-//! Nobody watches a connection that waits. It is looked at when it is taken, and those that have waited too long are
-//! closed when anybody posts anywhere, or at a drain.
+//! An idle connection is not watched. It is checked when it is taken, and those that have waited too long are
+//! closed at the next post to any place, or at a drain.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::target::{Host, Target};
 use super::wire::Wire;
 
-/// How many posts a place gets at once, unless somebody says otherwise.
+/// The default number of simultaneous posts to one place.
 const AT_ONCE: usize = 16;
 /// How many connections to one place wait.
 const WAITING: usize = 4;
@@ -84,7 +84,7 @@ impl Pool {
             Arc::clone(&place.permits)
         };
         let mut lease = Lease { pool: Arc::clone(self), key, permit: None };
-        // Nobody closes it.
+        // It stays open.
         lease.permit = permits.acquire_owned().await.ok();
         lease
     }
@@ -153,7 +153,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // Before somebody who finds no place makes one with permits of its own.
+        // Before another post that finds no place creates one with permits of its own.
         self.permit = None;
         let mut places = self.pool.lock();
         if let Some(place) = places.by_key.get_mut(&self.key) {

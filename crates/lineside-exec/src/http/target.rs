@@ -1,6 +1,6 @@
 //! Where a post goes: what a URL says, read strictly.
 //!
-//! Whoever checks a host and whoever connects to it must not read it differently, so only one spelling of an address is
+//! The check of a host and the connection to it must read it in the same way, so only one spelling of an address is
 //! taken: no `0x7f.1`, no `2130706433`, no zone, no dot at the end, no name and password before it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -107,7 +107,7 @@ fn is_number(label: &str) -> bool {
         || label.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Scheme, host and port of a URL: what may be told of it. Passwords and tokens stand elsewhere, in a path too.
+/// Scheme, host and port of a URL: what may be shown of it. Passwords and tokens stand elsewhere, in a path too.
 pub(super) fn place(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return "…".to_owned();

@@ -332,7 +332,7 @@ async fn p04_a_server_that_never_reads_is_out_of_time() {
     assert_eq!(posted, Posted::TimedOut { after: Duration::from_millis(200) });
 }
 
-/// A hook on a path of its own cannot be told from any other text of the URL.
+/// A hook on a path of its own cannot be distinguished from other text of the URL.
 #[tokio::test]
 async fn c04_an_error_tells_nothing_that_may_be_a_secret() {
     for url in [

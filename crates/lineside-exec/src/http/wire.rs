@@ -1,6 +1,6 @@
 //! One connection: a request is written to it, an answer is read from it, and it may be kept for the next.
 //!
-//! Nothing drives a connection but whoever asks over it, so a question that is dropped takes its connection with it, and
+//! A connection is driven only by the request that uses it, so dropping a request closes its connection, and
 //! one that is kept costs nothing but a descriptor.
 
 use std::future::poll_fn;
@@ -45,7 +45,7 @@ pub(super) struct Wire {
     connection: Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>,
     /// The same socket, to ask the system whether the other side has closed it.
     socket: std::net::TcpStream,
-    /// What stands before a path, where a proxy is told the whole URL.
+    /// The prefix of a path, where a proxy expects the whole URL.
     prefix: Option<String>,
     /// When the address was looked up.
     pub(super) resolved: Instant,
@@ -56,7 +56,7 @@ pub(super) struct Wire {
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) body: Captured,
-    /// Where a redirect points, as far as that may be told.
+    /// Where a redirect points, without secrets.
     pub(super) to: Option<String>,
     /// How long the connection may be kept; absent when it may not.
     pub(super) keep: Option<Duration>,
@@ -121,7 +121,7 @@ impl Wire {
         tokio::select! {
             biased;
             said = &mut exchange => return said,
-            // Whatever ended it, the exchange is told and says what it was.
+            // The exchange receives and reports whatever ended it.
             _ = &mut self.connection => {}
         }
         exchange.await.map(|reply| Reply { keep: None, ..reply })

@@ -38,7 +38,7 @@ impl Feed {
         Ok(None)
     }
 
-    /// Ready when all is written or nobody reads any more; asks to be polled again after [`TURNS_IN_A_ROW`].
+    /// Ready when all is written or the reader has closed the pipe; asks to be polled again after [`TURNS_IN_A_ROW`].
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..TURNS_IN_A_ROW {
             if self.written == self.rest.len() {

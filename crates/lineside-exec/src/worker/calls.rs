@@ -62,7 +62,7 @@ pub(super) struct Ending {
 #[derive(Debug)]
 struct Call {
     order: Order,
-    /// Nobody waits for what is only told again.
+    /// Absent for a call that is only repeated.
     reply: Option<oneshot::Sender<WorkerEnded>>,
     stage: Stage,
     resent: bool,
@@ -84,15 +84,15 @@ pub(super) struct Calls {
     sent: HashMap<Id, Ticket>,
     /// Calls that are over for us and were not for the worker.
     to_cancel: VecDeque<(Id, Reason)>,
-    /// What is told again after a restart, by handler, in the order of the first telling.
+    /// Calls that are repeated after a restart, by handler, in the order of their first sending.
     repeats: Vec<Order>,
-    /// When something that nobody waits for is over.
+    /// The time limits of calls without a waiter.
     unattended: BTreeMap<Ticket, Instant>,
     void: usize,
     room: Room,
     /// What the worker says it can do at a time.
     concurrency: usize,
-    /// Void calls that were too many: all of them, and those of which nobody was told.
+    /// Dropped void calls: all, and those that were not reported yet.
     dropped: u64,
     untold: u64,
     refusal: Option<Refusal>,
@@ -151,7 +151,7 @@ impl Calls {
         self.last
     }
 
-    /// Nothing is told again after a restart.
+    /// Nothing is repeated after a restart.
     pub(super) fn forget_repeats(&mut self) {
         self.repeats.clear();
     }
@@ -265,7 +265,7 @@ impl Calls {
         }
     }
 
-    /// The next call that the worker is to be told is over.
+    /// The next call whose cancellation has to be sent.
     pub(super) fn next_cancel(&mut self) -> Option<(Id, Reason)> {
         self.to_cancel.pop_front()
     }
@@ -275,7 +275,7 @@ impl Calls {
         self.fail(ticket, FailureKind::Closed, "the handler is gone");
     }
 
-    /// OC-64: what had started fails, what had not is sent once more, before what came later. Where it cannot be told
+    /// OC-64: what had started fails, what had not is sent once more, before later calls. Where that is not known
     /// what has started, all that was sent fails.
     pub(super) fn ended(&mut self, ending: &Ending) {
         self.to_cancel.clear();
@@ -299,7 +299,7 @@ impl Calls {
         self.sent.clear();
     }
 
-    /// OC-67: what is told again goes before everything else, except what was not told yet.
+    /// OC-67: repeated calls go before all others, except those that were not sent yet.
     pub(super) fn repeat(&mut self, now: Instant) {
         let waits = |calls: &Self, order: &Order| {
             let mut waiting = calls.waiting.iter().filter_map(|ticket| calls.open.get(ticket));
@@ -317,12 +317,12 @@ impl Calls {
         }
     }
 
-    /// When the next thing is over that nobody waits for.
+    /// The next time limit of a call without a waiter.
     pub(super) fn next_unattended(&self) -> Option<Instant> {
         self.unattended.values().min().copied()
     }
 
-    /// Gives up what nobody waits for and whose time is over.
+    /// Gives up calls without a waiter whose time is over.
     pub(super) fn expire(&mut self, now: Instant) {
         let over: Vec<Ticket> =
             self.unattended.iter().filter(|(_, until)| **until <= now).map(|(ticket, _)| *ticket).collect();
@@ -346,7 +346,7 @@ impl Calls {
         self.sent.len()
     }
 
-    /// Where it cannot be told, what was sent has started.
+    /// Where that is not known, a sent call counts as started.
     fn has_started(&self, stage: Stage) -> bool {
         match stage {
             Stage::Waiting => false,

@@ -22,7 +22,7 @@ use crate::running::after;
 /// What stands in a `call` frame before its body, at most.
 const HEAD: usize = 96;
 
-/// A program with hooks in it, which is kept.
+/// Calls hooks in a program that is kept running.
 ///
 /// Clones are the same worker. When the last one is dropped, a program of ours is killed with its whole process tree,
 /// and a connection is closed; [`HookWorkerClient::shutdown`] is the kind way.
@@ -31,13 +31,13 @@ pub struct HookWorkerClient {
     kept: Arc<Kept>,
 }
 
-/// The place of a worker that comes to us: whoever accepts connections puts its own here.
+/// The place for a worker that connects to this process: the listener hands its connection over here.
 #[derive(Debug, Clone)]
 pub struct WorkerSeat(mpsc::Sender<Come>);
 
 impl WorkerSeat {
-    /// Gives the worker this connection, when the one that it has is over. Whoever is at its other end is believed:
-    /// who that may be is for the caller to find out before.
+    /// Uses this connection for the worker when its present one is closed. The peer is trusted: the caller
+    /// authenticates it first.
     ///
     /// Gives the connection back when there is one already that waits for its turn, or when the worker has been shut
     /// down.
@@ -77,7 +77,7 @@ impl HookWorkerClient {
             WorkerReach::Socket(path) => {
                 Self::keep(WorkerProfile::of_owner(bounds, start), Box::new(Dial(path)), listener)
             }
-            // Nobody has a seat to come to.
+            // There is no seat through which it could connect.
             WorkerReach::Attached(_) => Self::seated(bounds, listener).0,
         }
     }
@@ -102,11 +102,11 @@ impl HookWorkerClient {
     /// Calls a hook and says how that ended: [`WorkerEnded::Answered`], or why not.
     ///
     /// The time of the call counts from here and covers waiting in the queue, the start of the worker, writing, running
-    /// and reading. When it is over the worker is told so, and its process tree is ended if the call does not end in
+    /// and reading. When it is over the worker is notified, and its process tree is ended if the call does not end in
     /// the time that it has for that. Then each call that was sent to it fails, and those that were not sent go to the
     /// next one. A call that finds the queue full is [`WorkerEnded::Dropped`].
     ///
-    /// Dropping the future gives the call up: the worker is told that nobody waits any more.
+    /// Dropping the future cancels the call: the worker is notified.
     pub async fn call(&self, call: HookCall) -> WorkerEnded {
         let until = after(Instant::now(), call.timeout);
         let HookCall { hook, event, environment, timeout } = call;

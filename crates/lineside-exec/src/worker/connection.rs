@@ -37,7 +37,7 @@ pub(super) struct Connection {
     transport: Box<dyn Transport>,
     unwritten: VecDeque<u8>,
     writes: bool,
-    /// Somebody waits for room.
+    /// A sender waits for room.
     crowded: bool,
     frames: Lines,
     log: Lines,
@@ -195,7 +195,7 @@ impl Connection {
     /// What was waited for has not come.
     fn too_late(&mut self) {
         match self.end {
-            // Nobody but us can close the output of a worker that goes on.
+            // Only this process closes the output of a running worker.
             End::Silent { .. } => self.kill("it closed its output"),
             _ => self.exited(),
         }
@@ -242,7 +242,7 @@ impl Connection {
                 Ok(bytes) => drop(self.unwritten.drain(..bytes)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if try_again(&error) => {}
-                // Nobody reads any more: its end is near.
+                // The worker no longer reads: it is about to end.
                 Err(_) => self.writes = false,
             }
         }

@@ -215,7 +215,7 @@ pub(super) fn load(id: Id, plugin: &Map) -> Vec<u8> {
 pub(super) enum Reason {
     /// Its time is over.
     Timeout,
-    /// Nobody waits for it any more.
+    /// Its caller no longer waits.
     Gone,
 }
 

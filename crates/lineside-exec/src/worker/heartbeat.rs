@@ -1,4 +1,4 @@
-//! Whether a worker is there, and whether it is needed: values and no clock.
+//! Whether a worker responds, and whether it is needed: values and no clock.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::profile::Health;
 
-/// What is known of one worker.
+/// When one worker last responded and was last used.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     health: Option<Health>,
@@ -16,15 +16,15 @@ pub(super) struct Heartbeat {
     busy: Instant,
 }
 
-/// What is to be done.
+/// What the supervisor has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HealthAction {
     Nothing,
-    /// Ask whether it is there.
+    /// Send a ping.
     Ask,
-    /// End it, for it did not answer that.
+    /// End it: it did not answer the ping in time.
     Dead,
-    /// End it, for nobody needs it.
+    /// End it: it was not used for the idle time.
     Idle,
 }
 
@@ -33,18 +33,18 @@ impl Heartbeat {
         Self { health, idle, heard: now, asked: None, busy: now }
     }
 
-    /// It has said something.
+    /// Records that the worker has sent something.
     pub(super) fn heard(&mut self, now: Instant) {
         self.heard = now;
         self.asked = None;
     }
 
-    /// It is needed.
+    /// Records that the worker is in use.
     pub(super) fn busy(&mut self, now: Instant) {
         self.busy = now;
     }
 
-    /// When there may be something to be done.
+    /// The time of the next check; `None` if there is none.
     pub(super) fn due(&self) -> Option<Instant> {
         let health = self.health.map(|Health { silence, pong }| match self.asked {
             Some(asked) => asked + pong,
@@ -54,7 +54,7 @@ impl Heartbeat {
         [health, idle].into_iter().flatten().min()
     }
 
-    /// What is to be done now.
+    /// The action that is due now.
     pub(super) fn look(&mut self, now: Instant) -> HealthAction {
         if let Some(Health { silence, pong }) = self.health {
             match self.asked {

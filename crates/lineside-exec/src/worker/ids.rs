@@ -1,7 +1,7 @@
 //! Ids: what ties the answer of a worker to the call that it answers.
 //!
 //! A hook shows files, and starts programs that print what they like. Where that can come out among the frames of its
-//! worker, only the id keeps it from being an answer: nobody who was not sent a call can know it.
+//! worker, only the id keeps it from being an answer: only the receiver of the call knows it.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};

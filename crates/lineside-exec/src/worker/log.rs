@@ -54,7 +54,7 @@ pub enum WorkerLog {
         level: LogLevel,
         /// The plugin, where it is known.
         plugin: Option<String>,
-        /// The text, at most 8 KiB and a mark. Without secrets, once it is told.
+        /// The text, at most 8 KiB and a sign that it was cut. Redacted before it reaches a listener.
         text: String,
     },
     /// The worker ended unasked too often and is not started for a while; every call fails. For the user.
@@ -87,7 +87,7 @@ impl WorkerLog {
 const LONGEST: usize = 8192;
 /// The most lines in a second.
 const PER_SECOND: u32 = 1000;
-/// So many bytes of each output are told at once,
+/// This many bytes of each output pass at once,
 const AT_ONCE: usize = 64 * 1024;
 /// and so many in a second afterwards. To look for secrets in them is what a flood costs, and while it is looked for
 /// them an answer behind the flood waits.
@@ -114,7 +114,7 @@ impl Limiter {
         Self { since: now, passed: 0, dropped: 0 }
     }
 
-    /// Whether a line may pass, and how many were dropped before it that nobody was told of.
+    /// Whether a line may pass, and how many were dropped before it without a report.
     pub(super) fn pass(&mut self, now: Instant) -> Option<u64> {
         let mut untold = 0;
         if now.duration_since(self.since) >= Duration::from_secs(1) {
@@ -136,7 +136,7 @@ impl Limiter {
     }
 }
 
-/// How much of one output may be told, so that a flood of one does not hide the other.
+/// How much of one output passes, so that a flood of one does not hide the other.
 #[derive(Debug)]
 pub(super) struct Allowance {
     left: usize,
@@ -148,7 +148,7 @@ impl Allowance {
         Self { left: AT_ONCE, since: now }
     }
 
-    /// Whether a line of so many bytes may be told.
+    /// Whether a line of this length passes.
     pub(super) fn takes(&mut self, now: Instant, bytes: usize) -> bool {
         let bytes = bytes.min(LONGEST);
         if self.left < bytes {
@@ -185,7 +185,7 @@ mod tests {
         let now = Instant::now();
         let mut allowance = Allowance::new(now);
         let mut told = |now| (0..100).filter(|_| allowance.takes(now, 1 << 20)).count();
-        assert_eq!(told(now), 8, "each counts as what is told of it");
+        assert_eq!(told(now), 8, "each counts with the length that passes");
         let later = |seconds| now + Duration::from_secs(seconds);
         assert_eq!([told(later(0)), told(later(1)), told(later(1)), told(later(3))], [0, 2, 0, 4]);
         assert_eq!(told(later(1000)), 8);

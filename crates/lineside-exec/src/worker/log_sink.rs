@@ -1,4 +1,4 @@
-//! Who is told what a worker says: a function, and `tracing`; a flood is cut (OC-68), and secrets are taken out.
+//! Distributes the log of a worker to a function and to `tracing`; limits a flood (OC-68) and redacts secrets.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::frames::Frame;
 use super::log::{Allowance, Limiter, LogLevel, LogSource, WorkerLog, cut};
 
-/// A function that is told. It runs in the task of the worker and must not block.
+/// The function that receives a worker's log. It runs in the task of the worker and must not block.
 #[derive(Clone)]
 pub struct WorkerListener(Arc<dyn Fn(WorkerLog) + Send + Sync>);
 
@@ -22,7 +22,7 @@ impl WorkerListener {
 }
 
 impl Default for WorkerListener {
-    /// Nobody; `tracing` hears everything all the same.
+    /// No function; `tracing` receives everything all the same.
     fn default() -> Self {
         Self::new(|_| {})
     }
@@ -34,7 +34,7 @@ impl fmt::Debug for WorkerListener {
     }
 }
 
-/// The listener and the bound on what it is told.
+/// The listener and the limits on what it receives.
 #[derive(Debug)]
 pub(super) struct LogSink {
     listener: WorkerListener,
@@ -122,7 +122,7 @@ impl LogSink {
         self.tell(log);
     }
 
-    /// Whether a line may be told; how many were not told before it is said first.
+    /// Whether a line passes; the number of dropped lines before it is reported first.
     fn passes(&mut self) -> bool {
         let Some(untold) = self.limiter.pass(Instant::now()) else {
             return false;
@@ -192,7 +192,7 @@ mod tests {
                     let WorkerLog::Line { text, .. } = log else { panic!("no line: {log:?}") };
                     into.lock().unwrap_or_else(PoisonError::into_inner).extend([text.as_str(), "\n"]);
                 }));
-                // A key whose beginning nobody has seen is known by its end, which comes too late line by line.
+                // A key without its beginning is known by its end, which comes too late line by line.
                 let begins = canary.text.contains("-----BEGIN") || !canary.text.contains('\n');
                 for line in canary.text.split('\n').filter(|_| begins) {
                     log_sink.output(source, line.as_bytes());

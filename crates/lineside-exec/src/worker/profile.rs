@@ -1,5 +1,5 @@
-//! How a worker is kept: what differs between one with plugins, one with hooks, and one with hooks that is somebody
-//! else's program. The supervisor has this table, and no case of its own for any of them.
+//! How a worker is kept running: the settings in which plugin workers, hook workers, and hook workers of other programs
+//! differ. The supervisor has this table, and no case of its own for any of them.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::calls::Room;
 use super::frames::{HOOKS, PLUGINS, Protocol};
 use super::restarts::{ASKED_FOR, Patience, STARTED};
 
-/// How a worker is kept.
+/// The settings of one kind of worker.
 #[derive(Debug)]
 pub(super) struct WorkerProfile {
-    /// What is said and heard.
+    /// The version and field names of its frames.
     pub(super) protocol: &'static Protocol,
     /// Further fields of its `hello`.
     pub(super) hello: Map,
@@ -110,13 +110,13 @@ impl WorkerProfile {
         }
     }
 
-    /// With hooks, somebody else's program that listens.
+    /// With hooks, another program that listens.
     pub(super) fn of_owner(bounds: HookWorkerBounds, start: WorkerStart) -> Self {
         let profile = Self::of_hooks(bounds, start);
         Self { patience: ASKED_FOR, meanwhile: Meanwhile::Fail, ..profile }
     }
 
-    /// With hooks, somebody else's program that comes to us.
+    /// With hooks, another program that connects to this one.
     pub(super) fn of_guest(bounds: HookWorkerBounds) -> Self {
         let profile = Self::of_owner(bounds, WorkerStart::Ahead);
         Self { meanwhile: Meanwhile::FailAlways, ..profile }

@@ -27,7 +27,7 @@ pub(super) struct Patience {
 
 /// With a program that we start: each start costs something, and who keeps ending will end again.
 pub(super) const STARTED: Patience = Patience { longest: LONGEST, too_many: TOO_MANY };
-/// With a program that is somebody else's: to ask for it costs next to nothing, and it comes back when it likes.
+/// For another program: connecting costs next to nothing, and it restarts at any time.
 pub(super) const ASKED_FOR: Patience = Patience { longest: Duration::from_secs(1), too_many: usize::MAX };
 
 /// The ends that are remembered.
@@ -57,7 +57,7 @@ impl Restarts {
         self.told = false;
     }
 
-    /// Whether a pause is to be told: once, until there is a worker again.
+    /// Whether a pause is to be reported: once, until there is a worker again.
     pub(super) fn tells(&mut self) -> bool {
         !std::mem::replace(&mut self.told, true)
     }

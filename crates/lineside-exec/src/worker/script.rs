@@ -16,7 +16,7 @@ pub(super) struct Script {
     _directory: TempDir,
 }
 
-/// Writes the files into a directory that nobody else may enter.
+/// Writes the files into a directory that only this user may enter.
 pub(super) fn write(script: &WorkerScript) -> io::Result<Script> {
     let directory = tempfile::Builder::new()
         .prefix("lineside-worker-")

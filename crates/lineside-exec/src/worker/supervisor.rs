@@ -77,7 +77,7 @@ pub(super) struct Supervisor {
     pub(super) log_sink: LogSink,
 }
 
-/// Who waits for the first start; without anybody, a start that fails is not the end.
+/// Receives the result of the first start; without a receiver, a failed start is retried.
 pub(super) type FirstStart = Option<oneshot::Sender<Result<WorkerReady, StartWorkerError>>>;
 
 impl Drop for Supervisor {
@@ -109,11 +109,11 @@ fn why(error: &StartWorkerError) -> &str {
 
 /// How serving a worker ended.
 enum Served {
-    /// The worker is gone, and nobody asked it to.
+    /// The worker has ended without being asked to.
     Unasked(Ending),
     /// It was not needed, and has ended.
     Rested,
-    /// It was told to end, and has.
+    /// It was asked to end, and has.
     Asked,
 }
 
@@ -127,7 +127,7 @@ enum Stop {
 }
 
 impl Supervisor {
-    /// Keeps the worker until it is told to stop.
+    /// Keeps the worker running until it is asked to stop.
     pub(super) async fn run(mut self, mut first: FirstStart) {
         let mut refused = Refused::default();
         let mut restarts = Restarts::new(self.profile.patience);
@@ -176,7 +176,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits until a worker is wanted. Nothing if it is told to stop meanwhile.
+    /// Waits until a worker is wanted. `None` if it is asked to stop meanwhile.
     async fn wanted(&self) -> Option<()> {
         while self.profile.start == WorkerStart::OnUse && !self.shared.calls().has_waiting() {
             tokio::select! {
@@ -188,7 +188,7 @@ impl Supervisor {
         Some(())
     }
 
-    /// Nothing if the worker is told to stop meanwhile.
+    /// `None` if the worker is asked to stop meanwhile.
     async fn bring_up(
         &mut self,
         refused: &mut Refused,
@@ -221,7 +221,7 @@ impl Supervisor {
         }
     }
 
-    /// The worker has ended, and nobody asked it to.
+    /// The worker has ended without being asked to.
     fn lost(&mut self, ending: &Ending) {
         self.log_sink.supervisor(LogLevel::Error, format!("the worker is gone: {}", ending.why));
         let mut calls = self.shared.calls();
@@ -242,7 +242,7 @@ impl Supervisor {
         }
     }
 
-    /// OC-66: until the next one may be started. Nothing if the worker is told to stop meanwhile.
+    /// OC-66: until the next one may be started. `None` if the worker is asked to stop meanwhile.
     async fn pause(&mut self, restarts: &mut Restarts, why: &str) -> Option<()> {
         match restarts.ended(Instant::now()) {
             Next::Start(wait) => self.wait(wait).await?,
@@ -332,7 +332,7 @@ impl Supervisor {
                     };
                 }
                 Event::Room => {}
-                // What it says from then on is of no use to anybody.
+                // Its further output is ignored.
                 Event::Frame(_) if distrusted => {}
                 Event::Frame(frame) => {
                     let now = Instant::now();

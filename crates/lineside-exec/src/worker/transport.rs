@@ -45,10 +45,10 @@ pub(super) trait Transport: fmt::Debug + Send {
     /// Ready when the worker has ended, whatever of it is still to be read.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 
-    /// Ends the worker, with everybody whom it has started where they are ours.
+    /// Ends the worker, with all processes that it has started if it was started here.
     fn kill(&mut self);
 
-    /// Whether everybody is gone.
+    /// Whether no process is left.
     fn is_deserted(&mut self) -> bool;
 
     /// How it ended, and why it was killed if it was.

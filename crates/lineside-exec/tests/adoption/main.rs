@@ -35,7 +35,7 @@ fn p03_a_killed_daemon_is_reaped() {
 #[test]
 fn p03_orphans_that_died_early_are_reaped() {
     let room = Room::enter();
-    // Nobody waits for them, and the shell becomes a program that knows of no children.
+    // They are not waited for, and the shell becomes a program that knows of no children.
     let wait = format!("while ! [ -e {} ]; do sleep 0.01; done", room.text("go"));
     let line = format!("{wait}; true & setsid true & (env -i setsid true &) ; exec sleep 0.1");
     let ended = room.run_held(&adopting(), &room.command(&["/bin/sh", "-c", &line]));
@@ -72,13 +72,13 @@ fn p03_children_and_orphans_of_somebody_else_are_left_to_them() {
     let room = Room::enter();
     let containment = adopting();
     let mut own = Command::new("/bin/cat").stdin(Stdio::piped()).spawn().unwrap();
-    // An orphan of somebody else, which is dead already.
+    // An unrelated orphan, which has exited already.
     let mut other = Command::new("/bin/sh").args(["-c", "true & exec sleep 0"]).spawn().unwrap();
     assert!(other.wait().unwrap().success());
     let ended = room.run_in(&containment, &room.hook(["quiet-helper", "sleep", "end", "exit", "0"]));
     assert_eq!((ended.exit, ended.leaked), (Exit::Code(0), Leaked::Killed));
     drop(own.stdin.take());
-    assert!(own.wait().unwrap().success(), "nobody took its status");
+    assert!(own.wait().unwrap().success(), "its status was not taken");
     eventually("the orphan is there to be waited for", || {
         matches!(wait(WaitOptions::NOHANG), Ok(Some(_)) | Err(rustix::io::Errno::CHILD))
     });

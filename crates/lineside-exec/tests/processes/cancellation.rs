@@ -47,7 +47,7 @@ fn p01_dropping_the_future_ends_the_whole_tree() {
             cancel(&room, &runner, &hook).await;
             let began = Instant::now();
             runner.drain().await;
-            assert!(began.elapsed() < Duration::from_secs(4), "nobody needed the grace");
+            assert!(began.elapsed() < Duration::from_secs(4), "no process needed the grace");
             assert_eq!(children(), Vec::<String>::new());
         });
         room.leave();

@@ -72,7 +72,7 @@ fn the_working_directory_is_the_hooks() {
 fn a_hook_gets_no_descriptor_of_ours_and_no_blocked_signal() {
     let room = Room::enter();
     let ours = std::fs::File::open(room.file("ours", "", 0o600)).unwrap();
-    // Whoever runs the tests may have left descriptors of its own open in us; those are none of this.
+    // The test runner may have left descriptors of its own open; they are ignored.
     let descriptors = room.run(&room.command(&["/bin/ls", "-l", "/proc/self/fd"]));
     drop(ours);
     let descriptors = descriptors.stdout.trimmed_text();

@@ -152,8 +152,8 @@ fn p03_what_cannot_be_ended_is_told() {
         fs::write(&stop, "").unwrap();
         assert_eq!(ended.exit, Exit::Code(0));
         match ended.leaked {
-            // Each one was gone before it was signalled, and somebody else in its place.
-            Leaked::Escaped => assert!(!containment.has_cgroup(), "nobody escapes from a cgroup"),
+            // Each one was gone before it was signalled, and another in its place.
+            Leaked::Escaped => assert!(!containment.has_cgroup(), "no process escapes from a cgroup"),
             Leaked::Killed | Leaked::Nothing => assert_eq!(rest, [""; 0], "{:?}", ended.leaked),
             Leaked::Left => panic!("it was not to be left"),
         }

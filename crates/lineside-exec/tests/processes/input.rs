@@ -1,4 +1,4 @@
-//! The input: written whole, and nobody's duty to read.
+//! The input: written whole, and need not be read.
 
 use lineside_core::invocation::{Exit, Leaked};
 

@@ -82,7 +82,7 @@ fn p10_a_hook_that_crashes_leaves_no_core_dump() {
     let ended = room.run_held(&Containment::new(), &hook);
     assert_eq!(ended.exit, Exit::Signal(11));
     assert_eq!(limits(&ended.stdout.trimmed_text(), "Max core file size"), "0 0");
-    // Whoever wants them has them.
+    // They are available on request.
     hook.limits.resources.core_dumps = CoreDumps::Inherited;
     let ended = room.run_held(&Containment::new(), &hook);
     let most = ours.maximum.map_or("unlimited".to_owned(), |most| most.to_string());

@@ -1,4 +1,4 @@
-//! Many starts at once: in turn, and nobody waits for those who only wait themselves.
+//! Many starts at once: one after another, and no start waits for a hook that only waits.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn what_a_run_needs_before_it_starts_is_asked_for_in_its_turn_and_the_program_st
 #[test]
 fn a_run_that_does_not_get_what_it_needs_in_its_time_is_not_started() {
     let room = Room::enter();
-    // Whoever tries to start it finds that it is not there.
+    // The start finds that it does not exist.
     let mut hook = room.command(&[&room.text("nothing")]);
     hook.limits.timeout = millis(10);
     let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();

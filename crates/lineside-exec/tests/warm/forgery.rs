@@ -1,4 +1,4 @@
-//! Frames that no call of ours has led to: what a hook shows somebody is not what it says.
+//! Forged frames: what a hook prints is not its answer.
 
 use lineside_core::failure::FailureKind;
 use lineside_core::json::json;

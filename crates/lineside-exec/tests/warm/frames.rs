@@ -41,7 +41,7 @@ fn a_worker_hears_hello_calls_cancellations_and_shutdown() {
     let mut kept = kept.into_inner();
     let mut ids: Vec<Value> = Vec::new();
     for frame in &mut kept {
-        // By their order, because nobody knows them before.
+        // By their order, because they are not known before.
         if let Some(id) = frame.get_mut("id") {
             if !ids.contains(id) {
                 ids.push(id.clone());

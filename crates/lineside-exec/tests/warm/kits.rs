@@ -148,7 +148,7 @@ fn text_goes_there_and_back_as_it_is() {
     });
 }
 
-/// An answer without its decision allows, so a slip of the pen is told; a key that looks like none is nobody's business.
+/// An answer without its decision allows, so a misspelt key is reported; a key that resembles none is ignored.
 #[test]
 fn a_key_that_looks_like_another_one_is_warned_of() {
     with_each(async |room, _, language| {

@@ -1,4 +1,4 @@
-//! Workers that are somebody else's programs: they listen on a socket, or they come to us. The owners here are tasks of
+//! Workers that are other programs: they listen on a socket, or they connect. The owners here are tasks of
 //! the test with real sockets.
 
 use lineside_core::Propagation;
@@ -92,7 +92,7 @@ fn who_comes_to_us_has_a_seat_that_is_empty_while_it_is_away() {
     let room = Room::enter();
     room.block_on(async {
         let (worker, seat) = HookWorkerClient::seated(bounds(), WorkerListener::default());
-        assert_eq!(failed(ask(&worker).await).0, FailureKind::Closed, "nobody has come yet");
+        assert_eq!(failed(ask(&worker).await).0, FailureKind::Closed, "no worker has connected yet");
         for answers in [1, 3] {
             let (ours, theirs) = UnixStream::pair().unwrap();
             seat.connect(ours).unwrap();

@@ -12,7 +12,7 @@ use lineside_exec::{Containment, HookWorkerClient, KITS, LogSource, WorkerListen
 
 use crate::room::{PATIENCE, Room, millis};
 
-/// A language with a kit, and how its hook is told to do something.
+/// A language with a kit, and how its hook receives a command.
 pub(crate) struct Language {
     pub(crate) program: &'static str,
     script: &'static str,

@@ -186,7 +186,7 @@ fn what_a_handler_writes_into_its_event_reaches_nobody() {
     });
 }
 
-/// OC-57, OC-78: a late answer is nobody's.
+/// OC-57, OC-78: a late answer belongs to no call.
 #[test]
 fn a_call_whose_time_is_over_has_failed_and_its_late_answer_is_ignored() {
     let late = "module.exports = (api) => { api.on('before_tool_call', async (e) => {
@@ -228,6 +228,6 @@ fn a_context_has_what_json_cannot_carry() {
         assert_eq!(failed(ended).1, "prompt hook invocation is no longer active");
         set.ask(call("a", "gateway_start", CallClass::Void, json!({ "port": 0 }))).await;
         assert!(set.has_line(LogSource::Frame, "cron undefined 1"));
-        assert!(!set.has_line(LogSource::Frame, "aborted 2"), "its time was over, and nobody gave it up");
+        assert!(!set.has_line(LogSource::Frame, "aborted 2"), "its time was over, and it was not cancelled");
     });
 }

@@ -64,7 +64,7 @@ fn void_calls_have_a_bound() {
     );
 }
 
-/// OC-75: calls are started in the order in which they were made, and a slow one holds up nobody.
+/// OC-75: calls are started in the order in which they were made, and a slow one delays no other.
 #[test]
 fn calls_are_started_in_order_and_share_the_worker() {
     let plugin = "const order = []; module.exports = (api) => { api.on('before_tool_call', async (e) => {

@@ -67,7 +67,7 @@ fn a_flood_neither_blocks_nor_is_kept() {
     });
 }
 
-/// OC-63: nobody's errors end nothing.
+/// OC-63: errors of no call end nothing.
 #[test]
 fn stray_errors_are_logged() {
     let messy = "module.exports = (api) => { process.removeAllListeners(); api.on('before_tool_call', () => {

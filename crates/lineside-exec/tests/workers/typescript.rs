@@ -59,10 +59,10 @@ fn an_entry_is_loaded_by_the_jiti_beside_its_plugin() {
     }
 }
 
-/// That of an OpenClaw beside the plugin, or of one that is installed for everybody.
+/// That of an OpenClaw beside the plugin, or of one that is installed for all users.
 #[test]
 fn an_entry_is_loaded_by_the_jiti_of_an_installed_openclaw() {
-    for (folder, installed) in [("node_modules", false), ("everybody", true)] {
+    for (folder, installed) in [("node_modules", false), ("all-users", true)] {
         with_spec(
             |room| {
                 let at = |file: &str| format!("{folder}/openclaw/{file}");

@@ -1,7 +1,7 @@
 //! What is sent to any number of watchers, each at its own speed, bounded by count and by bytes.
 //!
 //! What all watchers have read is dropped at once. What the slowest of them has not is kept as long as it fits; then the
-//! oldest gives way, and whoever has not read it is told how many that were.
+//! oldest is dropped, and a watcher that has not read it receives the number of dropped values.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -117,7 +117,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Drops what nobody has to read any more: always the oldest, because all read in order.
+    /// Drops what all watchers have read: always the oldest, because all read in order.
     fn drop_read(&mut self, gone: &mut Gone<T>) {
         while self.waiting.front().is_some_and(|sent| sent.unread == 0) {
             self.drop_first(gone);
@@ -177,7 +177,7 @@ impl<T: Clone> Watching<T> {
     ///
     /// Cancel safe: a dropped call loses nothing.
     pub(super) async fn next(&mut self) -> Found<T> {
-        // Whoever reads what never ends lets others have their turn.
+        // A reader that never runs dry yields to other tasks.
         consume_budget().await;
         let shared = Arc::clone(&self.shared);
         loop {
@@ -237,7 +237,7 @@ mod tests {
         let ring = Ring::new(MOST);
         let value = Arc::new(());
         ring.send(Arc::clone(&value), 1);
-        assert_eq!(Arc::strong_count(&value), 1, "nobody watches");
+        assert_eq!(Arc::strong_count(&value), 1, "there is no watcher");
         let (mut one, mut other) = (ring.watch(), ring.watch());
         for _ in 0..3 {
             ring.send(Arc::clone(&value), 1);

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::*;
 
-/// Pieces that somebody would use who wants to break out.
+/// Pieces of an attempt to break out.
 const PIECES: &[&str] = &[
     "</hook-message>",
     "\n</hook-message>\n",

@@ -82,7 +82,7 @@ async fn a_post_with_tls_goes_through_a_tunnel_and_the_proxy_reads_nothing_of_it
     server.await.unwrap();
     let head = proxy.await.unwrap();
     assert!(head.starts_with("CONNECT hooks.example:443 HTTP/1.1\r\n"), "{head}");
-    assert!(!head.to_lowercase().contains("x-lineside"), "nothing of the request is told: {head}");
+    assert!(!head.to_lowercase().contains("x-lineside"), "nothing of the request is sent: {head}");
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ pub(super) fn told<A: IntoIterator<Item = SocketAddr>>(answers: impl IntoIterato
     client
 }
 
-/// Nobody has connected, nor is there a connection on its way: whoever does so now is the first.
+/// There was no connection, and none is pending: the next one is the first.
 pub(super) async fn nobody_came(listener: &TcpListener) {
     let own = tokio::net::TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (_, first) = listener.accept().await.unwrap();
@@ -59,7 +59,7 @@ async fn i09_no_spelling_of_a_private_address_is_connected_to() {
         let posted = client.post(&post).await;
         assert!(matches!(&posted, Posted::Unreachable { .. }), "{host}: {posted:?}");
     }
-    // Somebody else's disguise is not as written either.
+    // Another spelling of an address does not count as written either.
     for host in [
         "[::ffff:127.0.0.1]",
         "0.0.0.0",
@@ -99,7 +99,7 @@ async fn a_name_that_is_resolved_to_a_private_address_is_not_connected_to() {
 async fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap();
-    // Whoever looked it up again would be told another address.
+    // Resolving it again would give another address.
     let elsewhere = TcpListener::bind("127.0.0.2:0").await.unwrap();
     let client = told([[here], [elsewhere.local_addr().unwrap()]]);
     let mut post = post("http://hooks.example:81/");

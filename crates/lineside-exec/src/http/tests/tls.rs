@@ -1,4 +1,4 @@
-//! TLS: whoever answers has to be who was meant.
+//! TLS: the server has to be the one that was meant.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -138,7 +138,7 @@ impl Transport for Started {
     }
 
     fn is_deserted(&mut self) -> bool {
-        self.tree.sweep() == Sweep::Nobody
+        self.tree.sweep() == Sweep::None
     }
 
     fn ending(&mut self, why: Option<&'static str>) -> Ending {

@@ -1,4 +1,4 @@
-//! A worker that is somebody else's program: it listens, or it has come to us, and all that is ours is the connection.
+//! A worker that is another program: it listens, or it has connected; this process owns only the connection.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ impl Connect for Dial {
             let stream = UnixStream::connect(&self.0)
                 .await
                 .map_err(|error| failed(format!("cannot connect to `{}`: {error}", self.0.display())))?;
-            // Whoever may put a socket at that path is not yet somebody who may decide.
+            // The permission to create a socket at that path is no permission to decide.
             let peer = stream.peer_cred().map(|peer| peer.uid());
             if peer.ok() != Some(rustix::process::getuid().as_raw()) {
                 return Err(failed(format!("`{}` belongs to another user", self.0.display())));
@@ -51,7 +51,7 @@ impl Connect for Await {
                 Some(Come { stream, begun }) => {
                     Ok(Box::new(Connection { stream: Some(stream), begun }) as Box<dyn Transport>)
                 }
-                // Nobody can come any more.
+                // No connection can come any more.
                 None => std::future::pending().await,
             }
         })
@@ -109,7 +109,7 @@ impl Transport for Connection {
         }
     }
 
-    /// The other side is to see the end, and has nothing more to say that anybody would hear.
+    /// The peer is to see the end; its further output is not read.
     fn close_input(&mut self) {
         self.stream = None;
     }

@@ -22,7 +22,7 @@ fn a_log_that_is_cut_behind_its_beginning_is_told_of_if_it_held_records() {
         let [Finding::Cut { bytes, .. }] = reopened.findings() else { panic!("{:?}", reopened.findings()) };
         assert_eq!(*bytes, length as u64);
         drop(reopened);
-        assert_eq!(untouched(&disk), [], "it is told once");
+        assert_eq!(untouched(&disk), [], "it is reported once");
     }
 }
 

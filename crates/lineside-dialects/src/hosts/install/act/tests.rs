@@ -165,7 +165,7 @@ fn a_link_out_of_a_project_and_a_file_of_others_are_left_alone() {
     let shared = stage.file("home/.claude/settings.json", "{}");
     fs::set_permissions(&shared, fs::Permissions::from_mode(0o666)).unwrap();
     let error = stage.install(Host::Claude, Level::User, "lineside").unwrap_err().to_string();
-    assert!(error.contains("everybody may write it"), "{error}");
+    assert!(error.contains("all users may write it"), "{error}");
     fs::remove_file(&shared).unwrap();
     symlink("nowhere", &shared).unwrap();
     assert!(stage.install(Host::Claude, Level::User, "lineside").is_err());
