@@ -8,7 +8,10 @@ use clap::{Args, Parser, Subcommand};
 use crate::check::CheckArgs;
 use crate::control::{OffArgs, OnArgs, ReloadArgs, StatusArgs, StopArgs};
 use crate::demo::{Pace, Screen};
+use crate::doctor::DoctorArgs;
 use crate::explain::ExplainArgs;
+use crate::hosts::HostsArgs;
+use crate::install::{InstallArgs, UninstallArgs};
 use crate::interrupt::unless_interrupted;
 use crate::jobs::JobsArgs;
 use crate::kit::KitArgs;
@@ -17,7 +20,9 @@ use crate::run::RunArgs;
 use crate::serve::ServeArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
-use crate::{check, control, demo, explain, jobs, kit, list, loading, run, serve, test};
+use crate::{
+    check, control, demo, doctor, explain, hosts, install, jobs, kit, list, loading, run, serve, test,
+};
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
 #[derive(Debug, Parser)]
@@ -67,9 +72,17 @@ enum Command {
     Serve(ServeArgs),
     Status(StatusArgs),
     Stop(StopArgs),
+    #[command(hide = true)]
     Reload(ReloadArgs),
     Off(OffArgs),
+    #[command(hide = true)]
     On(OnArgs),
+    Install(InstallArgs),
+    #[command(hide = true)]
+    Uninstall(UninstallArgs),
+    Hosts(HostsArgs),
+    #[command(hide = true)]
+    Doctor(DoctorArgs),
 }
 
 /// Play a recorded session of three agents over a real bus.
@@ -106,6 +119,10 @@ impl Cli {
             Command::Reload(args) => control::reload(args, styles).await,
             Command::Off(args) => control::off(args),
             Command::On(args) => control::on(args),
+            Command::Install(args) => unless_interrupted(install::run(args, styles)).await,
+            Command::Uninstall(args) => install::run_uninstall(args, styles),
+            Command::Hosts(args) => unless_interrupted(hosts::run(args, styles)).await,
+            Command::Doctor(args) => unless_interrupted(doctor::run(args, styles)).await,
             Command::Demo(args) => {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };
                 let columns = columns().unwrap_or(COLUMNS);
@@ -133,7 +150,11 @@ impl Command {
             | Self::Stop(_)
             | Self::Reload(_)
             | Self::Off(_)
-            | Self::On(_) => false,
+            | Self::On(_)
+            | Self::Install(_)
+            | Self::Uninstall(_)
+            | Self::Hosts(_)
+            | Self::Doctor(_) => false,
         }
     }
 }

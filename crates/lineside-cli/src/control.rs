@@ -44,7 +44,9 @@ pub(crate) struct StatusArgs {
     control: ControlArgs,
 }
 
-/// End the daemon, and wait until it has ended.
+/// End the daemon; `reload` has it load hooks anew.
+///
+/// Waits until it has ended.
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
     #[command(flatten)]
@@ -60,7 +62,7 @@ pub(crate) struct ReloadArgs {
     control: ControlArgs,
 }
 
-/// Switch all hooks of this user off.
+/// Switch all hooks of this user off; `on` switches them on.
 ///
 /// The daemon lets every event pass then, and says so in each decision. Works without a daemon.
 #[derive(Debug, Args)]

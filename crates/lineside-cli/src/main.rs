@@ -14,12 +14,17 @@ mod demo;
 mod kit;
 mod serve;
 mod control;
+mod install;
+mod hosts;
+mod doctor;
 
 mod places;
 mod daemon_paths;
 mod loading;
 mod sessions;
 mod automations;
+mod on_path;
+mod child;
 
 mod interrupt;
 mod tasks;

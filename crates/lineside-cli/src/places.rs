@@ -112,3 +112,26 @@ pub(crate) fn unknown_dialect(name: &str) -> String {
         _ => format!("unknown dialect `{name}`; the nearest is `{nearest}`, all are {}", names.join(", ")),
     }
 }
+
+/// The places of this process, with a project or the current directory, whose files may be written.
+///
+/// # Errors
+/// There is no such folder.
+pub(crate) fn granted_places(project: Option<&Path>) -> Result<Places> {
+    let root = project.unwrap_or(Path::new("."));
+    let root = directory(root)?;
+    Ok(Places {
+        environment: environment(),
+        project_root: Some(root.clone()),
+        cwd: root,
+        trust: Trust::Granted,
+    })
+}
+
+/// A path as people write it, with `~` for their home.
+pub(crate) fn shown(path: &Path, places: &Places) -> String {
+    match places.home().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    }
+}

@@ -16,7 +16,7 @@ use lineside_dialects::hosts::serve::{
 use tokio::sync::Notify;
 
 pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, unreachable};
-pub use lineside_dialects::hosts::{HOSTS, Host};
+pub use lineside_dialects::hosts::{HOSTS, Host, install};
 
 /// The session below which a host's sessions are, if it is open.
 const PARENT: &str = "LINESIDE_SESSION";

@@ -7,6 +7,7 @@ mod automations;
 mod daemon;
 mod daemon_kills;
 mod explain;
+mod install;
 mod interruption;
 mod jobs;
 mod kit;

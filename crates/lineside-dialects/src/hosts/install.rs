@@ -2,7 +2,7 @@
 //!
 //! The rooms, in the order in which an installation passes them: `target` says which files, `entry` what stands in them,
 //! `piece` reads a file, `splice` and `plan` compute its new text, `record` remembers what was done, `act` puts it on the
-//! disk. What is started to try an entry, and what people read, is for the command.
+//! disk; `look` finds what may undo it, `trial` has an event to try it on. What is started to try an entry, and what people read, is for the command.
 
 mod target;
 mod entry;
@@ -11,8 +11,12 @@ mod splice;
 mod plan;
 mod record;
 mod act;
+mod look;
+mod trial;
 
-pub use act::{Act, InstallError, install, installed, uninstall};
+pub use act::{Act, InstallError, InstalledFile, install, installed, uninstall};
 pub use entry::{Program, UnknownEvent};
+pub use look::{Interference, look};
 pub use piece::EditError;
 pub use target::{Level, NoPlaceError, files};
+pub use trial::{Trial, trials};

@@ -24,6 +24,22 @@ use Column::{AgentHooks, Claude, Codex, Copilot, Cursor, Gemini, Kimi, KimiCode,
 /// The tools of one class in one column: the name under which calls of others are presented, then the others.
 type Cell = (Column, Option<&'static str>, &'static [&'static str]);
 
+/// The tool with which a host runs a command in a shell.
+pub(super) fn shell_of(host: super::program::Host) -> &'static str {
+    use super::program::Host;
+    let column = match host {
+        Host::Claude => Claude,
+        Host::Codex => Codex,
+        Host::Copilot => Copilot,
+        Host::Cursor => Cursor,
+        // Its tools have the names of the other one's.
+        Host::Gemini | Host::Qwen => Gemini,
+        Host::Kimi => Kimi,
+    };
+    let cells = CLASSES.iter().find(|(class, _)| *class == "shell").map_or(&[][..], |(_, cells)| cells);
+    cells.iter().find(|(of, ..)| *of == column).and_then(|(_, name, _)| *name).unwrap_or_default()
+}
+
 /// The classes and their tools (HO-13).
 #[rustfmt::skip]
 const CLASSES: [(&str, &[Cell]); 5] = [

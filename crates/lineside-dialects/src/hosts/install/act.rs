@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use lineside_files::{Boundary, OpenFileError, ReplaceFileError, read_if_there, remove, replace};
 
+use super::super::import::Syntax;
 use super::super::program::Host;
-use super::entry::{Program, UnknownEvent, wanted};
+use super::entry::{Program, UnknownEvent, usual, wanted};
 use super::piece::EditError;
-use super::plan::{self, Edit};
+use super::plan::{self, Edit, Form};
 use super::record::{self, Record, digest};
 use super::target::{Level, NoPlaceError, Target, targets};
 use crate::dialect::{CONFIGURATION as LONGEST, Places};
@@ -29,6 +30,7 @@ pub struct Act {
     pub after: Option<String>,
     /// The events at which it has an entry of ours afterwards.
     pub events: Vec<String>,
+    form: Form,
     record: Option<Record>,
     old_record: Option<Record>,
 }
@@ -43,7 +45,7 @@ pub enum InstallError {
     #[error(transparent)]
     Event(#[from] UnknownEvent),
     /// The file cannot be read, or is not the user's own.
-    #[error("{} was left alone: {source}", file.display())]
+    #[error("{} was left alone", file.display())]
     Open {
         /// The file.
         file: PathBuf,
@@ -57,7 +59,7 @@ pub enum InstallError {
         file: PathBuf,
     },
     /// The file cannot be edited.
-    #[error("{} was left alone: {source}", file.display())]
+    #[error("{} was left alone", file.display())]
     Edit {
         /// The file.
         file: PathBuf,
@@ -65,7 +67,7 @@ pub enum InstallError {
         source: EditError,
     },
     /// The file cannot be written, or has changed meanwhile.
-    #[error("{} was left alone: {source}", file.display())]
+    #[error("{} was left alone", file.display())]
     Write {
         /// The file.
         file: PathBuf,
@@ -73,7 +75,7 @@ pub enum InstallError {
         source: ReplaceFileError,
     },
     /// What was done cannot be recorded.
-    #[error("cannot record in {} what is done, so nothing was: {source}", state.display())]
+    #[error("cannot record in {} what is done, so nothing was done", state.display())]
     Record {
         /// The state folder.
         state: PathBuf,
@@ -115,23 +117,39 @@ pub fn uninstall(host: Host, level: Level, places: &Places, state: &Path) -> Res
     Ok(acts)
 }
 
-/// The files of a host that have an entry of ours, each with the events that have one.
+/// A file of a host that has entries of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstalledFile {
+    /// The file, as the host names it.
+    pub file: PathBuf,
+    /// The events that have an entry.
+    pub events: Vec<String>,
+    /// Those that should have one and have none.
+    pub missing: Vec<&'static str>,
+    /// The programs that the entries start.
+    pub programs: Vec<String>,
+}
+
+/// The files of a host that have an entry of ours. Reads, and changes nothing.
 ///
 /// # Errors
 /// As [`uninstall`].
-pub fn installed(
-    host: Host,
-    level: Level,
-    places: &Places,
-) -> Result<Vec<(PathBuf, Vec<String>)>, InstallError> {
+pub fn installed(host: Host, level: Level, places: &Places) -> Result<Vec<InstalledFile>, InstallError> {
     let mut files = Vec::new();
-    for target in targets(host, level, places)? {
-        let Some(text) = text(&target.file, level, places)? else { continue };
-        let events = plan::events(&text, target.form.syntax)
-            .map_err(|source| InstallError::Edit { file: target.file.clone(), source })?;
-        if !events.is_empty() {
-            files.push((target.file, events));
+    for Target { file, kind, form, .. } in targets(host, level, places)? {
+        let Some(text) = text(&file, level, places)?.filter(|text| !text.trim().is_empty()) else { continue };
+        let entries = plan::entries(&text, form.syntax)
+            .map_err(|source| InstallError::Edit { file: file.clone(), source })?;
+        let (mut events, mut programs): (Vec<String>, Vec<String>) = entries.into_iter().unzip();
+        programs.sort_unstable();
+        programs.dedup();
+        events.dedup();
+        if events.is_empty() {
+            continue;
         }
+        let missing =
+            usual(host, kind).into_iter().filter(|event| !events.iter().any(|known| known == event));
+        files.push(InstalledFile { missing: missing.collect(), file, events, programs });
     }
     Ok(files)
 }
@@ -250,7 +268,8 @@ impl Found {
 
     fn act(self, after: Option<String>, events: Vec<String>, record: Option<Record>) -> Act {
         let Self { host, target, real, text, record: old_record } = self;
-        Act { host, file: target.file, real, before: text, after, events, record, old_record }
+        let (file, form) = (target.file, target.form);
+        Act { host, file, real, before: text, after, events, form, record, old_record }
     }
 }
 
@@ -259,6 +278,10 @@ impl Act {
     #[must_use]
     pub fn is_change(&self) -> bool {
         self.before != self.after
+    }
+
+    pub(super) fn syntax(&self) -> Syntax {
+        self.form.syntax
     }
 
     /// Where the file really is, if a link leads there.

@@ -68,7 +68,7 @@ pub struct UnknownEvent {
     nearest: &'static str,
 }
 
-fn tables(host: Host, kind: Kind) -> &'static [&'static [Row]] {
+pub(super) fn tables(host: Host, kind: Kind) -> &'static [&'static [Row]] {
     match host {
         Host::Claude => &[claude::ROWS],
         Host::Codex => &[codex::ROWS],
@@ -114,6 +114,13 @@ pub(super) fn wanted(
         }
     }
     Ok(found)
+}
+
+/// The events of a file that get an entry unasked.
+pub(super) fn usual(host: Host, kind: Kind) -> Vec<&'static str> {
+    let program = Program("lineside".to_owned());
+    let entries = wanted(host, kind, &program, &[]).unwrap_or_default();
+    entries.into_iter().map(|entry| entry.event).collect()
 }
 
 fn entry(host: Host, event: &'static str, rows: &[&Row], program: &Program) -> Wanted {
@@ -172,7 +179,7 @@ impl Wanted {
 }
 
 /// The command of a handler, word by word; none of what starts no command.
-fn words(handler: &Piece) -> Vec<String> {
+pub(super) fn words(handler: &Piece) -> Vec<String> {
     let Some(command) = handler.text("command") else { return Vec::new() };
     match handler.member("args").map(|args| &args.value.content) {
         Some(Content::List(args)) => {

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::import::Syntax;
-use super::entry::{Wanted, is_our_handler};
+use super::entry::{Wanted, is_our_handler, words};
 use super::piece::{Content, EditError, Member, Piece, read};
 use super::splice::{Change, New, Page, apply};
 
@@ -127,7 +127,17 @@ pub(super) fn reverted(text: &str, inserted: &[Inserted]) -> Option<String> {
 /// # Errors
 /// The file cannot be read.
 pub(super) fn events(text: &str, syntax: Syntax) -> Result<Vec<String>, EditError> {
-    Ok(our_handlers(&read(text, syntax)?, syntax).into_iter().map(|(event, _)| event).collect())
+    Ok(entries(text, syntax)?.into_iter().map(|(event, _)| event).collect())
+}
+
+/// Our entries in a file: the event of each, and the program that it starts.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn entries(text: &str, syntax: Syntax) -> Result<Vec<(String, String)>, EditError> {
+    let root = read(text, syntax)?;
+    let ours = our_handlers(&root, syntax).into_iter();
+    Ok(ours.map(|(event, handler)| (event, words(handler).swap_remove(0))).collect())
 }
 
 /// Whether a file that was created has nothing left in it.
@@ -331,7 +341,8 @@ fn handlers_of(list: &Piece) -> Vec<&Piece> {
     handlers
 }
 
-fn handlers<'a>(root: &'a Piece, syntax: Syntax, event: &str) -> Vec<&'a Piece> {
+/// The handlers of an event.
+pub(super) fn handlers<'a>(root: &'a Piece, syntax: Syntax, event: &str) -> Vec<&'a Piece> {
     let Some(hooks) = root.member(HOOKS) else { return Vec::new() };
     match syntax {
         Syntax::Json => hooks.value.member(event).map(|list| handlers_of(&list.value)).unwrap_or_default(),

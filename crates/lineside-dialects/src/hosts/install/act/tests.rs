@@ -57,8 +57,20 @@ impl Stage {
         acts
     }
 
+    fn refused(&self, host: Host, level: Level) -> String {
+        chain(&self.install(host, level, "lineside").unwrap_err())
+    }
+
     fn records(&self) -> usize {
         fs::read_dir(self.state().join("installed")).map_or(0, Iterator::count)
+    }
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", chain(source)),
+        None => error.to_string(),
     }
 }
 
@@ -142,7 +154,7 @@ fn a_file_that_changes_between_the_look_and_the_edit_is_left_alone() {
     let program = Program::new("lineside").unwrap();
     let acts = install(Host::Codex, Level::User, &stage.places(), &stage.state(), &program, &[]).unwrap();
     fs::write(&file, "{\"a\": 1}").unwrap();
-    let error = acts[0].perform(&stage.state()).unwrap_err().to_string();
+    let error = chain(&acts[0].perform(&stage.state()).unwrap_err());
     assert!(
         error.ends_with("hooks.json was left alone: it was changed by another program meanwhile; try again"),
         "{error}"
@@ -157,14 +169,14 @@ fn a_link_out_of_a_project_and_a_file_of_others_are_left_alone() {
     let outside = stage.file("elsewhere/settings.json", "{}");
     fs::create_dir(stage.path("project/.claude")).unwrap();
     symlink(&outside, stage.path("project/.claude/settings.json")).unwrap();
-    let error = stage.install(Host::Claude, Level::Project, "lineside").unwrap_err().to_string();
+    let error = stage.refused(Host::Claude, Level::Project);
     assert!(error.contains(".claude/settings.json was left alone: it leads out of the project"), "{error}");
     symlink(stage.path("elsewhere"), stage.path("project/.codex")).unwrap();
-    let error = stage.install(Host::Codex, Level::Project, "lineside").unwrap_err().to_string();
+    let error = stage.refused(Host::Codex, Level::Project);
     assert!(error.contains(".codex/hooks.json was left alone: it leads out of the project"), "{error}");
     let shared = stage.file("home/.claude/settings.json", "{}");
     fs::set_permissions(&shared, fs::Permissions::from_mode(0o666)).unwrap();
-    let error = stage.install(Host::Claude, Level::User, "lineside").unwrap_err().to_string();
+    let error = stage.refused(Host::Claude, Level::User);
     assert!(error.contains("all users may write it"), "{error}");
     fs::remove_file(&shared).unwrap();
     symlink("nowhere", &shared).unwrap();

@@ -1,0 +1,221 @@
+//! `lineside doctor`: everything that a decision needs, from the program on the path to the entries of each host.
+
+use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use lineside::Client;
+use lineside::json::{Map, Value, json};
+use lineside_daemon::socket::LONGEST;
+use lineside_daemon::switch::Switch;
+
+use crate::daemon_paths::{DaemonArgs, DaemonPaths};
+use crate::hosts::finding::Finding;
+use crate::hosts::machine::{self, Machine};
+use crate::painter::{json_line, one_line};
+use crate::places::{granted_places, shown};
+use crate::style::{Style, Styles, Tone, count, print};
+
+/// How long the daemon has for its answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Say what keeps hooks from deciding, each with its remedy.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct DoctorArgs {
+    /// The project whose files count too, the current directory if none is named.
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    daemon: DaemonArgs,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0    nothing is wrong
+  1    something is wrong
+  2    nothing could be done";
+
+/// One thing that was looked at.
+struct Looked {
+    what: &'static str,
+    /// How it is, in a few words.
+    state: String,
+    findings: Vec<Finding>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The project cannot be opened, no state folder is known, or the output cannot be written.
+pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
+    let places = granted_places(args.project.as_deref())?;
+    let paths = args.daemon.paths()?;
+    let mut all = vec![program(), switch(&paths), folder("state", &paths.state), socket(&paths)];
+    let (daemon, machines) = tokio::join!(daemon(&paths), machine::look(&places));
+    all.push(daemon);
+    let here: Vec<Machine> = machines.into_iter().filter(Machine::is_here).collect();
+    for machine in here {
+        let state = match (&machine.version, machine.installed.len()) {
+            (_, 0) => format!("not installed; lineside install {}", machine.host),
+            (version, _) => {
+                let files = machine.installed.iter().map(|(_, file)| shown(&file.file, &places));
+                let version = version.as_deref().map(|version| format!("{version}, ")).unwrap_or_default();
+                format!("{version}installed in {}", files.collect::<Vec<_>>().join(", "))
+            }
+        };
+        all.push(Looked { what: machine.host.name(), state, findings: machine.findings });
+    }
+    let wrong = all.iter().flat_map(|looked| &looked.findings).filter(|finding| finding.is_wrong()).count();
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let checks: Vec<Value> = all.iter().map(Looked::object).collect();
+        out.write_all(json_line(&json!({"wrong": wrong, "checks": checks}))?.as_bytes())?;
+    } else {
+        print(&mut out, all.iter().flat_map(|looked| looked.lines(styles.out)))?;
+        let sum = match wrong {
+            0 => styles.out.paint(Tone::Good, "nothing is wrong"),
+            wrong => styles.out.paint(Tone::Bad, &format!("{} wrong", count(wrong, "thing"))),
+        };
+        print(&mut out, [String::new(), sum])?;
+    }
+    Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Looked {
+    fn lines(&self, style: Style) -> Vec<String> {
+        let is_wrong = self.findings.iter().any(Finding::is_wrong);
+        let sign = if is_wrong { style.paint(Tone::Bad, "✗") } else { style.paint(Tone::Good, "✓") };
+        let mut lines = vec![format!("{sign} {:8}  {}", self.what, one_line(&self.state))];
+        for finding in &self.findings {
+            lines.extend(finding.lines(style).into_iter().map(|line| format!("    {line}")));
+        }
+        lines
+    }
+
+    fn object(&self) -> Value {
+        let findings: Vec<Value> = self.findings.iter().map(Finding::object).collect();
+        json!({"what": self.what, "state": self.state, "findings": findings})
+    }
+}
+
+fn program() -> Looked {
+    let findings: Vec<Finding> = machine::name_finding().into_iter().collect();
+    let state =
+        if findings.is_empty() { "`lineside` on PATH is this program" } else { "found by its path alone" };
+    Looked { what: "program", state: format!("{state}, version {}", env!("CARGO_PKG_VERSION")), findings }
+}
+
+fn switch(paths: &DaemonPaths) -> Looked {
+    let switch = Switch::of(&paths.state);
+    if switch.is_off() {
+        let text = format!("hooks are switched off by {}: every event passes", switch.path().display());
+        return Looked {
+            what: "switch",
+            state: "off".to_owned(),
+            findings: vec![Finding::error(text, "lineside on")],
+        };
+    }
+    Looked { what: "switch", state: "hooks are on".to_owned(), findings: Vec::new() }
+}
+
+/// A folder that only its owner may enter. One that is not there yet is made when it is needed.
+fn folder(what: &'static str, path: &Path) -> Looked {
+    let state = path.display().to_string();
+    let Ok(found) = path.symlink_metadata() else {
+        return Looked { what, state: format!("{state} (not there yet)"), findings: Vec::new() };
+    };
+    let own = rustix::process::geteuid().as_raw();
+    let mode = found.mode() & 0o777;
+    let finding = if !found.is_dir() {
+        Some(Finding::error(format!("{state} is a link or no folder"), format!("remove it: rm {state}")))
+    } else if found.uid() != own {
+        Some(Finding::error(
+            format!("{state} belongs to user {}, not to {own}", found.uid()),
+            "name another one with --state, or LINESIDE_SOCKET for the socket",
+        ))
+    } else if mode & 0o077 != 0 {
+        Some(Finding::error(
+            format!("others may enter {state} (mode {mode:o})"),
+            format!("chmod 700 {state}"),
+        ))
+    } else {
+        None
+    };
+    Looked { what, state, findings: finding.into_iter().collect() }
+}
+
+fn socket(paths: &DaemonPaths) -> Looked {
+    let path = &paths.socket;
+    let mut looked = match path.parent() {
+        // The folder of the state was looked at.
+        Some(parent) if parent != paths.state => folder("socket", parent),
+        _ => Looked { what: "socket", state: String::new(), findings: Vec::new() },
+    };
+    looked.state = path.display().to_string();
+    let length = path.as_os_str().len();
+    if length > LONGEST {
+        let text = format!("the path of the socket has {length} bytes, and at most {LONGEST} fit");
+        looked
+            .findings
+            .push(Finding::error(text, "name a shorter one: LINESIDE_SOCKET=/run/user/…/lineside.sock"));
+    }
+    looked
+}
+
+async fn daemon(paths: &DaemonPaths) -> Looked {
+    let what = "daemon";
+    let client = Client::new(&paths.socket);
+    let status = tokio::time::timeout(PATIENCE, client.get::<Map>("/v1/status")).await;
+    let status = match status {
+        Ok(Ok(status)) => status,
+        Ok(Err(error)) if error.is_no_daemon() => {
+            let state = "none runs; the first event starts one".to_owned();
+            return Looked { what, state, findings: Vec::new() };
+        }
+        Ok(Err(error)) => {
+            let text = format!("the daemon cannot be asked: {error}");
+            let findings = vec![Finding::error(text, "lineside stop, and the next event starts another")];
+            return Looked { what, state: "does not answer as it should".to_owned(), findings };
+        }
+        Err(_) => {
+            let text = format!(
+                "the daemon at {} does not answer within {} s",
+                paths.socket.display(),
+                PATIENCE.as_secs()
+            );
+            let findings = vec![Finding::error(text, "end its process, and the next event starts another")];
+            return Looked { what, state: "silent".to_owned(), findings };
+        }
+    };
+    let number = |field: &str| status.get(field).and_then(Value::as_u64).unwrap_or_default();
+    let version = status.get("version").and_then(Value::as_str).unwrap_or_default();
+    let state = format!(
+        "process {}, {} in force",
+        number("pid"),
+        count(usize::try_from(number("hooks")).unwrap_or_default(), "hook")
+    );
+    let mut findings: Vec<Finding> = Vec::new();
+    if version != env!("CARGO_PKG_VERSION") {
+        let text = format!("the daemon has version {version}, this program {}", env!("CARGO_PKG_VERSION"));
+        findings.push(Finding::warning(text, "lineside stop, and the next event starts another"));
+    }
+    for finding in status.get("findings").and_then(Value::as_array).into_iter().flatten() {
+        let text = finding["text"].as_str().unwrap_or_default();
+        let remedy = "repair the file; lineside check has the whole list";
+        findings.push(match finding["severity"].as_str() {
+            Some("error") => Finding::error(text, remedy),
+            _ => Finding::note(text, remedy),
+        });
+    }
+    Looked { what, state, findings }
+}

@@ -1,0 +1,67 @@
+//! Something that is wrong, or should be known, with its remedy.
+
+use lineside::json::{Value, json};
+
+use crate::painter::one_line;
+use crate::style::{Style, Tone};
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    /// Hooks do not run, or not for everything that they are meant for.
+    Error,
+    /// Something may undo what they do.
+    Warning,
+    /// A limit of the host.
+    Note,
+}
+
+/// A finding.
+#[derive(Debug, Clone)]
+pub(crate) struct Finding {
+    pub(crate) severity: Severity,
+    /// What is wrong, and where.
+    pub(crate) text: String,
+    /// What to do.
+    pub(crate) remedy: String,
+}
+
+impl Finding {
+    pub(crate) fn error(text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, text: text.into(), remedy: remedy.into() }
+    }
+
+    pub(crate) fn warning(text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(text, remedy) }
+    }
+
+    pub(crate) fn note(text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { severity: Severity::Note, ..Self::error(text, remedy) }
+    }
+
+    /// Whether something is wrong.
+    pub(crate) fn is_wrong(&self) -> bool {
+        self.severity != Severity::Note
+    }
+
+    fn name(&self) -> (&'static str, Tone) {
+        match self.severity {
+            Severity::Error => ("error", Tone::Bad),
+            Severity::Warning => ("warning", Tone::Warning),
+            Severity::Note => ("note", Tone::Bold),
+        }
+    }
+
+    /// The finding and its remedy, for people.
+    pub(crate) fn lines(&self, style: Style) -> Vec<String> {
+        let (name, tone) = self.name();
+        let text = format!("{}: {}", style.paint(tone, name), one_line(&self.text));
+        let remedy = format!("  {} {}", style.paint(Tone::Dim, "->"), one_line(&self.remedy));
+        vec![text, remedy]
+    }
+
+    /// The same for programs.
+    pub(crate) fn object(&self) -> Value {
+        json!({"severity": self.name().0, "text": self.text, "remedy": self.remedy})
+    }
+}

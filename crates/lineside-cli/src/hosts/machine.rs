@@ -1,0 +1,257 @@
+//! The agent programs on this machine: where each is, its version, our entries, and what may undo them.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use lineside::dialects::Places;
+use lineside::hosts::install::{InstalledFile, Interference, Level, installed, look as look_through};
+use lineside::hosts::{HOSTS, Host};
+use lineside::json::{Value, from_slice, json};
+use regex::Regex;
+
+use super::codex;
+use super::finding::Finding;
+use crate::child::{End, Question};
+use crate::on_path::{OnPath, find, is_program, own_command};
+use crate::places::shown;
+
+/// How long a program has to say its version; some load half a megabyte of a script first.
+const LIMIT: Duration = Duration::from_secs(15);
+
+/// The names of the programs of a host.
+fn names(host: Host) -> &'static [&'static str] {
+    match host {
+        Host::Claude => &["claude"],
+        Host::Codex => &["codex"],
+        Host::Copilot => &["copilot"],
+        Host::Cursor => &["cursor-agent", "cursor"],
+        Host::Gemini => &["gemini"],
+        Host::Kimi => &["kimi"],
+        Host::Qwen => &["qwen"],
+    }
+}
+
+/// Where programs are that are on nobody's path: below the home.
+const AT_HOME: [&str; 8] = [
+    ".local/bin",
+    ".npm-global/bin",
+    ".bun/bin",
+    ".volta/bin",
+    ".claude/local",
+    ".cargo/bin",
+    ".opencode/bin",
+    "bin",
+];
+
+/// The same below the root.
+const OF_ALL: [&str; 2] = ["/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin"];
+
+/// An agent program on this machine.
+pub(crate) struct Machine {
+    pub(crate) host: Host,
+    pub(crate) program: Option<PathBuf>,
+    pub(crate) version: Option<String>,
+    /// The files that have entries of ours.
+    pub(crate) installed: Vec<(Level, InstalledFile)>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// The hosts whose programs are here.
+pub(crate) fn found(places: &Places) -> Vec<Host> {
+    HOSTS.into_iter().filter(|host| program(*host, places).is_some()).collect()
+}
+
+/// What a host asks of its user before it runs new entries, in its own words.
+pub(crate) fn review(host: Host) -> Option<&'static str> {
+    (host == Host::Codex).then_some(
+        "codex runs none of them until you have seen them: start it, and at “Hooks need review” choose \
+         “Trust all and continue”",
+    )
+}
+
+/// All hosts, whether they are here or not.
+pub(crate) async fn look(places: &Places) -> Vec<Machine> {
+    join_all(HOSTS.map(|host| look_at(host, places))).await
+}
+
+async fn look_at(host: Host, places: &Places) -> Machine {
+    let program = program(host, places);
+    let version = match &program {
+        Some(program) => version(program, places).await,
+        None => None,
+    };
+    let mut machine = Machine { host, program, version, installed: Vec::new(), findings: Vec::new() };
+    for level in [Level::User, Level::Project] {
+        match installed(host, level, places) {
+            Ok(files) => machine.installed.extend(files.into_iter().map(|file| (level, file))),
+            Err(lineside::hosts::install::InstallError::NoPlace(_)) => {}
+            Err(error) => {
+                machine.findings.push(Finding::error(
+                    format!("{:#}", anyhow::Error::from(error)),
+                    "repair the file, then run it again",
+                ));
+            }
+        }
+    }
+    machine.examine(places).await;
+    machine
+}
+
+/// The program of a host.
+fn program(host: Host, places: &Places) -> Option<PathBuf> {
+    let at_home = places.home().into_iter().flat_map(|home| AT_HOME.map(|below| home.join(below)));
+    let usual: Vec<PathBuf> = at_home.chain(OF_ALL.map(PathBuf::from)).collect();
+    let on_path = names(host).iter().find_map(|name| find(name));
+    on_path.or_else(|| {
+        let named = names(host).iter().flat_map(|name| usual.iter().map(move |folder| folder.join(name)));
+        named.into_iter().find(|path| is_program(path))
+    })
+}
+
+async fn version(program: &Path, places: &Places) -> Option<String> {
+    static VERSION: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\d+\.\d+[0-9A-Za-z.+-]*[0-9A-Za-z]").ok());
+    if let Some(version) = of_package(program) {
+        return Some(version);
+    }
+    let argv = [program.to_str()?.to_owned(), "--version".to_owned()];
+    // No program asks for a newer version of itself then, or paints.
+    let set = ["CI", "NO_COLOR", "NO_UPDATE_NOTIFIER"].map(|name| (name.into(), "1".into())).to_vec();
+    let cwd = places.home().unwrap_or(Path::new("/"));
+    let answered = Question { argv: &argv, stdin: b"", set, cwd, limit: LIMIT }.ask().await;
+    if answered.end != End::Code(0) {
+        return None;
+    }
+    let text = if answered.stdout.trim().is_empty() { answered.stderr } else { answered.stdout };
+    Some(VERSION.as_ref()?.find(&text)?.as_str().to_owned())
+}
+
+/// The version of the package that a script belongs to. Asking it would take seconds, and some unpack themselves first.
+fn of_package(program: &Path) -> Option<String> {
+    let real = program.canonicalize().ok()?;
+    let file = real
+        .ancestors()
+        .skip(1)
+        .take(4)
+        .map(|folder| folder.join("package.json"))
+        .find(|file| file.is_file())?;
+    let package: Value = from_slice(&std::fs::read(file).ok()?).ok()?;
+    // One without a program is not what was found.
+    package.get("bin")?;
+    package["version"].as_str().map(str::to_owned)
+}
+
+impl Machine {
+    /// Whether anything of it is here.
+    pub(crate) fn is_here(&self) -> bool {
+        self.program.is_some() || !self.installed.is_empty() || !self.findings.is_empty()
+    }
+
+    async fn examine(&mut self, places: &Places) {
+        let host = self.host;
+        for (level, file) in &self.installed {
+            let again = match level {
+                Level::User => format!("lineside install {host}"),
+                Level::Project => {
+                    format!("lineside install {host} --project={}", places.work_dir().display())
+                }
+            };
+            let at = shown(&file.file, places);
+            if !file.missing.is_empty() {
+                let text = format!("{at} has no entry for {}", file.missing.join(", "));
+                self.findings.push(Finding::warning(text, again.clone()));
+            }
+            for program in &file.programs {
+                let is_there = if program.contains('/') {
+                    is_program(Path::new(program))
+                } else {
+                    find(program).is_some()
+                };
+                if !is_there {
+                    let text = format!("{at} starts `{program}`, and there is no such program");
+                    self.findings.push(Finding::error(text, again.clone()));
+                }
+            }
+        }
+        if self.installed.is_empty() {
+            return;
+        }
+        self.findings.extend(look_through(host, places).into_iter().map(|beside| told(host, beside, places)));
+        if host == Host::Codex {
+            if let Some(program) = &self.program {
+                self.findings.extend(codex::untrusted(program, places).await);
+            }
+            self.findings.push(Finding::note(
+                "codex fires no hook for `write_stdin`: what is typed into an interactive shell is seen by no policy",
+                "block commands that start an interactive shell where that matters",
+            ));
+        }
+    }
+
+    /// The same for programs.
+    pub(crate) fn object(&self) -> Value {
+        let files: Vec<Value> = self
+            .installed
+            .iter()
+            .map(|(level, file)| {
+                json!({
+                    "level": level.name(), "file": file.file, "events": file.events, "missing": file.missing,
+                    "programs": file.programs,
+                })
+            })
+            .collect();
+        let findings: Vec<Value> = self.findings.iter().map(Finding::object).collect();
+        json!({
+            "host": self.host.name(), "title": self.host.title(), "program": self.program, "version": self.version,
+            "installed": files, "findings": findings,
+        })
+    }
+}
+
+/// What stands beside our entries, as a finding.
+fn told(host: Host, beside: Interference, places: &Places) -> Finding {
+    let at = |file: &Path, line: usize| format!("{}:{line}", shown(file, places));
+    match beside {
+        Interference::Rival { file, line, event, position } => {
+            let rule = match host {
+                Host::Claude | Host::Codex => "the one that ends last",
+                Host::Gemini => "the last one declared",
+                _ => "one that may not be ours",
+            };
+            Finding::warning(
+                format!(
+                    "{}: hook {position} of {event} may change the call too; of two changes {host} takes {rule}",
+                    at(&file, line)
+                ),
+                "take it out there and let lineside run it, in .agents/hooks for one",
+            )
+        }
+        Interference::Cut { file, line, event, seconds } => Finding::warning(
+            format!(
+                "{}: {host} cuts the time of {event} to {seconds} s, and warns of it in each session",
+                at(&file, line)
+            ),
+            format!("set `timeout` to {seconds} there"),
+        ),
+        Interference::Off { file } => Finding::error(
+            format!("the settings of {host} switch the hooks of {} off", shown(&file, places)),
+            "switch them on in its settings",
+        ),
+        Interference::Unreadable { file, reason } => {
+            Finding::warning(format!("{}: {reason}", shown(&file, places)), "repair the file")
+        }
+    }
+}
+
+/// Whether the name `lineside` finds this program, where an entry relies on it.
+pub(crate) fn name_finding() -> Option<Finding> {
+    match own_command() {
+        Ok(OnPath { remark: None, .. }) => None,
+        Ok(OnPath { remark: Some(remark), .. }) => {
+            Some(Finding::note(remark, "put the folder of this program on PATH, and install again"))
+        }
+        Err(error) => Some(Finding::error(format!("{error:#}"), "install the program under its own name")),
+    }
+}

@@ -1,0 +1,342 @@
+//! `lineside install` and `lineside uninstall`: our entries in the files of agent programs, and out of them again.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use lineside::dialects::Places;
+use lineside::hosts::install::{Act, Level, install, uninstall};
+use lineside::hosts::{HOSTS, Host};
+use lineside::json::{Map, Value, json};
+
+use crate::daemon_paths::DaemonArgs;
+use crate::hosts::machine;
+use crate::on_path::{OnPath, own_command};
+use crate::painter::{json_line, one_line};
+use crate::places::{granted_places, shown};
+use crate::style::{Style, Styles, Tone, count, print, tell};
+
+mod difference;
+mod tried;
+
+/// Every host, as an argument.
+const ALL: &str = "all";
+
+/// Put lineside into an agent program; `uninstall` takes it out.
+///
+/// Adds one entry for each event of the program, which starts `lineside hook`, and changes no other byte of its settings.
+/// Ends by trying one entry.
+#[derive(Debug, Args)]
+pub(crate) struct InstallArgs {
+    #[command(flatten)]
+    which: WhichArgs,
+
+    /// An event that gets no entry otherwise; may be given several times.
+    #[arg(long = "event", value_name = "NAME")]
+    events: Vec<String>,
+
+    /// Do not try an entry at the end.
+    #[arg(long)]
+    untried: bool,
+}
+
+/// Take lineside out of an agent program's settings again.
+///
+/// What nobody else has changed since has its old bytes again; otherwise the entries of lineside go and the rest stays.
+#[derive(Debug, Args)]
+pub(crate) struct UninstallArgs {
+    #[command(flatten)]
+    which: WhichArgs,
+}
+
+#[derive(Debug, Args)]
+struct WhichArgs {
+    /// The agent program, or `all` that are on this machine.
+    #[arg(value_name = "HOST", value_parser = host)]
+    host: Chosen,
+
+    /// For all of your agents; this is the default.
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
+
+    /// For the agents of a project, the one in the current directory if none is named.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
+    project: Option<PathBuf>,
+
+    /// Print what would change, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    daemon: DaemonArgs,
+}
+
+/// One host or all.
+#[derive(Debug, Clone, Copy)]
+enum Chosen {
+    One(Host),
+    All,
+}
+
+fn host(name: &str) -> Result<Chosen, String> {
+    match Host::named(name) {
+        Some(host) => Ok(Chosen::One(host)),
+        None if name == ALL => Ok(Chosen::All),
+        None => Err(format!("there are {} and {ALL}", HOSTS.map(Host::name).join(", "))),
+    }
+}
+
+/// What is done to the files of one host.
+struct Done {
+    host: Host,
+    acts: Vec<Act>,
+    tried: Option<tried::Tried>,
+}
+
+impl WhichArgs {
+    fn level(&self) -> Level {
+        if self.project.is_some() { Level::Project } else { Level::User }
+    }
+
+    fn hosts(&self, places: &Places) -> Result<Vec<Host>> {
+        let found = match self.host {
+            Chosen::One(host) => vec![host],
+            Chosen::All => machine::found(places),
+        };
+        if found.is_empty() {
+            bail!("no agent program is on this machine; `lineside hosts` says where it looks");
+        }
+        Ok(found)
+    }
+
+    /// Where a file of the project may be, and that of the user.
+    fn places(&self) -> Result<Places> {
+        granted_places(self.project.as_deref())
+    }
+}
+
+/// `lineside install`.
+///
+/// # Errors
+/// Nothing could be installed at all.
+pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> {
+    let which = &args.which;
+    let (places, paths) = (which.places()?, which.daemon.paths()?);
+    let OnPath { program, remark } = own_command()?;
+    let hosts = which.hosts(&places)?;
+    let mut report = Report::new(which, places.clone(), styles);
+    if let Some(remark) = &remark {
+        report.remark(remark);
+    }
+    let (mut failed, mut done) = (false, 0);
+    for host in hosts {
+        let level = which.level();
+        let acts = install(host, level, &places, &paths.state, &program, &args.events);
+        let acts = match performed(acts, which.dry_run, &paths.state) {
+            Ok(acts) => acts,
+            Err(error) if matches!(which.host, Chosen::All) => {
+                tell(&format!(
+                    "{}: {host}: {}",
+                    styles.err.paint(Tone::Bad, "error"),
+                    one_line(&format!("{error:#}"))
+                ));
+                failed = true;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let tried = match acts.last().filter(|_| !which.dry_run && !args.untried) {
+            Some(act) => tried::try_entry(act, &places.cwd, &which.daemon).await,
+            None => None,
+        };
+        failed |= tried.as_ref().is_some_and(|tried| !tried.works());
+        done += 1;
+        report.installed(&Done { host, acts, tried })?;
+    }
+    report.end()?;
+    Ok(if failed || done == 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// `lineside uninstall`.
+///
+/// # Errors
+/// A file cannot be read, edited or written.
+pub(crate) fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<ExitCode> {
+    let which = &args.which;
+    let (places, paths) = (which.places()?, which.daemon.paths()?);
+    let hosts = match which.host {
+        Chosen::One(host) => vec![host],
+        // A program that is gone may have left its settings.
+        Chosen::All => HOSTS.to_vec(),
+    };
+    let mut report = Report::new(which, places.clone(), styles);
+    let mut failed = false;
+    for host in hosts {
+        let acts = uninstall(host, which.level(), &places, &paths.state);
+        match performed(acts, which.dry_run, &paths.state) {
+            Ok(acts) => {
+                report.uninstalled(&Done { host, acts, tried: None }, matches!(which.host, Chosen::All))?
+            }
+            Err(_)
+                if matches!(which.host, Chosen::All)
+                    && which.level() == Level::Project
+                    && reads_no_project(host, &places) => {}
+            Err(error) if matches!(which.host, Chosen::All) => {
+                tell(&format!(
+                    "{}: {host}: {}",
+                    styles.err.paint(Tone::Bad, "error"),
+                    one_line(&format!("{error:#}"))
+                ));
+                failed = true;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    report.end()?;
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn reads_no_project(host: Host, places: &Places) -> bool {
+    lineside::hosts::install::files(host, Level::Project, places).is_err()
+}
+
+fn performed(
+    acts: Result<Vec<Act>, lineside::hosts::install::InstallError>,
+    dry_run: bool,
+    state: &Path,
+) -> Result<Vec<Act>> {
+    let acts = acts?;
+    if !dry_run {
+        for act in &acts {
+            act.perform(state)?;
+        }
+    }
+    Ok(acts)
+}
+
+/// What people or programs read of it.
+struct Report {
+    is_json: bool,
+    is_dry: bool,
+    level: Level,
+    places: Places,
+    style: Style,
+    remarks: Vec<String>,
+    hosts: Vec<Value>,
+}
+
+impl Report {
+    fn new(which: &WhichArgs, places: Places, styles: Styles) -> Self {
+        let (is_json, is_dry, level) = (which.json, which.dry_run, which.level());
+        Self { is_json, is_dry, level, places, style: styles.out, remarks: Vec::new(), hosts: Vec::new() }
+    }
+
+    fn remark(&mut self, remark: &str) {
+        if self.is_json {
+            self.remarks.push(remark.to_owned());
+        } else {
+            tell(&format!("note: {}", one_line(remark)));
+        }
+    }
+
+    fn installed(&mut self, done: &Done) -> Result<()> {
+        if self.is_json {
+            self.hosts.push(self.object(done));
+            return Ok(());
+        }
+        let mut lines = Vec::new();
+        for act in &done.acts {
+            let what = match (&act.before, act.is_change()) {
+                (_, false) => self.style.paint(Tone::Dim, "was installed already"),
+                (None, true) => self.style.paint(Tone::Good, "created"),
+                (Some(_), true) => self.style.paint(Tone::Good, "edited"),
+            };
+            lines.extend(self.head(act, if self.is_dry { "" } else { &what }));
+            if self.is_dry {
+                lines.extend(difference::lines(act, &self.places, self.style));
+            } else {
+                lines.push(format!("  {}  {}", count(act.events.len(), "event"), act.events.join(", ")));
+            }
+        }
+        if let Some(tried) = &done.tried {
+            lines.push(format!("  {}", tried.line(self.style)));
+        }
+        if let Some(review) = machine::review(done.host).filter(|_| done.acts.iter().any(Act::is_change)) {
+            lines.push(format!("  {}", self.style.paint(Tone::Warning, review)));
+        }
+        Ok(print(&mut std::io::stdout().lock(), lines)?)
+    }
+
+    fn uninstalled(&mut self, done: &Done, is_quiet: bool) -> Result<()> {
+        if self.is_json {
+            self.hosts.push(self.object(done));
+            return Ok(());
+        }
+        let mut lines = Vec::new();
+        for act in &done.acts {
+            let what = match (&act.after, act.is_change()) {
+                (_, false) if is_quiet => continue,
+                (_, false) => self.style.paint(Tone::Dim, "has no entry of lineside"),
+                (None, true) => self.style.paint(Tone::Good, "removed"),
+                (Some(_), true) => self.style.paint(Tone::Good, "taken out"),
+            };
+            lines.extend(self.head(act, if self.is_dry { "" } else { &what }));
+            if self.is_dry {
+                lines.extend(difference::lines(act, &self.places, self.style));
+            }
+        }
+        Ok(print(&mut std::io::stdout().lock(), lines)?)
+    }
+
+    fn head(&self, act: &Act, what: &str) -> Vec<String> {
+        let title = self.style.paint(Tone::Bold, act.host.title());
+        let file = one_line(&shown(&act.file, &self.places));
+        let link = act.leads_to().map(|real| format!(" -> {}", one_line(&shown(real, &self.places))));
+        vec![format!("{title}  {file}{}  {what}", link.unwrap_or_default()).trim_end().to_owned()]
+    }
+
+    fn object(&self, done: &Done) -> Value {
+        let files: Vec<Value> = done
+            .acts
+            .iter()
+            .map(|act| {
+                let change = match (act.is_change(), &act.before, &act.after) {
+                    (false, ..) => "none",
+                    (true, None, _) => "created",
+                    (true, _, None) => "removed",
+                    (true, ..) => "edited",
+                };
+                let mut file = Map::new();
+                file.insert("file".to_owned(), json!(act.file));
+                if let Some(real) = act.leads_to() {
+                    file.insert("leads_to".to_owned(), json!(real));
+                }
+                file.insert("change".to_owned(), change.into());
+                file.insert("events".to_owned(), json!(act.events));
+                if self.is_dry {
+                    file.insert("diff".to_owned(), difference::text(act).into());
+                }
+                Value::Object(file)
+            })
+            .collect();
+        let mut object = json!({"host": done.host.name(), "level": self.level.name(), "files": files});
+        if let Some(tried) = &done.tried {
+            object["tried"] = tried.object();
+        }
+        object
+    }
+
+    fn end(self) -> Result<()> {
+        if self.is_json {
+            let all = json!({"dry_run": self.is_dry, "notes": self.remarks, "hosts": self.hosts});
+            std::io::stdout().write_all(json_line(&all)?.as_bytes())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+//! What an edit changes, as a unified diff.
+
+use lineside::dialects::Places;
+use lineside::hosts::install::Act;
+use similar::TextDiff;
+
+use crate::painter::one_line;
+use crate::places::shown;
+use crate::style::{Style, Tone};
+
+/// How many lines that stay are shown around a change.
+const AROUND: usize = 3;
+
+/// The diff as programs read it.
+pub(super) fn text(act: &Act) -> String {
+    let file = act.file.display().to_string();
+    unified(act, &file)
+}
+
+/// The diff as people read it; what nobody can see in a line is shown as its escape.
+pub(super) fn lines(act: &Act, places: &Places, style: Style) -> Vec<String> {
+    if !act.is_change() {
+        return vec![style.paint(Tone::Dim, "  nothing changes")];
+    }
+    let toned = |line: &str| {
+        let tone = match line.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Tone::Bold,
+            [b'+', ..] => Tone::Good,
+            [b'-', ..] => Tone::Bad,
+            [b'@', ..] => Tone::Message,
+            [b'\\', ..] => Tone::Dim,
+            _ => Tone::Plain,
+        };
+        style.paint(tone, &one_line(&line.trim_end_matches('\r').replace('\t', "    ")))
+    };
+    unified(act, &shown(&act.file, places)).lines().map(toned).collect()
+}
+
+fn unified(act: &Act, file: &str) -> String {
+    let side = |text: &Option<String>| text.is_some().then_some(file).unwrap_or("/dev/null").to_owned();
+    let (before, after) =
+        (act.before.as_deref().unwrap_or_default(), act.after.as_deref().unwrap_or_default());
+    let diff = TextDiff::from_lines(before, after);
+    diff.unified_diff().context_radius(AROUND).header(&side(&act.before), &side(&act.after)).to_string()
+}

@@ -1,0 +1,59 @@
+//! Which command an entry starts: `lineside` where that name finds this program, else its path.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use lineside::hosts::install::Program;
+use rustix::fs::{Access, access};
+
+/// The name of the installed program.
+const NAME: &str = "lineside";
+
+/// The command of entries.
+pub(crate) struct OnPath {
+    pub(crate) program: Program,
+    /// Why it is not the name alone.
+    pub(crate) remark: Option<String>,
+}
+
+/// The command of this program.
+///
+/// # Errors
+/// The path of this program is not known, or is not one that an entry can be known by.
+pub(crate) fn own_command() -> Result<OnPath> {
+    let own = env::current_exe().and_then(|path| path.canonicalize());
+    let own = own.context("cannot tell where this program is")?;
+    let named = find(NAME);
+    // The small program that answers hooks lies beside the full command.
+    let beside = own.with_file_name(NAME);
+    let is_own = |path: &Path| path.canonicalize().is_ok_and(|path| path == own || path == beside);
+    if named.as_deref().is_some_and(is_own) {
+        let program = Program::new(NAME).context("an entry cannot start this program")?;
+        return Ok(OnPath { program, remark: None });
+    }
+    let absolute = if is_program(&beside) { beside } else { own };
+    let path = absolute.to_str().context("the path of this program is not UTF-8")?;
+    let program = Program::new(path).with_context(|| {
+        format!("this program must be called `{NAME}`, and it is {path}; an entry is known by that name")
+    })?;
+    let remark = match named {
+        Some(other) => {
+            format!("`{NAME}` on PATH is another program, {}, so the entries start {path}", other.display())
+        }
+        None => format!("`{NAME}` is not on PATH, so the entries start {path}"),
+    };
+    Ok(OnPath { program, remark: Some(remark) })
+}
+
+/// The first program of that name on the path.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let folders = env::var_os("PATH")?;
+    let folders = env::split_paths(&folders).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(name)).find(|path| is_program(path))
+}
+
+/// Whether a path is a file that may be executed.
+pub(crate) fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}

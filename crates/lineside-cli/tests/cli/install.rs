@@ -1,0 +1,143 @@
+//! `lineside install`, `uninstall`, `hosts` and `doctor`: what they change, and what they say.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::stage::{Said, Stage};
+
+const SETTINGS: &str = "{\n  // mine\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"PreToolUse\": [\n      { \"hooks\": [{ \"type\": \"command\", \"command\": \"mine.sh\" }] }\n    ]\n  }\n}\n";
+
+/// Runs it with programs of the stage alone on its path.
+fn run(stage: &Stage, arguments: &[&str], more: &[(&str, &str)]) -> Said {
+    let path = format!("{}:/usr/bin:/bin", stage.path("bin").display());
+    let mut command = stage.command(arguments);
+    let child = command.env("PATH", path).envs(more.iter().copied()).spawn().unwrap();
+    let mut said = stage.said(child);
+    let own = env!("CARGO_BIN_EXE_lineside");
+    said.out = said.out.replace(own, "[own]");
+    said.err = said.err.replace(own, "[own]");
+    said
+}
+
+fn program(stage: &Stage, name: &str, script: &str) {
+    let file = stage.file(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn what_would_change_is_shown_and_nothing_changes() {
+    let stage = Stage::new();
+    let file = stage.file("home/.gemini/settings.json", "{\n\t\"a\": 1\n}");
+    let said = run(&stage, &["install", "gemini", "--dry-run"], &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    insta::assert_snapshot!(said.out);
+    assert_eq!(said.err, "note: `lineside` is not on PATH, so the entries start [own]\n");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\n\t\"a\": 1\n}");
+    let json = run(&stage, &["install", "gemini", "--dry-run", "--json"], &[]).json();
+    let diff = json[0]["hosts"][0]["files"][0]["diff"].as_str().unwrap();
+    assert!(diff.contains("\n+\t\"hooks\": {\n") && diff.contains("\\ No newline at end of file"), "{diff}");
+}
+
+#[test]
+fn an_installation_is_taken_back_byte_for_byte() {
+    let stage = Stage::new();
+    let file = stage.file("home/.claude/settings.json", SETTINGS);
+    let said = run(&stage, &["install", "claude", "--untried"], &[]);
+    assert_eq!(
+        (said.code, said.out.lines().next()),
+        (Some(0), Some("Claude Code  ~/.claude/settings.json  edited"))
+    );
+    let again = run(&stage, &["install", "claude", "--untried", "--json"], &[]).json();
+    assert_eq!(again[0]["hosts"][0]["files"][0]["change"], "none");
+    assert_eq!(again[0]["hosts"][0]["files"][0]["events"].as_array().unwrap().len(), 20);
+    // The state folder is one that the daemon accepts.
+    let state = stage.path("home/.local/state/lineside");
+    assert_eq!(fs::metadata(state).unwrap().permissions().mode() & 0o777, 0o700);
+    let said = run(&stage, &["uninstall", "claude"], &[]);
+    assert_eq!((said.code, &*said.out), (Some(0), "Claude Code  ~/.claude/settings.json  taken out\n"));
+    assert_eq!(fs::read_to_string(&file).unwrap(), SETTINGS);
+    let said = run(&stage, &["uninstall", "claude"], &[]);
+    assert_eq!(said.out, "Claude Code  ~/.claude/settings.json  has no entry of lineside\n");
+}
+
+#[test]
+fn a_project_is_named_or_the_current_folder() {
+    let stage = Stage::new();
+    for project in ["--project", "--project=../project"] {
+        let said =
+            run(&stage, &["install", "cursor", project, "--untried", "--event", "beforeShellExecution"], &[]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let file = stage.path("project/.cursor/hooks.json");
+        assert!(fs::read_to_string(&file).unwrap().contains("beforeShellExecution"));
+        assert_eq!(run(&stage, &["uninstall", "cursor", project], &[]).code, Some(0));
+        assert!(!stage.path("project/.cursor").exists());
+    }
+    let said = run(&stage, &["install", "kimi", "--project"], &[]);
+    assert_eq!(said.code, Some(2));
+    let error = "\nlineside: kimi reads no hooks from a project; install them for the user\n";
+    assert!(said.err.ends_with(error), "{said:?}");
+    let said = run(&stage, &["install", "cursor", "--event", "beforeShell", "--untried"], &[]);
+    let error = "\nlineside: cursor has no event `beforeShell`; the nearest is `beforeShellExecution`\n";
+    assert!(said.err.ends_with(error), "{said:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_left_alone_with_the_reason() {
+    let stage = Stage::new();
+    stage.file("home/.qwen/settings.json", "{\n  \"a\" 1\n}");
+    let said = run(&stage, &["install", "qwen"], &[]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.ends_with("[stage]/home/.qwen/settings.json was left alone: line 2: it is not JSON: Expected colon after the string or word in object property\n"), "{said:?}");
+}
+
+/// An `app-server` that answers as Codex does.
+const CODEX: &str = r#"[ "$1" = --version ] && { echo codex-cli 0.169.0; exit; }
+while read -r line; do
+  case "$line" in *hooks/list*) cat <<END
+{"method": "other"}
+{"id": 2, "result": {"data": [{"hooks": [
+{"command": "lineside hook codex", "sourcePath": "$HOME/.codex/hooks.json", "enabled": true, "isManaged": false, "trustStatus": "untrusted"},
+{"command": "lineside hook codex", "sourcePath": "$HOME/.codex/hooks.json", "enabled": true, "isManaged": false, "trustStatus": "trusted"},
+{"command": "mine.sh", "sourcePath": "$HOME/.codex/hooks.json", "enabled": true, "isManaged": false, "trustStatus": "untrusted"}]}]}}
+END
+  esac
+done"#;
+
+#[test]
+fn the_programs_of_a_machine_are_listed_with_what_is_wrong_and_its_remedy() {
+    let stage = Stage::new();
+    program(&stage, "claude", "echo '2.1.330 (Claude Code)'");
+    program(&stage, "codex", &CODEX.replace("[{\"hooks\": [\n", "[{\"hooks\": [").replace("},\n{", "}, {"));
+    stage.file("bin/pkg/package.json", "{\"bin\": \"x\", \"version\": \"1.2.3-beta\"}");
+    program(&stage, "pkg/gemini.js", "exit 1");
+    std::os::unix::fs::symlink("pkg/gemini.js", stage.path("bin/gemini")).unwrap();
+    stage.file("home/.claude/settings.json", SETTINGS);
+    for host in ["claude", "codex"] {
+        assert_eq!(run(&stage, &["install", host, "--untried"], &[]).code, Some(0));
+    }
+    insta::assert_snapshot!(run(&stage, &["hosts"], &[]).out);
+    let doctor = run(&stage, &["doctor"], &[("LC_ALL", "C")]);
+    assert_eq!(doctor.code, Some(1));
+    assert!(doctor.out.is_ascii());
+    insta::assert_snapshot!(doctor.out);
+    let json = run(&stage, &["hosts", "--json"], &[]).json();
+    assert_eq!(json[0]["hosts"][1]["findings"][0]["severity"], "error");
+    assert_eq!(json[0]["hosts"][0]["installed"][0]["programs"], lineside::json::json!(["[own]"]));
+}
+
+#[test]
+fn the_doctor_finds_nothing_wrong_where_nothing_is() {
+    let stage = Stage::new();
+    let said = run(&stage, &["doctor"], &[]);
+    assert_eq!((said.code, said.out.lines().last()), (Some(0), Some("nothing is wrong")), "{said:?}");
+    let runtime = stage.path("runtime");
+    fs::create_dir_all(runtime.join("lineside")).unwrap();
+    fs::set_permissions(runtime.join("lineside"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(run(&stage, &["off"], &[]).code, Some(0));
+    let said = run(&stage, &["doctor"], &[("XDG_RUNTIME_DIR", runtime.to_str().unwrap())]);
+    assert_eq!((said.code, said.out.lines().last()), (Some(1), Some("2 things wrong")), "{said:?}");
+    assert!(
+        said.out.contains("-> lineside on\n") && said.out.contains("-> chmod 700 [stage]/runtime/lineside\n"),
+        "{said:?}"
+    );
+}

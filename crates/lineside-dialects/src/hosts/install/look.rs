@@ -1,0 +1,249 @@
+//! What stands beside our entries and may undo them: entries of others that amend too, limits that the host cuts, and
+//! switches (HO-69, HO-71).
+
+use std::path::{Path, PathBuf};
+
+use lineside_files::{Boundary, read_if_there};
+
+use super::super::import::{Format, Source, Syntax};
+use super::super::program::Host;
+use super::super::table::{Amend, Row};
+use super::super::{claude, codex, copilot, cursor, gemini, kimi};
+use super::entry::{Kind, is_our_handler, tables};
+use super::piece::{self, Content, Piece};
+use crate::dialect::{CONFIGURATION as LONGEST, Places};
+
+/// How many seconds Codex gives these events at most, whatever an entry asks for.
+const CUT: u64 = 3;
+
+/// Something in a host's files that may undo what our entries do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Interference {
+    /// A command of others at an event at which ours can amend; of two amendments the host takes one.
+    Rival {
+        /// Its file.
+        file: PathBuf,
+        /// Its line.
+        line: usize,
+        /// The event.
+        event: String,
+        /// Its place among the handlers of the event in that file, from 1.
+        position: usize,
+    },
+    /// An entry of ours asks for more time than the host gives.
+    Cut {
+        /// Its file.
+        file: PathBuf,
+        /// Its line.
+        line: usize,
+        /// The event.
+        event: String,
+        /// What the host gives, in seconds.
+        seconds: u64,
+    },
+    /// The hooks of a file are switched off by the host's settings.
+    Off {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A file of the host cannot be read, so what stands in it is not known.
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Looks through the files of a host. Gives nothing for a host without an entry of ours.
+#[must_use]
+pub fn look(host: Host, places: &Places) -> Vec<Interference> {
+    let Some(format) = format(host) else { return Vec::new() };
+    let mut beside = Vec::new();
+    let mut read = Vec::new();
+    for source in format.sources(places) {
+        match handlers(&source, places) {
+            Ok(Some(handlers)) => read.push((source, handlers)),
+            Ok(None) => {}
+            Err(reason) => beside.push(Interference::Unreadable { file: source.file, reason }),
+        }
+    }
+    let ours = |event: &str| {
+        read.iter().flat_map(|(_, handlers)| handlers).any(|found| found.is_ours && found.event == event)
+    };
+    if !read.iter().flat_map(|(_, handlers)| handlers).any(|found| found.is_ours) {
+        return Vec::new();
+    }
+    for (source, handlers) in &read {
+        let file = &source.file;
+        if handlers.iter().any(|found| found.is_ours) && is_switched_off(format, places, file) {
+            beside.push(Interference::Off { file: file.clone() });
+        }
+        for Handler { event, line, position, is_ours, is_command, seconds } in handlers {
+            let (file, event, line) = (file.clone(), event.clone(), *line);
+            let is_cut = host == Host::Codex && is_point(host, &event, &["after_session", "on_interrupt"]);
+            if *is_ours && is_cut && seconds.is_none_or(|seconds| seconds > CUT) {
+                beside.push(Interference::Cut { file, line, event, seconds: CUT });
+            } else if !is_ours && *is_command && ours(&event) && may_amend(host, &event) {
+                beside.push(Interference::Rival { file, line, event, position: *position });
+            }
+        }
+    }
+    beside
+}
+
+fn format(host: Host) -> Option<&'static dyn Format> {
+    match host {
+        Host::Claude => Some(&claude::FORMAT),
+        Host::Codex => Some(&codex::FORMAT),
+        Host::Copilot => Some(&copilot::FORMAT),
+        Host::Cursor => Some(&cursor::FORMAT),
+        Host::Gemini => Some(&gemini::FORMAT),
+        Host::Kimi => Some(&kimi::FORMAT),
+        Host::Qwen => None,
+    }
+}
+
+/// A handler of any author.
+struct Handler {
+    event: String,
+    line: usize,
+    position: usize,
+    is_ours: bool,
+    is_command: bool,
+    seconds: Option<u64>,
+}
+
+/// The handlers of a file; `None` if there is none.
+fn handlers(source: &Source, places: &Places) -> Result<Option<Vec<Handler>>, String> {
+    let Some(bytes) = read_if_there(&source.file, places.boundary(source.layer), LONGEST) else {
+        return Ok(None);
+    };
+    let bytes = bytes.map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let root = piece::read(&text, source.syntax).map_err(|error| error.to_string())?;
+    let Some(hooks) = root.member("hooks") else { return Ok(None) };
+    let mut found = Vec::new();
+    let mut add = |event: &str, handler: &Piece| {
+        let position = found.iter().filter(|other: &&Handler| other.event == event).count() + 1;
+        found.push(Handler {
+            event: event.to_owned(),
+            line: text[..handler.span.start].matches('\n').count() + 1,
+            position,
+            is_ours: is_our_handler(handler),
+            is_command: handler.text("type").is_none_or(|kind| kind == "command"),
+            seconds: handler.member("timeout").and_then(|timeout| match &timeout.value.content {
+                Content::Other(number) => number.parse().ok(),
+                _ => None,
+            }),
+        });
+    };
+    for member in hooks.value.members() {
+        for element in member.value.elements() {
+            match element.member("hooks") {
+                Some(group) => group.value.elements().iter().for_each(|handler| add(&member.key, handler)),
+                None => add(&member.key, element),
+            }
+        }
+    }
+    // Of Kimi each names its event.
+    if source.syntax == Syntax::Toml {
+        for handler in hooks.value.elements() {
+            add(handler.text("event").unwrap_or_default(), handler);
+        }
+    }
+    Ok(Some(found))
+}
+
+fn rows(host: Host, event: &str) -> impl Iterator<Item = &'static Row> {
+    let tables = tables(host, Kind::Usual).iter();
+    tables.flat_map(|table| table.iter()).filter(move |row| row.event == event)
+}
+
+fn is_point(host: Host, event: &str, points: &[&str]) -> bool {
+    rows(host, event).any(|row| points.contains(&row.point))
+}
+
+/// Whether an amendment is printed at an event, so that one of others could take its place.
+fn may_amend(host: Host, event: &str) -> bool {
+    let is_printed = |amend: &Amend| !matches!(amend, Amend::Refuse(_) | Amend::Withhold | Amend::Line(_));
+    rows(host, event).flat_map(|row| row.words.amend).any(|(_, amend)| is_printed(amend))
+}
+
+/// Whether the host's own settings keep the hooks of a file from running, or ours by their name.
+fn is_switched_off(format: &dyn Format, places: &Places, file: &Path) -> bool {
+    let sources = format.sources(places).into_iter();
+    let files: Vec<_> = sources
+        .filter_map(|source| {
+            let boundary = if source.layer == lineside_core::Layer::Project {
+                Boundary::Within(places.work_dir())
+            } else {
+                Boundary::Own
+            };
+            let node = source.read(boundary)?.ok()?;
+            Some((source, node))
+        })
+        .collect();
+    let switches = format.switches(&files);
+    let at = files.iter().position(|(source, _)| source.file == file);
+    at.is_some_and(|at| switches.files.contains(&at)) || switches.names.iter().any(|name| name == "lineside")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use super::*;
+    use crate::dialect::Trust;
+
+    #[test]
+    fn what_may_undo_our_entries_is_found_with_file_event_and_position() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let project = home.join("project");
+        let places = Places {
+            environment: BTreeMap::from([("HOME".to_owned(), home.to_str().unwrap().to_owned())]),
+            project_root: Some(project.clone()),
+            cwd: project.clone(),
+            trust: Trust::Granted,
+        };
+        let write = |file: &Path, text: &str| {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        };
+        let user = home.join(".claude/settings.json");
+        let of_project = project.join(".claude/settings.json");
+        let other = r#"{"hooks": {"PreToolUse": [{"hooks": [
+            {"type": "prompt"},
+            {"type": "command", "command": "mine"}]}], "Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}}"#;
+        write(&of_project, other);
+        assert_eq!(look(Host::Claude, &places), [], "nothing of ours stands there");
+        write(
+            &user,
+            r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "lineside", "args": ["hook", "claude"]}]}]}}"#,
+        );
+        let rival = Interference::Rival {
+            file: of_project.clone(),
+            line: 3,
+            event: "PreToolUse".to_owned(),
+            position: 2,
+        };
+        assert_eq!(look(Host::Claude, &places), std::slice::from_ref(&rival));
+        write(&of_project, &other.replacen('{', r#"{"disableAllHooks": true, "#, 1));
+        assert_eq!(look(Host::Claude, &places), [Interference::Off { file: user }, rival]);
+
+        let codex = home.join(".codex/hooks.json");
+        write(
+            &codex,
+            r#"{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "lineside hook codex", "timeout": 60}]}]}}"#,
+        );
+        write(&home.join(".codex/config.toml"), "a = = 1");
+        let found = look(Host::Codex, &places);
+        let cut = Interference::Cut { file: codex, line: 1, event: "SessionEnd".to_owned(), seconds: 3 };
+        assert!(matches!(&found[..], [Interference::Unreadable { .. }, found] if *found == cut), "{found:?}");
+    }
+}

@@ -1,0 +1,99 @@
+//! One event for an entry to be tried on: its command as the host would start it, and a document as the host would send.
+
+use std::path::Path;
+
+use lineside_core::json::{Map, Value, json};
+
+use super::super::import::Syntax;
+use super::super::program::Host;
+use super::super::table::Standing;
+use super::act::Act;
+use super::entry::{Kind, is_our_handler, tables};
+use super::piece;
+use super::plan::handlers;
+
+/// The session of the event.
+const SESSION: &str = "lineside-install";
+
+/// A call of our entry, as the host makes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trial {
+    /// The host's name for the event.
+    pub event: &'static str,
+    /// The entry's command: a program with its arguments, or a shell with the line.
+    pub argv: Vec<String>,
+    /// What the host writes to its standard input.
+    pub stdin: Vec<u8>,
+    /// Variables by which the host marks itself.
+    pub environment: Vec<(&'static str, String)>,
+}
+
+/// The call of the entry in this file at the gate of tools, with a shell command that does nothing, and the call that
+/// ends its session. Nothing if the file has no such entry.
+#[must_use]
+pub fn trials(act: &Act, cwd: &Path) -> Vec<Trial> {
+    let Some(text) = &act.after else { return Vec::new() };
+    let syntax = act.syntax();
+    let points = ["before_tool", "after_session"];
+    points.into_iter().filter_map(|point| trial(act.host, &act.file, text, syntax, point, cwd)).collect()
+}
+
+fn trial(host: Host, file: &Path, text: &str, syntax: Syntax, point: &str, cwd: &Path) -> Option<Trial> {
+    let table = tables(host, Kind::Usual).first()?;
+    let row = table.iter().find(|row| row.point == point && row.standing == Standing::Usual)?;
+    let root = piece::read(text, syntax).ok()?;
+    let entry = handlers(&root, syntax, row.event).into_iter().find(|handler| is_our_handler(handler))?;
+    let command = entry.text("command")?;
+    let argv = match entry.member("args") {
+        Some(args) => {
+            let args = args.value.elements().iter().filter_map(|arg| match &arg.content {
+                piece::Content::Text(text) => Some(text.clone()),
+                _ => None,
+            });
+            std::iter::once(command.to_owned()).chain(args).collect()
+        }
+        None => vec!["/bin/sh".to_owned(), "-c".to_owned(), command.to_owned()],
+    };
+    let is_code = file.parent().is_some_and(|folder| folder.ends_with(".kimi-code"));
+    let stdin = lineside_core::json::to_vec(&document(host, row.event, point, cwd, is_code)).ok()?;
+    let environment = match host {
+        Host::Qwen => vec![("QWEN_PROJECT_DIR", cwd.display().to_string())],
+        _ => Vec::new(),
+    };
+    Some(Trial { event: row.event, argv, stdin, environment })
+}
+
+/// The document of an event, with the fields that the host names.
+fn document(host: Host, event: &str, point: &str, cwd: &Path, is_code: bool) -> Map {
+    let mut document = Map::new();
+    let mut put = |name: &str, value: Value| document.insert(name.to_owned(), value);
+    let cwd = cwd.display().to_string();
+    match host {
+        Host::Copilot => put("sessionId", SESSION.into()),
+        Host::Cursor => put("conversation_id", SESSION.into()),
+        _ => put("session_id", SESSION.into()),
+    };
+    if host != Host::Copilot {
+        put("hook_event_name", event.into());
+    }
+    if host == Host::Cursor {
+        put("workspace_roots", json!([cwd]));
+    }
+    if is_code {
+        put("client_type", "lineside".into());
+    }
+    put("cwd", cwd.into());
+    let (name, input, id) = match host {
+        Host::Copilot => ("toolName", "toolArgs", "toolUseId"),
+        Host::Kimi => ("tool_name", "tool_input", "tool_call_id"),
+        _ => ("tool_name", "tool_input", "tool_use_id"),
+    };
+    if point == "before_tool" {
+        put(name, super::super::tools::shell_of(host).into());
+        put(input, json!({"command": "true"}));
+        put(id, SESSION.into());
+    } else {
+        put("reason", "other".into());
+    }
+    document
+}
