@@ -12,6 +12,7 @@ use crate::doctor::DoctorArgs;
 use crate::explain::ExplainArgs;
 use crate::hosts::HostsArgs;
 use crate::install::{InstallArgs, UninstallArgs};
+use crate::hook::HookArgs;
 use crate::interrupt::unless_interrupted;
 use crate::jobs::JobsArgs;
 use crate::kit::KitArgs;
@@ -21,7 +22,7 @@ use crate::serve::ServeArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
 use crate::{
-    check, control, demo, doctor, explain, hosts, install, jobs, kit, list, loading, run, serve, test,
+    check, control, demo, doctor, explain, hook, hosts, install, jobs, kit, list, loading, run, serve, test,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -69,6 +70,7 @@ enum Command {
     Test(TestArgs),
     Demo(DemoArgs),
     Kit(KitArgs),
+    Hook(HookArgs),
     Serve(ServeArgs),
     Status(StatusArgs),
     Stop(StopArgs),
@@ -113,6 +115,7 @@ impl Cli {
             Command::Jobs(args) => jobs::run(args, styles).await,
             Command::Test(args) => test::run(args, styles).await,
             Command::Kit(args) => kit::run(args),
+            Command::Hook(args) => Ok(hook::run(args)),
             Command::Serve(args) => serve::run(args, styles).await,
             Command::Status(args) => control::status(args, styles).await,
             Command::Stop(args) => control::stop(args).await,
@@ -142,9 +145,10 @@ impl Command {
             | Self::List(_)
             | Self::Check(_)
             | Self::Test(_)
-            | Self::Demo(_)
-            | Self::Serve(_) => true,
-            Self::Jobs(_)
+            | Self::Demo(_) => true,
+            Self::Serve(args) => !args.is_detached(),
+            Self::Hook(_)
+            | Self::Jobs(_)
             | Self::Kit(_)
             | Self::Status(_)
             | Self::Stop(_)

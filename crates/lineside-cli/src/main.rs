@@ -17,6 +17,7 @@ mod control;
 mod install;
 mod hosts;
 mod doctor;
+mod hook;
 
 mod places;
 mod daemon_paths;
@@ -51,6 +52,9 @@ const NO_READER: u8 = 128 + 13;
 const NOT_DONE: u8 = 2;
 
 fn main() -> ExitCode {
+    if let Some(code) = hook::at_once() {
+        return code;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return explain_arguments(&error),

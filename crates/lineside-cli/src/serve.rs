@@ -18,6 +18,7 @@ use crate::painter::one_line;
 use crate::places::PlaceArgs;
 use crate::style::{Styles, Tone, count, tell};
 
+mod detached;
 mod unit;
 
 /// Hold the bus for every agent program of this user.
@@ -41,6 +42,14 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     drain: u64,
 
+    /// Start it in the background, and return when it answers: at once when one answers already.
+    #[arg(long, conflicts_with = "install_unit")]
+    detached: bool,
+
+    /// As the one that `--detached` starts.
+    #[arg(long, hide = true)]
+    in_background: bool,
+
     /// Write the unit that has the system start the daemon, instead of starting it: for systemd, or for launchd on macOS.
     #[arg(long)]
     install_unit: bool,
@@ -48,6 +57,13 @@ pub(crate) struct ServeArgs {
     /// With --install-unit: print the unit and where it would be written.
     #[arg(long, requires = "install_unit")]
     dry_run: bool,
+}
+
+impl ServeArgs {
+    /// Whether another process is to be the daemon.
+    pub(crate) fn is_detached(&self) -> bool {
+        self.detached
+    }
 }
 
 /// Runs the command.
@@ -58,6 +74,12 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     let paths = args.daemon.paths()?;
     if args.install_unit {
         return unit::install(&paths, args.http, args.dry_run);
+    }
+    if args.detached {
+        return detached::start(&paths);
+    }
+    if args.in_background {
+        detached::leave_the_session()?;
     }
     let mut interrupt = Interrupt::watch()?;
     let ground = args.places.ground()?;
@@ -76,6 +98,9 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     let http = server.http().map(|address| format!(" and http://{address}")).unwrap_or_default();
     let ready = format!("ready: {}{http}", server.socket().display());
     writeln!(std::io::stdout(), "{}", one_line(&ready)).context("failed to say that the daemon is ready")?;
+    if args.in_background {
+        detached::let_go_of_the_starter()?;
+    }
     // Without a supervisor there is nothing to notify.
     sd_notify::notify(&[NotifyState::Ready]).ok();
     let ending = server.ending();

@@ -23,6 +23,7 @@ pub mod shapes;
 mod sessions;
 mod attach;
 mod events;
+mod hosts;
 mod context;
 mod receipts;
 mod jobs;
@@ -52,6 +53,7 @@ mod control;
         attach::remove,
         events::publish,
         events::publish_many,
+        hosts::serve,
         context::collect,
         context::accept,
         receipts::list,
@@ -73,6 +75,7 @@ mod control;
         (name = "sessions", description = "Agents' runs, and the tree that they form"),
         (name = "hooks", description = "Hooks that live in programs which attach"),
         (name = "events", description = "Publishing, and what was decided"),
+        (name = "hosts", description = "Agent programs with a hook command, in their own words"),
         (name = "context", description = "Messages for an agent's context"),
         (name = "jobs", description = "Background work"),
         (name = "daemon", description = "The daemon itself"),
@@ -117,6 +120,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/v1/signals", get(signals::stream))
         .route("/v1/events", post(events::publish))
         .route("/v1/events/batch", post(events::publish_many))
+        .route("/v1/hosts/{host}", post(hosts::serve))
         .route("/v1/health", get(control::health))
         .route("/v1/openapi.json", get(control::openapi))
         .fallback(no_such_path)

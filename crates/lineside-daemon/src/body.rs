@@ -22,6 +22,9 @@ use crate::room::{Room, SMALL, Taken, TooMuch};
 /// takes, to be held for as long as it is there.
 pub(crate) struct Fields(pub(crate) Map, pub(crate) Taken);
 
+/// A body as it came, and the room that it and its values take, to be held for as long as they are there.
+pub(crate) struct Document(pub(crate) Vec<u8>, pub(crate) (Option<Taken>, Taken));
+
 /// A request of a documented form, and the room that it takes. An empty body counts as `{}`.
 pub(crate) struct Asked<T>(pub(crate) T, pub(crate) Taken);
 
@@ -38,10 +41,7 @@ impl FromRequest<Arc<Daemon>> for Fields {
     type Rejection = Problem;
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
-        let limits = &daemon.settings.limits;
-        let (bytes, read) = whole(request, &daemon.room, limits.body, limits.whole).await?;
-        let room = tokio::time::timeout(limits.whole, daemon.room.values(&bytes)).await;
-        let room = room.map_err(|_| busy())?.map_err(|TooMuch { bytes }| comes_to(bytes, limits.memory))?;
+        let Document(bytes, (read, room)) = Document::from_request(request, daemon).await?;
         let read_strictly =
             if bytes.trim_ascii().is_empty() { Ok(Value::Object(Map::new())) } else { read_strict(&bytes) };
         drop((bytes, read));
@@ -50,6 +50,18 @@ impl FromRequest<Arc<Daemon>> for Fields {
             Ok(_) => Err(Problem::bad_request("the body must be a JSON object").blocks()),
             Err(error) => Err(Problem::bad_request(format!("the body is not JSON: {error}")).blocks()),
         }
+    }
+}
+
+impl FromRequest<Arc<Daemon>> for Document {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
+        let limits = &daemon.settings.limits;
+        let (bytes, read) = whole(request, &daemon.room, limits.body, limits.whole).await?;
+        let room = tokio::time::timeout(limits.whole, daemon.room.values(&bytes)).await;
+        let room = room.map_err(|_| busy())?.map_err(|TooMuch { bytes }| comes_to(bytes, limits.memory))?;
+        Ok(Self(bytes, (read, room)))
     }
 }
 

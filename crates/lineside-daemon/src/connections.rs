@@ -16,6 +16,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use lineside::bus::signal::Watched;
+use lineside::hosts::Afterwards;
 use lineside::{Attachment, Signal};
 use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::Semaphore;
@@ -250,6 +251,17 @@ pub(crate) fn attach(daemon: &Daemon, upgrade: OnUpgrade, from: Connection, plac
         };
         if place.connect(stream, begun).is_err() {
             tracing::warn!("a program has attached twice with one token; the second connection is closed");
+        }
+    });
+}
+
+/// Does what a call of an agent program has left to be done, which its answer does not wait for.
+pub(crate) fn afterwards(daemon: &Arc<Daemon>, afterwards: Afterwards) {
+    let held = Arc::clone(daemon);
+    daemon.tracker.spawn(async move {
+        match afterwards.run().await {
+            Ok(receipts) => receipts.iter().for_each(|receipt| held.note(receipt)),
+            Err(error) => tracing::debug!(%error, "what follows from a call was not published"),
         }
     });
 }

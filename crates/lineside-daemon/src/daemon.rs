@@ -10,8 +10,9 @@ use lineside::bus::OpenSessionError;
 use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
 use lineside::claims::Claims;
-use lineside::core::{Agent, Diagnostic, Model, Notice, SessionId};
+use lineside::core::{Agent, Diagnostic, Model, Notice, Receipt, SessionId};
 use lineside::dialects::Watched;
+use lineside::hosts::Hosts;
 use lineside::wire::Vocabulary;
 use lineside::{Assembly, Bus, Durable, Session};
 use tokio::sync::Mutex as AsyncMutex;
@@ -45,6 +46,8 @@ pub(crate) struct Daemon {
     pub(crate) switch: Switch,
     pub(crate) grants: Grants,
     pub(crate) attachments: Attachments,
+    /// The agent programs that are served in their own words.
+    pub(crate) hosts: Hosts,
     /// What requests start that outlives them.
     pub(crate) tracker: TaskTracker,
     pub(crate) mismatches: Mismatches,
@@ -142,6 +145,7 @@ impl Daemon {
             feed: Feed::new(signals, receipts),
             room: Room::new(settings.limits.memory),
             settings,
+            hosts: Hosts::new(assembly.bus().clone()).preparing(with_trace),
             assembly,
             automations,
             _durable: durable,
@@ -266,18 +270,18 @@ impl Daemon {
         if opening.source().depth > DEEPEST {
             return Err(too_deep(&asked.id));
         }
-        let above = opening.source().traceparent.clone();
+        let opening = match &asked.traceparent {
+            Some(given) => opening.traceparent(given.as_str()),
+            None => with_trace(opening),
+        };
         let opening = match asked.agent {
             Some(agent) => opening.agent(agent),
             None => opening,
         };
-        let texts = [asked.project_root, asked.cwd, asked.host, asked.traceparent];
-        let [project_root, cwd, host, traceparent] = texts;
-        let traceparent = trace::of_session(traceparent, above.as_deref());
+        let [project_root, cwd, host] = [asked.project_root, asked.cwd, asked.host];
         let opening = project_root.into_iter().fold(opening, OpenSession::project_root);
         let opening = cwd.into_iter().fold(opening, OpenSession::cwd);
         let opening = host.into_iter().fold(opening, OpenSession::host);
-        let opening = traceparent.into_iter().fold(opening, OpenSession::traceparent);
         let opening = asked.model.into_iter().fold(opening, OpenSession::model);
         let opening = asked.connection.into_iter().fold(opening, OpenSession::connection);
         let session = opening.open().await.map_err(|error| cannot_open(&asked.id, &error))?;
@@ -326,10 +330,28 @@ impl Daemon {
         }
     }
 
+    /// Takes an event that was decided into the counts.
+    pub(crate) fn note(&self, receipt: &Receipt) {
+        Counts::one(&self.counts.events);
+        self.mismatches.note(receipt);
+    }
+
+    /// A session is open, whatever was remembered of it.
+    pub(crate) fn note_open(&self, id: &SessionId) {
+        self.closed.forget(id.as_str());
+    }
+
     /// Remembers that a session was closed.
     pub(crate) fn note_closed(&self, id: &SessionId) {
         self.closed.note(id.as_str());
     }
+}
+
+/// A session with a trace: a span in that of the session above it, or a new one.
+fn with_trace(opening: OpenSession) -> OpenSession {
+    let above = opening.source().traceparent.clone();
+    let own = trace::of_session(above.as_deref());
+    own.into_iter().fold(opening, OpenSession::traceparent)
 }
 
 impl Opening {

@@ -1,15 +1,12 @@
-//! The trace of a session: the one that it was opened with, else a span in that of its parent, else a new one.
+//! The trace of a session that was opened without one: a span in that of its parent, else a new one.
 
 use lineside::core::Traceparent;
 
 use crate::random;
 
-/// The trace context of a session that is to be opened. A text that is none is handed on as it is; whoever has given it
-/// may know more.
-pub(crate) fn of_session(given: Option<String>, above: Option<&str>) -> Option<String> {
-    if given.is_some() {
-        return given;
-    }
+/// The trace context of a session that is to be opened below a session with this one. `None` where that is none, which
+/// is then handed on as it is: a program that gave it may know more.
+pub(crate) fn of_session(above: Option<&str>) -> Option<String> {
     let span = u64::from_be_bytes(random::bytes().ok()?) | 1;
     let child = match above {
         Some(above) => Traceparent::read(above)?.child(span),
@@ -28,12 +25,12 @@ mod tests {
 
     #[test]
     fn a_session_has_the_trace_of_its_parent_and_a_span_of_its_own() {
-        let root = of_session(None, None).unwrap();
+        let root = of_session(None).unwrap();
         let read = Traceparent::read(&root).unwrap();
-        let child = Traceparent::read(&of_session(None, Some(&root)).unwrap()).unwrap();
+        let child = Traceparent::read(&of_session(Some(&root)).unwrap()).unwrap();
         assert_eq!((child.trace, child.sampled), (read.trace, true));
         assert_ne!(child.span, read.span);
-        assert_ne!(Traceparent::read(&of_session(None, None).unwrap()).unwrap().trace, read.trace);
-        assert_eq!(of_session(Some("given".to_owned()), Some(&root)).as_deref(), Some("given"));
+        assert_ne!(Traceparent::read(&of_session(None).unwrap()).unwrap().trace, read.trace);
+        assert_eq!(of_session(Some("given")), None);
     }
 }

@@ -2,10 +2,10 @@
 //! words.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use lineside_bus::publish::{PublishError, Stops};
-use lineside_bus::session::OpenSessionError;
+use lineside_bus::session::{OpenSession, OpenSessionError};
 use lineside_bus::{Bus, Session};
 use lineside_core::context::Bounds;
 use lineside_core::envelope::Cause;
@@ -15,17 +15,52 @@ use lineside_dialects::hosts::serve::{
 };
 use tokio::sync::Notify;
 
-pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, unreachable};
+pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, silent, unreachable};
 pub use lineside_dialects::hosts::{HOSTS, Host, install};
 
 /// The session below which a host's sessions are, if it is open.
 const PARENT: &str = "LINESIDE_SESSION";
+
+/// The longest id of a session that a host names, and of its model, in bytes.
+const NAME: usize = 1_024;
+/// The longest path that a host names, in bytes.
+const PATH: usize = 4_096;
+/// The greatest distance of a host's session from its root.
+const DEEPEST: u32 = 32;
+
+/// What is done to a session before it is opened.
+type Prepare = dyn Fn(OpenSession) -> OpenSession + Send + Sync;
 
 /// Serves agent programs from one bus. Cloning it costs one reference count; all clones know the same sessions.
 #[derive(Clone)]
 pub struct Hosts {
     bus: Bus,
     inner: Arc<Inner>,
+    prepare: Option<Arc<Prepare>>,
+}
+
+/// From where a call comes, as far as its document does not say so.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct CallOrigin {
+    /// The session whose process has started the host: new sessions of the host are children of it, under its hooks.
+    pub parent: Option<Session>,
+    /// Whether the host may act below that session alone.
+    pub confined: Confinement,
+    /// The time in which the call has to be decided; that of the bus without it.
+    pub within: Option<Duration>,
+    /// The connection that it came over.
+    pub connection: Option<Arc<str>>,
+}
+
+/// How far a host reaches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Confinement {
+    /// To every session of the bus.
+    #[default]
+    No,
+    /// To sessions below its parent.
+    ToParent,
 }
 
 #[derive(Default)]
@@ -64,6 +99,27 @@ pub enum ServeHostError {
     /// Its event was not published.
     #[error(transparent)]
     Publish(#[from] PublishError),
+    /// The session that it names is open and not below the one whose process has started it.
+    #[error("session `{session}` is not below session `{parent}`, under which the host was started")]
+    NotBelow {
+        /// The session.
+        session: String,
+        /// The session whose process has started the host.
+        parent: String,
+    },
+    /// Its session would be more than 32 levels below its root.
+    #[error("session `{0}` would be more than {DEEPEST} levels below its root")]
+    TooDeep(String),
+    /// A name in its document is too long to be kept.
+    #[error("`{name}` of the host's session has {length} bytes, at most {most} are possible")]
+    TooLong {
+        /// What it names.
+        name: &'static str,
+        /// Its length in bytes.
+        length: usize,
+        /// The longest one.
+        most: usize,
+    },
 }
 
 impl Hosts {
@@ -71,22 +127,49 @@ impl Hosts {
     #[must_use]
     pub fn new(bus: Bus) -> Self {
         lineside_dialects::hosts::declare_points();
-        Self { bus, inner: Arc::default() }
+        Self { bus, inner: Arc::default(), prepare: None }
+    }
+
+    /// Has every session of a host pass through this before it is opened.
+    #[must_use]
+    pub fn preparing(mut self, prepare: impl Fn(OpenSession) -> OpenSession + Send + Sync + 'static) -> Self {
+        self.prepare = Some(Arc::new(prepare));
+        self
     }
 
     /// Answers a call: opens its session, publishes its event, waits for the decision and puts it into the host's
-    /// words. A second arrival of one call waits for the first and gets its decision.
+    /// words. A second arrival of one call waits for the first and gets its decision. The parent of a new session is
+    /// the one that `LINESIDE_SESSION` in the environment of the call names, if that is open.
     ///
     /// Dropping the future leaves the event undecided; the host has no answer then.
     ///
     /// # Errors
-    /// The bus takes no events. [`unreachable()`] is the answer then.
+    /// Those of [`ServeHostError`]. [`unreachable()`] is the answer then.
     pub async fn answer(&self, call: HostCall) -> Result<HostReply, ServeHostError> {
-        let parent = call.environment.get(PARENT).cloned();
+        let parent = call.environment.get(PARENT).and_then(|parent| self.bus.find(parent));
+        self.answer_from(call, &CallOrigin { parent, ..CallOrigin::default() }).await
+    }
+
+    /// As [`answer`](Self::answer), with what is known of the call beside its document; nothing in its environment names
+    /// the parent.
+    ///
+    /// # Errors
+    /// As [`answer`](Self::answer).
+    pub async fn answer_from(
+        &self,
+        call: HostCall,
+        origin: &CallOrigin,
+    ) -> Result<HostReply, ServeHostError> {
         let mut arrival = match serve::read(call) {
             Reading::Answer(answer) => return Ok(HostReply::of(answer)),
             Reading::Event(arrival) => arrival,
         };
+        // What is known of a session of others is not touched.
+        if origin.confined == Confinement::ToParent
+            && let Some(session) = self.bus.find(&arrival.root())
+        {
+            within_reach(session, origin)?;
+        }
         loop {
             let changed = self.inner.changed.notified();
             let mut changed = std::pin::pin!(changed);
@@ -94,7 +177,7 @@ impl Hosts {
             changed.as_mut().enable();
             match self.arrive(arrival) {
                 Arrived::Answer(answer) => return Ok(HostReply::of(answer)),
-                Arrived::Publish(publishing) => return self.publish(*publishing, parent.as_deref()).await,
+                Arrived::Publish(publishing) => return self.publish(*publishing, origin).await,
                 Arrived::Later(again) => arrival = again,
             }
             changed.await;
@@ -112,18 +195,21 @@ impl Hosts {
     async fn publish(
         &self,
         publishing: Publishing,
-        parent: Option<&str>,
+        origin: &CallOrigin,
     ) -> Result<HostReply, ServeHostError> {
         let guard = Undecided { inner: &self.inner, what: Some(publishing.if_abandoned()) };
-        let session = self.session(&publishing, parent)?;
-        let receipt = self.event(&session, &publishing).publish_any().await?;
+        fits(&publishing)?;
+        let until = origin.within.map(|within| Instant::now() + within);
+        let session = self.session(&publishing, origin)?;
+        let event = self.event(&session, &publishing);
+        let receipt = timed(event, origin, until).publish_any().await?;
         let mut outcome = Outcome::of(&receipt);
         let mut receipts = vec![receipt];
         if let Some(derived) = publishing.folded(&outcome)
             && let Some(payload) = payload(&derived)
         {
             let cause = Cause { event: receipts[0].event.envelope().id, depth: 0 };
-            let folded = session.any_event(payload).cause(cause).publish_any().await?;
+            let folded = timed(session.any_event(payload).cause(cause), origin, until).publish_any().await?;
             outcome.fold(Outcome::of(&folded));
             receipts.push(folded);
         }
@@ -145,30 +231,41 @@ impl Hosts {
     }
 
     /// The session of an event, opened if it is not open.
-    fn session(&self, publishing: &Publishing, parent: Option<&str>) -> Result<Session, OpenSessionError> {
+    fn session(&self, publishing: &Publishing, origin: &CallOrigin) -> Result<Session, ServeHostError> {
         if let Some(session) = self.bus.find(&publishing.session) {
-            return Ok(session);
+            return within_reach(session, origin);
         }
         let incoming = &publishing.incoming;
         let root = match self.bus.find(&incoming.root) {
             Some(root) => root,
             None => {
-                let above = parent.filter(|parent| *parent != incoming.root).and_then(|id| self.bus.find(id));
+                let above = origin.parent.as_ref().filter(|parent| parent.id().as_str() != incoming.root);
                 let opening = match above {
                     Some(above) => above.subagent(incoming.root.as_str()),
                     None => self.bus.session(incoming.root.as_str()),
                 };
-                found_or(&self.bus, &incoming.root, about(opening, incoming).open_now())?
+                self.open(about(opening, incoming, origin), &incoming.root)?
             }
         };
+        let root = within_reach(root, origin)?;
         match (&publishing.parent, &publishing.agent) {
             (Some(_), Some(agent)) => {
-                let opening =
-                    about(root.subagent(publishing.session.as_str()), incoming).agent(agent.clone());
-                found_or(&self.bus, &publishing.session, opening.open_now())
+                let opening = root.subagent(publishing.session.as_str());
+                self.open(about(opening, incoming, origin).agent(agent.clone()), &publishing.session)
             }
             _ => Ok(root),
         }
+    }
+
+    fn open(&self, opening: OpenSession, id: &str) -> Result<Session, ServeHostError> {
+        if opening.source().depth > DEEPEST {
+            return Err(ServeHostError::TooDeep(id.to_owned()));
+        }
+        let opening = match &self.prepare {
+            Some(prepare) => prepare(opening),
+            None => opening,
+        };
+        Ok(found_or(&self.bus, id, opening.open_now())?)
     }
 
     fn event(
@@ -201,11 +298,11 @@ impl Hosts {
 }
 
 /// What all events of a session share.
-fn about(
-    opening: lineside_bus::session::OpenSession,
-    incoming: &Incoming,
-) -> lineside_bus::session::OpenSession {
+fn about(opening: OpenSession, incoming: &Incoming, origin: &CallOrigin) -> OpenSession {
     let mut opening = opening.host(incoming.host.name());
+    if let Some(connection) = &origin.connection {
+        opening = opening.connection(Arc::clone(connection));
+    }
     if let Some(cwd) = &incoming.cwd {
         opening = opening.cwd(cwd.as_str());
     }
@@ -216,6 +313,52 @@ fn about(
         opening = opening.model(model.clone());
     }
     opening
+}
+
+/// A session in which the host may act.
+fn within_reach(session: Session, origin: &CallOrigin) -> Result<Session, ServeHostError> {
+    match &origin.parent {
+        Some(parent) if origin.confined == Confinement::ToParent && !session.is_below(parent) => {
+            let (session, parent) = (session.id().to_string(), parent.id().to_string());
+            Err(ServeHostError::NotBelow { session, parent })
+        }
+        _ => Ok(session),
+    }
+}
+
+/// Whether everything that is kept for as long as the session is open is short.
+fn fits(publishing: &Publishing) -> Result<(), ServeHostError> {
+    let Incoming { root, cwd, project_root, model, .. } = &publishing.incoming;
+    let model = model.as_ref().and_then(|model| model.selected.as_deref());
+    let names = [
+        ("id", Some(publishing.session.as_str()), NAME),
+        ("root", Some(root), NAME),
+        ("model", model, NAME),
+        ("cwd", cwd.as_deref(), PATH),
+        ("project_root", project_root.as_deref(), PATH),
+    ];
+    for (name, text, most) in names {
+        if let Some(length) = text.map(str::len).filter(|length| *length > most) {
+            return Err(ServeHostError::TooLong { name, length, most });
+        }
+    }
+    Ok(())
+}
+
+/// An event with what is known of its call.
+fn timed(
+    event: lineside_bus::publish::Publication<Arc<dyn lineside_core::Payload>>,
+    origin: &CallOrigin,
+    until: Option<Instant>,
+) -> lineside_bus::publish::Publication<Arc<dyn lineside_core::Payload>> {
+    let event = match until {
+        Some(until) => event.within(until.saturating_duration_since(Instant::now())),
+        None => event,
+    };
+    match &origin.connection {
+        Some(connection) => event.connection(Arc::clone(connection)),
+        None => event,
+    }
 }
 
 /// Two calls at the same time may both find that a session is not open.

@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
+use crate::install;
 use crate::paint::Ink;
 use crate::programme::{FOR_A_BUILD, must, watch};
 use crate::workspace::Workspace;
@@ -15,6 +16,9 @@ use crate::workspace::Workspace;
 mod figures;
 
 use figures::{Figure, Judgement, shortfalls};
+
+/// The group that measures the installed program, which is not built like the others.
+const SHIM: &str = "shim";
 
 /// What to measure, and for how long.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,6 +69,9 @@ pub(crate) fn run(workspace: &Workspace, order: &Order) -> Result<ExitCode> {
         println!("{}", Ink::Bold.on(&heading));
         let mut bench = bench(workspace, [group]);
         bench.arg("--no-fail-fast");
+        if group == SHIM {
+            install::tell_bench(workspace, &mut bench)?;
+        }
         if order.length == Length::Quick {
             bench.args(["--", "--quick"]);
         }

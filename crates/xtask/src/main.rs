@@ -18,6 +18,7 @@ mod bench;
 mod crash;
 mod docs;
 mod faults;
+mod install;
 mod mutants;
 mod reality;
 mod seeded;
@@ -32,6 +33,7 @@ cargo xtask CHORE
   test [--only STEP[,STEP]] [--list]   everything that must hold, installing what it lacks
   tidy                                 the rules of the repository that no compiler checks
   bench [--quick] [--only NAME[,NAME]] every bench, one table of their figures, and which fall short
+  install [--root DIR]                 `lineside`, and the full command beside it, into `bin` of cargo's folder
   mutants [PATH]                       the tests of a file or folder against small changes of it, for a nightly run
   seeded                               the laws' tests against faults seeded for them
   crash [--cycles N] [--seed N]        a journal's programme killed again and again, and judged
@@ -70,6 +72,8 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["test", "--only", names] => test::run(&Workspace::find()?, &test::steps_named(names)?),
         ["tidy"] => tidy::run(&Workspace::find()?),
         ["bench", rest @ ..] => bench::run(&Workspace::find()?, &bench::Order::read(rest)?),
+        ["install"] => install::run(&Workspace::find()?, None),
+        ["install", "--root", root] => install::run(&Workspace::find()?, Some(root)),
         ["mutants"] => mutants::run(&Workspace::find()?, None),
         ["mutants", path] => mutants::run(&Workspace::find()?, Some(path)),
         ["seeded"] => seeded::run(&Workspace::find()?),
@@ -82,7 +86,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
             let times = times.parse().with_context(|| format!("`{times}` is no number"))?;
             faults::run(&Workspace::find()?, times)
         }
-        [chore @ ("test" | "tidy" | "mutants" | "seeded" | "docs" | "faults"), rest @ ..] => {
+        [chore @ ("install" | "test" | "tidy" | "mutants" | "seeded" | "docs" | "faults"), rest @ ..] => {
             bail!("`{chore}` does not take `{}`; `cargo xtask` shows what it takes", rest.join(" "))
         }
         [chore, ..] => bail!("there is no chore `{chore}`; `cargo xtask` lists them"),

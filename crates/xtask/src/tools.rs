@@ -10,4 +10,4 @@ mod rustup;
 pub(crate) use crates_io::{DENY, MDBOOK, MUTANTS, published};
 pub(crate) use debian::{Program, need_programs};
 pub(crate) use npm::{JITI, NODE, npm_package};
-pub(crate) use rustup::{CLIPPY, RUSTFMT, need_component};
+pub(crate) use rustup::{CLIPPY, RUSTFMT, need_component, need_target};

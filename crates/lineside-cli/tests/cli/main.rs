@@ -8,6 +8,7 @@ mod daemon;
 mod daemon_kills;
 mod explain;
 mod install;
+mod hook;
 mod interruption;
 mod jobs;
 mod kit;

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -124,8 +123,7 @@ async fn decide(daemon: &Daemon, caller: &Caller, query: &PublishQuery, fields: 
         _ => publication,
     };
     let receipt = publication.publish_any().await.map_err(|error| not_published(&error))?;
-    daemon.counts.events.fetch_add(1, Ordering::Relaxed);
-    daemon.mismatches.note(&receipt);
+    daemon.note(&receipt);
     let of = daemon.loaded().claims;
     let claims = if query.unkept {
         of.unkept(&receipt)

@@ -12,6 +12,7 @@ mod clients;
 mod crowd;
 mod inheritance;
 mod files;
+mod hosts;
 mod http;
 mod signals;
 mod openapi;

@@ -13,7 +13,7 @@ mod sessions;
 mod words;
 
 pub(super) use call::is_closed_gate;
-pub use call::{Arrival, HostAnswer, HostCall, Reading, read, unreachable};
+pub use call::{Arrival, HostAnswer, HostCall, Reading, read, silent, unreachable};
 pub use incoming::Incoming;
 pub use outcome::Outcome;
 pub use sessions::{Arrived, CallId, Derived, Publishing, Served, Settled};

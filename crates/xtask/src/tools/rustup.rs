@@ -1,5 +1,6 @@
 //! The parts of the toolchain that a minimal one leaves out.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -25,5 +26,19 @@ pub(crate) fn need_component(workspace: &Workspace, component: Component) -> Res
     println!("installing {} with rustup", component.name);
     must(Command::new("rustup").args(["component", "add", component.name]), FOR_A_BUILD)
         .with_context(|| format!("add the component {} to the Rust toolchain", component.name))?;
+    Ok(())
+}
+
+/// Adds the standard library of a target to the toolchain if it is not there.
+pub(crate) fn need_target(target: &str) -> Result<()> {
+    let mut rustc = Command::new("rustc");
+    let output = rustc.args(["--print", "target-libdir", "--target", target]).output();
+    let output = output.context("`rustc` did not start")?;
+    if Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir() {
+        return Ok(());
+    }
+    println!("installing the standard library of {target} with rustup");
+    must(Command::new("rustup").args(["target", "add", target]), FOR_A_BUILD)
+        .with_context(|| format!("add the target {target} to the Rust toolchain"))?;
     Ok(())
 }

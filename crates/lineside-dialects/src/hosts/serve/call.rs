@@ -122,18 +122,41 @@ pub fn unreachable(call: HostCall) -> HostAnswer {
     }
 }
 
+/// The answer that lets the call pass, as while hooks are switched off.
+#[must_use]
+pub fn silent(call: HostCall) -> HostAnswer {
+    let (entry, event, environment) = (call.host, call.event.clone(), call.environment.clone());
+    match read(call) {
+        Reading::Event(arrival) => match arrival.words {
+            Some(words) => passed(words, arrival.spoken, &arrival.answered_as),
+            None => quiet(arrival.spoken),
+        },
+        Reading::Answer(_) => {
+            let spoken = if environment.contains_key(QWEN) { Host::Qwen } else { entry };
+            match event.as_deref().and_then(|event| Some((named(spoken, event)?, event))) {
+                Some((row, event)) => passed(row, spoken, event),
+                None => quiet(spoken),
+            }
+        }
+    }
+}
+
 /// The answer to input that is no document (HO-37).
 fn closed_by_name(entry: Host, event: Option<&str>, environment: &BTreeMap<String, String>) -> HostAnswer {
     let spoken = if environment.contains_key(QWEN) { Host::Qwen } else { entry };
     let Some(event) = event else {
         return HostAnswer { stderr: format!("{UNREADABLE}\n"), exit: 2, ..HostAnswer::default() };
     };
-    // Of several rows of one name the strictest counts, as nothing tells them apart.
-    let mut rows = table(spoken, event, &Map::new()).iter().filter(|row| row.event == event);
-    match rows.clone().find(|row| is_closed_gate(row)).or_else(|| rows.next()) {
+    match named(spoken, event) {
         Some(row) => closed(row, spoken, event, UNREADABLE),
         None => quiet(spoken),
     }
+}
+
+/// The row of a name. Of several the strictest counts, as nothing tells them apart.
+fn named(host: Host, event: &str) -> Option<&'static Row> {
+    let mut rows = table(host, event, &Map::new()).iter().filter(|row| row.event == event);
+    rows.clone().find(|row| is_closed_gate(row)).or_else(|| rows.next())
 }
 
 /// Nothing, in the way of a host.
@@ -144,7 +167,19 @@ fn quiet(host: Host) -> HostAnswer {
 
 /// A gate is closed with a text; any other event gets nothing.
 fn closed(row: &'static Row, host: Host, event: &str, text: &'static str) -> HostAnswer {
-    let verdict = if is_closed_gate(row) { Verdict::block(text) } else { Verdict::Continue };
+    if is_closed_gate(row) {
+        answered(row, host, event, Verdict::block(text))
+    } else {
+        passed(row, host, event)
+    }
+}
+
+/// Nothing is wished.
+fn passed(row: &'static Row, host: Host, event: &str) -> HostAnswer {
+    answered(row, host, event, Verdict::Continue)
+}
+
+fn answered(row: &'static Row, host: Host, event: &str, verdict: Verdict) -> HostAnswer {
     let outcome = Outcome { verdict, ..Outcome::default() };
     let environment = BTreeMap::new();
     let telling = Telling {

@@ -220,6 +220,16 @@ const WITH_EVERY_EVENT: [&str; 14] = [
     "agent_transcript_path",
 ];
 
+impl Arrival {
+    /// The session of the main agent that its document names.
+    #[must_use]
+    pub fn root(&self) -> String {
+        let about_a_subagent =
+            self.row.is_some_and(|row| matches!(row.point, "before_subagent" | "after_subagent"));
+        Unread(self.document.clone()).names(self.host, about_a_subagent).root
+    }
+}
+
 /// Reads the document of a call.
 pub(super) fn read(arrival: &Arrival) -> Incoming {
     let Arrival { host, row, document, environment, event, .. } = arrival;

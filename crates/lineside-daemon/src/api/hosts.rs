@@ -1,0 +1,186 @@
+//! Agent programs with a hook command: a call as its host has made it, to the words that the host understands.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use lineside::hosts::{
+    CallOrigin, Confinement, HOSTS, Host, HostAnswer, HostCall, HostReply, ServeHostError, silent,
+};
+
+use crate::body::{Document, Path};
+use crate::caller::Caller;
+use crate::connections;
+use crate::daemon::Daemon;
+use crate::problem::Problem;
+
+/// The header with the event that the entry of the host states.
+const EVENT: &str = "lineside-event";
+/// The header with variables of the host's environment.
+const ENVIRONMENT: &str = "lineside-environment";
+/// The header with the time that is left.
+const WITHIN: &str = "lineside-within-ms";
+/// The header with the exit status.
+const EXIT: HeaderName = HeaderName::from_static("lineside-exit");
+/// The header with the length of standard output.
+const STDOUT: HeaderName = HeaderName::from_static("lineside-stdout-bytes");
+
+/// Answer a call of a host's hook command.
+///
+/// The body is the document of the host as it came on standard input. The answer says what the process prints and how it
+/// exits: its body is standard output, followed by standard error; `Lineside-Stdout-Bytes` is where the one ends, and
+/// `Lineside-Exit` the exit status, 0 or 2. With a grant the sessions of the host are children of the session of the
+/// grant. A connection that breaks before the answer leaves the event undecided.
+#[utoipa::path(
+    post, path = "/v1/hosts/{host}", tag = "hosts",
+    params(
+        ("host" = String, Path, description = "in whose words the answer is: `claude`, `codex`, `copilot`, `cursor`, `gemini`, `kimi` or `qwen`"),
+        ("lineside-event" = Option<String>, Header, description = "the name of the event, as the host's entry states it; percent-encoded"),
+        ("lineside-environment" = Option<String>, Header, description = "variables of the host, as `NAME=value` joined by `&`; values are percent-encoded"),
+        ("lineside-within-ms" = Option<u64>, Header, description = "the time that is left for the decision, in milliseconds"),
+    ),
+    request_body(content = Object, description = "the host's document"),
+    responses(
+        (status = 200, content_type = "text/plain", body = String, description = "what the process prints",
+            headers(
+                ("lineside-exit" = u8, description = "the exit status"),
+                ("lineside-stdout-bytes" = u64, description = "how many bytes of the body are standard output"),
+            )),
+        (status = 400, body = Problem, description = "a header is not the documented one, or a name in the document is too long"),
+        (status = 403, body = Problem, description = "the session is open and not below that of the grant"),
+        (status = 404, body = Problem, description = "there is no such host"),
+        (status = 413, body = Problem, description = "too large for a gate to see; `verdict` is `block`"),
+    )
+)]
+pub(super) async fn serve(
+    State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
+    Path(host): Path<String>,
+    headers: HeaderMap,
+    Document(stdin, _room): Document,
+) -> Result<Response, Problem> {
+    let Some(host) = Host::named(&host) else { return Err(no_host(&host)) };
+    let event = text(&headers, EVENT)?.map(|event| decoded(event, EVENT)).transpose()?;
+    let environment = environment(&headers)?;
+    let call = HostCall { host, event, stdin, environment };
+    if daemon.switch.is_off() {
+        return Ok(said(silent(call)));
+    }
+    let mut origin = CallOrigin::default();
+    origin.parent = caller.granted().cloned();
+    origin.confined = if origin.parent.is_some() { Confinement::ToParent } else { Confinement::No };
+    origin.within = within(&headers)?;
+    origin.connection = caller.connection.clone();
+    let HostReply { answer, receipts, afterwards } =
+        daemon.hosts.answer_from(call, &origin).await.map_err(|error| not_served(&error))?;
+    for receipt in &receipts {
+        daemon.note(receipt);
+    }
+    if let Some(first) = receipts.first() {
+        let (point, session) = (first.event.point().name, &first.event.envelope().source.session);
+        if point == "after_session" { daemon.note_closed(session) } else { daemon.note_open(session) }
+    }
+    connections::afterwards(&daemon, afterwards);
+    Ok(said(answer))
+}
+
+/// An answer as a response.
+fn said(answer: HostAnswer) -> Response {
+    let HostAnswer { stdout, stderr, exit } = answer;
+    let length = stdout.len();
+    let body = if stderr.is_empty() { stdout } else { stdout + &stderr };
+    let mut response = Response::new(Body::from(body));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(EXIT, HeaderValue::from(u16::from(exit)));
+    headers.insert(STDOUT, HeaderValue::from(length));
+    response
+}
+
+/// A header that stands there once at most.
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Problem> {
+    let mut given = headers.get_all(name).iter();
+    let value = given.next().map(|value| value.to_str()).transpose();
+    match (value, given.next()) {
+        (Ok(value), None) => Ok(value),
+        _ => {
+            Err(Problem::bad_request(format!("the header `{name}` must be ASCII and stand there once"))
+                .blocks())
+        }
+    }
+}
+
+fn within(headers: &HeaderMap) -> Result<Option<Duration>, Problem> {
+    let number = |text: &str| {
+        let number = text.parse().map(Duration::from_millis);
+        number.map_err(|_| {
+            Problem::bad_request(format!("the header `{WITHIN}` must be a number of milliseconds")).blocks()
+        })
+    };
+    text(headers, WITHIN)?.map(number).transpose()
+}
+
+fn environment(headers: &HeaderMap) -> Result<BTreeMap<String, String>, Problem> {
+    let mut variables = BTreeMap::new();
+    for pair in text(headers, ENVIRONMENT)?.into_iter().flat_map(|pairs| pairs.split('&')) {
+        let Some((name, value)) = pair.split_once('=') else {
+            let detail = format!("the header `{ENVIRONMENT}` must be `NAME=value`, joined by `&`");
+            return Err(Problem::bad_request(detail).blocks());
+        };
+        variables.insert(name.to_owned(), decoded(value, ENVIRONMENT)?);
+    }
+    Ok(variables)
+}
+
+/// The text behind a percent-encoding. What is not UTF-8 has a replacement character.
+fn decoded(text: &str, header: &str) -> Result<String, Problem> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
+        if *byte != b'%' {
+            bytes.push(*byte);
+            continue;
+        }
+        let digits = rest.split_at_checked(2).filter(|(digits, _)| digits.iter().all(u8::is_ascii_hexdigit));
+        let byte = digits.and_then(|(digits, _)| std::str::from_utf8(digits).ok());
+        let byte = byte.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let (Some(byte), Some((_, behind))) = (byte, digits) else {
+            let detail = format!("in the header `{header}` two digits must stand behind each `%`");
+            return Err(Problem::bad_request(detail).blocks());
+        };
+        bytes.push(byte);
+        rest = behind;
+    }
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+fn no_host(name: &str) -> Problem {
+    let names: Vec<_> = HOSTS.iter().map(|host| host.name()).collect();
+    let name: String = name.chars().take(100).collect();
+    Problem::not_found(format!("there is no host {name:?}; there are {}", names.join(", "))).blocks()
+}
+
+fn not_served(error: &ServeHostError) -> Problem {
+    let detail = error.to_string();
+    match error {
+        ServeHostError::Session(lineside::bus::OpenSessionError::Draining)
+        | ServeHostError::Publish(lineside::bus::PublishError::Draining) => Problem::ending(),
+        ServeHostError::NotBelow { .. } => {
+            let title = "The grant does not reach this far";
+            Problem::new(StatusCode::FORBIDDEN, "not-granted", title, detail).blocks()
+        }
+        ServeHostError::TooLong { .. } => Problem::bad_request(detail).blocks(),
+        ServeHostError::TooDeep(_) => {
+            Problem::conflict("too-deep", "The session is too deep", detail).blocks()
+        }
+        ServeHostError::Session(_) | ServeHostError::Publish(_) => {
+            Problem::conflict("not-published", "The event was not published", detail).blocks()
+        }
+    }
+}

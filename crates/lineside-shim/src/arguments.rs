@@ -1,0 +1,96 @@
+//! The arguments behind `hook`: a host, and the name of an event where the entry states it.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+
+use crate::gates::{HOSTS, Host};
+
+/// Which call it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    pub(crate) host: Host,
+    pub(crate) event: Option<String>,
+}
+
+/// Why the arguments are none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ReadArgumentsError {
+    /// No host is named.
+    NoHost,
+    /// There is no such host.
+    UnknownHost(String),
+    /// `--event` has no value that is text.
+    NoEvent,
+    /// Something else.
+    Unknown(String),
+}
+
+impl fmt::Display for ReadArgumentsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usage = "use: lineside hook HOST [--event NAME]";
+        match self {
+            Self::NoHost => write!(f, "`hook` needs the name of a host; {usage}")?,
+            Self::UnknownHost(name) => write!(f, "there is no host {name:?}; {usage}")?,
+            Self::NoEvent => write!(f, "`--event` needs the name of an event; {usage}")?,
+            Self::Unknown(argument) => write!(f, "`hook` does not take {argument:?}; {usage}")?,
+        }
+        let names: Vec<_> = HOSTS.iter().map(|host| host.name()).collect();
+        write!(f, " with one of {}", names.join(", "))
+    }
+}
+
+impl Arguments {
+    /// Reads `HOST [--event NAME]`, in any order; `--event=NAME` is the same.
+    pub(crate) fn read(arguments: &[OsString]) -> Result<Self, ReadArgumentsError> {
+        let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
+        let (mut host, mut event) = (None, None);
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            match argument.to_str() {
+                Some("--event") => {
+                    let name = arguments.next().and_then(|name| name.to_str());
+                    event = Some(name.ok_or(ReadArgumentsError::NoEvent)?.to_owned());
+                }
+                Some(text) if text.starts_with("--event=") => {
+                    event = text.strip_prefix("--event=").map(str::to_owned);
+                }
+                Some(text) if host.is_none() && !text.starts_with('-') => {
+                    let named = Host::named(text);
+                    host = Some(named.ok_or_else(|| ReadArgumentsError::UnknownHost(text.to_owned()))?);
+                }
+                _ => return Err(ReadArgumentsError::Unknown(lossy(argument))),
+            }
+        }
+        let event = event.filter(|event| !event.is_empty());
+        Ok(Self { host: host.ok_or(ReadArgumentsError::NoHost)?, event })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str]) -> Result<Arguments, ReadArgumentsError> {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        Arguments::read(&arguments)
+    }
+
+    #[test]
+    fn a_host_and_an_event_are_read_in_any_order() {
+        let call = |event: Option<&str>| Arguments { host: Host::Copilot, event: event.map(str::to_owned) };
+        assert_eq!(read(&["copilot"]), Ok(call(None)));
+        assert_eq!(read(&["copilot", "--event", "preToolUse"]), Ok(call(Some("preToolUse"))));
+        assert_eq!(read(&["--event=preToolUse", "copilot"]), Ok(call(Some("preToolUse"))));
+        assert_eq!(read(&["copilot", "--event", ""]), Ok(call(None)));
+    }
+
+    #[test]
+    fn anything_else_is_refused_and_named() {
+        assert_eq!(read(&[]), Err(ReadArgumentsError::NoHost));
+        assert_eq!(read(&["vim"]), Err(ReadArgumentsError::UnknownHost("vim".to_owned())));
+        assert_eq!(read(&["claude", "--event"]), Err(ReadArgumentsError::NoEvent));
+        assert_eq!(read(&["claude", "codex"]), Err(ReadArgumentsError::Unknown("codex".to_owned())));
+        let told = read(&["claude", "-x"]).unwrap_err().to_string();
+        assert!(told.starts_with("`hook` does not take \"-x\"; use: lineside hook HOST"), "{told}");
+    }
+}
