@@ -341,3 +341,20 @@ proptest! {
         })?;
     }
 }
+
+#[tokio::test]
+async fn of_a_delivery_some_can_be_accepted_and_the_others_stand_where_they_stood() {
+    let (bus, session) = session().await;
+    let mut signals = bus.signals();
+    for text in ["a", "b", "c", "d"] {
+        send(&session, late("h", 0, text));
+    }
+    let taken = session.collect().ready().accept_some(|message| matches!(&*message.text, "b" | "d"));
+    let taken: Vec<&str> = taken.iter().map(|message| &*message.text).collect();
+    assert_eq!(taken, ["b", "d"]);
+    send(&session, late("h", 0, "e"));
+    assert_eq!(texts(&session.collect().ready()), ["a", "c", "e"]);
+    assert!(session.collect().ready().accept_some(|_| false).is_empty());
+    assert_eq!(texts(&session.collect().ready()), ["a", "c", "e"]);
+    assert_eq!(told(&mut signals), ["delivered 2"]);
+}

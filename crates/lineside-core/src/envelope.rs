@@ -188,7 +188,47 @@ pub struct Envelope {
     /// The turn of the agent.
     pub turn: Option<u64>,
     /// Fields of the host that have no canonical name, kept as they are and handed on.
-    pub extra: Option<Arc<Map>>,
+    pub extra: Option<Arc<Extra>>,
+}
+
+/// Fields of a host that have no canonical name, in its order. Dereferences to the map of their values.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Extra {
+    fields: Map,
+    /// The JSON of those that the host wrote in another way than [`Value`] does.
+    spelled: Vec<(Box<str>, Box<str>)>,
+}
+
+impl Extra {
+    /// Keeps the JSON text by which the host wrote the value of a field: compact, with the escapes of its texts. Has no
+    /// effect for a field that is absent.
+    #[must_use]
+    pub fn spelled(mut self, name: &str, json: impl Into<Box<str>>) -> Self {
+        if self.fields.contains_key(name) {
+            self.spelled.push((name.into(), json.into()));
+        }
+        self
+    }
+
+    /// The JSON text of a field as the host wrote it; `None` where that is the compact text of its value.
+    #[must_use]
+    pub fn spelling(&self, name: &str) -> Option<&str> {
+        self.spelled.iter().find(|(known, _)| **known == *name).map(|(_, json)| &**json)
+    }
+}
+
+impl From<Map> for Extra {
+    fn from(fields: Map) -> Self {
+        Self { fields, spelled: Vec::new() }
+    }
+}
+
+impl std::ops::Deref for Extra {
+    type Target = Map;
+
+    fn deref(&self) -> &Map {
+        &self.fields
+    }
 }
 
 impl Envelope {
@@ -243,7 +283,7 @@ impl Envelope {
             }
         }
         if let Some(extra) = &self.extra {
-            put("extra", Value::Object((**extra).clone()));
+            put("extra", Value::Object(extra.fields.clone()));
         }
         map
     }

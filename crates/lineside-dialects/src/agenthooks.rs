@@ -99,8 +99,8 @@ impl Dialect for AgentHooks {
                 .collect(),
             diagnostics,
             log: log_target(places),
-            plugins: None,
             inert: lost.inert,
+            ..Loaded::default()
         }
     }
 

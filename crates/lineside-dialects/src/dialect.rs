@@ -141,6 +141,8 @@ pub struct Loaded {
     pub plugins: Option<Plugins>,
     /// What was found and is no hook that could be installed, for the list.
     pub inert: Vec<Inert>,
+    /// The agent program in whose files our own entry stands.
+    pub served: Option<&'static str>,
 }
 
 /// Something that was meant to be a hook and is none.
@@ -228,6 +230,8 @@ pub struct ForeignHook {
     /// What it is as an automation: the bus is told of its events by this and not by `handler`, and retries, key and
     /// debounce are those of its rules.
     pub automation: Option<Automation>,
+    /// What the format of an agent program knows of it beside the hooks that are the same as it.
+    pub imported: Option<Arc<dyn std::any::Any + Send + Sync>>,
 }
 
 /// What a hook is as an automation at one point.
@@ -263,6 +267,7 @@ impl ForeignHook {
             can_fire: true,
             automation: None,
             closed: false,
+            imported: None,
         }
     }
 }

@@ -8,7 +8,7 @@ use lineside_core::exchange::{Post, Posted};
 use lineside_core::invocation::{Ended, Environment, Invocation, Program};
 use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, WorkerCall, WorkerEnded};
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, SkipReason};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Notice, SkipReason};
 
 use crate::near_keys::AnswerKeys;
 
@@ -40,6 +40,23 @@ pub trait Handler: Send + Sync {
         None
     }
 
+    /// Whether hooks of this format hand variables on to later hooks of the same session.
+    fn shares_variables(&self) -> bool {
+        false
+    }
+
+    /// The variable that names a file in which the hook may leave assignments for later hooks; `None` where it may not.
+    fn assignments_variable(&self, event: &AnyEvent) -> Option<&'static str> {
+        let _ = event;
+        None
+    }
+
+    /// What the hook hands on, from what came of its call and from what it has left in its file.
+    fn handed_on(&self, event: &AnyEvent, returned: &Returned, assignments: &str) -> HandedOn {
+        let _ = (event, returned, assignments);
+        HandedOn::default()
+    }
+
     /// The worker that the hook runs in when events are about this directory; `None` for a hook that has none.
     fn worker(&self, work_dir: &Path) -> Option<HookWorker> {
         let _ = work_dir;
@@ -69,6 +86,15 @@ pub trait Handler: Send + Sync {
         let _ = stage;
         Vec::new()
     }
+}
+
+/// What a hook hands on to later hooks of its session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HandedOn {
+    /// Variables, in the order in which they were assigned; of two of one name the later one counts.
+    pub variables: Vec<(String, String)>,
+    /// What the user reads of it.
+    pub notice: Option<Notice>,
 }
 
 /// The pure half of an automation: event to call, result to report.

@@ -21,6 +21,10 @@ pub mod import;
 pub mod install;
 pub mod serve;
 
+use lineside_core::hook::Standby;
+use lineside_core::{Diagnostic, Hook, Point as _};
+use lineside_points::AfterToolError;
+
 pub use program::{HOSTS, Host};
 pub(crate) use tools::{Column, Seen};
 pub use tools::{class_of, named_paths, tool_fields};
@@ -37,6 +41,28 @@ pub static CURSOR: import::Imported = import::Imported(&cursor::FORMAT);
 pub static GEMINI: import::Imported = import::Imported(&gemini::FORMAT);
 /// The hooks in the files of Kimi CLI and Kimi Code.
 pub static KIMI: import::Imported = import::Imported(&kimi::FORMAT);
+
+/// A finding for each hook that waits for something that an agent program with an entry of ours never reports: Codex
+/// has no event for a call that failed (CX-8).
+pub fn never_reported<'a>(
+    served: &[&str],
+    hooks: impl IntoIterator<Item = (&'a Hook, &'static str)>,
+) -> Vec<Diagnostic> {
+    if !served.contains(&Host::Codex.name()) {
+        return Vec::new();
+    }
+    let waiting = hooks
+        .into_iter()
+        .filter(|(hook, point)| *point == AfterToolError::INFO.name && hook.standby == Standby::Ready);
+    let finding = |(hook, point): (&Hook, &str)| {
+        let text = format!(
+            "hook \"{}\" waits for {point}, which codex never reports: it has no event for a call that failed",
+            hook.name
+        );
+        Some(Diagnostic::warning(hook.origin.clone()?, text))
+    };
+    waiting.filter_map(finding).collect()
+}
 
 /// The tables of all hosts.
 const TABLES: [&[table::Row]; 9] = [

@@ -41,7 +41,7 @@ pub use dialect::{
     Automation, Dialect, ForeignHook, Inert, Loaded, LogTarget, Missed, Places, Plugins, Registered, Trust,
     Watched, Why,
 };
-pub use handler::{Call, Handler, LogStage, Returned, Start, Work};
+pub use handler::{Call, HandedOn, Handler, LogStage, Returned, Start, Work};
 pub use names::meant;
 pub use near_keys::AnswerKeys;
 pub use rivals::{exposed, outrun};

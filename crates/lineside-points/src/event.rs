@@ -63,7 +63,7 @@ pub fn read_event(json: &Map, depth: u8) -> Result<AnyEvent, ReadEventError> {
         source: Arc::new(source),
         cause,
         turn: optional(json, "turn")?,
-        extra: json.get("extra").and_then(Value::as_object).map(|extra| Arc::new(extra.clone())),
+        extra: json.get("extra").and_then(Value::as_object).map(|extra| Arc::new(extra.clone().into())),
     };
     let payload = json.get("payload").and_then(Value::as_object).cloned();
     let payload = (point.decode)(point, payload.ok_or(ReadEventError::Envelope("payload"))?)?;

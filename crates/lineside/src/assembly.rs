@@ -11,6 +11,8 @@ use lineside_core::control::Control;
 use lineside_core::hook::{Hook, Standby};
 use lineside_core::worker::{HookWorker, WorkerStart};
 use lineside_core::{Diagnostic, Layer, Severity, SkipReason};
+use lineside_dialects::hosts::import::supersede;
+use lineside_dialects::hosts::never_reported;
 use lineside_dialects::{
     DIALECTS, Dialect, ForeignHook, Inert, Loaded, Places, Start, Watched, exposed, outrun,
     refuse_programs_of_projects,
@@ -140,6 +142,7 @@ impl Assembly {
             environment: None,
             worker: None,
             warm: Arc::new(HookWorkers::new(&bus)),
+            exported: Arc::default(),
         };
         Self {
             bus,
@@ -205,7 +208,9 @@ impl Assembly {
     #[must_use]
     pub fn read(&self, places: &Places) -> HookFiles {
         let loaded = self.dialects.iter().map(|dialect| (*dialect, dialect.load(places)));
-        HookFiles { loaded: loaded.collect(), places: places.clone() }
+        let loaded: Vec<_> = loaded.collect();
+        supersede(loaded.iter().map(|(_, loaded)| loaded));
+        HookFiles { loaded, places: places.clone() }
     }
 
     /// Reads the hook files of every dialect and [installs](Self::install) what they say.
@@ -236,6 +241,7 @@ impl Assembly {
         let HookFiles { places, loaded } = files;
         let mut load = Load::default();
         let mut dialects = Vec::new();
+        let served: Vec<&str> = loaded.iter().filter_map(|(_, loaded)| loaded.served).collect();
         for (dialect, loaded) in loaded {
             dialects.push(self.prepare(dialect, loaded, &places, &mut load).await);
         }
@@ -255,7 +261,10 @@ impl Assembly {
         let files = origins.filter(|found| found.state != State::Off(SkipReason::Untrusted));
         let files = files.filter_map(|found| Some(found.hook.origin.as_ref()?.file.as_path()));
         report.diagnostics.extend(exposed(files));
-        report.diagnostics.extend(outrun(report.hooks.iter().map(|found| (&found.hook, found.point))));
+        let hooks = || report.hooks.iter().map(|found| (&found.hook, found.point));
+        let further = outrun(hooks()).into_iter().chain(never_reported(&served, hooks()));
+        let further: Vec<Diagnostic> = further.collect();
+        report.diagnostics.extend(further);
         self.outside.warm.keep_only(&warm);
         for worker in warm.into_iter().filter(|worker| worker.start == WorkerStart::Ahead) {
             drop(self.outside.warm.of(worker, self.outside.runner.containment()));

@@ -202,6 +202,7 @@ fn own() -> Outside {
         environment: None,
         worker: None,
         warm: Arc::default(),
+        exported: Arc::default(),
     }
 }
 

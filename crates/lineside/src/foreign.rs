@@ -10,11 +10,12 @@ use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{Accepted, ChainTime, Cx, Release, Ticket};
 use lineside_core::flow::Retry;
 use lineside_core::propagation::TRACEPARENT;
-use lineside_core::{Answer, AnyEvent, Failure, Outcome, Propagation, Said, SessionId, SkipReason};
-use lineside_dialects::{ForeignHook, Handler, LogStage};
+use lineside_core::{Answer, AnyEvent, Failure, Layer, Outcome, Propagation, Said, SessionId, SkipReason};
+use lineside_dialects::{Call, ForeignHook, Handler, LogStage};
 use tokio::time::{Instant, sleep};
 
 use crate::debug_log::DebugLog;
+use crate::exported::Assignments;
 use crate::outside::Outside;
 
 /// A foreign hook with everything that it needs to run.
@@ -33,13 +34,16 @@ struct Attempts {
     outside: Outside,
     log: Option<Arc<DebugLog>>,
     retry: Retry,
+    dialect: &'static str,
+    layer: Layer,
 }
 
 impl Foreign {
     pub(crate) fn new(hook: &ForeignHook, outside: Outside, keys: Keys, log: Option<Arc<DebugLog>>) -> Self {
         let handler = Arc::clone(&hook.handler);
         let debouncer = hook.debounce.map(|pace| Debouncer::new(pace, last_look(hook, log.clone())));
-        let attempts = Arc::new(Attempts { handler, outside, log, retry: hook.retry });
+        let (dialect, layer) = (hook.hook.dialect, hook.hook.layer);
+        let attempts = Arc::new(Attempts { handler, outside, log, retry: hook.retry, dialect, layer });
         Self { attempts, key: hook.key.clone(), keys, debouncer, adopted: None }
     }
 
@@ -180,7 +184,9 @@ impl Attempts {
         let began = Instant::now();
         let mut started = None;
         let (returned, result) = match self.handler.prepare(event) {
-            Ok(call) => {
+            Ok(mut call) => {
+                let shares = self.handler.shares_variables();
+                let assignments = if shares { self.with_variables(event, &mut call) } else { None };
                 self.tell(&LogStage::Starting { call: &call });
                 // Only a log has a use for it afterwards.
                 started = self.log.is_some().then(|| call.clone());
@@ -193,6 +199,14 @@ impl Attempts {
                 };
                 let returned = self.outside.run(call, cx.deadline(), begins, propagated(event, cx)).await;
                 let mut result = self.handler.read(event, &returned);
+                if shares {
+                    let assigned = assignments.map(|file| file.read()).unwrap_or_default();
+                    let handed = self.handler.handed_on(event, &returned, &assigned);
+                    if let (Ok(answer), Some(notice)) = (&mut result, handed.notice) {
+                        answer.notices.push(notice);
+                    }
+                    self.outside.exported.keep(event, self.dialect, self.layer, handed.variables);
+                }
                 if let Ok(answer) = &mut result {
                     answer.remarks.extend(self.handler.answer_keys().remarks(&returned));
                 }
@@ -204,6 +218,20 @@ impl Attempts {
         let call = started.as_ref();
         self.tell(&LogStage::Finished { call, returned: returned.as_ref(), result: &result, took });
         (result, returned.is_some())
+    }
+
+    /// Sets the variables that earlier hooks have handed on, and gives the file in which this one may leave some.
+    fn with_variables(&self, event: &AnyEvent, call: &mut Call) -> Option<Assignments> {
+        let Call::Command(invocation) = call else { return None };
+        self.outside.exported.set(event, self.dialect, self.layer, &mut invocation.environment);
+        let variable = self.handler.assignments_variable(event)?;
+        match Assignments::new(variable, &mut invocation.environment) {
+            Ok(file) => Some(file),
+            Err(error) => {
+                tracing::warn!(%error, "no file for the variables of a hook");
+                None
+            }
+        }
     }
 
     fn tell(&self, stage: &LogStage<'_>) {

@@ -1,19 +1,24 @@
 //! Agent programs that run `lineside hook HOST` as their hook command: their events on a bus, and its decisions in their
 //! words.
 
+mod waiting;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use lineside_bus::publish::{PublishError, Stops};
 use lineside_bus::session::{OpenSession, OpenSessionError};
-use lineside_bus::{Bus, Session};
+use lineside_bus::{Bus, DeferredMessage, Session};
 use lineside_core::context::Bounds;
 use lineside_core::envelope::Cause;
-use lineside_core::{EventId, Receipt};
+use lineside_core::{Append, EventId, Point as _, Receipt};
 use lineside_dialects::hosts::serve::{
     self, Arrival, Arrived, CallId, Derived, Incoming, Outcome, Publishing, Reading,
 };
+use lineside_points::BeforePrompt;
 use tokio::sync::Notify;
+
+use waiting::Waiting;
 
 pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, silent, unreachable};
 pub use lineside_dialects::hosts::{HOSTS, Host, install};
@@ -214,12 +219,16 @@ impl Hosts {
             receipts.push(folded);
         }
         let own: Vec<EventId> = receipts.iter().map(|receipt| receipt.event.envelope().id).collect();
-        let delivery = session.collect().at_most(Bounds::NONE).ready();
-        let late = delivery.accept().into_iter().filter(|message| !own.contains(&message.event));
-        let late = late.map(|message| message.text).collect();
-        let settled = guard.settle(|served| served.settle(publishing, &outcome, late));
+        let is_prompt = publishing.incoming.point.name == BeforePrompt::INFO.name;
+        let waiting = Waiting::of(&session, &own, is_prompt);
+        outcome.context = waiting.own.clone();
+        let settled = guard.settle(|served| served.settle(publishing, &outcome, &waiting.earlier));
         for line in &settled.log {
             tracing::info!(session = %session.id(), "{line}");
+        }
+        waiting.end(settled.context, &own);
+        if let Some(receipt) = receipts.first() {
+            self.wait_on(&session, receipt, settled.waits);
         }
         let afterwards = Afterwards {
             session: Some((self.bus.clone(), session.id().as_str().into())),
@@ -228,6 +237,29 @@ impl Hosts {
             ends: settled.ends,
         };
         Ok(HostReply { answer: settled.answer, receipts, afterwards })
+    }
+
+    /// Has texts wait for an event that can carry them, behind the context of their own event.
+    fn wait_on(&self, session: &Session, receipt: &Receipt, texts: Vec<String>) {
+        let author = receipt.author.and_then(|by| receipt.hooks.get(usize::try_from(by).ok()?));
+        let (hook, dialect) = match author {
+            Some(hook) => (Arc::clone(&hook.name), hook.dialect),
+            None => (Arc::from("lineside"), "native"),
+        };
+        for text in texts {
+            let envelope = receipt.event.envelope();
+            let late = DeferredMessage {
+                hook: Arc::clone(&hook),
+                dialect,
+                point: receipt.event.point().name.into(),
+                event: envelope.id,
+                seq: envelope.seq,
+                id: None,
+                append: Append::system(text),
+            };
+            // What becomes of one that does not fit is signalled and counted there.
+            let _posted = self.bus.deliver(session.id(), late);
+        }
     }
 
     /// The session of an event, opened if it is not open.
@@ -273,9 +305,10 @@ impl Hosts {
         session: &Session,
         publishing: &Publishing,
     ) -> lineside_bus::publish::Publication<Arc<dyn lineside_core::Payload>> {
-        let Incoming { payload, cwd, project_root, model, time, extra, .. } = &publishing.incoming;
+        let Incoming { payload, cwd, project_root, model, time, .. } = &publishing.incoming;
         let source = session.source();
-        let mut event = session.any_event(Arc::clone(payload)).extra(extra.clone()).stops(Stops::OfPublisher);
+        let extra = publishing.incoming.as_written();
+        let mut event = session.any_event(Arc::clone(payload)).extra(extra).stops(Stops::OfPublisher);
         if let Some(verdict) = &publishing.decided {
             event = event.decided(verdict.clone());
         }

@@ -64,6 +64,8 @@ pub mod wire;
 #[cfg(feature = "dialects")]
 mod foreign;
 #[cfg(feature = "dialects")]
+mod exported;
+#[cfg(feature = "dialects")]
 mod automated;
 #[cfg(feature = "dialects")]
 mod attached;

@@ -12,6 +12,7 @@ use lineside_dialects::{Call, Returned};
 use lineside_exec::{HttpClient, Runner, Worker};
 use tokio::time::Instant;
 
+use crate::exported::Exported;
 use crate::workers::HookWorkers;
 
 /// Runs calls.
@@ -25,6 +26,8 @@ pub(crate) struct Outside {
     pub(crate) worker: Option<Worker>,
     /// The workers that hooks name.
     pub(crate) warm: Arc<HookWorkers>,
+    /// What hooks hand on to later hooks of their session.
+    pub(crate) exported: Arc<Exported>,
 }
 
 impl Outside {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use lineside_core::budget::Budget;
 use lineside_core::envelope::{Agent, Cause, Model};
-use lineside_core::json::Map;
 use lineside_core::payload::Point;
-use lineside_core::{AnyEvent, EventId, Payload, Receipt, Source, Verdict};
+use lineside_core::{AnyEvent, EventId, Extra, Payload, Receipt, Source, Verdict};
 use tokio::time::Instant;
 
 pub use crate::dispatch::admission::{DEEPEST_CAUSE, PublishError, Stops};
@@ -61,7 +60,8 @@ impl<P> Publication<P> {
     }
 
     /// Fields of the host without a canonical name.
-    pub fn extra(mut self, extra: Map) -> Self {
+    pub fn extra(mut self, extra: impl Into<Extra>) -> Self {
+        let extra = extra.into();
         self.details.extra = (!extra.is_empty()).then(|| Arc::new(extra));
         self
     }

@@ -141,6 +141,25 @@ impl Delivery {
         std::mem::take(&mut self.messages)
     }
 
+    /// Confirms that the messages that `which` picks are in the agent's context, as [`accept`](Self::accept) does; the
+    /// others go back to their places.
+    pub fn accept_some(mut self, mut which: impl FnMut(&ContextMessage) -> bool) -> Vec<ContextMessage> {
+        let all = std::mem::take(&mut self.given).into_iter().zip(std::mem::take(&mut self.messages));
+        let (taken, left): (Vec<_>, Vec<_>) = all.partition(|(_, message)| which(message));
+        (self.given, self.messages) = taken.into_iter().unzip();
+        let left: Vec<Item> = left.into_iter().map(|(given, message)| given.back(message)).collect();
+        if let Some(mailbox) = self.mailbox.as_ref().filter(|_| !left.is_empty()) {
+            let mut lost = Lost::new();
+            mailbox.put_back(left, Losses::default(), &mut lost);
+            tell(&self.signals, &self.session, lost);
+        }
+        if self.messages.is_empty() {
+            return Vec::new();
+        }
+        self.accepted();
+        std::mem::take(&mut self.messages)
+    }
+
     /// Confirms that they are in the agent's context; once this returns, they are not delivered again, even after a kill,
     /// as far as what is given back with them survives it. Without a context journal that is nothing.
     ///

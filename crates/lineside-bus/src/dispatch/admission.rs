@@ -5,9 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use lineside_core::budget::Budget;
 use lineside_core::envelope::Cause;
-use lineside_core::json::Map;
 use lineside_core::point::Role;
-use lineside_core::{CoverageMismatch, Envelope, EventId, PointInfo, SessionId, Source, Verdict};
+use lineside_core::{CoverageMismatch, Envelope, EventId, Extra, PointInfo, SessionId, Source, Verdict};
 use tokio::time::Instant;
 
 use crate::base::clock;
@@ -48,7 +47,7 @@ pub(crate) struct Details {
     pub(crate) budget: Budget,
     pub(crate) id: Option<EventId>,
     pub(crate) time: Option<Timestamp>,
-    pub(crate) extra: Option<Arc<Map>>,
+    pub(crate) extra: Option<Arc<Extra>>,
     pub(crate) source: Option<Box<Source>>,
     pub(crate) coverage: Option<Arc<str>>,
     pub(crate) decided: Option<Verdict>,

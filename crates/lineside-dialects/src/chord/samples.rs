@@ -48,7 +48,7 @@ impl Sample {
             source: Arc::new(self.source),
             cause: None,
             turn: self.turn,
-            extra: self.extra.map(|extra| Arc::new(fields(extra))),
+            extra: self.extra.map(|extra| Arc::new(fields(extra).into())),
         };
         AnyEvent::new(envelope, (point.decode)(point, fields(payload)).unwrap())
     }

@@ -4,6 +4,8 @@
 mod answer;
 mod import;
 
+use lineside_core::json::{Map, Value};
+
 use super::claude::{
     AGENT_TYPE, CONTEXT, DECISION, DENY, FORBID, HALT, LAST_MESSAGE, PERMIT, PROMPT, REASON, SOURCE,
     SYSTEM_MESSAGE, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER,
@@ -24,6 +26,23 @@ const STOPPING: Words = Words {
     amend: &[("output", Amend::Refuse(Refusal::Output))],
     ..GATE
 };
+
+/// What the setting `notify` reports: the end of a turn.
+pub(super) const TURN_COMPLETE: &str = "agent-turn-complete";
+
+/// The name under which such a report is an event.
+pub(super) const NOTIFY: &str = "notify";
+
+/// Its row: it is no event of a hook file (CX-3).
+pub(super) const NOTIFIED: &[Row] = &[fact(
+    NOTIFY,
+    "after_agent",
+    &[read("success", &[], Kind::Own(is_complete)), read("output", &["last-assistant-message"], Kind::Text)],
+)];
+
+fn is_complete(_: &Map) -> Option<Value> {
+    Some(true.into())
+}
 
 /// The hooks in the files of the host.
 pub(super) static FORMAT: import::Files = import::Files;

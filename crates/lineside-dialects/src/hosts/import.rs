@@ -2,9 +2,10 @@
 //!
 //! A format says where its files are, how a handler is written, what a hook reads and what its answer means; the rest is
 //! one engine. The rooms, in the order in which a hook passes them: `source` reads its file, `fields` and `entry` its
-//! handler, `matcher`, `condition` and `select` pick its events, `document` and `handler` say what is started with what,
+//! handler, `matcher`, `condition` and `select` pick its events, `plan` gives it its place, `document` and `handler` say what is started with what,
 //! `heard` what came of it, `group` joins the answers of an event.
 
+mod assignments;
 mod closing;
 mod condition;
 mod document;
@@ -16,9 +17,11 @@ mod handler;
 mod heard;
 mod load;
 mod matcher;
+mod plan;
 mod select;
 mod source;
 
+pub(super) use assignments::{assignments, is_variable};
 pub(super) use condition::Condition;
 pub(super) use document::{Document, child_id, known};
 pub(super) use entry::{Entry, Handler, Run, is_ours, shell_words};
@@ -27,6 +30,7 @@ pub(super) use format::{At, Format, Shape, Subject, Switches};
 pub(super) use handler::expand;
 pub(super) use heard::{Heard, Saying, blocking, flag_field, object_field, reason_or, text_field};
 pub(super) use matcher::Matcher;
+pub use select::supersede;
 pub(super) use source::{Source, Syntax};
 
 use std::collections::BTreeSet;

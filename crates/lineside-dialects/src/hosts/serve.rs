@@ -1,6 +1,6 @@
 //! Serving: a host's call of `lineside hook HOST` to an event, and what was decided to the host's words.
 //!
-//! `call` reads the call, `incoming` the document, `sessions` keeps what earlier calls of a session have left, `words`
+//! `call` reads the call, `incoming` the document, `spelling` how its texts are written, `sessions` keeps what earlier calls of a session have left, `words`
 //! puts the outcome. Nothing here publishes or waits: [`Served`] says what is to be published, and is given what came
 //! of it.
 
@@ -10,6 +10,7 @@ mod incoming;
 mod outcome;
 mod root;
 mod sessions;
+mod spelling;
 mod words;
 
 pub(super) use call::is_closed_gate;
@@ -17,3 +18,4 @@ pub use call::{Arrival, HostAnswer, HostCall, Reading, read, silent, unreachable
 pub use incoming::Incoming;
 pub use outcome::Outcome;
 pub use sessions::{Arrived, CallId, Derived, Publishing, Served, Settled};
+pub use words::ContextFate;

@@ -27,7 +27,7 @@ pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
         source: Arc::new(Source::root("s1")),
         cause: None,
         turn: Some(7),
-        extra: (!extra.is_empty()).then(|| Arc::new(extra)),
+        extra: (!extra.is_empty()).then(|| Arc::new(extra.into())),
     };
     AnyEvent::new(envelope, (point.decode)(point, fields).unwrap())
 }

@@ -38,7 +38,7 @@ pub(super) fn of(event: &AnyEvent, change: impl FnOnce(&mut Source)) -> AnyEvent
 /// The event with fields that only the host knows.
 pub(super) fn with_extra(event: &AnyEvent, extra: Value) -> AnyEvent {
     let Value::Object(extra) = extra else { panic!() };
-    let envelope = Envelope { extra: Some(Arc::new(extra)), ..event.envelope().clone() };
+    let envelope = Envelope { extra: Some(Arc::new(extra.into())), ..event.envelope().clone() };
     event.with_envelope(envelope)
 }
 

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use lineside_core::exchange::Addresses;
 use lineside_core::json::Value;
-use lineside_core::{Answer, AnyEvent, Failure, Layer};
+use lineside_core::{Answer, AnyEvent, Failure, Layer, Notice};
 
 use super::ROWS;
 use super::answer;
 use crate::dialect::Places;
+use crate::handler::HandedOn;
 use crate::hosts::import::{
     At, Condition, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source,
-    Subject, Switches, child_id, known,
+    Subject, Switches, assignments, child_id, known,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
@@ -22,6 +23,12 @@ use crate::lined_json::{Content, Node};
 
 /// The settings of the machine.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+
+/// What the hooks at the end of a session share when none of them says how long it takes (CL-23).
+const AT_THE_END: Duration = Duration::from_millis(1500);
+
+/// What they may say at most.
+const LONGEST_END: Duration = Duration::from_secs(60);
 
 /// The events at which a condition is looked at (CL-19).
 const WITH_TOOLS: [&str; 5] =
@@ -115,7 +122,7 @@ impl Format for Files {
         };
         let given = fields.time("timeout", Duration::from_secs(1))?;
         let timeout = match at.event {
-            "SessionEnd" => given.unwrap_or(Duration::from_millis(1500)).min(Duration::from_secs(60)),
+            "SessionEnd" => given.unwrap_or(AT_THE_END).min(LONGEST_END),
             "UserPromptSubmit" | "PreModelSwitch" | "PostModelSwitch" => {
                 given.unwrap_or(Duration::from_secs(30))
             }
@@ -129,6 +136,7 @@ impl Format for Files {
         Ok(Handler {
             run,
             timeout,
+            is_timed: given.is_some(),
             condition: condition.map(|text| Condition::read(&text, at.places.home())),
             is_async: rewakes || fields.flag("async")?,
             rewakes,
@@ -136,6 +144,16 @@ impl Format for Files {
             key,
             ..Handler::default()
         })
+    }
+
+    /// CL-23
+    fn adjust(&self, entries: &mut [Entry]) {
+        let at_the_end = |entry: &&mut Entry| entry.event == "SessionEnd";
+        let given = entries.iter().filter(|entry| entry.event == "SessionEnd" && entry.handler.is_timed);
+        let shared = given.map(|entry| entry.handler.timeout).max().unwrap_or(AT_THE_END);
+        for entry in entries.iter_mut().filter(at_the_end).filter(|entry| !entry.handler.is_timed) {
+            entry.handler.timeout = shared;
+        }
     }
 
     /// CL-17
@@ -250,6 +268,23 @@ impl Format for Files {
             return Cow::Borrowed(text);
         }
         Cow::Owned(text.replace("${CLAUDE_PROJECT_DIR}", &project_root(event)))
+    }
+
+    fn shares_variables(&self) -> bool {
+        true
+    }
+
+    /// CL-22
+    fn assignments_variable(&self, entry: &Entry) -> Option<&'static str> {
+        matches!(entry.event, "SessionStart" | "Setup" | "CwdChanged" | "FileChanged")
+            .then_some("CLAUDE_ENV_FILE")
+    }
+
+    fn handed_on(&self, _entry: &Entry, _heard: &Heard, text: &str) -> HandedOn {
+        let read = assignments(text);
+        let lines: Vec<&str> = read.iter().map(|(line, _)| *line).collect();
+        let notice = (!lines.is_empty()).then(|| Notice::info(lines.join("\n")));
+        HandedOn { variables: read.into_iter().map(|(_, variable)| variable).collect(), notice }
     }
 
     fn read(&self, entry: &Entry, _row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {

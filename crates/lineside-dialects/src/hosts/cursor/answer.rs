@@ -113,6 +113,9 @@ fn said(entry: &Entry, row: &Row, event: &AnyEvent, object: &Map) -> Result<Sayi
             if let Some(context) = text_field(object, "additional_context")? {
                 saying.context(context);
             }
+            if name == "sessionStart" {
+                texts_of(object, "env")?;
+            }
             let output = object.get("updated_mcp_tool_output").filter(|output| !output.is_null());
             if let Some(output) = output.filter(|_| name == "postToolUse" && class(event) == Some("mcp")) {
                 saying.amend("tool_output", output.clone());
@@ -128,6 +131,18 @@ fn said(entry: &Entry, row: &Row, event: &AnyEvent, object: &Map) -> Result<Sayi
         _ => {}
     }
     Ok(saying)
+}
+
+/// An object of texts; null is as good as absent.
+///
+/// # Errors
+/// It is something else.
+fn texts_of(object: &Map, name: &str) -> Result<(), String> {
+    match object.get(name) {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::Object(texts)) if texts.values().all(Value::is_string) => Ok(()),
+        Some(_) => Err(format!("`{name}` is no object of texts")),
+    }
 }
 
 /// A follow-up, as often as the hook may give one.

@@ -9,10 +9,11 @@ use lineside_core::{Answer, AnyEvent, Failure, Layer};
 use super::ROWS;
 use super::answer;
 use crate::dialect::Places;
+use crate::handler::HandedOn;
 use crate::hosts::claude::project_root;
 use crate::hosts::import::{
     At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source, Subject,
-    child_id, known,
+    child_id, is_variable, known,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
@@ -220,6 +221,20 @@ impl Format for Files {
 
     fn foreign_variables(&self) -> &'static [&'static str] {
         &["COPILOT_", "GEMINI_"]
+    }
+
+    fn shares_variables(&self) -> bool {
+        true
+    }
+
+    /// CU-19
+    fn handed_on(&self, entry: &Entry, heard: &Heard, _assignments: &str) -> HandedOn {
+        let answer = heard.object().filter(|_| entry.event == "sessionStart" && heard.code == Some(0));
+        let env = answer.as_ref().and_then(|answer| answer.get("env")?.as_object());
+        let texts = env.into_iter().flatten().filter_map(|(name, value)| Some((name, value.as_str()?)));
+        let variables = texts.filter(|(name, _)| is_variable(name));
+        let variables = variables.map(|(name, value)| (name.clone(), value.to_owned())).collect();
+        HandedOn { variables, notice: None }
     }
 
     fn read(&self, entry: &Entry, row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {

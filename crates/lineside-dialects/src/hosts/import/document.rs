@@ -113,8 +113,29 @@ impl Document {
         self.0
     }
 
-    /// The same as compact JSON.
+    /// The same as compact JSON; what the publisher has sent stands as it was written (HO-10).
     pub(crate) fn compact(self, event: &AnyEvent) -> Vec<u8> {
-        lineside_core::json::to_vec(&self.with_extra(event)).unwrap_or_default()
+        let extra = event.envelope().extra.as_deref();
+        let document = self.with_extra(event);
+        let as_written = |name: &str, value: &Value| {
+            extra.filter(|extra| extra.get(name) == Some(value)).and_then(|extra| extra.spelling(name))
+        };
+        if !document.iter().any(|(name, value)| as_written(name, value).is_some()) {
+            return lineside_core::json::to_vec(&document).unwrap_or_default();
+        }
+        let mut written = String::from("{");
+        for (name, value) in &document {
+            if written.len() > 1 {
+                written.push(',');
+            }
+            written.push_str(&Value::from(name.as_str()).to_string());
+            written.push(':');
+            match as_written(name, value) {
+                Some(json) => written.push_str(json),
+                None => written.push_str(&value.to_string()),
+            }
+        }
+        written.push('}');
+        written.into_bytes()
     }
 }

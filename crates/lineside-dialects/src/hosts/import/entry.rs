@@ -1,11 +1,11 @@
 //! One imported hook, whatever host it was written for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::exchange::Addresses;
-use lineside_core::{Layer, Origin};
+use lineside_core::{AnyEvent, Layer, Origin};
 
 use super::condition::Condition;
 use super::fields::Refused;
@@ -47,6 +47,8 @@ pub(crate) struct Handler {
     /// The name that its author gave it.
     pub(crate) given_name: Option<String>,
     pub(crate) timeout: Duration,
+    /// Whether its author gave the time.
+    pub(crate) is_timed: bool,
     /// Variables that are set.
     pub(crate) env: Vec<(String, String)>,
     /// Where it runs; in the directory of the event when absent.
@@ -66,6 +68,19 @@ pub(crate) struct Handler {
     pub(crate) key: String,
     /// A warning that goes with it.
     pub(crate) warning: Option<String>,
+}
+
+impl Handler {
+    /// Where it runs for an event; `work_dir` is the root of the project of an event that names none.
+    pub(super) fn working_directory(&self, event: &AnyEvent, work_dir: &Path) -> PathBuf {
+        let source = &event.envelope().source;
+        let root = source.project_root.as_deref().map_or(work_dir, Path::new);
+        match (&self.cwd, self.in_project) {
+            (Some(cwd), _) => root.join(cwd),
+            (None, true) => root.to_path_buf(),
+            (None, false) => source.cwd.as_deref().map_or(root, Path::new).to_path_buf(),
+        }
+    }
 }
 
 /// What is run.
@@ -100,6 +115,15 @@ impl Default for Run {
 }
 
 impl Run {
+    /// The line, or the program and its arguments; `None` for a request.
+    pub(super) fn command(&self) -> Option<&[String]> {
+        match self {
+            Self::Shell { line, .. } => Some(std::slice::from_ref(line)),
+            Self::Program(argv) => Some(argv),
+            Self::Http { .. } => None,
+        }
+    }
+
     /// A line for `sh -c`.
     pub(crate) fn shell(line: impl Into<String>) -> Self {
         Self::Shell { shell: vec!["/bin/sh".to_owned(), "-c".to_owned()], line: line.into() }

@@ -12,6 +12,7 @@ use super::heard::Heard;
 use super::matcher::Matcher;
 use super::source::Source;
 use crate::dialect::{Places, Watched};
+use crate::handler::HandedOn;
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
@@ -75,6 +76,11 @@ pub(crate) trait Format: Sync {
     /// # Errors
     /// It cannot be loaded, or is not to be.
     fn handler(&self, fields: Fields<'_>, at: &At<'_>) -> Result<Handler, Refused>;
+
+    /// Changes what depends on all hooks of the host together.
+    fn adjust(&self, entries: &mut [Entry]) {
+        let _ = entries;
+    }
 
     /// The matcher of a text that is not empty.
     ///
@@ -151,6 +157,23 @@ pub(crate) trait Format: Sync {
     fn expanded<'a>(&self, text: &'a str, is_line: bool, event: &AnyEvent) -> Cow<'a, str> {
         let _ = (is_line, event);
         Cow::Borrowed(text)
+    }
+
+    /// Whether its hooks hand variables on to later ones of the same session.
+    fn shares_variables(&self) -> bool {
+        false
+    }
+
+    /// The variable that names a file in which a hook may leave assignments for later ones.
+    fn assignments_variable(&self, entry: &Entry) -> Option<&'static str> {
+        let _ = entry;
+        None
+    }
+
+    /// What a hook hands on to later ones, from what came of its run and from what it has left in its file.
+    fn handed_on(&self, entry: &Entry, heard: &Heard, assignments: &str) -> HandedOn {
+        let _ = (entry, heard, assignments);
+        HandedOn::default()
     }
 
     /// What came of a run to what it says.

@@ -14,7 +14,7 @@ use super::entry::{Entry, Run};
 use super::format::Format;
 use super::heard::Heard;
 use crate::dialect::Places;
-use crate::handler::{Call, Handler, Returned, Start};
+use crate::handler::{Call, HandedOn, Handler, Returned, Start};
 use crate::hosts::table::Row;
 
 /// How much of each output is read, in bytes.
@@ -64,17 +64,6 @@ impl ImportedHook {
             inherit: Inherit::All,
             remove: self.imports.foreign.clone(),
             set: own.chain(of_entry).collect(),
-        }
-    }
-
-    fn working_directory(&self, event: &AnyEvent) -> PathBuf {
-        let source = &event.envelope().source;
-        let root = source.project_root.as_deref().map_or(self.imports.work_dir.as_path(), Path::new);
-        let handler = &self.entry.handler;
-        match (&handler.cwd, handler.in_project) {
-            (Some(cwd), _) => root.join(cwd),
-            (None, true) => root.to_path_buf(),
-            (None, false) => source.cwd.as_deref().map_or(root, Path::new).to_path_buf(),
         }
     }
 
@@ -135,7 +124,7 @@ impl Handler for ImportedHook {
             stdin: document,
             environment: self.environment(self.imports.format.variables(event)),
             files: Vec::new(),
-            working_directory: Some(self.working_directory(event)),
+            working_directory: Some(self.entry.handler.working_directory(event, &self.imports.work_dir)),
             limits: self.limits(),
         }))
     }
@@ -156,6 +145,18 @@ impl Handler for ImportedHook {
     /// What a failure amounts to was found when it was read.
     fn refuse(&self, _event: &AnyEvent, failure: &Failure) -> Option<Answer> {
         failure.taken_as.as_deref().cloned()
+    }
+
+    fn shares_variables(&self) -> bool {
+        self.imports.format.shares_variables()
+    }
+
+    fn assignments_variable(&self, _event: &AnyEvent) -> Option<&'static str> {
+        self.imports.format.assignments_variable(&self.entry)
+    }
+
+    fn handed_on(&self, _event: &AnyEvent, returned: &Returned, assignments: &str) -> HandedOn {
+        self.imports.format.handed_on(&self.entry, &Heard::of(returned), assignments)
     }
 
     fn start(&self, work_dir: &Path) -> Option<Start> {

@@ -1,36 +1,21 @@
-//! The files of a host to its hooks (HO-46 to HO-52).
+//! The files of a host to the entries in them (HO-46 to HO-48, HO-52).
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
 
-use lineside_core::hook::{AfterBlock, Join, Lane, Standby};
-use lineside_core::{Hook, Layer, OnFailure, Part, Reach, SkipReason};
+use lineside_core::Layer;
 
 use super::closing;
 use super::entry::{Entry, Run};
 use super::fields::{Fields, Refused};
 use super::format::{At, Format, Shape, Switches};
-use super::group::Group;
-use super::handler::Imports;
 use super::matcher::Matcher;
-use super::select::{Selection, Twins};
+use super::plan::hooks;
 use super::source::Source;
 use crate::broken::{Broken, Owner};
-use crate::dialect::{ForeignHook, Loaded, Places, Trust};
+use crate::dialect::{Loaded, Places, Trust};
 use crate::findings::Findings;
-use crate::hosts::program::HOSTS;
 use crate::hosts::table::{Row, point};
 use crate::lined_json::{Content, Node};
-
-/// Imported hooks come after those of the formats that have a place of their own (HO-49).
-const AFTER_ALL: i32 = -1_000_000_000;
-/// The room of one host in the order.
-const PER_HOST: i32 = 10_000_000;
-/// The room of one group.
-const PER_GROUP: i32 = 1_000_000;
-/// What a hook may take beyond its own time until its end is known.
-const MARGIN: Duration = Duration::from_secs(3);
 
 /// All hooks of a host.
 pub(super) fn load(format: &'static dyn Format, places: &Places) -> Loaded {
@@ -66,17 +51,22 @@ pub(super) fn load(format: &'static dyn Format, places: &Places) -> Loaded {
             entries: Vec::new(),
             names: &mut names,
             failed: false,
+            is_served: false,
         };
         if let Some(warning) = format.warning(&files, at) {
             reading.findings.warning(1, warning);
         }
         reading.file(node);
-        let Reading { findings, entries: read, failed, .. } = reading;
+        let Reading { findings, entries: read, failed, is_served, .. } = reading;
+        if is_served {
+            loaded.served = Some(format.host().name());
+        }
         if !(failed && source.is_strict) {
             entries.extend(read);
         }
         finish(format, places, source, findings, &mut loaded);
     }
+    format.adjust(&mut entries);
     let mut hooks = hooks(format, places, entries, &files);
     hooks.append(&mut loaded.hooks);
     Loaded { hooks, ..loaded }
@@ -109,6 +99,8 @@ struct Reading<'a> {
     names: &'a mut HashMap<String, u32>,
     /// Whether something in it is wrong.
     failed: bool,
+    /// Whether our own entry stands in it.
+    is_served: bool,
 }
 
 impl Reading<'_> {
@@ -241,7 +233,10 @@ impl Reading<'_> {
         };
         let handler = match read {
             Ok(handler) => handler,
-            Err(Refused::Ours) => return,
+            Err(Refused::Ours) => {
+                self.is_served = true;
+                return;
+            }
             Err(Refused::Type(what)) => {
                 return self.findings.hook_warning(
                     node.line,
@@ -323,86 +318,4 @@ impl Reading<'_> {
         let error = self.findings.repair(since, &name);
         self.findings.lose(Broken { name, line: node.line, error, points, is_guard, select: None });
     }
-}
-
-/// The hooks of entries, in plan order.
-fn hooks(
-    format: &'static dyn Format,
-    places: &Places,
-    entries: Vec<Entry>,
-    files: &[(Source, Node)],
-) -> Vec<ForeignHook> {
-    let host = HOSTS.iter().position(|host| *host == format.host()).unwrap_or_default();
-    let base = AFTER_ALL.saturating_sub(i32::try_from(host).unwrap_or_default() * PER_HOST);
-    let imports = Arc::new(Imports::new(format, places));
-    let selections: Vec<Arc<Selection>> = entries
-        .into_iter()
-        .map(|entry| {
-            let read_by = files.get(entry.file).map_or(&[][..], |(source, _)| format.read_by(source));
-            Arc::new(Selection { format, entry: Arc::new(entry), read_by })
-        })
-        .collect();
-    let mut groups: HashMap<(&'static str, u8), Arc<Group>> = HashMap::new();
-    for selection in &selections {
-        for row in &selection.entry.rows {
-            let rank = format.rank(&selection.entry);
-            let of_group = |other: &&Arc<Selection>| {
-                other.entry.rows.iter().any(|known| known.point == row.point)
-                    && format.rank(&other.entry) == rank
-            };
-            groups.entry((row.point, rank)).or_insert_with(|| {
-                let members = selections.iter().filter(of_group).cloned().collect();
-                Arc::new(Group { format, point: row.point, members })
-            });
-        }
-    }
-    let mut hooks = Vec::new();
-    for (position, selection) in (0_i32..).zip(&selections) {
-        let entry = &selection.entry;
-        let earlier = usize::try_from(position)
-            .ok()
-            .and_then(|position| selections.get(..position))
-            .unwrap_or_default();
-        let twins: Vec<_> =
-            earlier.iter().filter(|other| format.same(&other.entry, entry)).cloned().collect();
-        let rank = format.rank(entry);
-        for row in &entry.rows {
-            let Some(point) = point(row) else { continue };
-            let may_intercept = point.phase.may_intercept() && !entry.handler.is_async;
-            let is_trusted = entry.layer != Layer::Project || places.trust == Trust::Granted;
-            let closes = entry.handler.closes && may_intercept;
-            let hook = Hook {
-                name: Arc::clone(&entry.name),
-                source: Arc::from(format.host().name()),
-                dialect: format.host().name(),
-                origin: Some(entry.origin.clone()),
-                layer: entry.layer,
-                depth: 0,
-                registration: 0,
-                priority: base.saturating_sub(i32::from(rank) * PER_GROUP).saturating_sub(position),
-                part: if may_intercept { Part::Amender } else { Part::PostDecision },
-                on_failure: if closes { OnFailure::Block } else { OnFailure::Continue },
-                timeout: entry.handler.timeout.saturating_add(MARGIN),
-                reach: Reach::Subtree,
-                after_block: AfterBlock::Skip,
-                lane: Lane::Own,
-                join: Join::Background,
-                drain: None,
-                standby: match (entry.is_disabled, is_trusted) {
-                    (true, _) => Standby::Off(SkipReason::Disabled),
-                    (false, false) => Standby::Off(SkipReason::Untrusted),
-                    (false, true) => Standby::Ready,
-                },
-                select: Some(Arc::new(Twins { own: Arc::clone(selection), earlier: twins.clone() })),
-                ensemble: if may_intercept {
-                    groups.get(&(row.point, rank)).map(|group| Arc::clone(group) as _)
-                } else {
-                    None
-                },
-            };
-            let handler = imports.handler(Arc::clone(entry), row);
-            hooks.push(ForeignHook::new(hook, entry.event, vec![point], Arc::new(handler)));
-        }
-    }
-    hooks
 }

@@ -1,6 +1,7 @@
 //! For which events an imported hook runs (HO-39, HO-51).
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 use lineside_core::hook::{Select, Selected};
 use lineside_core::{AnyEvent, SkipReason};
@@ -8,7 +9,8 @@ use lineside_core::{AnyEvent, SkipReason};
 use super::entry::Entry;
 use super::format::{Format, Subject};
 use super::matcher::{Fit, Matcher};
-use crate::hosts::program::Host;
+use crate::dialect::Loaded;
+use crate::hosts::program::{HOSTS, Host};
 use crate::hosts::tools::Seen;
 use crate::python_regex::MOST_STEPS;
 
@@ -18,12 +20,16 @@ pub(super) struct Selection {
     pub(super) entry: Arc<Entry>,
     /// The hosts that run it by themselves.
     pub(super) read_by: &'static [Host],
+    /// Whether its place is trusted.
+    pub(super) is_trusted: bool,
+    /// The root of the project of events that name none.
+    pub(super) work_dir: PathBuf,
 }
 
 impl Selection {
     /// Whether it is for an event.
     pub(super) fn fit(&self, event: &AnyEvent) -> Fit {
-        let Self { format, entry, read_by } = self;
+        let Self { format, entry, read_by, .. } = self;
         let host = event.envelope().source.host.as_deref().and_then(Host::named);
         if host.is_some_and(|host| read_by.contains(&host)) {
             return Fit::No;
@@ -48,15 +54,56 @@ impl Selection {
 
     /// Whether it runs for an event as far as this is known of one hook alone.
     pub(super) fn runs(&self, event: &AnyEvent) -> bool {
-        !self.entry.is_disabled && self.fit(event) != Fit::No
+        self.is_trusted && !self.entry.is_disabled && self.fit(event) != Fit::No
+    }
+
+    /// Whether it stands for a hook of another host that runs for the same event: the same command and arguments in
+    /// the same working directory, waited for alike. A hook that closes its gate when it fails is stood for only by
+    /// one that does so, too, and one of the user never by one of a project.
+    fn stands_for(&self, other: &Self, event: &AnyEvent) -> bool {
+        let (own, others) = (&self.entry.handler, &other.entry.handler);
+        own.run.command().is_some_and(|command| others.run.command() == Some(command))
+            && own.is_async == others.is_async
+            && (own.closes || !others.closes)
+            && self.entry.layer <= other.entry.layer
+            && self.runs(event)
+            && own.working_directory(event, &self.work_dir)
+                == others.working_directory(event, &other.work_dir)
     }
 }
 
 /// A hook among those that are the same as it.
 pub(super) struct Twins {
     pub(super) own: Arc<Selection>,
-    /// Earlier hooks with the same handler.
+    /// Earlier hooks of the same format with the same handler.
     pub(super) earlier: Vec<Arc<Selection>>,
+    /// Hooks of earlier formats with the same command.
+    pub(super) elsewhere: OnceLock<Vec<Arc<Selection>>>,
+}
+
+/// Tells imported hooks of those with the same command in the files of earlier hosts, which stand for them (HO-51).
+///
+/// The hooks are those of one load, of every format that is read.
+pub fn supersede<'a>(loaded: impl IntoIterator<Item = &'a Loaded>) {
+    let hooks = loaded.into_iter().flat_map(|loaded| &loaded.hooks);
+    let twins: Vec<&Twins> = hooks.filter_map(|hook| hook.imported.as_ref()?.downcast_ref()).collect();
+    let place = |twins: &Twins| HOSTS.iter().position(|host| *host == twins.own.format.host());
+    for later in &twins {
+        let command = later.own.entry.handler.run.command();
+        let same = twins.iter().filter(|earlier| {
+            place(earlier) < place(later)
+                && command.is_some()
+                && earlier.own.entry.handler.run.command() == command
+        });
+        let mut elsewhere: Vec<Arc<Selection>> = Vec::new();
+        for earlier in same {
+            if !elsewhere.iter().any(|known| Arc::ptr_eq(known, &earlier.own)) {
+                elsewhere.push(Arc::clone(&earlier.own));
+            }
+        }
+        // Hooks that were kept from an earlier load know those of that load.
+        let _kept = later.elsewhere.set(elsewhere);
+    }
 }
 
 impl Select for Twins {
@@ -65,7 +112,10 @@ impl Select for Twins {
         if fit == Fit::No {
             return Selected::Skipped(SkipReason::Filter);
         }
-        if self.earlier.iter().any(|earlier| earlier.runs(event)) {
+        let elsewhere = self.elsewhere.get().map(Vec::as_slice).unwrap_or_default();
+        if self.earlier.iter().any(|earlier| earlier.runs(event))
+            || elsewhere.iter().any(|earlier| earlier.stands_for(&self.own, event))
+        {
             return Selected::Skipped(SkipReason::Superseded);
         }
         match fit {

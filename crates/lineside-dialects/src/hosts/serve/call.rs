@@ -8,6 +8,7 @@ use lineside_core::json::read_strict;
 use lineside_core::json::{Map, Value};
 
 use super::outcome::Outcome;
+use super::spelling::spellings;
 use super::words::{Telling, put};
 use crate::hosts::program::Host;
 use crate::hosts::table::{Row, Scope, When};
@@ -27,7 +28,7 @@ pub struct HostCall {
     pub host: Host,
     /// `--event`.
     pub event: Option<String>,
-    /// The standard input, to its end.
+    /// The standard input, to its end; of a notification of Codex the last argument.
     pub stdin: Vec<u8>,
     /// The environment of the process.
     pub environment: BTreeMap<String, String>,
@@ -71,6 +72,8 @@ pub struct Arrival {
     /// The name of the event in the answer.
     pub(super) answered_as: String,
     pub(super) document: Map,
+    /// The fields of the document that are written in another way than here.
+    pub(super) spelled: Vec<(String, String)>,
     pub(super) environment: BTreeMap<String, String>,
 }
 
@@ -86,6 +89,7 @@ pub fn read(call: HostCall) -> Reading {
     let in_document =
         ["hook_event_name", "hookEventName"].into_iter().find_map(|field| document.get(field)?.as_str());
     let in_document = in_document.filter(|name| !name.is_empty()).map(str::to_owned);
+    let in_document = in_document.or_else(|| notified(host, &document));
     let name = if host == Host::Copilot { event.or(in_document) } else { in_document.or(event) };
     let Some(name) = name else {
         return Reading::Answer(HostAnswer {
@@ -105,6 +109,7 @@ pub fn read(call: HostCall) -> Reading {
         row,
         words,
         answered_as,
+        spelled: spellings(&stdin, &document),
         document,
         environment,
     }))
@@ -217,10 +222,17 @@ fn running(entry: Host, document: &Map, environment: &BTreeMap<String, String>) 
     }
 }
 
+/// What the document of a notification of Codex is an event of: it names its kind and no event (CX-3).
+fn notified(host: Host, document: &Map) -> Option<String> {
+    let kind = document.get("type").and_then(Value::as_str).filter(|_| host == Host::Codex)?;
+    Some(if kind == codex::TURN_COMPLETE { codex::NOTIFY.to_owned() } else { kind.replace('-', "_") })
+}
+
 /// The table of a host for an event of this name.
 pub(super) fn table(host: Host, event: &str, document: &Map) -> &'static [Row] {
     match host {
         Host::Claude => claude::ROWS,
+        Host::Codex if event == codex::NOTIFY => codex::NOTIFIED,
         Host::Codex => codex::ROWS,
         Host::Copilot if event.starts_with(|first: char| first.is_ascii_uppercase()) => copilot::PASCAL,
         Host::Copilot => copilot::CAMEL,

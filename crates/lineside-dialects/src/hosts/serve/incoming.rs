@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use lineside_core::envelope::AgentKind;
 use lineside_core::json::{Map, Value};
 use lineside_core::payload::DecodePayloadError;
-use lineside_core::{Agent, Model, Payload, Point as _, PointInfo};
+use lineside_core::{Agent, Extra, Model, Payload, Point as _, PointInfo};
 use lineside_points::{OnIdle, custom};
 
 use super::call::Arrival;
@@ -41,6 +41,8 @@ pub struct Incoming {
     pub time: Option<Timestamp>,
     /// Everything that has no place of its own.
     pub extra: Map,
+    /// The fields of the document that are written in another way than here.
+    pub(super) spelled: Vec<(String, String)>,
     /// The host that runs.
     pub host: Host,
     /// The id of the subagent that the event is about.
@@ -53,6 +55,15 @@ pub struct Incoming {
     pub(super) loops: Option<u64>,
     /// The ids of tasks that it names.
     pub(super) tasks: Vec<String>,
+}
+
+impl Incoming {
+    /// Everything that has no place of its own, as the host wrote it (HO-10).
+    #[must_use]
+    pub fn as_written(&self) -> Extra {
+        let extra = Extra::from(self.extra.clone());
+        self.spelled.iter().fold(extra, |extra, (name, json)| extra.spelled(name, json.as_str()))
+    }
 }
 
 /// The value at a path whose parts are joined by `.`; null is as good as absent.
@@ -90,6 +101,7 @@ impl Unread {
     fn names(&mut self, host: Host, about_a_subagent: bool) -> Names {
         let session = match host {
             Host::Cursor => self.text(&["conversation_id", "session_id"]),
+            Host::Codex => self.text(&["session_id", "sessionId", "thread-id"]),
             _ => self.text(&["session_id", "sessionId"]),
         };
         let mut root = session.unwrap_or_else(|| NAMELESS.to_owned());
@@ -308,6 +320,7 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
         model: model.map(|model| Model { selected: Some(model.into()), running: None }),
         time,
         extra,
+        spelled: arrival.spelled.clone(),
         host: *host,
         child,
         child_name,

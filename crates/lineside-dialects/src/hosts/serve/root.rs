@@ -30,7 +30,6 @@ pub(super) struct Root {
     pub(super) blocks: HashMap<String, u32>,
     /// The reason of the last block that was printed, until the next prompt, by session.
     pub(super) printed: HashMap<String, String>,
-    pub(super) waiting: HashMap<String, Vec<String>>,
     pub(super) tasks: HashSet<String>,
     /// How many subagents of a name were started.
     pub(super) counted: HashMap<String, u32>,

@@ -1,5 +1,5 @@
-//! What calls of a session leave for later ones: holds, counts of blocks, calls under way, context that waits, subagents
-//! and tasks that are known (HO-5, HO-8, HO-23, HO-29 to HO-34, HO-64).
+//! What calls of a session leave for later ones: holds, counts of blocks, calls under way, subagents
+//! and tasks that are known (HO-5, HO-8, HO-29 to HO-34, HO-64).
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use super::calls::{Arriving, Found};
 use super::incoming::{self, Incoming};
 use super::outcome::Outcome;
 use super::root::{Root, set};
-use super::words::{Put, Telling, put};
+use super::words::{ContextFate, Put, Telling, put};
 use crate::hosts::program::Host;
 use crate::hosts::table::Words;
 
@@ -20,9 +20,6 @@ pub use super::calls::CallId;
 
 /// How many sessions are remembered; beyond that the one that was silent longest is forgotten.
 const MOST_SESSIONS: usize = 4096;
-
-/// How many texts wait in a session; beyond that the oldest give way.
-const MOST_WAITING: usize = 256;
 
 /// All that is known of the sessions of hosts. Give the same one every call.
 #[derive(Debug, Default)]
@@ -85,6 +82,10 @@ pub struct Settled {
     pub ends: bool,
     /// What the host has no words for.
     pub log: Vec<String>,
+    /// What became of the context.
+    pub context: ContextFate,
+    /// Texts that are not printed and belong to the context of a later event.
+    pub waits: Vec<String>,
 }
 
 impl Publishing {
@@ -232,18 +233,16 @@ impl Served {
         }))
     }
 
-    /// An event was decided; `late` is context that was not of this event and came in since.
-    pub fn settle(&mut self, publishing: Publishing, outcome: &Outcome, late: Vec<String>) -> Settled {
+    /// An event was decided; `waiting` is the context of earlier events of its session that no answer could carry.
+    pub fn settle(&mut self, publishing: Publishing, outcome: &Outcome, waiting: &[String]) -> Settled {
         let Some(root) = self.roots.get_mut(&publishing.incoming.root) else {
             // It was forgotten meanwhile: its events are those of a new session.
             self.roots.insert(publishing.incoming.root.clone(), Root { last: self.clock, ..Root::default() });
-            return self.settle(publishing, outcome, late);
+            return self.settle(publishing, outcome, waiting);
         };
         if let Some(call) = publishing.call {
             root.calls.decide(call, outcome);
         }
-        let mut waiting = root.waiting.remove(&publishing.session).unwrap_or_default();
-        waiting.extend(late);
         let telling = Telling {
             words: &publishing.words,
             point: publishing.incoming.point.name,
@@ -251,23 +250,14 @@ impl Served {
             event: &publishing.arrival.answered_as,
             environment: &publishing.arrival.environment,
             stop_active: publishing.stop_active,
-            waiting: &waiting,
+            waiting,
         };
         let mut put = put(&telling, outcome);
         if let Some(counted) = &publishing.counts {
             put = root.count(&publishing, counted, &telling, outcome, put);
         }
         root.take_in(&publishing, outcome, &put);
-        let Put { answer, waits, blocked, mut log, .. } = put;
-        if !waits.is_empty() {
-            let dropped = waits.len().saturating_sub(MOST_WAITING);
-            if dropped > 0 {
-                log.push(format!(
-                    "{dropped} texts for the context were dropped: {MOST_WAITING} wait already"
-                ));
-            }
-            root.waiting.insert(publishing.session.clone(), waits.into_iter().skip(dropped).collect());
-        }
+        let Put { answer, context, waits, blocked, log, .. } = put;
         let ends = publishing.incoming.point.name == "after_session" && publishing.agent.is_none();
         let after = publishing.after(outcome, blocked.is_some());
         if publishing.is_start {
@@ -276,7 +266,7 @@ impl Served {
         if ends {
             self.roots.remove(&publishing.incoming.root);
         }
-        Settled { answer, after, ends, log }
+        Settled { answer, after, ends, log, context, waits }
     }
 
     /// An event will not be decided: its publisher has gone.

@@ -39,12 +39,26 @@ pub(super) struct Put {
     pub(super) answer: HostAnswer,
     /// The later gates that are held, and why.
     pub(super) hold: Option<(Scope, String)>,
-    /// Context that the answer could not carry; that of earlier events is among it.
+    /// What became of the context.
+    pub(super) context: ContextFate,
+    /// Texts that have become context and that the answer could not carry.
     pub(super) waits: Vec<String>,
     /// The reason of the block that was printed, if one was.
     pub(super) blocked: Option<String>,
     /// What the log is told, because the host has no words for it.
     pub(super) log: Vec<String>,
+}
+
+/// What became of the context of an event and of earlier ones (HO-23).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ContextFate {
+    /// The answer cannot carry it; all of it waits.
+    #[default]
+    Waits,
+    /// All of it is in the answer.
+    Printed,
+    /// That of the event is discarded, that of earlier ones waits on.
+    Discarded,
 }
 
 /// Puts an outcome into words.
@@ -64,6 +78,8 @@ struct Writing<'a> {
     /// An answer that is no document.
     plain: Option<HostAnswer>,
     context: Vec<String>,
+    /// Reasons that have become context, in front of the rest.
+    reasons: Vec<String>,
     notices: Vec<String>,
     put: Put,
     output: Option<&'a Value>,
@@ -88,6 +104,7 @@ impl<'a> Writing<'a> {
             document: Map::new(),
             plain: None,
             context: outcome.context.clone(),
+            reasons: Vec::new(),
             notices: outcome.notices.clone(),
             put: Put::default(),
             output: outcome.before.get("tool_output"),
@@ -235,7 +252,7 @@ impl<'a> Writing<'a> {
                 self.withheld(&reason);
             }
             How::Context => {
-                self.context.insert(0, reason.clone());
+                self.reasons.push(reason.clone());
                 self.put.log.push(format!("the result stays, and its reason stands beside it: {reason}"));
             }
             How::Beside(template) => {
@@ -271,11 +288,18 @@ impl<'a> Writing<'a> {
         let strength = self.verdict.strength();
         // Context of a refused prompt is discarded; what waited goes on waiting.
         if is_prompt && strength.is_final() {
-            self.put.waits = self.telling.waiting.to_vec();
+            self.put.context = ContextFate::Discarded;
             return;
         }
-        let texts: Vec<String> =
-            self.telling.waiting.iter().cloned().chain(std::mem::take(&mut self.context)).collect();
+        let texts: Vec<&str> = self
+            .telling
+            .waiting
+            .iter()
+            .chain(&self.reasons)
+            .chain(&self.context)
+            .map(String::as_str)
+            .collect();
+        self.put.context = ContextFate::Printed;
         let joined = || texts.join("\n\n");
         let stopped = strength == Strength::Stop && self.words.stop.how != How::Block;
         match self.words.context {
@@ -294,7 +318,10 @@ impl<'a> Writing<'a> {
                 let stdout = format!("{}\n", joined());
                 self.plain = Some(HostAnswer { stdout, ..HostAnswer::default() });
             }
-            _ => self.put.waits = texts,
+            _ => {
+                self.put.context = ContextFate::Waits;
+                self.put.waits = std::mem::take(&mut self.reasons);
+            }
         }
     }
 

@@ -1,0 +1,59 @@
+//! The context that waits in the mailbox of a host's session, and what becomes of it with an answer (HO-23, HO-54).
+
+use lineside_bus::{Delivery, Session};
+use lineside_core::context::Bounds;
+use lineside_core::hook::Part;
+use lineside_core::{EventId, MessageId};
+use lineside_dialects::hosts::serve::ContextFate;
+
+use super::Host;
+
+/// What is in the mailbox of a session when an event of it has been decided.
+pub(super) struct Waiting {
+    delivery: Delivery,
+    /// The texts of the event itself, in plan order.
+    pub(super) own: Vec<String>,
+    /// Those of earlier ones.
+    pub(super) earlier: Vec<String>,
+    /// Those that wait for a prompt: what hooks have said that nothing waits for (HO-54).
+    for_a_prompt: Vec<MessageId>,
+}
+
+impl Waiting {
+    pub(super) fn of(session: &Session, own: &[EventId], is_prompt: bool) -> Self {
+        let delivery = session.collect().at_most(Bounds::NONE).ready();
+        let mut waiting = Self { delivery, own: Vec::new(), earlier: Vec::new(), for_a_prompt: Vec::new() };
+        // Most events find nothing of others.
+        let mut unawaited = None;
+        for message in waiting.delivery.messages() {
+            let text = message.text.clone();
+            if own.contains(&message.event) {
+                waiting.own.push(text);
+                continue;
+            }
+            let is_unawaited = !is_prompt
+                && Host::named(&message.dialect).is_some()
+                && unawaited.get_or_insert_with(|| session.hooks()).iter().any(|(_, hook)| {
+                    hook.part == Part::PostDecision
+                        && hook.name == message.hook
+                        && *hook.dialect == *message.dialect
+                });
+            if is_unawaited {
+                waiting.for_a_prompt.push(message.id);
+            } else {
+                waiting.earlier.push(text);
+            }
+        }
+        waiting
+    }
+
+    /// Takes out what is printed or discarded; the rest goes back.
+    pub(super) fn end(self, fate: ContextFate, own: &[EventId]) {
+        let Self { delivery, for_a_prompt, .. } = self;
+        let _taken = match fate {
+            ContextFate::Waits => Vec::new(),
+            ContextFate::Printed => delivery.accept_some(|message| !for_a_prompt.contains(&message.id)),
+            ContextFate::Discarded => delivery.accept_some(|message| own.contains(&message.event)),
+        };
+    }
+}
