@@ -19,6 +19,7 @@ mod crash;
 mod docs;
 mod faults;
 mod install;
+mod hosts;
 mod mutants;
 mod reality;
 mod seeded;
@@ -41,6 +42,7 @@ cargo xtask CHORE
   crash --daemon [--cycles N]          the same for `lineside serve`, judged by what its clients have seen
   faults [--repeat N]                  the tests of the table of faults, and how each row fared
   reality [NAME]                       published plugins through lineside and through OpenClaw, and where they differ
+  hosts [--record] [NAME…]             real agent programs behind our entries, with a scripted model
   docs                                 the book and the API reference
 
 `test` ends with a line `N passed, N failed` and fails when anything did.
@@ -80,6 +82,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["crash", rest @ ..] => crash::run(&Workspace::find()?, crash::Order::read(rest)?),
         ["reality"] => reality::run(&Workspace::find()?, None),
         ["reality", part] => reality::run(&Workspace::find()?, Some(part)),
+        ["hosts", names @ ..] => hosts::run(&Workspace::find()?, names),
         ["docs"] => docs::run(&Workspace::find()?),
         ["faults"] => faults::run(&Workspace::find()?, 1),
         ["faults", "--repeat", times] => {

@@ -1,0 +1,119 @@
+//! The real agent programs, each behind our own entries: what a policy says holds in every one of them.
+//!
+//! The programs come from npm and PyPI, hundreds of megabytes, into a folder of the target directory; they are pointed at
+//! a scripted model on the loopback interface, so no run needs an account or leaves the machine. `lineside install`
+//! writes our entries into a home of their own, and a daemon of their own decides.
+
+mod model;
+mod program;
+mod protocol;
+mod record;
+mod scene;
+mod script;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::programme::{FOR_A_BUILD, must};
+use crate::tools::{NODE, need_programs};
+use crate::workspace::Workspace;
+use program::{PROGRAMS, Program};
+use scene::{Checked, Outcome, Stage};
+
+/// Where recordings are.
+const RECORDINGS: &str = "examples/sessions";
+
+/// Runs the chore for all programs, or for those that are named; with `--record` first, records a session of each.
+pub(crate) fn run(workspace: &Workspace, names: &[&str]) -> Result<ExitCode> {
+    let (records, names) = match names {
+        ["--record", names @ ..] => (true, names),
+        names => (false, names),
+    };
+    let known = |name: &str| PROGRAMS.iter().any(|program| is_named(program, name));
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let all: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
+        anyhow::bail!("there is no program `{unknown}`; there are {}", all.join(", "));
+    }
+    need_programs(&[NODE])?;
+    build(workspace)?;
+    let chosen = PROGRAMS
+        .iter()
+        .filter(|program| names.is_empty() || names.iter().any(|name| is_named(program, name)));
+    let mut rows = Vec::new();
+    for program in chosen {
+        println!("{} {}", program.name, program.version());
+        if records {
+            let into = workspace.root.join(RECORDINGS).join(format!("{}.jsonl", program.name));
+            let calls = Stage::set(workspace, program)?.record(&into)?;
+            println!("    {calls} calls in {}", workspace.shown(&into));
+            continue;
+        }
+        let row = Stage::set(workspace, program).map(Stage::check);
+        match &row {
+            Ok(checked) => {
+                for (name, outcome) in checked {
+                    println!("    {name}: {}", said(outcome));
+                }
+            }
+            Err(error) => println!("    left out: {error:#}"),
+        }
+        rows.push((program, row));
+    }
+    if records {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(report(&rows))
+}
+
+fn is_named(program: &Program, name: &str) -> bool {
+    program.name == name || program.host == name
+}
+
+/// Builds the commands.
+fn build(workspace: &Workspace) -> Result<()> {
+    let packages = ["--package", "lineside-cli", "--package", "lineside-shim"];
+    must(workspace.cargo(["build"]).args(packages), FOR_A_BUILD)?;
+    Ok(())
+}
+
+fn said(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Holds => "holds".to_owned(),
+        Outcome::Instead(what) => (*what).to_owned(),
+        Outcome::Fails(why) => format!("**fails**: {why}"),
+    }
+}
+
+/// Prints the table, and says whether everything holds. A program that could not be installed is no failure of ours, and
+/// the table says why.
+fn report(rows: &[(&Program, Result<Vec<Checked>>)]) -> ExitCode {
+    let (mut held, mut failed, mut left_out) = (0, 0, 0);
+    let names: Vec<&str> = rows
+        .iter()
+        .filter_map(|(_, row)| row.as_ref().ok())
+        .max_by_key(|checked| checked.len())
+        .map(|checked| checked.iter().map(|(name, _)| *name).collect())
+        .unwrap_or_default();
+    println!("\n| program | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    for (program, row) in rows {
+        let name = format!("{} {}", program.name, program.version());
+        let checked = match row {
+            Ok(checked) => checked,
+            Err(error) => {
+                left_out += 1;
+                println!("| {name} | left out: {error:#} |");
+                continue;
+            }
+        };
+        let cells = names.iter().map(|name| {
+            let found = checked.iter().find(|(known, _)| known == name);
+            found.map_or_else(String::new, |(_, outcome)| said(outcome))
+        });
+        println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+        failed += checked.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Fails(_))).count();
+        held += checked.iter().filter(|(_, outcome)| !matches!(outcome, Outcome::Fails(_))).count();
+    }
+    println!("\n{held} hold, {failed} fail, {left_out} programs left out");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
