@@ -1,19 +1,19 @@
 //! How automations are paced, as the pages about hooks tell it.
 
 use lineside::json::Value;
+use lineside::listing::Listed;
 
-use crate::list::Listed;
 use crate::painter::one_line;
 
 /// A line for each automation: its name, its point, and the settings that are not the usual ones.
 pub(crate) fn lines<'a>(listed: impl Iterator<Item = &'a Listed>) -> Vec<String> {
     let line = |listed: &Listed| {
-        let declared = listed.control.as_ref()?.declared();
+        let declared = listed.declared.as_ref()?;
         let settings: Vec<String> =
             declared.iter().map(|(name, value)| format!("{name} {}", flow(value))).collect();
         let settings =
             if settings.is_empty() { "the usual settings".to_owned() } else { settings.join(", ") };
-        Some(one_line(&format!("{} at {}: {settings}", listed.hook.name, listed.point)))
+        Some(one_line(&format!("{} at {}: {settings}", listed.hook, listed.point)))
     };
     listed.filter_map(line).collect()
 }

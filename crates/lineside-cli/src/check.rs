@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
             "hooks": ready, "errors": errors, "warnings": warnings, "diagnostics": report.diagnostics,
         });
         out.write_all(json_line(&all)?.as_bytes())?;
-        return Ok(exit_status(&report));
+        return Ok(exit_status(&report.diagnostics));
     }
     print(&mut out, report.diagnostics.iter().map(|diagnostic| finding(diagnostic, styles.out)))?;
     if let Some(note) = untrusted(&report) {
@@ -61,5 +61,5 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
     let sum =
         format!("{} ready, {}, {}", count(ready, "hook"), count(errors, "error"), count(warnings, "warning"));
     print(&mut out, [styles.out.paint(tone, &sum)])?;
-    Ok(exit_status(&report))
+    Ok(exit_status(&report.diagnostics))
 }

@@ -195,7 +195,11 @@ pub(crate) fn on(args: &OnArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn ask<T>(
+/// Asks the daemon something that it answers at once.
+///
+/// # Errors
+/// There is no daemon, it does not answer in time, or it refuses.
+pub(crate) async fn ask<T>(
     paths: &DaemonPaths,
     request: impl AsyncFnOnce(Client) -> Result<T, RequestError>,
 ) -> Result<T> {

@@ -19,6 +19,29 @@ pub(crate) struct DaemonArgs {
     state: Option<PathBuf>,
 }
 
+/// Whether the running daemon is asked.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AskArgs {
+    /// Ask the running daemon, whose hooks and jobs are in force for all agent programs of this user.
+    #[arg(long)]
+    daemon: bool,
+
+    /// Its socket, where that is another one than usual.
+    #[arg(long, value_name = "PATH", requires = "daemon")]
+    socket: Option<PathBuf>,
+}
+
+impl AskArgs {
+    /// The paths of the daemon, if it is to be asked.
+    ///
+    /// # Errors
+    /// As [`DaemonArgs::paths`].
+    pub(crate) fn paths(&self) -> Result<Option<DaemonPaths>> {
+        let which = DaemonArgs { socket: self.socket.clone(), state: None };
+        if self.daemon { which.paths().map(Some) } else { Ok(None) }
+    }
+}
+
 /// The two paths, absolute.
 #[derive(Debug, Clone)]
 pub(crate) struct DaemonPaths {

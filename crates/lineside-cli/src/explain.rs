@@ -1,6 +1,5 @@
 //! `lineside explain`: which hooks would run for an event, in which order, and why the others would not. Runs no hook.
 
-use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,15 +7,19 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use lineside::Bus;
-use lineside::core::{AnyEvent, SkipReason};
-use lineside::json::{Value, json};
+use lineside::core::AnyEvent;
+use lineside::dialects::DIALECTS;
+use lineside::json::{Map, json};
+use lineside::listing::{self, Explanation};
 use lineside::wire::{EventDraft, Vocabulary, publication};
 
-use crate::list::{Listed, is_same, listed};
-use crate::loading::{finding, load, untrusted};
+use crate::control::ask;
+use crate::daemon_paths::AskArgs;
+use crate::list::untrusted;
+use crate::loading::{finding, load, untrusted_hooks};
 use crate::painter::json_line;
 use crate::places::PlaceArgs;
-use crate::sessions::Sessions;
+use crate::sessions::{SESSION, Sessions};
 use crate::style::{Styles, columns, print, tell};
 
 mod page;
@@ -30,6 +33,9 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     places: PlaceArgs,
 
+    #[command(flatten)]
+    ask: AskArgs,
+
     /// Print one JSON object: `event`, `hooks`, `elsewhere` and `diagnostics`.
     #[arg(long)]
     json: bool,
@@ -39,50 +45,49 @@ pub(crate) struct ExplainArgs {
     event: Option<PathBuf>,
 }
 
-/// What would become of one hook.
-pub(crate) struct Explained {
-    pub(crate) listed: Listed,
-    /// Why it would not run; `None` when it would.
-    pub(crate) skipped: Option<SkipReason>,
-}
-
-/// What would become of an event.
-pub(crate) struct Explanation {
-    pub(crate) event: AnyEvent,
-    /// The hooks that wait for its point, in the order in which they run.
-    pub(crate) hooks: Vec<Explained>,
-    /// The names of the hooks at other points.
-    pub(crate) elsewhere: BTreeMap<&'static str, Vec<String>>,
-}
-
 /// Runs the command.
 ///
 /// # Errors
-/// The project or the event cannot be opened, the event is none, or the output cannot be written.
+/// The project or the event cannot be opened, the event is none, there is no daemon to be asked, or the output cannot be
+/// written.
 pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> {
-    let ground = args.places.ground()?;
     let text = read(args.event.as_deref())?;
-    let (assembly, report) = load(&ground).await?;
-    let line = EventDraft::parse(&text, &Vocabulary::new(&ground.dialects))
-        .with_context(|| format!("cannot explain {}", name_of(args.event.as_deref())))?;
-    let event = as_event(line, &ground.project).await?;
-    let explanation = explain(event, assembly.bus(), listed(&assembly, &report).await?).await?;
+    let what = || format!("cannot explain {}", name_of(args.event.as_deref()));
+    let (explanation, untrusted) = match args.ask.paths()? {
+        Some(paths) => {
+            // What is no event is told in the same words as without a daemon.
+            EventDraft::parse(&text, &Vocabulary::new(DIALECTS)).with_context(what)?;
+            let mut event: Map = lineside::json::from_slice(&text).with_context(what)?;
+            event.entry("session").or_insert_with(|| json!(SESSION));
+            let explanation: Explanation =
+                ask(&paths, async |client| client.post("/v1/explain", &event).await).await?;
+            let hooks: Vec<_> = explanation.hooks.iter().map(|hook| hook.listed.clone()).collect();
+            let note = untrusted_hooks(untrusted(&hooks));
+            (explanation, note)
+        }
+        None => {
+            let ground = args.places.ground()?;
+            let (assembly, report) = load(&ground).await?;
+            let line = EventDraft::parse(&text, &Vocabulary::new(&ground.dialects)).with_context(what)?;
+            let event = as_event(line, &ground.project).await?;
+            let session = assembly.bus().session(event.envelope().source.session.clone()).open().await?;
+            (listing::explain(&session, &event, &report), crate::loading::untrusted(&report))
+        }
+    };
     let mut out = std::io::stdout().lock();
     if args.json {
-        let mut json = explanation.to_json();
-        json["diagnostics"] = json!(report.diagnostics);
-        out.write_all(json_line(&json)?.as_bytes())?;
+        out.write_all(json_line(&explanation)?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     print(&mut out, page::lines(&explanation, columns(), styles.out))?;
-    if !report.diagnostics.is_empty() {
+    if !explanation.diagnostics.is_empty() {
         print(&mut out, ["", "Found while loading:"])?;
     }
     print(
         &mut out,
-        report.diagnostics.iter().map(|diagnostic| format!("  {}", finding(diagnostic, styles.out))),
+        explanation.diagnostics.iter().map(|diagnostic| format!("  {}", finding(diagnostic, styles.out))),
     )?;
-    if let Some(note) = untrusted(&report) {
+    if let Some(note) = untrusted {
         print(&mut out, ["", &note])?;
     }
     Ok(ExitCode::SUCCESS)
@@ -114,46 +119,4 @@ async fn as_event(line: EventDraft, project: &std::sync::Arc<str>) -> Result<Any
     let session = Sessions::new(&silent, project).of(&line)?;
     let receipt = publication(&session, line).publish_any().await?;
     Ok(receipt.event.clone())
-}
-
-async fn explain(event: AnyEvent, bus: &Bus, all: Vec<Listed>) -> Result<Explanation> {
-    let session = bus.session(event.envelope().source.session.clone()).open().await?;
-    let verdicts = session.explain(&event);
-    let point = event.point().name;
-    let mut elsewhere: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
-    let mut hooks = Vec::new();
-    for listed in all {
-        if listed.point != point {
-            elsewhere.entry(listed.point).or_default().push(listed.hook.name.to_string());
-            continue;
-        }
-        let found = verdicts
-            .iter()
-            .find(|(hook, _)| is_same(hook, &listed.hook) && hook.registration == listed.hook.registration);
-        if let Some((_, skipped)) = found {
-            hooks.push(Explained { listed, skipped: *skipped });
-        }
-    }
-    Ok(Explanation { event, hooks, elsewhere })
-}
-
-impl Explanation {
-    fn to_json(&self) -> Value {
-        let envelope = self.event.envelope();
-        let hooks: Vec<Value> = self
-            .hooks
-            .iter()
-            .map(|explained| {
-                let mut hook = explained.listed.to_json();
-                hook["runs"] = json!(explained.skipped.is_none());
-                hook["skipped"] = json!(explained.skipped);
-                hook
-            })
-            .collect();
-        json!({
-            "event": {"point": self.event.point().name, "session": envelope.source.session},
-            "hooks": hooks,
-            "elsewhere": self.elsewhere,
-        })
-    }
 }

@@ -1,4 +1,5 @@
-//! `lineside jobs`: what automations have accepted and what has become of it, from the journal that keeps it.
+//! `lineside jobs`: what automations have accepted and what has become of it, from the journal that keeps it. That of the
+//! running daemon is changed by the daemon.
 
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
@@ -9,8 +10,11 @@ use clap::{Args, ValueEnum};
 use lineside::automation::unix_micros::UnixMicros;
 use lineside::durable::{Look, OpenDurableError};
 use lineside::journal::{Holder, OpenJournalError};
+use lineside::json::{Map, Value};
 use lineside::{Bus, Durable};
 
+use crate::control::ask;
+use crate::daemon_paths::AskArgs;
 use crate::painter::{json_line, one_line};
 use crate::style::{COLUMNS, Style, Styles, Tone, columns, print, tell};
 
@@ -26,7 +30,8 @@ use select::{Filter, Named};
 /// Show the jobs that a journal keeps; take one up again, or drop it.
 ///
 /// `list` and `show` only look, also while a process has the journal open, and also when it is damaged; what is wrong
-/// with it goes to standard error. `retry` and `drop` change it and need it for themselves.
+/// with it goes to standard error. `retry` and `drop` change it and need it for themselves; that of the running daemon is
+/// changed by the daemon.
 #[derive(Debug, Args)]
 pub(crate) struct JobsArgs {
     /// What to do.
@@ -42,8 +47,11 @@ pub(crate) struct JobsArgs {
     id: Option<String>,
 
     /// The folder that was given to `Durable::open`.
-    #[arg(long, value_name = "PATH")]
-    journal: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "daemon", conflicts_with = "daemon")]
+    journal: Option<PathBuf>,
+
+    #[command(flatten)]
+    ask: AskArgs,
 
     /// Only jobs in this state; may be given several times.
     #[arg(long = "state", value_enum, value_name = "STATE")]
@@ -80,7 +88,17 @@ enum What {
 /// # Errors
 /// There is no journal, it cannot be read, or the output cannot be written.
 pub(crate) async fn run(args: &JobsArgs, styles: Styles) -> Result<ExitCode> {
-    let look = match Durable::look(&args.journal) {
+    let daemon = args.ask.paths()?;
+    let journal = match (&daemon, &args.journal) {
+        (None, Some(journal)) => journal.clone(),
+        (None, None) => bail!("name a journal with --journal, or ask the daemon with --daemon"),
+        (Some(paths), _) => {
+            let status: Map = ask(paths, async |client| client.get("/v1/status").await).await?;
+            let journal = status.get("journal").and_then(Value::as_str);
+            journal.context("the daemon does not say where its journal is; it is of another version")?.into()
+        }
+    };
+    let look = match Durable::look(&journal) {
         Ok(look) => look,
         Err(OpenDurableError { path, source: OpenJournalError::Io(error) })
             if error.kind() == ErrorKind::NotFound =>
@@ -109,8 +127,8 @@ pub(crate) async fn run(args: &JobsArgs, styles: Styles) -> Result<ExitCode> {
             Ok(ExitCode::FAILURE)
         }
         What::Show => show(args, job, holder, styles.out),
-        What::Retry => change::retry(&args.journal, job).await,
-        What::Drop => change::drop(&args.journal, job).await,
+        What::Retry => change::retry(&change::At::of(&journal, daemon.as_ref()), job).await,
+        What::Drop => change::drop(&change::At::of(&journal, daemon.as_ref()), job).await,
     }
 }
 

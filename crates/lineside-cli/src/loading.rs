@@ -83,27 +83,37 @@ pub(crate) fn finding(diagnostic: &Diagnostic, style: Style) -> String {
 
 /// Tells on standard error what was wrong, and which hooks will not run because nobody vouches for the project.
 pub(crate) fn tell_findings(report: &Report, style: Style) {
-    for diagnostic in &report.diagnostics {
+    tell_all(&report.diagnostics, untrusted(report), style);
+}
+
+/// The same of findings that may be those of a daemon.
+pub(crate) fn tell_all(diagnostics: &[Diagnostic], note: Option<String>, style: Style) {
+    for diagnostic in diagnostics {
         tell(&finding(diagnostic, style));
     }
-    if let Some(note) = untrusted(report) {
+    if let Some(note) = note {
         tell(&format!("{}: {note}", style.paint(Tone::Bold, "note")));
     }
 }
 
 /// Success, unless a finding is an error.
-pub(crate) fn exit_status(report: &Report) -> ExitCode {
-    if errors(report) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+pub(crate) fn exit_status(diagnostics: &[Diagnostic]) -> ExitCode {
+    if errors(diagnostics) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// How many findings are errors.
-pub(crate) fn errors(report: &Report) -> usize {
-    report.diagnostics.iter().filter(|finding| finding.severity == Severity::Error).count()
+pub(crate) fn errors(diagnostics: &[Diagnostic]) -> usize {
+    diagnostics.iter().filter(|finding| finding.severity == Severity::Error).count()
 }
 
 /// What to say about hooks that are not trusted.
 pub(crate) fn untrusted(report: &Report) -> Option<String> {
     let off = report.hooks.iter().filter(|found| found.state == State::Off(SkipReason::Untrusted)).count();
+    untrusted_hooks(off)
+}
+
+/// What to say about so many of them.
+pub(crate) fn untrusted_hooks(off: usize) -> Option<String> {
     let verb = if off == 1 { "is" } else { "are" };
     (off > 0).then(|| {
         format!(

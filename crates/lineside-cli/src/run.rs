@@ -216,7 +216,7 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     let background = Background::of(&bus);
     let (assembly, report) = load_on(bus, &ground, args.plugins(styles)).await?;
     tell_findings(&report, styles.err);
-    let errors = errors(&report);
+    let errors = errors(&report.diagnostics);
     if args.strict && errors > 0 {
         tell(&format!("lineside: {} while loading, and --strict begins with none", count(errors, "error")));
         if let Some(kept) = &kept {

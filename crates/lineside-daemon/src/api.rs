@@ -21,6 +21,7 @@ use crate::problem::Problem;
 pub mod shapes;
 
 mod sessions;
+mod hooks;
 mod attach;
 mod events;
 mod hosts;
@@ -48,6 +49,8 @@ mod control;
         sessions::tree,
         sessions::close,
         sessions::hooks,
+        hooks::list,
+        hooks::explain,
         attach::attach,
         attach::register,
         attach::remove,
@@ -95,6 +98,8 @@ pub fn openapi() -> String {
 pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
     let user = Router::new()
         .route("/v1/sessions", get(sessions::list))
+        .route("/v1/hooks", get(hooks::list))
+        .route("/v1/explain", post(hooks::explain))
         .route("/v1/receipts", get(receipts::list))
         .route("/v1/receipts/{event}", get(receipts::look_up))
         .route("/v1/jobs", get(jobs::list))

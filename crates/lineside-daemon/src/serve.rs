@@ -26,9 +26,6 @@ use crate::settings::Settings;
 use crate::socket::{BindSocketError, Socket, private_folder};
 use crate::token::Token;
 
-/// The journals, within the state folder.
-const JOURNAL: &str = "journal";
-
 /// A daemon that listens.
 pub struct Server {
     daemon: Arc<Daemon>,
@@ -122,7 +119,7 @@ impl Server {
         if let Some(socket) = &handed_over {
             settings.socket = socket.path().to_path_buf();
         }
-        let durable = Durable::open_with(settings.state.join(JOURNAL), settings.durability)?;
+        let durable = Durable::open_with(settings.journal(), settings.durability)?;
         let bus = durable.context(lineside::Bus::builder()).build();
         let (automations, recovered) =
             durable.automations(&bus, Bounds::default()).map_err(ServeError::Automations)?;

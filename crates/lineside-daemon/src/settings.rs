@@ -91,6 +91,12 @@ impl Settings {
         }
     }
 
+    /// The folder of its journals, within the state folder.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.state.join("journal")
+    }
+
     /// Listens on this address as well.
     #[must_use]
     pub fn http(mut self, address: SocketAddr) -> Self {

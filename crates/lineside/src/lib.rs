@@ -55,6 +55,8 @@ pub mod flyto;
 pub mod hosts;
 #[cfg(feature = "dialects")]
 pub mod jcli;
+#[cfg(feature = "dialects")]
+pub mod listing;
 pub mod prelude;
 #[cfg(feature = "journal")]
 pub mod text_files;

@@ -1,12 +1,13 @@
 //! An explanation as people read it.
 
-use super::{Explained, Explanation};
+use lineside::core::{OnFailure, Part, SkipReason};
+use lineside::listing::{Explained, Explanation};
+
 use crate::automations;
-use crate::list::part;
+use crate::list::{origin, part, shown_priority};
 use crate::painter::one_line;
 use crate::style::{Style, Tone, count};
 use crate::table::{Cell, Table};
-use lineside::core::{Part, SkipReason};
 
 const HEADING: [&str; 10] = [
     "#",
@@ -27,8 +28,8 @@ const STACKED: [usize; 7] = [9, 5, 4, 3, 6, 7, 2];
 
 /// The lines of the page.
 pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: Style) -> Vec<String> {
-    let point = explanation.event.point().name;
-    let session = one_line(explanation.event.envelope().source.session.as_str());
+    let point = &explanation.event.point;
+    let session = one_line(&explanation.event.session);
     let running = explanation.hooks.iter().filter(|hook| hook.skipped.is_none()).count();
     let title = style.paint(Tone::Bold, point);
     let mut lines = vec![match (running, explanation.hooks.len()) {
@@ -55,7 +56,7 @@ pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: St
 }
 
 fn nobody_waits(explanation: &Explanation, columns: Option<usize>, style: Style) -> Vec<String> {
-    let point = explanation.event.point().name;
+    let point = &explanation.event.point;
     if explanation.elsewhere.is_empty() {
         return vec!["No hook was found at all.".to_owned()];
     }
@@ -70,33 +71,34 @@ fn nobody_waits(explanation: &Explanation, columns: Option<usize>, style: Style)
 }
 
 fn row(explained: &Explained) -> Vec<Cell> {
-    let (listed, hook) = (&explained.listed, &explained.listed.hook);
+    let listed = &explained.listed;
     let (fate, tone) = fate(explained);
     vec![
         Cell::new(listed.order.to_string()),
-        Cell::toned(&hook.name, Tone::Bold),
-        Cell::new(crate::list::priority(hook)),
-        Cell::new(hook.layer.as_str()),
-        Cell::new(hook.dialect),
+        Cell::toned(&listed.hook, Tone::Bold),
+        Cell::new(shown_priority(listed.priority)),
+        Cell::new(&listed.layer),
+        Cell::new(&listed.dialect),
         Cell::new(&listed.trigger),
-        Cell::new(part(hook)),
+        Cell::new(part(&listed.part)),
         Cell::new(on_failure(explained)),
         Cell::toned(fate, tone),
-        Cell::toned(listed.origin(), Tone::Dim),
+        Cell::toned(origin(listed.file.as_deref(), listed.line), Tone::Dim),
     ]
 }
 
 /// A hook that nobody waits for has no say, whatever becomes of it.
 fn on_failure(explained: &Explained) -> &'static str {
-    match (explained.listed.hook.part, explained.listed.hook.on_failure) {
-        (Part::Detached | Part::Observer, _) => "–",
-        (_, lineside::core::OnFailure::Block) => "block",
-        (_, lineside::core::OnFailure::Continue) => "continue",
+    let unheard = [Part::Detached.as_str(), Part::Observer.as_str()];
+    match explained.listed.on_failure {
+        _ if unheard.contains(&&*explained.listed.part) => "–",
+        OnFailure::Block => "block",
+        OnFailure::Continue => "continue",
     }
 }
 
 fn fate(explained: &Explained) -> (String, Tone) {
-    let condition = explained.listed.hook.select.as_ref().map(|select| select.describe());
+    let condition = explained.listed.condition.as_deref();
     match explained.skipped {
         None => ("runs".to_owned(), Tone::Good),
         Some(SkipReason::Filter) => (format!("filter: {}", condition.unwrap_or_default()), Tone::Warning),

@@ -40,6 +40,7 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         sessions: daemon.bus().sessions().len(),
         failures: daemon.bus().failures(),
         durability: daemon.settings.durability.as_str(),
+        journal: daemon.settings.journal().to_string_lossy().into_owned(),
         live_jobs: daemon.jobs(WhichState::Live),
         dead_jobs: daemon.jobs(WhichState::Dead),
     })

@@ -570,6 +570,8 @@ pub struct Status {
     pub failures: u64,
     /// What accepted work survives: `memory`, `process` or `disk`.
     pub durability: &'static str,
+    /// The folder of its journals.
+    pub journal: String,
     /// Jobs that are not at rest.
     pub live_jobs: usize,
     /// Jobs in the dead letters.

@@ -14,5 +14,6 @@ mod inheritance;
 mod files;
 mod hosts;
 mod http;
+mod looks;
 mod signals;
 mod openapi;

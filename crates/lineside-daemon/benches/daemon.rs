@@ -1,0 +1,325 @@
+//! What an event costs over the socket beside a bare line that goes to a process and back, how many events pass, what idle
+//! sessions weigh, and how long a daemon takes to start.
+//!
+//! `cargo bench -p lineside-daemon --bench daemon` ends with lines `RATIO name value target` and `FIGURE name value unit
+//! target`, of medians of interleaved samples. Each party is a process of its own: this program in another role.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use lineside::Client;
+use lineside::client::Session;
+use lineside::core::payload::Payload as _;
+use lineside::dialects::{Places, Trust};
+use lineside::json::{Value, json};
+use lineside::prelude::*;
+use lineside_daemon::{Server, Settings};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::runtime::{Builder, Runtime};
+
+/// The variable that says which role this process has.
+const ROLE: &str = "LINESIDE_BENCH_ROLE";
+
+/// How many rounds of how many requests, one kind after another in each round.
+const ROUNDS: usize = 30;
+const REQUESTS: usize = 300;
+
+/// How many connections publish at once, for how long, how often.
+const CONNECTIONS: usize = 64;
+const BURST: Duration = Duration::from_secs(2);
+const BURSTS: usize = 3;
+
+const IDLE: usize = 10_000;
+const FOLDERS: usize = 500;
+const STARTS: usize = 7;
+
+fn main() {
+    let role = std::env::var(ROLE).unwrap_or_default();
+    let folder = std::env::var("LINESIDE_BENCH_FOLDER").map(PathBuf::from).unwrap_or_default();
+    let multi = || Builder::new_multi_thread().enable_all().build().unwrap();
+    match &*role {
+        "echo" => multi().block_on(echo(&folder.join("echo.sock"))),
+        "daemon" => multi().block_on(daemon(&folder)),
+        "gate" => multi().block_on(gate(&folder)),
+        _ => measure(),
+    }
+}
+
+/// Sends back every line that it gets.
+async fn echo(socket: &Path) {
+    let listener = UnixListener::bind(socket).unwrap();
+    say_ready();
+    let serve = async {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let (read, mut write) = stream.into_split();
+                let mut read = tokio::io::BufReader::new(read);
+                let mut line = Vec::new();
+                while read.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+                    if write.write_all(&line).await.is_err() {
+                        return;
+                    }
+                    line.clear();
+                }
+            });
+        }
+    };
+    until_over(serve).await;
+}
+
+/// A daemon as `lineside serve` is one, with a gate in its own process on the session `gated`.
+async fn daemon(folder: &Path) {
+    let server = Server::start(settings(folder)).await.unwrap();
+    let gated = server.bus().session("gated").open().await.unwrap();
+    gated.intercept::<BeforeTool>("gate").gate(async |_, _| Verdict::Continue).unwrap();
+    say_ready();
+    until_over(std::future::pending()).await;
+}
+
+fn settings(folder: &Path) -> Settings {
+    let project = folder.join("project");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let home = folder.join("home").to_string_lossy().into_owned();
+    let environment = [("HOME".to_owned(), home), ("PATH".to_owned(), path)].into();
+    let places =
+        Places { environment, project_root: Some(project.clone()), cwd: project, trust: Trust::Granted };
+    Settings::new(folder.join("run/lineside.sock"), folder.join("state"), places)
+}
+
+/// A program with a gate on the session `attached`.
+async fn gate(folder: &Path) {
+    let client = Client::new(folder.join("run/lineside.sock"));
+    let session = client.session("attached").open().await.unwrap();
+    session.intercept::<BeforeTool>("gate").gate(async |_, _| Verdict::Continue).await.unwrap();
+    say_ready();
+    until_over(std::future::pending()).await;
+}
+
+fn say_ready() {
+    println!("ready");
+    std::io::stdout().flush().unwrap();
+}
+
+/// Serves until the process that has started this one is gone.
+async fn until_over(serve: impl Future<Output = ()>) {
+    let over = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
+    tokio::select! {
+        () = serve => {}
+        _ = over => {}
+    }
+}
+
+/// A process in a role, which ends with this.
+struct Party(Child);
+
+impl Party {
+    /// Starts it, and waits until it is ready.
+    fn start(role: &str, folder: &Path) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.env(ROLE, role).env("LINESIDE_BENCH_FOLDER", folder);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+        assert_eq!(ready, "ready\n", "{role}");
+        Self(child)
+    }
+
+    /// Its resident memory in KiB.
+    fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Party {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().ok();
+    }
+}
+
+/// The connection to the echo.
+struct Line {
+    read: tokio::io::BufReader<tokio::net::unix::OwnedReadHalf>,
+    write: tokio::net::unix::OwnedWriteHalf,
+    text: Vec<u8>,
+}
+
+impl Line {
+    async fn to(socket: &Path) -> Self {
+        let (read, write) = UnixStream::connect(socket).await.unwrap().into_split();
+        Self { read: tokio::io::BufReader::new(read), write, text: Vec::new() }
+    }
+
+    async fn ask(&mut self, line: &[u8]) {
+        self.write.write_all(line).await.unwrap();
+        self.text.clear();
+        self.read.read_until(b'\n', &mut self.text).await.unwrap();
+    }
+}
+
+fn call() -> BeforeTool {
+    BeforeTool::new("Shell", json!({"command": "cargo test --workspace --all-features"}))
+}
+
+/// The event as a line.
+fn line() -> Vec<u8> {
+    let event =
+        json!({"point": "before_tool", "session": "bare", "payload": Value::Object(call().to_json())});
+    format!("{event}\n").into_bytes()
+}
+
+async fn publish(session: &Session) {
+    assert!(!session.publish(call()).await.unwrap().is_refused());
+}
+
+fn measure() {
+    let only = std::env::var("LINESIDE_BENCH_ONLY").unwrap_or_default();
+    let wanted = |name: &str| only.is_empty() || only == name;
+    let room = tempfile::tempdir().unwrap();
+    let single = Builder::new_current_thread().enable_all().build().unwrap();
+    let multi = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let echo = Party::start("echo", room.path());
+    let daemon = Party::start("daemon", room.path());
+    let gate = Party::start("gate", room.path());
+    if wanted("latency") {
+        latency(&single, room.path());
+    }
+    if wanted("throughput") {
+        throughput(&multi, room.path());
+    }
+    drop((gate, daemon, echo));
+    if wanted("idle") {
+        idle(&single);
+    }
+    if wanted("start") {
+        start();
+    }
+}
+
+fn latency(runtime: &Runtime, room: &Path) {
+    let line = line();
+    let (mut echo, mut bare, mut gated, mut attached) = (vec![], vec![], vec![], vec![]);
+    runtime.block_on(async {
+        let client = Client::new(room.join("run/lineside.sock"));
+        let mut wire = Line::to(&room.join("echo.sock")).await;
+        let nothing = client.session("bare").open().await.unwrap();
+        let within = client.session("gated").resume().open().await.unwrap();
+        let outside = client.session("attached").resume().open().await.unwrap();
+        for _ in 0..ROUNDS {
+            for _ in 0..REQUESTS {
+                let begun = Instant::now();
+                wire.ask(&line).await;
+                echo.push(begun.elapsed());
+            }
+            for (session, samples) in
+                [(&nothing, &mut bare), (&within, &mut gated), (&outside, &mut attached)]
+            {
+                for _ in 0..REQUESTS {
+                    let begun = Instant::now();
+                    publish(session).await;
+                    samples.push(begun.elapsed());
+                }
+            }
+        }
+    });
+    let [echo, bare, gated, attached] = [echo, bare, gated, attached].map(median);
+    for (name, time) in [("echo", echo), ("publish", bare), ("one_gate", gated), ("attached_gate", attached)]
+    {
+        println!("FIGURE daemon/{name} {:.1} us -", time * 1e6);
+    }
+    println!("RATIO daemon/publish/echo {:.2} <=3", bare / echo);
+    println!("RATIO daemon/one_gate/echo {:.2} <=3.2", gated / echo);
+    println!("RATIO daemon/attached_gate_above_gate/echo {:.2} <=2", (attached - gated) / echo);
+}
+
+fn median(mut samples: Vec<Duration>) -> f64 {
+    samples.sort_unstable();
+    samples[samples.len() / 2].as_secs_f64()
+}
+
+fn throughput(runtime: &Runtime, room: &Path) {
+    let (mut echoed, mut published) = (vec![], vec![]);
+    for _ in 0..BURSTS {
+        echoed.push(runtime.block_on(burst(async |_| {
+            let (mut wire, line) = (Line::to(&room.join("echo.sock")).await, line());
+            let until = Instant::now() + BURST;
+            let mut count = 0;
+            while Instant::now() < until {
+                wire.ask(&line).await;
+                count += 1;
+            }
+            count
+        })));
+        published.push(runtime.block_on(burst(async |number| {
+            let client = Client::new(room.join("run/lineside.sock"));
+            let session = client.session(format!("burst-{number}")).resume().open().await.unwrap();
+            let until = Instant::now() + BURST;
+            let mut count = 0;
+            while Instant::now() < until {
+                publish(&session).await;
+                count += 1;
+            }
+            count
+        })));
+    }
+    let per_second = |mut counts: Vec<u64>| {
+        counts.sort_unstable();
+        counts[counts.len() / 2] as f64 / BURST.as_secs_f64()
+    };
+    let (echoed, published) = (per_second(echoed), per_second(published));
+    println!("FIGURE daemon/echoes_of_64_connections {echoed:.0} per_second -");
+    println!("FIGURE daemon/events_of_64_connections {published:.0} per_second -");
+    println!("RATIO daemon/events/echoes {:.2} >=0.4", published / echoed);
+}
+
+/// How much all connections have done.
+async fn burst<F: Future<Output = u64>>(one: impl Fn(usize) -> F) -> u64 {
+    let all = (0..CONNECTIONS).map(one);
+    futures_util::future::join_all(all).await.into_iter().sum()
+}
+
+fn idle(runtime: &Runtime) {
+    let room = tempfile::tempdir().unwrap();
+    let daemon = Party::start("daemon", room.path());
+    let empty = daemon.resident();
+    runtime.block_on(async {
+        let client = Client::new(room.path().join("run/lineside.sock"));
+        for number in 0..IDLE {
+            client.session(format!("session-{number}")).open().await.unwrap();
+        }
+    });
+    let full = daemon.resident();
+    println!("FIGURE daemon/resident_empty {:.1} MiB -", empty as f64 / 1024.0);
+    println!("FIGURE daemon/resident_10000_sessions {:.1} MiB <=48", full as f64 / 1024.0);
+}
+
+fn start() {
+    let room = tempfile::tempdir().unwrap();
+    for number in 0..FOLDERS {
+        let folder = room.path().join(format!("project/.agents/hooks/hook-{number}"));
+        std::fs::create_dir_all(folder.join("scripts")).unwrap();
+        let text = format!(
+            "---\nname: hook-{number}\ndescription: One of many.\ntrigger: before_tool\nmatch:\n  tool: Shell\n---\n"
+        );
+        std::fs::write(folder.join("HOOK.md"), text).unwrap();
+        let script = folder.join("scripts/run.sh");
+        std::fs::write(&script, "#!/bin/sh\n").unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(script, mode).unwrap();
+    }
+    let mut starts = Vec::new();
+    for _ in 0..STARTS {
+        let begun = Instant::now();
+        let daemon = Party::start("daemon", room.path());
+        starts.push(begun.elapsed());
+        drop(daemon);
+    }
+    println!("FIGURE daemon/start_with_500_hook_folders {:.0} ms <=150", median(starts) * 1e3);
+}

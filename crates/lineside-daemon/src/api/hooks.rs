@@ -1,0 +1,119 @@
+//! The hooks in force for whoever looks: all of them in their order, and what would become of an event.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use lineside::json::{Map, Value};
+use lineside::listing::{self, Explanation, Listing};
+use lineside::wire::{EventDraft, publication};
+use lineside::{Bus, Session};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::shapes::Event;
+use crate::body::{Fields, Json};
+use crate::daemon::{Daemon, Opening};
+use crate::problem::Problem;
+
+/// Every hook that the last load has found, point by point, in the order in which the hooks run there.
+#[derive(ToSchema)]
+pub(super) struct HookListing {
+    /// The hooks: `hook`, `point`, `order`, `priority`, `layer`, `dialect`, `trigger`, `part`, `on_failure`, `timeout_ms`,
+    /// `condition`, `file`, `line`, `state`, `automate`.
+    #[schema(value_type = Vec<Object>)]
+    _hooks: Vec<Value>,
+    /// What was found and is no hook that runs.
+    #[schema(value_type = Vec<Object>)]
+    _inert: Vec<Value>,
+    /// What was wrong: `severity`, `origin`, `text`.
+    #[schema(value_type = Vec<Object>)]
+    _diagnostics: Vec<Value>,
+}
+
+/// What would become of an event.
+#[derive(ToSchema)]
+pub(super) struct EventExplanation {
+    /// The `point` and the `session` of the event.
+    #[schema(value_type = Object)]
+    _event: Map,
+    /// The hooks that wait for its point, in their order, as in the list of hooks, and `runs`, and why not as `skipped`.
+    #[schema(value_type = Vec<Object>)]
+    _hooks: Vec<Value>,
+    /// The names of the hooks at other points.
+    #[schema(value_type = Object)]
+    _elsewhere: Map,
+    /// What was wrong when hooks were loaded.
+    #[schema(value_type = Vec<Object>)]
+    _diagnostics: Vec<Value>,
+}
+
+/// The hooks that the last load has found.
+#[utoipa::path(get, path = "/v1/hooks", tag = "hooks", responses((status = 200, body = HookListing)))]
+pub(super) async fn list(State(daemon): State<Arc<Daemon>>) -> Result<Json<Listing>, Problem> {
+    let session = Passing::below(&daemon, None).await?;
+    let listing = listing::listing(&session.0, &daemon.loaded().report);
+    session.end().await;
+    Ok(Json(listing))
+}
+
+/// Which hooks would run for an event, and why the others would not. No hook is run, and the event is not published.
+///
+/// In a session that is open, hooks that programs have registered there count as well.
+#[utoipa::path(
+    post, path = "/v1/explain", tag = "hooks", request_body = Event,
+    responses((status = 200, body = EventExplanation), (status = 400, body = Problem, description = "no event"))
+)]
+pub(super) async fn explain(
+    State(daemon): State<Arc<Daemon>>,
+    Fields(fields, _room): Fields,
+) -> Result<Json<Explanation>, Problem> {
+    let draft = EventDraft::read(fields, &daemon.vocabulary);
+    let draft = draft.map_err(|error| Problem::bad_request(error.to_string()))?;
+    let Some(id) = draft.session.clone() else {
+        return Err(Problem::bad_request("the field `session` is absent"));
+    };
+    let report = daemon.loaded().report;
+    match daemon.bus().find(&id) {
+        Some(session) => explained(&session, &id, draft, &report).await,
+        None => {
+            let parent = draft.parent.clone().filter(|parent| daemon.bus().find(parent).is_some());
+            let session = Passing::below(&daemon, parent).await?;
+            let explanation = explained(&session.0, &id, draft, &report).await;
+            session.end().await;
+            explanation
+        }
+    }
+}
+
+/// The event is made as it would reach hooks: published on a bus that has none.
+async fn explained(
+    session: &Session,
+    id: &str,
+    draft: EventDraft,
+    report: &lineside::assembly::Report,
+) -> Result<Json<Explanation>, Problem> {
+    let not_made = |error: String| Problem::conflict("not-explained", "The event cannot be explained", error);
+    let source = session.source();
+    let silent = Bus::new().session(id).agent(source.agent.clone());
+    let silent =
+        source.project_root.iter().fold(silent, |opening, root| opening.project_root(Arc::clone(root)));
+    let silent = source.cwd.iter().fold(silent, |opening, cwd| opening.cwd(Arc::clone(cwd)));
+    let silent = silent.open().await.map_err(|error| not_made(error.to_string()))?;
+    let receipt = publication(&silent, draft).publish_any().await;
+    let receipt = receipt.map_err(|error| not_made(error.to_string()))?;
+    Ok(Json(listing::explain(session, &receipt.event, report)))
+}
+
+/// A session that is there to be looked at.
+struct Passing(Session);
+
+impl Passing {
+    async fn below(daemon: &Daemon, parent: Option<String>) -> Result<Self, Problem> {
+        let id = format!("look-{}", Uuid::new_v4());
+        daemon.open(Opening { id, parent, ..Opening::default() }).await.map(Self)
+    }
+
+    async fn end(self) {
+        self.0.close().await;
+    }
+}

@@ -1,0 +1,228 @@
+//! What is in force, for those who ask: every hook in its order with where it is declared, and what would become of an
+//! event. Values that can be written and read, so that a daemon gives the same as a load in the process.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use lineside_bus::Session;
+use lineside_core::hook::Standby;
+use lineside_core::json::Map;
+use lineside_core::{AnyEvent, Diagnostic, Hook, Layer, OnFailure, SkipReason};
+use lineside_dialects::{Inert, Why};
+use serde::{Deserialize, Serialize};
+
+use crate::assembly::{Found, Report, State};
+
+/// A hook at one of its points.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Listed {
+    /// Its name.
+    pub hook: String,
+    /// The point.
+    pub point: String,
+    /// Its place in the order of the point, counted from 1.
+    pub order: usize,
+    /// Greater runs first.
+    pub priority: i32,
+    /// `managed`, `user`, `project` or `session`.
+    pub layer: String,
+    /// The format that it is written for.
+    pub dialect: String,
+    /// What its own format calls the point.
+    pub trigger: String,
+    /// `gate`, `amender`, `detached`, `told` or `observer`.
+    pub part: String,
+    /// What its failure means for an event.
+    pub on_failure: OnFailure,
+    /// How long it may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// What its filter lets through, in words.
+    pub condition: Option<String>,
+    /// The file that declares it.
+    pub file: Option<String>,
+    /// The line there, counted from 1.
+    pub line: Option<u32>,
+    /// `ready`, or why it does not run.
+    pub state: String,
+    /// How it is paced, if it is an automation.
+    pub automate: Option<Map>,
+    /// Those of these settings that are not the usual ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<Map>,
+}
+
+/// What was found and is no hook that runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct NoHook {
+    /// Its name, or where it stands in its file.
+    pub hook: String,
+    /// The point, where there is one and no other.
+    pub point: Option<String>,
+    /// Where it comes from.
+    pub layer: String,
+    /// Its format.
+    pub dialect: String,
+    /// What it waits for, as its file says.
+    pub trigger: String,
+    /// The file that declares it.
+    pub file: Option<String>,
+    /// The line there.
+    pub line: Option<u32>,
+    /// Why it is none: `error`, `disabled`, or that it never fires here.
+    pub state: String,
+}
+
+/// Everything that was found.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Listing {
+    /// The hooks in the order in which they would run, point by point.
+    pub hooks: Vec<Listed>,
+    /// What is no hook that runs.
+    pub inert: Vec<NoHook>,
+    /// What was wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What would become of one hook.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Explained {
+    /// The hook.
+    #[serde(flatten)]
+    pub listed: Listed,
+    /// Whether it would run.
+    pub runs: bool,
+    /// Why not.
+    pub skipped: Option<SkipReason>,
+}
+
+/// What an explanation is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct About {
+    /// The point.
+    pub point: String,
+    /// The session.
+    pub session: String,
+}
+
+/// What would become of an event.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The event.
+    pub event: About,
+    /// The hooks that wait for its point, in the order in which they run.
+    pub hooks: Vec<Explained>,
+    /// The names of the hooks at other points.
+    pub elsewhere: BTreeMap<String, Vec<String>>,
+    /// What was wrong when hooks were loaded.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Everything that a load has found, with the order that the hooks of a session have, and the hooks that programs have
+/// registered on it.
+#[must_use]
+pub fn listing(session: &Session, report: &Report) -> Listing {
+    Listing {
+        hooks: listed(session, report).into_iter().map(|(_, listed)| listed).collect(),
+        inert: report.inert.iter().map(|(dialect, inert)| no_hook(dialect, inert)).collect(),
+        diagnostics: report.diagnostics.clone(),
+    }
+}
+
+/// What would become of an event in a session. No hook is run.
+#[must_use]
+pub fn explain(session: &Session, event: &AnyEvent, report: &Report) -> Explanation {
+    let verdicts = session.explain(event);
+    let point = event.point().name;
+    let mut elsewhere: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut hooks = Vec::new();
+    for (hook, listed) in listed(session, report) {
+        if listed.point != point {
+            elsewhere.entry(listed.point).or_default().push(listed.hook);
+            continue;
+        }
+        let is_it = |other: &Hook| is_same(other, &hook) && other.registration == hook.registration;
+        if let Some((_, skipped)) = verdicts.iter().find(|(other, _)| is_it(other)) {
+            hooks.push(Explained { listed, runs: skipped.is_none(), skipped: *skipped });
+        }
+    }
+    let session = event.envelope().source.session.to_string();
+    let event = About { point: point.to_owned(), session };
+    Explanation { event, hooks, elsewhere, diagnostics: report.diagnostics.clone() }
+}
+
+fn listed(session: &Session, report: &Report) -> Vec<(Arc<Hook>, Listed)> {
+    let mut listed: Vec<(Arc<Hook>, Listed)> = Vec::new();
+    for (point, hook) in session.hooks() {
+        let here = listed.iter().filter(|(_, other)| other.point == point);
+        let order = here.clone().count() + 1;
+        // An automation may have several hooks at one point, in the order in which they were found.
+        let earlier = here.filter(|(other, _)| is_same(other, &hook)).count();
+        let is_it = |found: &&Found| is_same(&found.hook, &hook) && found.point == point;
+        let found = report.hooks.iter().filter(is_it).nth(earlier);
+        if found.is_none() && hook.layer != Layer::Session {
+            // What stands for a broken hook, which is among those that are none, or serves hooks itself.
+            continue;
+        }
+        let one = one(&hook, point, order, found);
+        listed.push((hook, one));
+    }
+    listed
+}
+
+/// A hook with what its load has found of it; one that a program has registered has none.
+fn one(hook: &Hook, point: &str, order: usize, found: Option<&Found>) -> Listed {
+    let state = match (found, &hook.standby) {
+        (Some(found), _) => found.state,
+        (None, Standby::Off(why)) => State::Off(*why),
+        (None, _) => State::Ready,
+    };
+    let control = found.and_then(|found| found.control.as_ref());
+    let condition = hook.select.as_ref().map(|select| select.describe());
+    Listed {
+        hook: hook.name.to_string(),
+        point: point.to_owned(),
+        order,
+        priority: hook.priority,
+        layer: hook.layer.as_str().to_owned(),
+        dialect: hook.dialect.to_owned(),
+        trigger: found.map_or_else(|| point.to_owned(), |found| found.trigger.clone()),
+        part: hook.part.as_str().to_owned(),
+        on_failure: hook.on_failure,
+        timeout_ms: u64::try_from(hook.timeout.as_millis()).unwrap_or(u64::MAX),
+        condition: condition.filter(|text| !text.is_empty()),
+        file: hook.origin.as_ref().map(|origin| origin.file.to_string_lossy().into_owned()),
+        line: hook.origin.as_ref().map(|origin| origin.line),
+        state: state.as_str().to_owned(),
+        automate: control.map(|control| control.to_json()),
+        declared: control.map(|control| control.declared()),
+    }
+}
+
+fn no_hook(dialect: &str, inert: &Inert) -> NoHook {
+    let state = match inert.why {
+        Why::Error => "error",
+        Why::NeverFires => State::NeverFires.as_str(),
+        Why::Disabled => "disabled",
+    };
+    NoHook {
+        hook: inert.name.clone(),
+        point: inert.point.map(|point| point.name.to_owned()),
+        layer: inert.layer.as_str().to_owned(),
+        dialect: dialect.to_owned(),
+        trigger: inert.trigger.clone(),
+        file: inert.origin.as_ref().map(|origin| origin.file.to_string_lossy().into_owned()),
+        line: inert.origin.as_ref().map(|origin| origin.line),
+        state: state.to_owned(),
+    }
+}
+
+/// Whether two descriptions are of one hook; the registration number is not known before it is installed.
+fn is_same(a: &Hook, b: &Hook) -> bool {
+    (&a.name, a.dialect, &a.origin, a.layer) == (&b.name, b.dialect, &b.origin, b.layer)
+}
