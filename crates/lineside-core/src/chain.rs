@@ -220,3 +220,6 @@ impl Chain {
         self.runs.iter().any(|run| run.round == Round::Rejudge && run.hook == hook)
     }
 }
+
+#[cfg(test)]
+mod tests;

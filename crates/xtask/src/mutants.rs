@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Result, bail, ensure};
 
 use crate::copy;
-use crate::programme::watch;
+use crate::programme::{FOR_A_BUILD, watch};
 use crate::tools::{self, published};
 use crate::workspace::Workspace;
 
@@ -68,8 +68,9 @@ pub(crate) fn run(workspace: &Workspace, path: Option<&str>) -> Result<ExitCode>
             command.args(["--exclude-re", "impl (fmt::)?Debug for"]);
             command.args(["--package", package, "--file", glob]);
             if index > 0 {
-                // Only what no test has noticed so far.
-                command.arg("--iterate");
+                // Only what no test has noticed so far. The tests without any change were run before.
+                command.args(["--iterate", "--baseline=skip"]);
+                passes_unchanged(workspace, &copy, &folder.join("target"), pass)?;
             }
             command.arg("--dir").arg(&copy).arg("--output").arg(&output).current_dir(&copy);
             tests(&mut command, pass);
@@ -93,6 +94,20 @@ pub(crate) fn run(workspace: &Workspace, path: Option<&str>) -> Result<ExitCode>
     let verdict = fates.verdict(&accepted);
     println!("\n{verdict}");
     Ok(if verdict.caught_of_a_hundred() >= ENOUGH { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs the tests of a pass without any change: where they fail, they would seem to notice every one.
+/// `cargo-mutants` does so with the tests of the changed crate alone.
+fn passes_unchanged(workspace: &Workspace, copy: &Path, target: &Path, pass: &Pass) -> Result<()> {
+    let mut command = workspace.cargo(["test", "--quiet"]);
+    for package in pass.packages {
+        command.args(["-p", package]);
+    }
+    command.args(pass.targets).args(["--", "--skip", SLOW]).current_dir(copy);
+    command.env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE_DEV_DEBUG", "0");
+    let ended = watch(&mut command, FOR_A_BUILD)?;
+    ensure!(ended.status.success(), "the tests of {} fail without any change", pass.packages.join(", "));
+    Ok(())
 }
 
 fn tests(command: &mut Command, pass: &Pass) {
