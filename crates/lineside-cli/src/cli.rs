@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::check::CheckArgs;
 use crate::control::{OffArgs, OnArgs, ReloadArgs, StatusArgs, StopArgs};
@@ -44,6 +45,26 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     command: Command,
+}
+
+/// The error of an unknown subcommand with a proposal, also where its letters are only in another order (`rnu`).
+pub(crate) fn with_proposal(mut error: clap::Error) -> clap::Error {
+    let letters = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    if let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand)
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+    {
+        let cli = Cli::command();
+        let meant = cli.get_subcommands().find(|known| letters(known.get_name()) == letters(wrong));
+        if let Some(meant) = meant {
+            let proposal = ContextValue::Strings(vec![meant.get_name().to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, proposal);
+        }
+    }
+    error
 }
 
 /// One screen, commands first.

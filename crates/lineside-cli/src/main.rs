@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return explain_arguments(&error),
+        Err(error) => return explain_arguments(&cli::with_proposal(error)),
     };
     match start(&cli) {
         Ok(code) => code,

@@ -164,6 +164,7 @@ impl RunArgs {
         assembly: &Assembly,
         report: &Report,
         background: Background,
+        tally: impl FnOnce(usize) -> Tally,
         styles: Styles,
     ) -> Flow {
         let automations = assembly.bus().kept_extension::<Automations>();
@@ -187,7 +188,7 @@ impl RunArgs {
             style: styles.err,
             sessions: RefCell::new(Sessions::new(assembly.bus(), &ground.project)),
             background,
-            tally: RefCell::new(Tally::start(in_force.len())),
+            tally: RefCell::new(tally(in_force.len())),
             progress: RefCell::new(Progress::on_stderr(self.shape() == Shape::Rows)),
             closing: RefCell::new(Vec::new()),
             unknown: RefCell::new(HashSet::new()),
@@ -203,11 +204,12 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     if !args.command.is_empty() {
         return under::run(&args.command, &args.daemon, &args.places).await;
     }
-    if args.shape() != Shape::Nothing && standard_output::goes_nowhere() {
-        let note = styles.err.paint(Tone::Bold, "note");
+    let goes_nowhere = args.shape() != Shape::Nothing && standard_output::goes_nowhere();
+    if goes_nowhere {
+        let warning = styles.err.paint(Tone::Warning, "warning");
         tell(&format!(
-            "{note}: standard output is the null device, or was closed: no decision will be read; --quiet says that \
-             none is wanted"
+            "{warning}: standard output was closed, or is a null device that is open for reading as well: every \
+             decision is lost; --quiet says that none is wanted"
         ));
     }
     let mut interrupt = Interrupt::watch()?;
@@ -233,7 +235,8 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     if lines.are_typed() {
         tell("reading events from this terminal, one JSON object a line; Ctrl-D ends the input");
     }
-    let flow = args.flow(&ground, &assembly, &report, background, styles);
+    let tally = |hooks| Tally::start(hooks, goes_nowhere);
+    let flow = args.flow(&ground, &assembly, &report, background, tally, styles);
     let ended = {
         let mut running = std::pin::pin!(flow.run(lines));
         tokio::select! {

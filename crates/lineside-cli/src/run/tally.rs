@@ -19,6 +19,10 @@ pub(super) struct Tally {
     refused: usize,
     /// Events whose decision has not been printed.
     open: usize,
+    /// Whether what is printed is lost.
+    goes_nowhere: bool,
+    /// Decisions that were printed and are lost.
+    unread: usize,
     /// Hooks that could not answer.
     failures: usize,
     cut_short: usize,
@@ -31,10 +35,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn start(hooks: usize) -> Self {
+    pub(super) fn start(hooks: usize, goes_nowhere: bool) -> Self {
         Self {
             start: Instant::now(),
             hooks,
+            goes_nowhere,
+            unread: 0,
             verdicts: BTreeMap::new(),
             refused: 0,
             open: 0,
@@ -78,6 +84,7 @@ impl Tally {
 
     pub(super) fn printed(&mut self) {
         self.open -= 1;
+        self.unread += usize::from(self.goes_nowhere);
     }
 
     /// An event that was under way was none after all.
@@ -92,7 +99,7 @@ impl Tally {
     /// What the end of the bus found.
     pub(super) fn drained(&mut self, report: &DrainReport) {
         let lost = [
-            (self.open, "decision"),
+            (self.open + self.unread, "decision"),
             (self.cut_short + number(report.detached_cut_short), "background hook"),
             (number(report.context_dropped).saturating_add(report.context_waiting), "context message"),
             (number(report.observers_lost), "observed event"),

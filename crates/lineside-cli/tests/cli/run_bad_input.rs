@@ -42,3 +42,13 @@ fn what_has_no_name_reaches_the_hooks() {
     assert_eq!(said.field("payload"), [json!({"tool_name": "Shell", "tool_input": {}})]);
     assert!(stage.path("project/seen.json").exists());
 }
+
+#[test]
+fn a_mistyped_subcommand_is_told_with_the_one_that_was_meant() {
+    let stage = Stage::new();
+    for (wrong, meant) in [("rnu", "run"), ("no", "on"), ("stauts", "status"), ("lis", "list")] {
+        let said = stage.run(&[wrong], String::new());
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(&format!("exists: '{meant}'")), "{said:?}");
+    }
+}
