@@ -286,6 +286,20 @@ async fn a_key_of_an_answer_that_is_nearly_one_is_remarked() {
         (FLYTO, format!("{{\"hooks\": {{\"pre_tool_use\": [{{\"command\": \"{json}\"}}]}}}}"), "decision"),
         (JCLI, format!("events: [pre_tool_execution]\ncommand: {says}\n"), "action"),
         (AGENT, "---\nname: g\ndescription: d\ntrigger: before_tool\n---\n".to_owned(), "decision"),
+        (
+            CLAUDE,
+            format!(
+                "{{\"hooks\": {{\"PreToolUse\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{json}\"}}]}}]}}}}"
+            ),
+            "decision",
+        ),
+        (
+            ".gemini/settings.json",
+            format!(
+                "{{\"hooks\": {{\"BeforeTool\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{json}\"}}]}}]}}}}"
+            ),
+            "decision",
+        ),
     ] {
         let script = format!("#!/bin/sh\n{says}\n");
         let project = project(&[(file, &text), (".agents/hooks/g/scripts/run", &script)]);

@@ -23,6 +23,8 @@ pub struct AnswerKeys {
     pub names: &'static [&'static str],
     /// Whether the case of a key does not matter.
     pub any_case: bool,
+    /// The key of an object within, whose keys are among the same names; an empty one where there is none.
+    pub within: &'static str,
 }
 
 impl AnswerKeys {
@@ -39,7 +41,12 @@ impl AnswerKeys {
         }
         let object = text.filter(|text| text.trim_start().starts_with('{'));
         let Some(Ok(object)) = object.map(serde_json::from_str::<RawObject>) else { return Vec::new() };
-        let unknown = object.names().take(MOST_KEYS).filter(|key| !self.have(key));
+        let inner: Vec<RawObject> = match self.within {
+            "" => Vec::new(),
+            within => object.all(within).filter_map(|inner| serde_json::from_str(inner.get()).ok()).collect(),
+        };
+        let keys = object.names().chain(inner.iter().flat_map(RawObject::names));
+        let unknown = keys.take(MOST_KEYS).filter(|key| !self.have(key));
         let remark = |key: &str| {
             let near = suggestion(key, self.names.iter().copied())?;
             let key = truncated(&in_one_line(key), LONGEST);

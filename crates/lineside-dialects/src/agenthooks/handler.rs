@@ -198,7 +198,7 @@ impl Handler for Hook {
         }
         AnswerKeys {
             names: &["decision", "reason", "modified_input", "additional_context", "log"],
-            any_case: false,
+            ..AnswerKeys::default()
         }
     }
 

@@ -134,7 +134,7 @@ impl Handler for Hook {
                 &["status", "severity", "summary", "body", "append_context", "notify", "format", "items"]
             }
         };
-        AnswerKeys { names, any_case: true }
+        AnswerKeys { names, any_case: true, ..AnswerKeys::default() }
     }
 
     fn start(&self, work_dir: &Path) -> Option<Start> {

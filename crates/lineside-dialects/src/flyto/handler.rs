@@ -237,7 +237,7 @@ impl Handler for FlytoHook {
         if matches!(self.identity.authority(), Authority::Nothing | Authority::Summary) {
             return AnswerKeys::default();
         }
-        AnswerKeys { names: &["decision", "reason"], any_case: false }
+        AnswerKeys { names: &["decision", "reason"], ..AnswerKeys::default() }
     }
 
     fn start(&self, work_dir: &Path) -> Option<Start> {

@@ -163,7 +163,7 @@ impl Handler for Hook {
                 "retry_feedback",
                 "system_message",
             ],
-            any_case: false,
+            ..AnswerKeys::default()
         }
     }
 

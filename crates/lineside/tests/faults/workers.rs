@@ -142,6 +142,33 @@ fn d03_a_guard_in_a_worker_that_cannot_answer_meets_its_policy_and_says_why() {
     }
 }
 
+/// Law 7: each of its sixty-four processes has the descriptors of the worker, and none answers.
+#[test]
+fn p06_a_guard_in_a_worker_that_forks_without_end_ends_with_all_of_it() {
+    let bench = Bench::enter();
+    bench.worker("h", "timeout: 1000\non_failure: block", PYTHON);
+    bench.run(async |stage| {
+        let decision = stage.shell("do [os.fork() for _ in range(6)] and time.sleep(600)").await;
+        assert!(decision.is_refused());
+        assert_eq!(cause(&decision).kind, FailureKind::Timeout);
+        assert!(!stage.shell("ls").await.is_refused(), "the next one is there");
+    });
+}
+
+#[test]
+fn p06_an_allocation_that_is_too_large_is_the_failure_of_one_call_of_a_guard_in_a_worker() {
+    let bench = Bench::enter();
+    bench.worker("h", "timeout: 5000\non_failure: block", PYTHON);
+    bench.run(async |stage| {
+        let decision = stage.shell("do len(bytearray(1 << 47))").await;
+        assert!(decision.is_refused());
+        let cause = cause(&decision);
+        assert_eq!((cause.kind, cause.detail.contains("MemoryError")), (FailureKind::Panic, true), "{cause}");
+        assert!(!stage.shell("ls").await.is_refused());
+        assert_eq!(stage.assembly.bus().failures(), 1);
+    });
+}
+
 /// Law 3.
 #[test]
 fn p09_a_guard_whose_worker_cannot_be_started_blocks_and_says_why() {

@@ -74,6 +74,33 @@ impl Format for Files {
         sources
     }
 
+    fn answer_keys(&self) -> &'static [&'static str] {
+        &[
+            "continue",
+            "suppressOutput",
+            "stopReason",
+            "systemMessage",
+            "decision",
+            "reason",
+            "hookSpecificOutput",
+            "hookEventName",
+            "permissionDecision",
+            "permissionDecisionReason",
+            "updatedInput",
+            "updatedPermissions",
+            "additionalContext",
+            "behavior",
+            "message",
+            "interrupt",
+            "action",
+            "content",
+            "displayContent",
+            "updatedToolOutput",
+            "updatedMCPToolOutput",
+            "worktreePath",
+        ]
+    }
+
     fn shape(&self) -> Shape {
         Shape::Groups
     }

@@ -45,6 +45,11 @@ impl Format for Files {
         user.chain(of(project, "project", Layer::Project)).collect()
     }
 
+    /// Unknown keys are refused.
+    fn answer_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn shape(&self) -> Shape {
         Shape::Groups
     }

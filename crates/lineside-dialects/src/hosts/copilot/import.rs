@@ -74,6 +74,31 @@ impl Format for Files {
         folders.map(|path| Watched { path, levels: 1, ends: &[".json"] }).collect()
     }
 
+    fn answer_keys(&self) -> &'static [&'static str] {
+        &[
+            "decision",
+            "reason",
+            "hookSpecificOutput",
+            "hookEventName",
+            "permissionDecision",
+            "permissionDecisionReason",
+            "behavior",
+            "message",
+            "interrupt",
+            "additionalContext",
+            "updatedInput",
+            "modifiedArgs",
+            "modifiedPrompt",
+            "modifiedTransformedPrompt",
+            "modifiedResponse",
+            "modifiedResult",
+            "continue",
+            "suppressOutput",
+            "stopReason",
+            "systemMessage",
+        ]
+    }
+
     fn shape(&self) -> Shape {
         Shape::Either
     }

@@ -49,6 +49,22 @@ impl Format for Files {
             .collect()
     }
 
+    fn answer_keys(&self) -> &'static [&'static str] {
+        &[
+            "permission",
+            "continue",
+            "user_message",
+            "agent_message",
+            "userMessage",
+            "agentMessage",
+            "followup_message",
+            "updated_input",
+            "updated_mcp_tool_output",
+            "additional_context",
+            "env",
+        ]
+    }
+
     fn shape(&self) -> Shape {
         Shape::Flat
     }

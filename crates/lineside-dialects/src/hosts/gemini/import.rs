@@ -54,6 +54,26 @@ impl Format for Files {
         extensions.into_iter().map(|path| Watched { path, levels: 3, ends: &["hooks.json"] }).collect()
     }
 
+    fn answer_keys(&self) -> &'static [&'static str] {
+        &[
+            "decision",
+            "reason",
+            "continue",
+            "stopReason",
+            "suppressOutput",
+            "systemMessage",
+            "hookSpecificOutput",
+            "hookEventName",
+            "additionalContext",
+            "clearContext",
+            "tool_input",
+            "tailToolCallRequest",
+            "llm_request",
+            "llm_response",
+            "toolConfig",
+        ]
+    }
+
     fn shape(&self) -> Shape {
         Shape::Groups
     }

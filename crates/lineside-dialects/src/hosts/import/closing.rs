@@ -42,16 +42,25 @@ pub(super) fn points(format: &dyn Format) -> Vec<(&'static PointInfo, String)> {
 
 /// The points of the event that a wrong name was meant as; all of them where that cannot be known.
 pub(super) fn points_near(format: &dyn Format, event: &str) -> Vec<(&'static PointInfo, String)> {
-    match suggestion(event, format.rows().map(|row| row.event)) {
-        Some(near) => format.rows().filter(|row| row.event == near).filter_map(named).collect(),
-        None => points(format),
+    let near = proposed(format, event);
+    if !names::is_near(event, near) {
+        return points(format);
     }
+    format.rows().filter(|row| row.event == near).filter_map(named).collect()
 }
 
 /// What is wrong with an event that the format does not have.
 pub(super) fn unknown(format: &dyn Format, event: &str) -> String {
-    let near = nearest(event, format.rows().map(|row| row.event)).unwrap_or_default();
-    format!("unknown event `{event}`; the nearest is `{near}`")
+    format!("unknown event `{event}`; the nearest is `{}`", proposed(format, event))
+}
+
+/// Of the events of a format the one that is meant by the name of another format, else the nearest.
+fn proposed(format: &dyn Format, event: &str) -> &'static str {
+    let of_point = |name: &str| format.rows().find(|row| row.event == name).and_then(point);
+    let nearest = nearest(event, format.rows().map(|row| row.event)).unwrap_or_default();
+    let is_spelt_alike = suggestion(event, [nearest]).is_some() && names::meant(event).is_none();
+    let known = names::proposed(event, format.rows().map(|row| row.event), of_point);
+    if is_spelt_alike { nearest } else { known }
 }
 
 /// A key that was meant as `hooks`: nearly that word, above hooks of events that the format has.

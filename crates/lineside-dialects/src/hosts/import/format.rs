@@ -141,6 +141,9 @@ pub(crate) trait Format: Sync {
         0
     }
 
+    /// The keys of an answer and of the object within it; none where unknown ones are refused.
+    fn answer_keys(&self) -> &'static [&'static str];
+
     /// What a hook reads on its standard input.
     fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8>;
 

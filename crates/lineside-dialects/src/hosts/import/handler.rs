@@ -16,6 +16,7 @@ use super::heard::Heard;
 use crate::dialect::Places;
 use crate::handler::{Call, HandedOn, Handler, Returned, Start};
 use crate::hosts::table::Row;
+use crate::near_keys::AnswerKeys;
 
 /// How much of each output is read, in bytes.
 const OUTPUT: usize = 10 << 20;
@@ -140,6 +141,11 @@ impl Handler for ImportedHook {
             answer.own = Some(Box::new(Value::String(self.entry.name.to_string())));
         }
         Ok(answer)
+    }
+
+    fn answer_keys(&self) -> AnswerKeys {
+        let names = self.imports.format.answer_keys();
+        AnswerKeys { names, within: "hookSpecificOutput", ..AnswerKeys::default() }
     }
 
     /// What a failure amounts to was found when it was read.

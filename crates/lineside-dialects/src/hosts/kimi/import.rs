@@ -69,6 +69,10 @@ impl Format for Files {
         [of("kimi", ".kimi"), of(CODE, ".kimi-code")].into_iter().flatten().collect()
     }
 
+    fn answer_keys(&self) -> &'static [&'static str] {
+        &["hookSpecificOutput", "hookEventName", "permissionDecision", "permissionDecisionReason", "message"]
+    }
+
     fn shape(&self) -> Shape {
         Shape::List
     }
