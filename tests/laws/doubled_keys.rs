@@ -277,10 +277,13 @@ fn every_format_tells_a_grant_from_a_refusal() {
         };
         let grants_and_refusals: std::collections::BTreeSet<Strength> = KEYS
             .iter()
-            .flat_map(|key| {
-                ["allow", "deny", "block", "stop"]
-                    .into_iter()
-                    .flat_map(move |value| [format!("{{\"{key}\":\"{value}\"}}"), within(key, value)])
+            .flat_map(|key| ["allow", "deny", "block", "stop"].map(|value| (key, value)))
+            .flat_map(|(key, value)| {
+                [
+                    format!("{{\"{key}\":\"{value}\"}}"),
+                    format!("{{\"{key}\":\"{value}\",\"reason\":\"r\"}}"),
+                    within(key, value),
+                ]
             })
             .chain(["{}".to_owned()])
             .filter_map(|printed| Some(format.read(&printed)?.strength()))

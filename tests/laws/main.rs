@@ -11,6 +11,7 @@ mod observers;
 mod inheritance;
 mod layers;
 mod loading;
+mod closed_guards;
 mod sequence;
 mod automations;
 mod lives;
