@@ -9,7 +9,7 @@ use crate::ensemble::{Ensemble, Sees};
 use crate::event::AnyEvent;
 use crate::failure::{Failure, FailureKind};
 use crate::hook::{AfterBlock, Hook, Part};
-use crate::receipt::{By, Outcome, Run, SkipReason};
+use crate::receipt::{By, Outcome, Round, Run, SkipReason};
 use crate::verdict::Verdict;
 
 const TOOK: Duration = Duration::from_millis(3);
@@ -31,20 +31,20 @@ fn chain(hooks: impl IntoIterator<Item = Hook>) -> Chain {
 }
 
 fn says(chain: &mut Chain, hook: u32, verdict: Verdict) {
-    chain.record(hook, false, TOOK, Outcome::Answered(verdict));
+    chain.record(hook, Round::First, TOOK, Outcome::Answered(verdict));
 }
 
 fn says_again(chain: &mut Chain, hook: u32, verdict: Verdict) {
-    chain.record(hook, true, TOOK, Outcome::Answered(verdict));
+    chain.record(hook, Round::Rejudge, TOOK, Outcome::Answered(verdict));
 }
 
 fn fails(chain: &mut Chain, hook: u32, verdict: Verdict) {
     let failure = Box::new(Failure::new(FailureKind::Exit, "exit status 1"));
-    chain.record(hook, false, TOOK, Outcome::Failed { failure, verdict });
+    chain.record(hook, Round::First, TOOK, Outcome::Failed { failure, verdict });
 }
 
 fn skips(chain: &mut Chain, hook: u32, why: SkipReason) {
-    chain.record(hook, false, Duration::ZERO, Outcome::Skipped(why));
+    chain.record(hook, Round::First, Duration::ZERO, Outcome::Skipped(why));
 }
 
 fn last(chain: &Chain) -> &Run {
@@ -138,14 +138,14 @@ fn what_changed_nothing_is_kept_short() {
 fn what_is_recorded_has_the_version_that_it_is_about() {
     let mut chain = chain([gate(), gate(), gate()]);
     says_again(&mut chain, 0, Verdict::Continue);
-    assert_eq!((last(&chain).again, last(&chain).version, last(&chain).took), (true, 0, TOOK));
+    assert_eq!((last(&chain).round, last(&chain).version, last(&chain).took), (Round::Rejudge, 0, TOOK));
     chain.amended(1);
     says(&mut chain, 1, Verdict::Continue);
-    assert_eq!((last(&chain).again, last(&chain).version), (false, 1));
+    assert_eq!((last(&chain).round, last(&chain).version), (Round::First, 1));
     skips(&mut chain, 2, SkipReason::Filter);
     assert_eq!(last(&chain).version, 1);
     says_again(&mut chain, 0, Verdict::Continue);
-    assert_eq!((last(&chain).again, last(&chain).version), (true, 1));
+    assert_eq!((last(&chain).round, last(&chain).version), (Round::Rejudge, 1));
 }
 
 #[test]
