@@ -35,7 +35,7 @@ async fn no_silent_no_op() {
     assert!(matches!(refused, Err(RegisterHookError::Matcher(_))));
     // An unknown point names the nearest.
     let unknown = lineside::points::find("before_tools").unwrap_err();
-    assert_eq!(unknown.nearest, "before_tool");
+    assert_eq!(unknown.nearest, Some("before_tool"));
 }
 
 #[tokio::test]

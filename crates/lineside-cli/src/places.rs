@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use lineside::core::nearest::nearest;
+use lineside::core::nearest::suggestion;
 use lineside::dialects::{self, DIALECTS, Dialect, Places, Trust};
 
 /// The arguments that say where hooks are looked for.
@@ -106,10 +106,11 @@ fn dialect(name: &str) -> Result<Chosen, String> {
 /// What is said of a dialect that this program does not speak.
 pub(crate) fn unknown_dialect(name: &str) -> String {
     let names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
-    let nearest = nearest(name, names.iter().copied()).unwrap_or_default();
+    let nearest = suggestion(name, names.iter().copied());
+    let nearest = nearest.map_or_else(String::new, |nearest| format!("; the nearest is `{nearest}`"));
     match &names[..] {
         [only] => format!("unknown dialect `{name}`; the only one is `{only}`"),
-        _ => format!("unknown dialect `{name}`; the nearest is `{nearest}`, all are {}", names.join(", ")),
+        _ => format!("unknown dialect `{name}`{nearest}; all are {}", names.join(", ")),
     }
 }
 

@@ -285,8 +285,10 @@ async fn end(
     let drained = drain(&flow, assembly, kept, hurry, &mut interrupt).await;
     let mut tally = flow.tally.into_inner();
     tally.failed(assembly.bus().failures());
-    for told in flow.background.take() {
-        tell(&one_line(&background::last_word(&told)));
+    let told = flow.background.take();
+    let last_words = told.iter().filter(|told| !background::is_failure(told)).map(background::last_word);
+    for line in last_words.chain(flow.background.failed()) {
+        tell(&one_line(&line));
     }
     tally.drained(&drained);
     let note = match &ended {

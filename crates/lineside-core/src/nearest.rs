@@ -6,10 +6,13 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// The nearest candidate if it is near enough to be what was meant: at most a third of the name away, or a part of it.
+///
+/// A name of fewer than three characters is a part of nothing.
 pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let best = nearest(name, candidates)?;
     let far = name.chars().count().max(best.chars().count()).div_ceil(3);
-    (edit_distance(name, best) <= far || best.contains(name) || name.contains(best)).then_some(best)
+    let is_part = |part: &str, whole: &str| part.chars().count() >= 3 && whole.contains(part);
+    (edit_distance(name, best) <= far || is_part(name, best) || is_part(best, name)).then_some(best)
 }
 
 /// How many characters have to be added, removed or replaced to turn one text into the other.
@@ -50,5 +53,9 @@ mod tests {
         assert_eq!(nearest("before_tools", names), Some("before_tool"));
         assert_eq!(suggestion("befor_stop", names), Some("before_stop"));
         assert_eq!(suggestion("xyzzy", names), None);
+        assert_eq!(suggestion("tool", names), Some("after_tool"));
+        for name in ["", "o", "be"] {
+            assert_eq!(suggestion(name, names), None, "{name}");
+        }
     }
 }

@@ -34,7 +34,7 @@ pub mod parts;
 
 mod event;
 
-use lineside_core::nearest::nearest;
+use lineside_core::nearest::suggestion;
 use lineside_core::point::PointInfo;
 
 pub use compact::{AfterCompact, AfterCompactAmendment, BeforeCompact};
@@ -100,24 +100,24 @@ declare::catalogue![
 /// The point of that name: one of the catalogue, or one that was declared with [`custom::declare`].
 ///
 /// # Errors
-/// No such point; the error names the nearest one.
+/// No such point; the error names one that is near enough to be meant.
 pub fn find(name: &str) -> Result<&'static PointInfo, UnknownPointError> {
     CATALOGUE.iter().copied().find(|point| point.name == name).or_else(|| custom::declared(name)).ok_or_else(
         || UnknownPointError {
             name: name.to_owned(),
-            nearest: nearest(name, CATALOGUE.iter().map(|point| point.name)).unwrap_or_default(),
+            nearest: suggestion(name, CATALOGUE.iter().map(|point| point.name)),
         },
     )
 }
 
 /// A name that no point has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown point `{name}`; the nearest is `{nearest}`")]
+#[error("unknown point `{name}`{}", nearest.map_or_else(String::new, |near| format!("; the nearest is `{near}`")))]
 pub struct UnknownPointError {
     /// The name.
     pub name: String,
-    /// The nearest name of the catalogue.
-    pub nearest: &'static str,
+    /// The nearest name of the catalogue; `None` when none is near enough to be meant.
+    pub nearest: Option<&'static str>,
 }
 
 #[cfg(test)]

@@ -10,11 +10,15 @@ use lineside::core::{FailureKind, Outcome, Receipt};
 use lineside::json::{Value, json};
 use lineside::{Bus, ContextMessage, Signal};
 
+use crate::style::count;
 use crate::tasks::Beside;
 
 /// How much is kept to be told. More has happened since the last decision than a person reads; of the rest the number
 /// is told.
 const MOST_TOLD: usize = 10_000;
+
+/// How many hooks that have failed are named at the end.
+const MOST_NAMED: usize = 20;
 
 /// Listens to what happens in the background, all the time: a listener that falls behind loses signals.
 pub(super) struct Background {
@@ -33,6 +37,41 @@ struct Heard {
     untold: u64,
     /// Hooks whose session ended before they did.
     cut_short: usize,
+    /// The background hooks that have failed.
+    failed: FailedHooks,
+}
+
+/// Background hooks that have failed, each with how often and why at last.
+#[derive(Debug, Default)]
+pub(super) struct FailedHooks {
+    hooks: BTreeMap<String, (usize, String)>,
+    /// Failures of further hooks, which are not named.
+    others: usize,
+}
+
+impl FailedHooks {
+    fn add(&mut self, hook: &str, why: &str) {
+        if self.hooks.len() >= MOST_NAMED && !self.hooks.contains_key(hook) {
+            self.others += 1;
+            return;
+        }
+        let (times, last) = self.hooks.entry(hook.to_owned()).or_default();
+        *times += 1;
+        why.clone_into(last);
+    }
+
+    /// A line for each.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let line = |(hook, (times, why)): (&String, &(usize, String))| match times {
+            1 => format!("background hook {hook} failed: {why}"),
+            _ => format!("background hook {hook} failed {times} times, at last: {why}"),
+        };
+        let mut lines: Vec<String> = self.hooks.iter().map(line).collect();
+        if self.others > 0 {
+            lines.push(format!("{} of others", count(self.others, "more failure")));
+        }
+        lines
+    }
 }
 
 impl Background {
@@ -43,6 +82,7 @@ impl Background {
             told: Vec::new(),
             untold: 0,
             cut_short: 0,
+            failed: FailedHooks::default(),
         };
         let heard = Arc::new(Mutex::new(heard));
         let (shared, mut news) = (Arc::clone(&heard), bus.news());
@@ -88,6 +128,11 @@ impl Background {
         self.heard().cut_short
     }
 
+    /// The background hooks that have failed so far.
+    pub(super) fn failed(&self) -> Vec<String> {
+        self.heard().failed.lines()
+    }
+
     /// What has happened since the last time: notices for the user, and hooks that failed or were given up. What went
     /// well and says nothing is not told.
     pub(super) fn take(&self) -> Vec<Value> {
@@ -123,6 +168,7 @@ impl Heard {
     fn ended(&mut self, hook: &str, outcome: &Outcome) {
         *self.pending.entry(hook.to_owned()).or_default() -= 1;
         if let Outcome::Failed { failure, .. } = outcome {
+            self.failed.add(hook, &failure.detail);
             self.cut_short += usize::from(failure.kind == FailureKind::Closed);
         }
     }
@@ -160,6 +206,11 @@ pub(super) fn delivered(message: &ContextMessage) -> Value {
         "hook": message.hook, "dialect": message.dialect, "event": message.event,
         "role": message.role, "text": message.text,
     })
+}
+
+/// Whether it is the failure of a hook, which is told with all the others at the end.
+pub(super) fn is_failure(told: &Value) -> bool {
+    told.get("failed").is_some()
 }
 
 /// What is told at the end, when no decision follows any more: a line for people.

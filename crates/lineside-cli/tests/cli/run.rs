@@ -100,6 +100,19 @@ fn background_hooks_come_to_their_end() {
 }
 
 #[test]
+fn a_background_hook_that_failed_is_named_at_the_end() {
+    let stage = Stage::new();
+    stage.hook("bg", "trigger: before_tool\nasync: true", "cat >/dev/null\necho no disk >&2\nexit 3");
+    // Its failure stands in the decision after it, which need not be read.
+    let events = shell("ls") + &shell("pwd") + &shell("id");
+    let said = stage.run(&["run", "--project", ".", "--quiet"], events);
+    assert_eq!(said.code, Some(0));
+    let lines: Vec<&str> = said.err.lines().filter(|line| line.starts_with("background hook")).collect();
+    assert_eq!(lines.len(), 1, "{said:?}");
+    assert!(lines[0].starts_with("background hook bg failed 3 times, at last: exit status 3"), "{said:?}");
+}
+
+#[test]
 fn a_reader_that_leaves_ends_it() {
     let stage = guarded();
     let mut child = stage.command(&["run", "--project", "."]).spawn().unwrap();

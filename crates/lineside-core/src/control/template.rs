@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::json::Value;
 
 use crate::event::AnyEvent;
-use crate::nearest::nearest;
+use crate::nearest::suggestion;
 use crate::point::{PointInfo, Slot};
 
 /// A template of keys. A field that an event does not have is empty in its key.
@@ -78,12 +78,12 @@ pub enum TemplateError {
         point: &'static str,
     },
     /// No event of the point has this field.
-    #[error("there is no field `{field}`; the nearest is `{nearest}`")]
+    #[error("there is no field `{field}`{}", proposal(nearest.as_deref()))]
     UnknownField {
         /// The field.
         field: String,
-        /// The nearest one that there is.
-        nearest: String,
+        /// The one that may have been meant.
+        nearest: Option<String>,
     },
 }
 
@@ -178,10 +178,14 @@ fn field(name: &str, points: &[&PointInfo]) -> Result<Part, TemplateError> {
             let own =
                 points.iter().flat_map(|point| point.fields).map(|field| format!("payload.{}", field.name));
             let known: Vec<String> = FIELDS.iter().map(|(known, _)| (*known).to_owned()).chain(own).collect();
-            let nearest = nearest(name, known.iter().map(String::as_str)).unwrap_or_default().to_owned();
+            let nearest = suggestion(name, known.iter().map(String::as_str)).map(str::to_owned);
             Err(TemplateError::UnknownField { field: name.to_owned(), nearest })
         }
     }
+}
+
+fn proposal(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!("; the nearest is `{nearest}`"))
 }
 
 fn envelope(field: Field, event: &AnyEvent, key: &mut String) {

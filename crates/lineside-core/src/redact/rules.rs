@@ -214,10 +214,17 @@ fn always(_: &Captures<'_>, _: &str) -> bool {
     true
 }
 
-/// A key has a digit or is long in one piece; words with hyphens are neither.
+/// A key has a digit, or is in one piece, or has a piece that is long or in mixed case; words with hyphens have neither.
 fn is_no_word(_: &Captures<'_>, secret: &str) -> bool {
     let rest = secret.get(3..).unwrap_or_default();
-    rest.bytes().any(|byte| byte.is_ascii_digit()) || rest.split(['-', '_']).any(|piece| piece.len() >= 16)
+    let mut pieces = rest.split(['-', '_']).filter(|piece| !piece.is_empty());
+    let is_mixed = |piece: &str| {
+        let after = piece.bytes().zip(piece.bytes().skip(1));
+        after.into_iter().any(|(one, next)| one.is_ascii_lowercase() && next.is_ascii_uppercase())
+    };
+    rest.bytes().any(|byte| byte.is_ascii_digit())
+        || pieces.clone().count() == 1
+        || pieces.any(|piece| piece.len() >= 16 || is_mixed(piece))
 }
 
 fn is_credential(found: &Captures<'_>, secret: &str) -> bool {

@@ -36,8 +36,8 @@ pub(super) enum LoadError {
     SameName(u32),
     #[error("`{key}` is {found}, not {expected}")]
     Value { key: String, found: String, expected: String },
-    #[error("`on` has no point `{wrong}`, did you mean `{nearest}`?")]
-    Point { wrong: String, nearest: &'static str },
+    #[error("`on` has no point `{wrong}`{}", nearest.map_or_else(String::new, |near| format!(", did you mean `{near}`?")))]
+    Point { wrong: String, nearest: Option<&'static str> },
     #[error("`on` names `{0}` twice")]
     SamePoint(&'static str),
     #[error("there is nothing to run: one of `command`, `worker` and `post` is needed")]
