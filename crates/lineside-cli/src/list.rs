@@ -9,7 +9,7 @@ use clap::Args;
 use lineside::core::hook::LAST;
 use lineside::core::{Hook, Part, SkipReason};
 use lineside::json::{Value, json};
-use lineside::listing::{self, Listed, Listing, NoHook};
+use lineside::listing::{self, Listed, Listing, NoHook, WHEN_PUBLISHED};
 use lineside::{Assembly, Bus, State};
 
 use crate::automations;
@@ -157,8 +157,11 @@ fn page(listing: &Listing, columns: Option<usize>, style: Style) -> Vec<String> 
         lines.extend(automations);
     }
     lines.push(String::new());
-    let not = if inert.is_empty() { String::new() } else { format!(", {} that cannot run", inert.len()) };
-    lines.push(format!("{}{not}", count(number, "hook")));
+    let apart = inert.iter().filter(|inert| inert.state == WHEN_PUBLISHED).count();
+    let counted = [(apart, "when published"), (inert.len() - apart, "that cannot run")];
+    let others = counted.into_iter().filter(|(number, _)| *number > 0);
+    let others: String = others.map(|(number, which)| format!(", {number} {which}")).collect();
+    lines.push(format!("{}{others}", count(number, "hook")));
     lines
 }
 

@@ -12,6 +12,7 @@ mod findings;
 mod frontmatter;
 mod guard;
 mod handler;
+mod identity;
 mod input;
 mod log;
 mod matcher;
@@ -30,14 +31,15 @@ use lineside_core::hook::{AfterBlock, Join, Lane, Select, Standby};
 use lineside_core::json::Map;
 use lineside_core::{Hook, Layer, Part, PointInfo, Reach, SkipReason};
 
-use self::entry::Search;
 use self::fields::{Declared, Mode};
 use self::findings::{Findings, HookWarning, LoadHookError};
 use self::guard::IsGuard;
-use self::handler::{Identity, Runtime};
+use self::handler::Runtime;
+use self::identity::Identity;
 use self::places::{Folder, Lost};
 use crate::broken::Owner;
 use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust, Watched};
+use crate::programs::Search;
 
 /// The name of the dialect.
 const DIALECT: &str = "agenthooks";

@@ -41,9 +41,9 @@ use self::findings::Findings;
 use self::handler::Runtime;
 use self::places::Place;
 use self::points::Class;
-use self::shell::Search;
 use crate::broken::Owner;
 use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust, Watched};
+use crate::programs::Search;
 
 /// The name of the dialect.
 const DIALECT: &str = "chord";

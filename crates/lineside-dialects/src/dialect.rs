@@ -180,6 +180,8 @@ pub enum Why {
     Error,
     /// It waits for something that never happens here.
     NeverFires,
+    /// It waits for something that only programs of its own format publish.
+    Apart,
     /// It is switched off.
     Disabled,
 }
@@ -225,6 +227,8 @@ pub struct ForeignHook {
     pub debounce: Option<Debounce>,
     /// Whether there is an event for which its own condition holds.
     pub can_fire: bool,
+    /// Whether it waits for moments that only programs of its own format have, and is listed apart for it.
+    pub apart: bool,
     /// Whether it is a guard that cannot load and therefore refuses every event that it may have judged.
     pub closed: bool,
     /// What it is as an automation: the bus is told of its events by this and not by `handler`, and retries, key and
@@ -265,9 +269,24 @@ impl ForeignHook {
             key: None,
             debounce: None,
             can_fire: true,
+            apart: false,
             automation: None,
             closed: false,
             imported: None,
+        }
+    }
+
+    /// How it is listed when it is listed apart.
+    #[must_use]
+    pub fn listed_apart(&self) -> Inert {
+        Inert {
+            name: self.hook.name.to_string(),
+            trigger: self.trigger.clone(),
+            point: None,
+            layer: self.hook.layer,
+            origin: self.hook.origin.clone(),
+            why: Why::Apart,
+            missed: None,
         }
     }
 }

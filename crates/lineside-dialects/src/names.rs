@@ -115,6 +115,8 @@ const NAMES: &[(&str, &str)] = &[
     ("config_change", "on_config_change"),
     ("message_received", "on_message_received"), ("message_sending", "before_message_send"),
     ("message_sent", "on_message_sent"), ("gateway_start", "on_service_start"), ("gateway_stop", "on_service_stop"),
+    ("session_compact_before", "before_compact"), ("session_compact_after", "after_compact"),
+    ("gateway_startup", "on_service_start"), ("gateway_shutdown", "on_service_stop"),
 ];
 
 #[cfg(test)]
@@ -130,7 +132,11 @@ mod tests {
         // Agent programs share names for moments that differ: a name of theirs stands for what its own page says.
         for dialect in DIALECTS.iter().filter(|dialect| Host::named(dialect.name()).is_none()) {
             for name in dialect.names() {
-                assert_eq!(meant(name), dialect.point(name, &Map::new()), "{} {name}", dialect.name());
+                let point = dialect.point(name, &Map::new());
+                // What only one program has is no point of others.
+                if point.is_none_or(|point| !point.name.starts_with("x.")) {
+                    assert_eq!(meant(name), point, "{} {name}", dialect.name());
+                }
             }
         }
         assert!(NAMES.iter().all(|(name, point)| meant(name).is_some_and(|meant| meant.name == *point)));

@@ -1,11 +1,11 @@
 //! OpenClaw: JavaScript plugins that register handlers with `api.on`.
 //!
 //! The rooms, in the order in which a plugin passes them: `config` says which plugins are meant and how, `places` finds
-//! them, `package` reads what they say of themselves, `entry` chooses the file, `safety`, `content` and `schema` check
+//! them, `package` reads what they say of themselves, `packs` finds hook packs, `entry` chooses the file, `safety`, `content` and `schema` check
 //! it, and `set` puts together what a worker is to load. `script` is that worker. From what it says, `registered` makes
 //! hooks: `event` and `context` are what a handler is called with, `ensembles` is what the answers of several handlers
-//! come to, `failure` how it is put when one fails; `handler` joins these behind the trait, and `catalogue` is the table
-//! of hooks. Numbers such as OC-49 are those of the dialect's specification.
+//! come to, `failure` how it is put when one fails; `handler` joins these behind the trait, `catalogue` is the table
+//! of hooks, and `pack_events` that of the events of hook packs. Numbers such as OC-49 are those of the dialect's specification.
 //!
 //! Everything that happens in JavaScript is the worker's business: which registrations there are, which of two that
 //! conflict stays, and whether what a handler returned can be read.
@@ -24,9 +24,12 @@ mod fields;
 mod findings;
 mod guard;
 mod handler;
+mod identity;
 mod json5;
 mod matcher;
 mod of_openclaw;
+mod pack_events;
+mod packs;
 mod package;
 mod places;
 mod registered;
@@ -38,33 +41,30 @@ mod set;
 #[cfg(test)]
 mod samples;
 
-use std::time::Duration;
-
 use lineside_core::Point as _;
 use lineside_core::PointInfo;
 use lineside_core::json::Map;
 use lineside_points::AfterToolError;
 
+pub use identity::DIALECT;
 pub use script::SCRIPT;
 
 use self::config::Native;
 use self::findings::Findings;
-use crate::dialect::{Dialect, Loaded, LogTarget, Places, Plugins, Watched};
-
-/// The name of the dialect.
-pub const DIALECT: &str = "openclaw";
-
-/// Failures of handlers are told there (OC-55).
-const LOG: LogTarget = LogTarget::Stderr;
-
-/// What a call may take beyond its own time until its end is known. The exact deadline is that of the call.
-const MARGIN: Duration = Duration::from_millis(1500);
+use self::identity::LOG;
+use crate::dialect::{Dialect, Loaded, Places, Plugins, Watched};
 
 /// How many levels below a folder of plugins count: the plugins, their files, and those of one folder in them.
 const PLUGIN: u8 = 3;
 
 /// How the names of files end that a plugin is made of.
-const ENDS: [&str; 8] = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".json", ".json5"];
+const ENDS: [&str; 9] = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".json", ".json5", "HOOK.md"];
+
+/// Declares the points of hooks whose moments only OpenClaw has, `x.openclaw.…`, so that they can be published before
+/// a plugin is loaded. Declaring them again changes nothing.
+pub fn declare_points() {
+    catalogue::names().for_each(drop);
+}
 
 /// The dialect `openclaw`.
 #[derive(Debug, Clone, Copy)]
@@ -112,12 +112,17 @@ impl Dialect for OpenClaw {
         let files = config::files(places).map(|(_, file)| Watched::file(file));
         files
             .chain(places::all(places, &config).map(|path| Watched { path, levels: PLUGIN, ends: &ENDS }))
+            .chain(packs::all(places, &config.upstream).map(|path| Watched {
+                path,
+                levels: PLUGIN,
+                ends: &ENDS,
+            }))
             .collect()
     }
 
     /// OC-35
     fn point(&self, name: &str, payload: &Map) -> Option<&'static PointInfo> {
-        let row = catalogue::find(name)?;
+        let row = catalogue::find(name).filter(|_| !pack_events::is_family(name))?;
         let failed = payload.get("error").is_some_and(|error| !error.is_null());
         let otherwise = row.points.iter().find(|point| **point == AfterToolError::INFO);
         match otherwise {

@@ -354,7 +354,13 @@ impl Assembly {
             kept.extend(run.adopted().cloned());
             let is_kept = run.adopted().is_some();
             let run = Arc::new(run);
+            let apart = found.apart.then(|| found.listed_apart());
             for point in found.points {
+                if let Some(row) = &apart {
+                    report.inert.push((dialect.name(), Inert { point: Some(point), ..row.clone() }));
+                    installed.push(Installed { point, hook: found.hook.clone(), run: Arc::clone(&run) as _ });
+                    continue;
+                }
                 let (hook, trigger) = (found.hook.clone(), found.trigger.clone());
                 let found = Found {
                     number: *number,

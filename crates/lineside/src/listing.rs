@@ -70,7 +70,7 @@ pub struct NoHook {
     pub file: Option<String>,
     /// The line there.
     pub line: Option<u32>,
-    /// Why it is none: `error`, `disabled`, or that it never fires here.
+    /// Why it is none: `error`, `disabled`, [`WHEN_PUBLISHED`], or that it never fires here.
     pub state: String,
 }
 
@@ -85,6 +85,9 @@ pub struct Listing {
     /// What was wrong.
     pub diagnostics: Vec<Diagnostic>,
 }
+
+/// The state of what runs when its event is published, which no program does by itself.
+pub const WHEN_PUBLISHED: &str = "when published";
 
 /// What would become of one hook.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -208,6 +211,7 @@ fn no_hook(dialect: &str, inert: &Inert) -> NoHook {
     let state = match inert.why {
         Why::Error => "error",
         Why::NeverFires => State::NeverFires.as_str(),
+        Why::Apart => WHEN_PUBLISHED,
         Why::Disabled => "disabled",
     };
     NoHook {

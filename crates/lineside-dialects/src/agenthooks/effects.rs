@@ -11,7 +11,7 @@ use lineside_core::{
 };
 
 use super::fields::Mode;
-use super::handler::Identity;
+use super::identity::Identity;
 use super::output::{self, Decision, ReadOutputError, Reply, Stdout};
 use super::triggers::{Ask, Kind};
 use crate::handler::Returned;

@@ -7,6 +7,7 @@ use lineside_core::invocation::Program;
 use lineside_files::Boundary;
 
 use super::findings::HookWarning;
+use crate::programs::{Search, is_executable};
 
 /// In the order in which they are looked for.
 const FILES: [&str; 3] = ["run", "run.sh", "run.py"];
@@ -15,24 +16,8 @@ const FIRST_LINE: usize = 256;
 /// How much is looked at to tell a script from a program.
 const HEAD: usize = 512;
 
-/// Where programs are looked for.
-#[derive(Debug, Clone)]
-pub(super) struct Search {
-    /// `PATH` of the runtime.
-    pub(super) path: Option<String>,
-    /// The directory that relative entries start from.
-    pub(super) work_dir: PathBuf,
-}
-
-impl Search {
-    fn finds(&self, program: &str) -> bool {
-        let path = self.path.as_deref().unwrap_or("/usr/local/bin:/usr/bin:/bin");
-        std::env::split_paths(path).any(|folder| {
-            let file = self.work_dir.join(folder).join(program);
-            file.is_file() && is_executable(&file)
-        })
-    }
-}
+/// Where programs are looked for without a `PATH`.
+const FOLDERS: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// An entry point.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,7 +112,7 @@ impl Entry {
     fn chosen(&self, search: &Search) -> &'static str {
         match self.file {
             "run.py" => "python3",
-            _ if search.finds("bash") => "bash",
+            _ if search.finds("bash", None, FOLDERS) => "bash",
             _ => "sh",
         }
     }
@@ -185,16 +170,6 @@ fn os(bytes: &[u8]) -> OsString {
 #[cfg(not(unix))]
 fn os(bytes: &[u8]) -> OsString {
     String::from_utf8_lossy(bytes).into_owned().into()
-}
-
-#[cfg(unix)]
-fn is_executable(path: &Path) -> bool {
-    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-#[cfg(not(unix))]
-fn is_executable(_path: &Path) -> bool {
-    true
 }
 
 #[cfg(all(test, unix))]

@@ -7,16 +7,15 @@ use lineside_core::{Diagnostic, Origin};
 use crate::broken::{Broken, Owner, Repair};
 use crate::dialect::Loaded;
 use crate::findings;
+use crate::frontmatter::SplitTextError;
 use crate::python_regex::CompilePatternError;
 use crate::yaml::ReadYamlError;
 
 /// Why a hook does not load (AH-14).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum LoadHookError {
-    #[error("HOOK.md must start with YAML frontmatter (---)")]
-    NoFrontmatter,
-    #[error("HOOK.md frontmatter not properly closed with ---")]
-    Unclosed,
+    #[error(transparent)]
+    Frontmatter(#[from] SplitTextError),
     #[error("Invalid YAML in frontmatter: {0}")]
     Yaml(ReadYamlError),
     #[error("HOOK.md frontmatter must be a YAML mapping")]

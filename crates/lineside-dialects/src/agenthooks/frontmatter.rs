@@ -7,6 +7,7 @@ use lineside_files::Boundary;
 use super::findings::{Findings, HookWarning, LoadHookError};
 use super::guard::IsGuard;
 use crate::broken::ON_FAILURE;
+use crate::frontmatter;
 use crate::yaml::{self, Content, DuplicateKey, Node, UnknownEscapes};
 
 /// The largest `HOOK.md`, in bytes.
@@ -49,7 +50,7 @@ pub(super) fn draft(bytes: &[u8], findings: &mut Findings) -> Result<Draft, Load
         return Err(LoadHookError::TooLarge);
     }
     let text = str::from_utf8(bytes).map_err(|_| LoadHookError::NotUtf8)?;
-    let (frontmatter, first_line) = split(text)?;
+    let (frontmatter, first_line) = frontmatter::split(text)?;
     let document = yaml::read(frontmatter, first_line, UnknownEscapes::Keep).map_err(LoadHookError::Yaml)?;
     for kept in &document.kept {
         findings.warning(kept.line, HookWarning::UnknownEscape(kept.character));
@@ -60,66 +61,13 @@ pub(super) fn draft(bytes: &[u8], findings: &mut Findings) -> Result<Draft, Load
     }
 }
 
-/// The text between the two lines of hyphens, and the number of its first line (AH-7).
-fn split(text: &str) -> Result<(&str, u32), LoadHookError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut at = 0;
-    let mut opened = None;
-    for (line, number) in text.split_inclusive('\n').zip(1_u32..) {
-        let start = at;
-        at += line.len();
-        let content = line.strip_suffix('\n').unwrap_or(line);
-        let content = content.strip_suffix('\r').unwrap_or(content);
-        match opened {
-            None if content.trim_matches([' ', '\t']).is_empty() => {}
-            None if is_fence(content) => opened = Some((at, number + 1)),
-            None => return Err(LoadHookError::NoFrontmatter),
-            Some((from, first_line)) if is_fence(content) => {
-                return Ok((text.get(from..start).unwrap_or_default(), first_line));
-            }
-            Some(_) => {}
-        }
-    }
-    Err(match opened {
-        None => LoadHookError::NoFrontmatter,
-        Some(_) => LoadHookError::Unclosed,
-    })
-}
-
-fn is_fence(line: &str) -> bool {
-    let hyphens = line.trim_end_matches([' ', '\t']);
-    hyphens.len() >= 3 && hyphens.bytes().all(|byte| byte == b'-')
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use proptest::prelude::*;
 
-    use super::{Findings, LARGEST, draft, split};
-
-    fn check(text: &str, expected: Result<(&str, u32), &str>) {
-        let got = split(text).map_err(|error| error.to_string());
-        assert_eq!(got, expected.map_err(str::to_owned), "{text:?}");
-    }
-
-    #[test]
-    fn the_frontmatter_stands_between_two_lines_of_hyphens() {
-        // AH-7, E1, E2
-        let none = Err("HOOK.md must start with YAML frontmatter (---)");
-        let open = Err("HOOK.md frontmatter not properly closed with ---");
-        check("---\na: b\n---\nrest", Ok(("a: b\n", 2)));
-        check("\u{feff}---\r\na: b\r\n---\r\n", Ok(("a: b\r\n", 2)));
-        check("\n \t\n-----\t \na\n --- \n------\n---", Ok(("a\n --- \n", 4)));
-        check("---\na: ---\n--- b\n---", Ok(("a: ---\n--- b\n", 2)));
-        check("---\n---", Ok(("", 2)));
-        for text in ["", "\n\n", "# x", "--\na\n--", " ---\na\n---", "---a\n---", "\u{b}\n---\n---"] {
-            check(text, none);
-        }
-        check("---", open);
-        check("---\na\n ---\n", open);
-    }
+    use super::{Findings, LARGEST, draft};
 
     #[test]
     fn what_cannot_be_read_is_told() {

@@ -9,30 +9,16 @@ use lineside_core::invocation::{Ending, Environment, Invocation, Leftovers, Limi
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, OnFailure, Propagation};
 
-use super::entry::{self, Entry, Search};
+use super::entry::{self, Entry};
 use super::fields::Mode;
 use super::fields::warm::Warm;
 use super::findings::HookWarning;
-use super::triggers::Trigger;
+use super::identity::Identity;
 use super::{effects, input, log};
 use crate::broken::refusal;
 use crate::handler::{Call, Handler, LogStage, Returned, Start};
 use crate::near_keys::AnswerKeys;
-
-/// Who the hook is.
-#[derive(Debug, Clone)]
-pub(super) struct Identity {
-    /// Its name.
-    pub(super) name: Arc<str>,
-    /// Its folder, absolute, links not resolved.
-    pub(super) folder: PathBuf,
-    /// Its trigger.
-    pub(super) trigger: &'static Trigger,
-    /// The trigger as `HOOK.md` has it.
-    pub(super) trigger_as_written: String,
-    /// Whether it is waited for.
-    pub(super) mode: Mode,
-}
+use crate::programs::Search;
 
 /// A hook that can run, or a closed guard.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use lineside_core::AnyEvent;
 use lineside_core::envelope::Envelope;
 use lineside_core::json::{Layout, Map, Value, json};
 
-use super::handler::Identity;
+use super::identity::Identity;
 use super::matcher::seen;
 use super::triggers::Kind;
 use crate::hosts::Seen;

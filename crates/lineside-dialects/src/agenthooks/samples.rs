@@ -10,7 +10,8 @@ use lineside_core::{AnyEvent, Envelope, OnFailure};
 use uuid::Uuid;
 
 use super::fields::Mode;
-use super::handler::{Hook, Identity, Runtime};
+use super::handler::{Hook, Runtime};
+use super::identity::Identity;
 use super::triggers;
 
 /// An event of a point, of the session `s1`.

@@ -15,7 +15,8 @@ use super::filter::{Count, Filter};
 use super::findings::{About, Findings, LoadError, LoadWarning};
 use super::points::{ChordPoint, Class, Kind};
 use super::report::{Disposal, Format, Report};
-use super::shell::{Run, Search, needs_bash};
+use super::shell::{Run, has_bash, needs_bash};
+use crate::programs::Search;
 use crate::yaml::{Content, Node};
 
 /// CH-6
@@ -117,7 +118,7 @@ fn declared(values: &mut Values<'_>, line: u32, search: &Search) -> Option<Decla
     let class = values.about.point.class;
     let environment = values.environment();
     let path = environment.iter().rfind(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
-    let run = run(values, line, || search.has_bash(path));
+    let run = run(values, line, || has_bash(search, path));
     let seconds = values.integer("timeout", 0..=86_400);
     let debounce = debounce(values);
     let retry = Retry {

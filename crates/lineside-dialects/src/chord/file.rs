@@ -9,9 +9,9 @@ use super::entry::{self, Declared};
 use super::findings::{About, Findings, LoadError};
 use super::places::Place;
 use super::points::{self, ChordPoint, Class};
-use super::shell::Search;
 use crate::broken::{Broken, ON_FAILURE};
 use crate::names;
+use crate::programs::Search;
 use crate::yaml::{self, Content, Node, UnknownEscapes};
 
 /// How many entries each point has had so far, over both files.

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::file::{self, Counts, Entry};
 use super::findings::Findings;
 use super::handler::{Hook, Runtime};
-use super::shell::Search;
+use crate::programs::Search;
 
 /// What a test changes of an event.
 pub(super) struct Sample {

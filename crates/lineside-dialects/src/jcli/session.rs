@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::hook::Standby;
-use lineside_core::nearest::nearest;
 use lineside_core::{Layer, PointInfo};
 
 use super::Declaration;
@@ -12,6 +11,7 @@ use super::chain::Chain;
 use super::definition::{Definition, OnError, Run};
 use super::events;
 use super::filter::Conditions;
+use super::guard;
 use super::handler::Runtime;
 use super::template::Template;
 use crate::dialect::{ForeignHook, Places};
@@ -100,10 +100,7 @@ pub fn point_of(event: &str) -> Result<&'static PointInfo, RegisterSessionHookEr
 }
 
 fn unknown(event: &str) -> RegisterSessionHookError {
-    RegisterSessionHookError::Event {
-        event: event.to_owned(),
-        nearest: nearest(event, events::names()).unwrap_or_default(),
-    }
+    RegisterSessionHookError::Event { event: event.to_owned(), nearest: guard::nearest(event) }
 }
 
 /// The hook to be installed on a session. `index` is how many have been registered there for the event before; its name

@@ -5,7 +5,8 @@
 
 use nodejs_semver::{Range, Version};
 
-use super::package::HOST_VERSION;
+/// The version of upstream whose plugins are loaded.
+pub(super) const HOST_VERSION: [u64; 3] = [2026, 9, 6];
 
 /// Whether this host is in the range; nothing if it is no range.
 pub(super) fn has_host(range: &str) -> Option<bool> {

@@ -21,13 +21,17 @@ pub(super) fn of(kind: Kind, event: &AnyEvent) -> Map {
         | Kind::LlmInput
         | Kind::LlmOutput
         | Kind::BeforeCompaction
-        | Kind::AfterCompaction => agent(event),
+        | Kind::AfterCompaction
+        | Kind::OwnGate
+        | Kind::OwnFact => agent(event),
         Kind::BeforeToolCall | Kind::AfterToolCall => tool(event),
         Kind::ToolResultPersist => persist(event),
         Kind::SessionStart | Kind::SessionEnd => session(event),
         Kind::SubagentSpawned | Kind::SubagentEnded => subagent(event),
         Kind::MessageSending | Kind::MessageReceived | Kind::MessageSent => message(event),
         Kind::GatewayStart | Kind::GatewayStop => gateway(event),
+        // Its handlers have one argument.
+        Kind::PackEvent | Kind::Bootstrap => return Map::new(),
     };
     let given: Vec<_> = extra(event, "ctx")
         .filter(|(name, value)| !value.is_null() && !own.has(name) && !OF_WORKER.contains(&name.as_str()))

@@ -6,6 +6,7 @@
 mod finalize;
 mod member;
 mod message;
+mod own;
 mod persist;
 mod prompt;
 mod recent;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use lineside_core::Ensemble;
 
 pub(super) use self::member::Member;
+pub(super) use self::own::{RESULT, verdict as own_verdict};
 pub(super) use self::persist::Messages;
 use super::catalogue::Kind;
 
@@ -25,6 +27,7 @@ pub(super) struct Ensembles {
     prompt: Arc<prompt::BeforeAgent>,
     tool: Arc<tool::ToolCalls>,
     message: Arc<message::Sending>,
+    own: Arc<own::OwnGates>,
     finalize: Arc<finalize::Finalize>,
     persist: Arc<persist::Persist>,
 }
@@ -36,6 +39,7 @@ impl Ensembles {
             Kind::BeforeAgentStart | Kind::BeforePromptBuild => Arc::clone(&self.prompt) as _,
             Kind::BeforeToolCall => Arc::clone(&self.tool) as _,
             Kind::MessageSending => Arc::clone(&self.message) as _,
+            Kind::OwnGate => Arc::clone(&self.own) as _,
             Kind::BeforeAgentFinalize => Arc::clone(&self.finalize) as _,
             Kind::ToolResultPersist => Arc::clone(&self.persist) as _,
             _ => return None,

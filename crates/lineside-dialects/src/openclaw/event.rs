@@ -6,6 +6,7 @@ use lineside_core::json::{Map, Value, json};
 use super::catalogue::Kind;
 use super::derived::{self, child_key, run_id, session_key, text};
 use super::fields::Fields;
+use super::pack_events;
 
 /// Constants of OC-38 that a host who knows better may replace (OC-39).
 const REPLACEABLE: [(Kind, &str); 3] = [
@@ -19,6 +20,9 @@ const END_REASONS: [&str; 8] =
 
 /// The event as a handler of this hook sees it. That of `tool_result_persist` has no message yet.
 pub(super) fn of(kind: Kind, event: &AnyEvent) -> Map {
+    if let Kind::PackEvent | Kind::Bootstrap = kind {
+        return pack_events::of(event).into_map();
+    }
     let own = View { event, payload: event.payload_json() }.fields(kind);
     let mut fields = own.into_map();
     for (name, value) in extra(event, "event") {
@@ -192,6 +196,10 @@ impl View<'_> {
             ),
             Kind::GatewayStart => fields.put("port", self.or("port", 0)),
             Kind::GatewayStop => fields.may("reason", self.get("reason")),
+            // Its payload is in OpenClaw's own words, and so are those of hook packs.
+            Kind::OwnGate | Kind::OwnFact | Kind::PackEvent | Kind::Bootstrap => {
+                self.payload.iter().fold(fields, |fields, (name, value)| fields.put(name, value.clone()))
+            }
         }
     }
 

@@ -6,9 +6,9 @@ use std::path::Path;
 use lineside_core::{Diagnostic, Layer, Origin, PointInfo, Severity};
 use lineside_files::Boundary;
 
-use super::DIALECT;
 use super::catalogue::{self, Row};
 use super::config::Config;
+use super::identity::DIALECT;
 use crate::broken::{Broken, Owner, Repair};
 use crate::dialect::{CONFIGURATION, Inert, Loaded, Trust, Why};
 
@@ -91,8 +91,8 @@ fn owner(layer: Layer, of_project: Trust) -> Owner {
 fn rows(holds: impl Fn(&Row) -> bool) -> Vec<(&'static PointInfo, String)> {
     let mut points: Vec<(&'static PointInfo, String)> = Vec::new();
     for row in catalogue::rows().filter(|row| holds(row)) {
-        for point in row.points {
-            if !points.iter().any(|(other, _)| other == point) {
+        for point in row.points.iter().copied() {
+            if !points.iter().any(|(other, _)| *other == point) {
                 points.push((point, row.name.to_owned()));
             }
         }

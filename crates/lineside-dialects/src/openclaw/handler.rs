@@ -3,14 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::json::{Map, Value};
+use lineside_core::json::{Map, Value, json};
+use lineside_core::redact::redact;
 use lineside_core::worker::{CallClass, HandlerKey, Repeat, WorkerCall, WorkerEnded};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Layer, Notice, Verdict};
 
 use super::catalogue::{Kind, Row};
-use super::ensembles::{Member, Messages};
-use super::{context, event, failure};
+use super::ensembles::{self, Member, Messages};
+use super::{context, event, failure, pack_events};
 use crate::handler::{Call, Handler, LogStage, Returned};
+
+/// Under which name the worker puts what was logged beside an answer.
+const LOG: &str = "$log";
 
 /// A function that a plugin has registered.
 #[derive(Debug)]
@@ -36,11 +40,23 @@ impl PluginHandler {
         &self.key.plugin
     }
 
-    /// What the handler returned.
+    /// What the handler returned, and what its plugin logged meanwhile.
     fn returned(&self, event: &AnyEvent, value: Option<&Value>) -> Answer {
         let (Some(Value::Object(fields)), false) = (value, self.row.class == CallClass::Void) else {
             return Answer::default();
         };
+        let Some(log) = fields.get(LOG) else { return self.answered(event, fields) };
+        let mut fields = fields.clone();
+        fields.remove(LOG);
+        let mut answer = if fields.is_empty() { Answer::default() } else { self.answered(event, &fields) };
+        answer.extra.insert(format!("openclaw.log.{}", self.name), without_secrets(log));
+        answer
+    }
+
+    fn answered(&self, event: &AnyEvent, fields: &Map) -> Answer {
+        if let Kind::PackEvent | Kind::Bootstrap = self.row.kind {
+            return pack_events::answer(event, fields);
+        }
         let member = Member {
             kind: self.row.kind,
             plugin: self.plugin().to_owned(),
@@ -53,8 +69,16 @@ impl PluginHandler {
         {
             messages.leave(event, message.clone());
         }
-        let verdict = block(self.row.kind, fields).map_or(Verdict::Continue, Verdict::block);
-        Answer { verdict, own: Some(Box::new(member.into_json(self.row.name))), ..Answer::default() }
+        let verdict = match self.row.kind {
+            Kind::OwnGate => ensembles::own_verdict(self.row.name, &member),
+            kind => block(kind, fields).map_or(Verdict::Continue, Verdict::block),
+        };
+        let mut answer = Answer { verdict, ..Answer::default() };
+        if self.row.kind == Kind::OwnGate && answer.verdict.strength().is_final() {
+            answer.extra.insert(ensembles::RESULT.to_owned(), fields.clone().into());
+        }
+        answer.own = Some(Box::new(member.into_json(self.row.name)));
+        answer
     }
 
     fn failed(&self, kind: FailureKind, message: &str, started: bool) -> Failure {
@@ -68,6 +92,15 @@ impl PluginHandler {
     fn must_see(&self) -> bool {
         matches!(self.row.kind, Kind::BeforeToolCall | Kind::MessageSending)
     }
+}
+
+/// Lines of a log as they may be kept.
+fn without_secrets(log: &Value) -> Value {
+    let of = |line: &Value| {
+        let text = |name: &str| line.get(name).and_then(Value::as_str).unwrap_or_default();
+        json!({ "level": text("level"), "text": redact(text("text")) })
+    };
+    Value::Array(log.as_array().into_iter().flatten().map(of).collect())
 }
 
 /// Why an answer blocks, if it does (OC-49, OC-51).

@@ -7,7 +7,7 @@ use lineside_core::json::read_strict;
 use lineside_core::json::{Map, Value};
 use lineside_files::{Boundary, OpenFileError};
 
-use super::api_range;
+use super::api_range::{self, HOST_VERSION};
 use super::json5::{self, ReadFileError};
 use super::places::tidy;
 use super::safety::Blocked;
@@ -18,8 +18,6 @@ const MANIFEST: &str = "openclaw.plugin.json";
 const LARGEST: usize = 1 << 20;
 /// In the order in which they are looked for.
 const INDEX: [&str; 4] = ["index.ts", "index.js", "index.mjs", "index.cjs"];
-/// The version of upstream whose plugins are loaded.
-pub(super) const HOST_VERSION: [u64; 3] = [2026, 9, 6];
 
 /// The manifest.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -140,8 +140,20 @@ impl Found {
     }
 }
 
+/// Where packages of Node are installed for everybody, as far as their programs are on the `PATH`.
+pub(super) fn installed(places: &Places) -> Vec<PathBuf> {
+    let folders = std::env::split_paths(places.variable("PATH").unwrap_or_default());
+    let mut roots: Vec<PathBuf> = folders
+        .filter(|folder| folder.is_absolute())
+        .filter_map(|folder| Some(folder.parent()?.join("lib/node_modules")))
+        .filter(|root| root.is_dir())
+        .collect();
+    roots.dedup();
+    roots
+}
+
 /// What lies in a directory, in the byte order of the names; nothing if it cannot be read.
-fn sorted(place: &Path) -> Vec<PathBuf> {
+pub(super) fn sorted(place: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(place) else {
         return Vec::new();
     };

@@ -13,11 +13,14 @@ use super::catalogue::{self, Kind, Row};
 use super::config::{Config, Entry};
 use super::ensembles::Ensembles;
 use super::findings::{About, Findings};
+use super::guard;
 use super::handler::PluginHandler;
-use super::matcher::Tools;
+use super::identity::{DIALECT, LOG, MARGIN};
+use super::matcher::{Eligible, Tools};
+use super::pack_events::Subscription;
 use super::set::Plugin;
-use super::{DIALECT, LOG, MARGIN, guard};
 use crate::dialect::{ForeignHook, Inert, Loaded, Trust, Why};
+use crate::names;
 
 /// The oldest Node that will do.
 const OLDEST_NODE: u64 = 20;
@@ -122,7 +125,11 @@ impl Reading<'_> {
         let id = text(frame.get("plugin").and_then(|plugin| plugin.get("id"))).unwrap_or(plugin.id.clone());
         let about = About::plugin(&id, &plugin.file);
         for finding in frame.get("diagnostics").and_then(Value::as_array).into_iter().flatten() {
-            let message = text(finding.get("message")).unwrap_or_default();
+            let mut message = text(finding.get("message")).unwrap_or_default();
+            if finding.get("code").is_some_and(|code| code == "unknown-hook") {
+                let hook = text(finding.get("hook")).unwrap_or_default();
+                message.push_str(&meant(&hook).map_or_else(String::new, |near| format!("; nearest: {near}")));
+            }
             match finding.get("severity").and_then(Value::as_str) {
                 Some("warning") => self.findings.warning(&about, message),
                 _ => self.findings.error(&about, message),
@@ -173,7 +180,7 @@ impl Reading<'_> {
         .into();
         let priority = given.get("priority").and_then(Value::as_f64).unwrap_or_default();
         let timeout = said.time(row, given.get("timeoutMs").and_then(Value::as_u64));
-        let closes = self.config.closes(row);
+        let closes = row.fails_closed || self.config.closes(row);
         let hook = Hook {
             name: Arc::clone(&name),
             source: Arc::from(DIALECT),
@@ -184,17 +191,17 @@ impl Reading<'_> {
             registration: 0,
             priority: whole(priority),
             // OC-42 to OC-44
-            part: if row.class == CallClass::Void { Part::PostDecision } else { Part::Amender },
+            part: if row.is_told() { Part::PostDecision } else { Part::Amender },
             on_failure: if closes { OnFailure::Block } else { OnFailure::Continue },
             timeout: timeout + MARGIN,
             reach: Reach::Subtree,
             after_block: AfterBlock::Skip,
-            // OC-43: all of them at once.
-            lane: Lane::Own,
+            // OC-43: all of them at once; those of hook packs one after the other.
+            lane: if row.kind == Kind::PackEvent { Lane::Shared } else { Lane::Own },
             join: Join::Background,
             drain: Some(self.config.drain()),
             standby: Standby::Ready,
-            select: Tools::read(given.get("matcher")).map(|tools| Arc::new(tools) as Arc<dyn Select>),
+            select: select(row, given),
             ensemble: self.ensembles.of(row.kind),
         };
         let handler = PluginHandler {
@@ -207,8 +214,12 @@ impl Reading<'_> {
             tells_failures: row.class == CallClass::Void && !self.config.catches_errors(),
             messages: (row.kind == Kind::ToolResultPersist).then(|| self.ensembles.messages()),
         };
-        let foreign = ForeignHook::new(hook, row.name, row.points.to_vec(), Arc::new(handler));
-        self.hooks.push((priority, foreign, row));
+        // What `api.registerHook` registers for a command waits for a program that has commands.
+        let own_alone = given.get("own") == Some(&Value::Bool(true));
+        let points = row.points.iter().copied().filter(|point| !own_alone || catalogue::is_own(point));
+        let foreign = ForeignHook::new(hook, row.name, points.collect(), Arc::new(handler));
+        let apart = own_alone || row.is_own();
+        self.hooks.push((priority, ForeignHook { apart, ..foreign }, row));
     }
 
     fn finish(mut self) -> Loaded {
@@ -225,6 +236,24 @@ impl Reading<'_> {
         guard::stand_in(self.inert, self.config, Trust::Granted, &diagnostics, &mut loaded);
         Loaded { diagnostics, ..loaded }
     }
+}
+
+/// The hook that may have been meant by a name that none has.
+fn meant(name: &str) -> Option<&'static str> {
+    let point = |name: &str| catalogue::find(name)?.points.first().copied();
+    let near = names::proposed(name, catalogue::names(), point);
+    names::is_near(name, near).then_some(near)
+}
+
+/// For which events of its points a handler is called (OC-28, OC-30).
+fn select(row: &'static Row, given: &Value) -> Option<Arc<dyn Select>> {
+    if let Kind::PackEvent | Kind::Bootstrap = row.kind {
+        return Some(Arc::new(Subscription(row.name)));
+    }
+    if let Some(eligible) = Eligible::read(row.name, given) {
+        return Some(Arc::new(eligible));
+    }
+    Tools::read(given.get("matcher")).map(|tools| Arc::new(tools) as Arc<dyn Select>)
 }
 
 /// A priority on the scale of all hooks (OC-41). What lies between two whole numbers counts as the lower one there,

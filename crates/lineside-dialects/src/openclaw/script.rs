@@ -17,6 +17,7 @@ pub const SCRIPT: WorkerScript = WorkerScript {
         ("worker/sdk.cjs", include_str!("worker/sdk.cjs")),
         ("worker/catalogue.mjs", include_str!("worker/catalogue.mjs")),
         ("worker/api.mjs", include_str!("worker/api.mjs")),
+        ("worker/packs.mjs", include_str!("worker/packs.mjs")),
         ("worker/registry.mjs", include_str!("worker/registry.mjs")),
         ("worker/answers.mjs", include_str!("worker/answers.mjs")),
     ],

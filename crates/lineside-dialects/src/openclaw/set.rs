@@ -14,7 +14,8 @@ use super::config::{self, Config, Native};
 use super::entry::{self, Choice};
 use super::findings::{About, Findings};
 use super::package::{self, Manifest};
-use super::places::{self, Candidate, CandidateKind, absolute};
+use super::packs::{self, Pack};
+use super::places::{self, Candidate, CandidateKind, absolute, installed};
 use super::{content, safety, schema};
 use crate::dialect::{Inert, Places, Trust, Why};
 
@@ -54,6 +55,8 @@ struct Draft {
     kind: CandidateKind,
     contents: Result<(PathBuf, Manifest), Vec<String>>,
     about: About,
+    /// What it registers its function for, if it is a hook pack (OC-31).
+    pack: Option<Value>,
 }
 
 /// Finds the plugins that are enabled, trusted and sound.
@@ -65,17 +68,27 @@ pub(super) fn find(places: &Places, native: &Native, findings: &mut Findings) ->
     }
     let candidates = places::find(places, &set.config, findings);
     let mut known = BTreeSet::new();
-    let drafts: Vec<Draft> = candidates
+    let mut drafts: Vec<Draft> = candidates
         .iter()
         .flat_map(|candidate| drafts(candidate, places.boundary(candidate.layer), &mut known, findings))
         .collect();
     let root = absolute(places.work_dir());
+    drafts.extend(packs::find(places, &set.config.upstream, findings).into_iter().filter_map(|found| {
+        match found {
+            packs::Found::Chosen(pack) => Some(Draft::of_pack(*pack)),
+            packs::Found::Left(inert) => {
+                set.inert.push(inert);
+                None
+            }
+        }
+    }));
     set.config.check_ids(&known, &root.join(".openclaw/lineside.json"), findings);
     let mut kept: BTreeMap<String, PathBuf> = BTreeMap::new();
     for draft in drafts {
         let kinds = draft.contents.as_ref().map_or(&[][..], |(_, manifest)| &manifest.kinds);
         // OC-14
-        if !set.config.enables(&draft.id, draft.layer) || !set.config.chooses(&draft.id, kinds) {
+        let is_on = set.config.enables(&draft.id, draft.layer) && set.config.chooses(&draft.id, kinds);
+        if draft.pack.is_none() && !is_on {
             set.inert.push(draft.inert(Why::Disabled));
             continue;
         }
@@ -112,6 +125,7 @@ fn drafts(
         path: path.clone(),
         kind,
         contents,
+        pack: None,
     };
     let drafts = match kind {
         CandidateKind::Standalone => {
@@ -162,6 +176,20 @@ enum Accepted {
 }
 
 impl Draft {
+    fn of_pack(pack: Pack) -> Self {
+        let id = pack.id();
+        let manifest = Manifest { description: pack.description, ..Manifest::default() };
+        Self {
+            about: About::plugin(&id, &pack.handler),
+            id,
+            layer: pack.layer,
+            path: pack.directory,
+            kind: CandidateKind::Directory,
+            contents: Ok((pack.handler, manifest)),
+            pack: Some(json!({ "events": pack.events, "export": pack.export })),
+        }
+    }
+
     fn inert(&self, why: Why) -> Inert {
         let (name, trigger) = (self.id.clone(), String::new());
         let origin = (why == Why::Error).then(|| Origin::new(self.path.clone(), 1));
@@ -264,6 +292,9 @@ impl Draft {
         put("standalone", (self.kind == CandidateKind::Standalone).into());
         put("allowPromptInjection", said.allow_prompt_injection.unwrap_or(true).into());
         put("allowConversationAccess", said.allow_conversation_access.unwrap_or(true).into());
+        if let Some(pack) = &self.pack {
+            put("pack", pack.clone());
+        }
         frame
     }
 }
@@ -281,7 +312,9 @@ impl Set {
         if let Some(cache) = cache(places) {
             hello.insert("cache".to_owned(), cache.to_string_lossy().into_owned().into());
         }
-        hello.insert("installed".to_owned(), json!(installed(places)));
+        let installed: Vec<_> =
+            installed(places).iter().map(|root| root.to_string_lossy().into_owned()).collect();
+        hello.insert("installed".to_owned(), json!(installed));
         hello.insert("download".to_owned(), config.downloads().into());
         hello.insert("config".to_owned(), json!(config.upstream));
         hello.insert("reserved".to_owned(), config.reserved());
@@ -308,19 +341,6 @@ fn cache(places: &Places) -> Option<PathBuf> {
     let named = places.variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let caches = named.or_else(|| places.home().map(|home| home.join(".cache")))?;
     Some(caches.join("lineside"))
-}
-
-/// Where packages of Node are installed for everybody, as far as their programs are on the `PATH`.
-fn installed(places: &Places) -> Vec<String> {
-    let folders = std::env::split_paths(places.variable("PATH").unwrap_or_default());
-    let mut roots: Vec<String> = folders
-        .filter(|folder| folder.is_absolute())
-        .filter_map(|folder| Some(folder.parent()?.join("lib/node_modules")))
-        .filter(|root| root.is_dir())
-        .map(|root| root.to_string_lossy().into_owned())
-        .collect();
-    roots.dedup();
-    roots
 }
 
 #[cfg(test)]

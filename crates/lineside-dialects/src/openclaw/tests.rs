@@ -43,21 +43,31 @@ fn the_set_of_a_project_has_one_worker() {
 fn every_hook_is_a_name_of_its_point() {
     // OC-35
     let point = |name: &str, payload: Value| OpenClaw.point(name, &object(payload)).map(|point| point.name);
-    assert_eq!(OpenClaw.names().len(), 20);
     assert!(OpenClaw.names().iter().all(|name| point(name, json!({})).is_some()));
     assert_eq!(point("before_agent_start", json!({})), Some("before_agent"));
     assert_eq!(point("after_tool_call", json!({ "error": null })), Some("after_tool"));
     assert_eq!(point("after_tool_call", json!({ "error": "e" })), Some("after_tool_error"));
     // OC-36
-    assert_eq!(point("before_install", json!({})), None);
+    assert_eq!(point("before_install", json!({})), Some("x.openclaw.before_install"));
+    assert_eq!(point("message:sent", json!({})), Some("on_message_sent"));
+    // A family of events is none.
+    assert_eq!((point("message", json!({})), point("deactivate", json!({}))), (None, None));
 }
 
 #[test]
 fn the_worker_knows_the_same_hooks() {
     // OC-35, OC-36
     let (_, catalogue) = SCRIPT.files.iter().find(|(path, _)| path.ends_with("catalogue.mjs")).unwrap();
-    let after = catalogue.split("FIRING = new Set([").nth(1).unwrap();
-    let firing = after.split(']').next().unwrap();
-    let names: Vec<_> = firing.split('\'').skip(1).step_by(2).collect();
-    assert_eq!(names, OpenClaw.names());
+    let quoted = |text: &'static str| text.split('\'').skip(1).step_by(2).collect::<Vec<_>>();
+    let list = |name: &str, end: &str| {
+        let after = catalogue.split(&format!("{name} = new ")).nth(1).unwrap();
+        after.split(end).next().unwrap()
+    };
+    let apart = list("APART", "]);").lines().filter_map(|line| quoted(line).first().copied());
+    let firing = quoted(list("FIRING", "]);")).into_iter();
+    let mut names: Vec<_> = firing.chain(apart).chain(quoted(list("PACK_EVENTS", "]);"))).collect();
+    let mut ours = OpenClaw.names();
+    names.sort_unstable();
+    ours.sort_unstable();
+    assert_eq!(names, ours);
 }

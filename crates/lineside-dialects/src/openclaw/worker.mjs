@@ -2,7 +2,7 @@
 //
 // This file is the conversation with the runtime: hello, load, call, cancel, shutdown. The rooms beside it:
 // wire (frames), seal (what plugins see of the process), modules (importing a plugin), api and registry (what a
-// plugin registers), answers (what may be returned), catalogue (the hooks). It runs on Node 20 and newer.
+// plugin registers), packs (hook packs), answers (what may be returned), catalogue (the hooks). It runs on Node 20 and newer.
 // It keeps no state on disk and knows no event: what an answer does is the runtime's business.
 
 import { openWire } from './worker/wire.mjs';
@@ -10,6 +10,7 @@ import { sealProcess } from './worker/seal.mjs';
 import { importPlugin, findPlugin, serveSdk } from './worker/modules.mjs';
 import { makeApi } from './worker/api.mjs';
 import { Registry } from './worker/registry.mjs';
+import { registerPack } from './worker/packs.mjs';
 import { readAnswer } from './worker/answers.mjs';
 import { messageOf } from './worker/text.mjs';
 
@@ -91,6 +92,7 @@ async function loadPlugin(plugin, state, id) {
     warn: (message) => warnings.push({ severity: 'warning', code: 'loader', message }),
   });
   if (state.cancelled) return null; // OC-78: it registers nothing
+  if (plugin.pack) return loadPack(plugin, module, warnings);
   const found = findPlugin(module);
   if (!found) throw new Refusal('validation', 'plugin export missing register/activate');
   const pluginId = identify(plugin, found);
@@ -115,11 +117,7 @@ async function loadPlugin(plugin, state, id) {
   } finally {
     close(); // OC-20
   }
-  const { registrations, diagnostics } = desk.commit((hook) => {
-    const number = handlers.size + 1;
-    handlers.set(number, { ...hook, plugin: pluginId, said: false });
-    return number;
-  });
+  const { registrations, diagnostics } = commit(desk, pluginId);
   const { name, version, description } = record;
   return {
     plugin: { id: pluginId, name, version, description },
@@ -127,6 +125,25 @@ async function loadPlugin(plugin, state, id) {
     diagnostics: [...warnings, ...diagnostics],
   };
 }
+
+function loadPack(plugin, module, warnings) {
+  const { id, name, description } = plugin;
+  const desk = registry.open({ id, source: plugin.entry });
+  try {
+    registerPack(plugin.pack, module, desk, settings.config);
+  } catch (error) {
+    throw new Refusal('register', failure('register', error));
+  }
+  const { registrations, diagnostics } = commit(desk, id);
+  return { plugin: { id, name, description }, registrations, diagnostics: [...warnings, ...diagnostics] };
+}
+
+const commit = (desk, pluginId) =>
+  desk.commit((hook) => {
+    const number = handlers.size + 1;
+    handlers.set(number, { ...hook, plugin: pluginId, said: false });
+    return number;
+  });
 
 // OC-9: a standalone plugin takes the exported id; any other must export the one it is loaded under, or none.
 function identify(plugin, found) {
@@ -165,14 +182,16 @@ function call(frame) {
     const message = stopping ? 'the worker is stopping' : 'the handler is gone';
     return wire.send('result', { id: frame.id, ok: false, error: { kind: 'closed', message }, ms: 0 });
   }
-  const state = { over: false, gone: null };
+  // What the plugin logs meanwhile, for those whose answer is waited for.
+  const lines = frame.class === 'void' ? undefined : [];
+  const state = { over: false, gone: null, lines };
   calls.set(frame.id, state);
   wire.send('started', { id: frame.id });
   const { class: kind, event, ctx = {} } = frame;
   equip(handler.hook, ctx, state);
   const end = (read) => finish(frame.id, state, read, began);
   const { run } = handler;
-  within({ plugin: handler.plugin, call: frame.id }, () => {
+  within({ plugin: handler.plugin, call: frame.id, lines }, () => {
     let returned;
     let promised;
     try {
@@ -222,9 +241,17 @@ function finish(id, state, read, began) {
   const result = read();
   state.over = true;
   calls.delete(id);
-  const { json, ...fields } = result;
+  const { json: answer, ...fields } = result;
+  const json = result.ok && state.lines?.length > 0 ? withLog(answer, state.lines) : answer;
   wire.send('result', { id, ...fields, ms: took(began) }, json === undefined ? undefined : `"value":${json}`);
   if (idle && calls.size === 0) idle();
+}
+
+// An answer, and what was logged for it.
+function withLog(json, lines) {
+  const log = `"$log":${JSON.stringify(lines)}`;
+  if (Buffer.byteLength(json ?? '') + Buffer.byteLength(log) + 256 > settings.maxFrameBytes) return json;
+  return json === undefined || json === '{}' ? `{${log}}` : `{${log},${json.slice(1)}`;
 }
 
 // OC-37, OC-38: what JSON cannot carry.

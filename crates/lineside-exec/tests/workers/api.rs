@@ -92,7 +92,7 @@ fn after_register_the_api_is_closed() {
 fn handlers_are_registered_with_their_options() {
     let plugin = "module.exports = (api) => { const f = () => {};
         api.on('before_tool_call', f, { matcher: [' Exec ', 'b'], priority: -1.5, timeoutMs: 0, registrationId: 'r', eligibleTriggers: ['cron'], eligibleDispatchKinds: ['acp'] });
-        api.on('before_install', f); api.on('before_reset', f); api.on('before_toolcall', f); api.on(7, f);
+        api.on('before_install', f); api.on('before_reset', f); api.on('deactivate', f); api.on('before_toolcall', f); api.on(7, f);
         api.on('agent_end'); api.on('message_sending', f, { matcher: ['x'], priority: NaN });
         api.on('before_prompt_build', f, { requiresToolAuthority: true }); };";
     with(&[("a", plugin)], async |_, set| {
@@ -101,9 +101,10 @@ fn handlers_are_registered_with_their_options() {
             json!([
                 { "kind": "hook", "handler": 1, "hook": "before_tool_call", "priority": -1.5, "matcher": ["exec", "b"],
                   "registrationId": "r", "eligibleTriggers": ["cron"], "eligibleDispatchKinds": ["acp"] },
-                { "kind": "hook", "hook": "before_install", "fires": false },
-                { "kind": "hook", "hook": "before_reset", "fires": false },
-                { "kind": "hook", "handler": 2, "hook": "message_sending", "priority": 0 },
+                { "kind": "hook", "handler": 2, "hook": "before_install", "priority": 0 },
+                { "kind": "hook", "handler": 3, "hook": "before_reset", "priority": 0 },
+                { "kind": "hook", "hook": "deactivate", "fires": false },
+                { "kind": "hook", "handler": 4, "hook": "message_sending", "priority": 0 },
                 { "kind": "hook", "hook": "before_prompt_build", "fires": false },
             ])
         );
@@ -114,9 +115,12 @@ fn handlers_are_registered_with_their_options() {
         assert_eq!(
             rest,
             [
-                "warning: hook \"before_install\" is recorded but never fired",
-                "warning: hook \"before_reset\" is recorded but never fired; nearest: session_end",
-                "warning: unknown typed hook \"before_toolcall\" ignored; nearest: before_tool_call",
+                "warning: hook \"before_install\" is recorded but never fired; a program that has it publishes \
+                 x.openclaw.before_install",
+                "warning: hook \"before_reset\" is recorded but never fired; nearest: session_end; a program that has it \
+                 publishes x.openclaw.before_reset",
+                "warning: hook \"deactivate\" is recorded but never fired; nearest: gateway_stop",
+                "warning: unknown typed hook \"before_toolcall\" ignored",
                 "error: typed hook \"agent_end\" has no handler function",
                 "warning: typed hook \"message_sending\" has an invalid priority; 0 is used",
                 "warning: typed hook \"message_sending\" ignores tool matcher",
@@ -216,20 +220,32 @@ fn other_registrations_are_recorded() {
 
 /// OC-31.
 #[test]
-fn internal_hooks_are_recorded_with_a_warning() {
+fn internal_hooks_are_registered_and_those_that_only_openclaw_fires_with_a_warning() {
     let plugin = "module.exports = (api) => { const f = () => {};
         api.registerHook('command:new', f, { name: 'greet' }); api.registerHook(['before_tool_call'], f, { name: 'guard' });
-        api.registerHook('command:new', f, { name: 'greet' });
+        api.registerHook('command:new', f, { name: 'greet' }); api.registerHook(['message:received'], f, { name: 'seen' });
+        api.registerHook('command:nwe', f, { name: 'typo' });
         try { api.registerHook('command:new', f); } catch (error) { api.logger.info(error.message); } };";
     with(&[("a", plugin)], async |_, set| {
         assert_eq!(
             set.diagnostics(0),
             [
-                "warning: internal hook \"greet\" is recorded but never fired",
+                "warning: internal hook \"greet\" is recorded but never fired; a program that has it publishes \
+                 x.openclaw.on_command_new",
                 "warning: hook event \"before_tool_call\" is dispatched by the typed hook runner only; api.registerHook \
                  registrations for it are not invoked. Use api.on(\"before_tool_call\", ...) instead.",
                 "error: hook already registered: greet (a)",
+                "warning: internal hook \"typo\" is recorded but never fired",
             ]
+        );
+        let handlers = set.loaded(0)["registrations"].as_array().unwrap().iter();
+        let handlers: Vec<_> = handlers.filter(|one| one.get("handler").is_some()).cloned().collect();
+        assert_eq!(
+            Value::from(handlers),
+            json!([
+                { "kind": "hook", "handler": 1, "hook": "command:new", "priority": 0, "own": true },
+                { "kind": "hook", "handler": 2, "hook": "message:received", "priority": 0 },
+            ])
         );
         assert!(set.has_line(LogSource::Frame, "hook registration missing name"));
     });

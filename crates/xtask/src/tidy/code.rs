@@ -91,9 +91,10 @@ fn raw_start(chars: &[char], at: usize) -> Option<(usize, usize)> {
 
 /// `bare` code without the module of tests with which a file may end.
 pub(super) fn without_tests(bare: &str) -> &str {
-    const MARK: &str = "#[cfg(test)]\n";
-    let Some(start) = bare.rfind(&format!("\n{MARK}")) else { return bare };
-    let mut lines = bare[start + 1 + MARK.len()..].lines().skip_while(|line| line.starts_with("#["));
+    const MARKS: [&str; 2] = ["#[cfg(test)]", "#[cfg(all(test,"];
+    let last = |mark: &&str| bare.rfind(&format!("\n{mark}"));
+    let Some(start) = MARKS.iter().filter_map(last).max() else { return bare };
+    let mut lines = bare[start + 1..].lines().skip_while(|line| line.starts_with("#["));
     let opens = lines.next().is_some_and(|line| line == "mod tests {");
     let rest: Vec<&str> = lines.skip_while(|line| *line != "}").skip(1).collect();
     if opens && rest.iter().all(|line| line.trim().is_empty()) { &bare[..=start] } else { bare }
@@ -142,6 +143,8 @@ mod tests {
     fn only_tests_at_the_end_are_left_out() {
         let code = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\n";
         assert_eq!(without_tests(code), "fn a() {}\n\n");
+        let unix = code.replace("cfg(test)", "cfg(all(test, unix))");
+        assert_eq!(without_tests(&unix), "fn a() {}\n\n");
         let more = format!("{code}fn c() {{}}\n");
         assert_eq!(without_tests(&more), more);
         let helper = "fn a() {}\n\n#[cfg(test)]\nimpl A {\n}\n";

@@ -135,6 +135,11 @@ fn paths(file: &File) -> Vec<Named> {
                     || before == Some(&Token::Word("pub".to_owned()));
                 at = tree(&tokens, at + 1, &[], is_reexport, &mut found);
             }
+            // `pub(in super::super)` says who may know, not what is known.
+            Token::Word(word) if word == "in" && before == Some(&Token::Char('(')) => {
+                let rest = tokens.iter().skip(at);
+                at += rest.take_while(|(_, token)| *token != Token::Char(')')).count();
+            }
             Token::Word(_) if before != Some(&Token::Of) => {
                 let mut path = Vec::new();
                 while let Some((_, Token::Word(word))) = tokens.get(at) {
@@ -270,7 +275,10 @@ mod tests {
                 "use std::fmt;\nfn f() -> crate::Name { crate::shown::g(a::b) }\n// crate::x\n",
             ),
             ("crates/a/src/high.rs", "use part::Name;\n"),
-            ("crates/a/src/high/part.rs", "fn f(x: super::X) { super::super::low::g() }\n"),
+            (
+                "crates/a/src/high/part.rs",
+                "fn f(x: super::X) { super::super::low::g() }\npub(in super::super) struct Y;\n",
+            ),
         ];
         let part = || "high::part".to_owned();
         assert_eq!(imports(&files, "low"), [(2, part(), false), (2, part(), false)]);

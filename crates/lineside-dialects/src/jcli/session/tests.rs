@@ -58,7 +58,7 @@ fn what_cannot_be_registered_is_told() {
     let told = |event: &str, hook: SessionHook| {
         session_hook(event, 0, hook, &places()).map(|_| ()).unwrap_err().to_string()
     };
-    assert_eq!(told("pre_tool", command()), "unknown event 'pre_tool'; the nearest is 'stop'");
+    assert_eq!(told("pre_tool", command()), "unknown event 'pre_tool'; the nearest is 'pre_tool_execution'");
     assert_eq!(told("stop", SessionHook::new(Ask::Command(" ".to_owned()))), "the command is blank");
     let prompt = Ask::Prompt { prompt: String::new(), model: None };
     assert_eq!(told("stop", SessionHook::new(prompt)), "the prompt is blank");

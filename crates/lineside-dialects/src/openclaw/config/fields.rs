@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lineside_core::json::{Map, Value};
-use lineside_core::nearest::nearest;
+use lineside_core::nearest::suggestion;
 
 use super::super::findings::{About, Findings};
 
@@ -39,7 +39,7 @@ impl<'a> Fields<'a> {
             return;
         }
         for key in self.map.keys().filter(|key| !known.contains(&key.as_str())) {
-            let near = nearest(key, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+            let near = suggestion(key, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
             let what = format!("unknown key `{}{key}`{}", self.place, near.unwrap_or_default());
             findings.warning(&self.about(), what);
         }

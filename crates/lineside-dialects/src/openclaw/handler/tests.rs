@@ -47,6 +47,17 @@ fn returned(hook: &str, value: Value) -> Answer {
 }
 
 #[test]
+fn what_a_plugin_logs_for_a_call_stands_beside_its_answer() {
+    let log = json!([{ "level": "info", "text": "key sk-12345678 seen" }]);
+    let answer = returned("before_tool_call", json!({ "$log": log, "block": true }));
+    assert_eq!(answer.verdict, Verdict::block("Tool call blocked by plugin hook"));
+    let kept = json!([{ "level": "info", "text": "key [redacted] seen" }]);
+    assert_eq!(answer.extra.get("openclaw.log.p:before_tool_call"), Some(&kept));
+    let silent = returned("before_tool_call", json!({ "$log": log }));
+    assert_eq!((silent.verdict, silent.own, silent.extra.len()), (Verdict::Continue, None, 1));
+}
+
+#[test]
 fn a_handler_is_called_with_event_and_context() {
     // OC-38, OC-40, OC-57, OC-75
     let call = call(&handler("before_tool_call"), &tool());

@@ -114,9 +114,9 @@ fn what_is_awaited_amends_together_and_what_is_told_stands_alone() {
 fn what_never_fires_is_listed_and_what_the_worker_found_is_told() {
     // OC-3, OC-25, OC-33, OC-36
     let set = two("{}");
-    let registrations = json!([{ "kind": "hook", "hook": "before_install", "fires": false }]);
+    let registrations = json!([{ "kind": "hook", "hook": "subagent_spawning", "fires": false }]);
     let diagnostics = json!([
-        { "severity": "warning", "message": "hook \"before_install\" is recorded but never fired" },
+        { "severity": "warning", "message": "hook \"subagent_spawning\" is recorded but never fired" },
         { "severity": "error", "message": "gateway method already registered: x" },
     ]);
     let became = ready(vec![answered("u", registrations, diagnostics), answered("p", json!([]), json!([]))]);
@@ -125,15 +125,60 @@ fn what_never_fires_is_listed_and_what_the_worker_found_is_told() {
     assert_eq!(
         texts(&loaded),
         [
-            "warning plugin \"u\": hook \"before_install\" is recorded but never fired",
+            "warning plugin \"u\": hook \"subagent_spawning\" is recorded but never fired",
             "error plugin \"u\": gateway method already registered: x"
         ]
     );
     let inert = &loaded.inert[0];
     assert_eq!(
         (inert.name.as_str(), inert.trigger.as_str(), inert.why),
-        ("u:before_install", "before_install", Why::NeverFires)
+        ("u:subagent_spawning", "subagent_spawning", Why::NeverFires)
     );
+}
+
+#[test]
+fn what_only_openclaw_publishes_is_a_hook_that_is_listed_apart() {
+    // OC-36
+    let set = two("{}");
+    let registrations = json!([
+        hook(1, "before_install", json!(0)),
+        { "kind": "hook", "handler": 2, "hook": "command:new", "priority": 0, "own": true },
+        { "kind": "hook", "handler": 3, "hook": "message:received", "priority": 0 },
+    ]);
+    let became = ready(vec![answered("u", registrations, json!([])), answered("p", json!([]), json!([]))]);
+    let loaded = read(&set.plugins, &set.config, became);
+    let find = |name: &str| loaded.hooks.iter().find(|hook| hook.trigger == name).unwrap();
+    let points = |name: &str| find(name).points.iter().map(|point| point.name).collect::<Vec<_>>();
+    assert_eq!(
+        (find("before_install").apart, find("before_install").hook.on_failure),
+        (true, OnFailure::Block)
+    );
+    assert_eq!((find("command:new").apart, points("command:new")), (true, vec!["x.openclaw.on_command_new"]));
+    assert_eq!(
+        (find("message:received").apart, points("message:received")),
+        (false, vec!["on_message_received"])
+    );
+    let received = &find("message:received").hook;
+    assert_eq!((received.part, received.lane), (Part::PostDecision, Lane::Shared));
+    assert_eq!(find("command:new").listed_apart().why, Why::Apart);
+}
+
+#[test]
+fn a_name_that_no_hook_has_leads_to_the_one_that_is_meant_or_to_none() {
+    let set = two("{}");
+    let unknown = |hook: &str| json!({ "severity": "warning", "code": "unknown-hook", "hook": hook, "message": format!("\"{hook}\"") });
+    let names = ["before_toolcall", "PreToolUse", "SubagentStop", "xyzzy", "7"];
+    let diagnostics = Value::Array(names.iter().map(|name| unknown(name)).collect());
+    let became = ready(vec![answered("u", json!([]), diagnostics), answered("p", json!([]), json!([]))]);
+    let expected = [
+        "\"before_toolcall\"; nearest: before_tool_call",
+        "\"PreToolUse\"; nearest: before_tool_call",
+        "\"SubagentStop\"; nearest: subagent_ended",
+        "\"xyzzy\"",
+        "\"7\"",
+    ];
+    let expected = expected.map(|text| format!("warning plugin \"u\": {text}"));
+    assert_eq!(texts(&read(&set.plugins, &set.config, became)), expected);
 }
 
 #[test]

@@ -12,6 +12,7 @@ const text = (value) => typeof value === 'string' || 'a string';
 const flag = (value) => typeof value === 'boolean' || 'a boolean';
 const number = (value) => typeof value === 'number' || 'a number';
 const object = (value) => isObject(value) || 'an object';
+const list = (value) => Array.isArray(value) || 'an array';
 const texts = (value) =>
   (Array.isArray(value) && value.every((item) => typeof item === 'string')) || 'an array of strings';
 const oneOf = (...words) => (value) => words.includes(value) || words.map((word) => `"${word}"`).join(', ');
@@ -49,6 +50,13 @@ const FIELDS = {
     retry: shape({ instruction: text, idempotencyKey: text, maxAttempts: number }),
   },
   tool_result_persist: { message },
+  before_model_resolve: { modelOverride: text, providerOverride: text },
+  agent_turn_prepare: { prependContext: text, appendContext: text },
+  heartbeat_prompt_contribution: { prependContext: text, appendContext: text },
+  before_agent_run: { outcome: oneOf('pass', 'block'), reason: text, message: text, category: text, metadata: object },
+  before_message_write: { message: object, block: flag },
+  reply_payload_sending: { payload: object, cancel: flag, reason: text },
+  before_install: { findings: list, block: flag, blockReason: text },
 };
 
 // `{}` for no decision, `{ json }` for an answer, `{ error }` for one that cannot be read.

@@ -6,15 +6,17 @@ import { format } from 'node:util';
 
 import { makeRuns, makeRuntime } from './runtime.mjs';
 import {
-  CONVERSATION_ACCESS, FIRING, PROMPT_INJECTION, RECORDED, WITH_MATCHER, isKnown, nearest,
+  APART, CONVERSATION_ACCESS, PACK_FAMILIES, PROMPT_INJECTION, RECORDED, WITH_MATCHER, isKnown, isPackApart,
+  isPackEvent, ownPoint,
 } from './catalogue.mjs';
+import { packHandler } from './packs.mjs';
 
 export function makeApi(plugin, desk, { home, config }, log) {
   let open = true;
   // A plugin may write into its copy of the configuration.
   const ownConfig = structuredClone(config);
   const store = { plugin: plugin.id };
-  const say = (level) => (...words) => log(level, format(...words), store);
+  const say = (level) => (...words) => log(level, format(...words), { ...store, kept: true });
   const logger = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
 
   const whileOpen = (register) => (...given) => {
@@ -63,7 +65,7 @@ export function makeApi(plugin, desk, { home, config }, log) {
     registerGatewayMethod: whileOpen((name) => desk.gatewayMethod(name)),
     registerHttpRoute: whileOpen((route) => desk.httpRoute(route)),
     registerCommand: whileOpen((command) => desk.command(command)),
-    registerHook: whileOpen((events, handler, options) => registerHook(desk, events, options)),
+    registerHook: whileOpen((events, handler, options) => registerHook(desk, events, handler, options, config)),
     onConversationBindingResolved: () => undefined,
     // Unlike registrations these may be called at any time.
     setRunContext: runs.setRunContext,
@@ -137,14 +139,11 @@ function on(plugin, desk, hook, handler, options) {
   const fields = { hook: typeof hook === 'string' ? hook : String(hook) };
   const name = fields.hook;
   if (typeof hook !== 'string' || !isKnown(hook)) {
-    const near = nearest(name);
-    const what = `unknown typed hook "${name}" ignored; nearest: ${near}`;
-    return desk.warning('unknown-hook', what, { ...fields, nearest: near });
+    // Which one may have been meant is said by who knows the names of other programs.
+    return desk.warning('unknown-hook', `unknown typed hook "${name}" ignored`, fields);
   }
   if (RECORDED.has(hook)) {
-    const near = RECORDED.get(hook);
-    const what = `hook "${hook}" is recorded but never fired${near ? `; nearest: ${near}` : ''}`;
-    desk.warning('never-fired', what, { ...fields, nearest: near ?? undefined });
+    desk.warning('never-fired', neverFired(hook, RECORDED.get(hook)), { ...fields, nearest: RECORDED.get(hook) });
     return desk.record({ kind: 'hook', hook, fires: false });
   }
   if (typeof handler !== 'function') {
@@ -158,6 +157,11 @@ function on(plugin, desk, hook, handler, options) {
       const what = `typed hook "${hook}" blocked by plugins.entries.${plugin.id}.hooks.${option}=false`;
       return desk.warning('not-allowed', what, fields);
     }
+  }
+  if (APART.has(hook)) {
+    const near = APART.get(hook);
+    const what = `${neverFired(hook, near)}; a program that has it publishes ${ownPoint(hook)}`;
+    desk.warning('never-fired', what, { ...fields, nearest: near ?? undefined });
   }
   if (hook === 'before_prompt_build' && options.requiresToolAuthority === true) {
     const what = 'hook "before_prompt_build" is recorded but never fired: it requires tool authority';
@@ -177,6 +181,8 @@ function on(plugin, desk, hook, handler, options) {
     handler,
   );
 }
+
+const neverFired = (hook, near) => `hook "${hook}" is recorded but never fired${near ? `; nearest: ${near}` : ''}`;
 
 function priority(desk, hook, given) {
   if (given === undefined) return 0;
@@ -208,21 +214,31 @@ function words(given) {
   return Array.isArray(given) ? given.filter((word) => typeof word === 'string') : undefined;
 }
 
-// OC-31
-function registerHook(desk, events, options) {
+// OC-31: the events of hook packs.
+function registerHook(desk, events, handler, options, config) {
   const given = options?.name ?? options?.entry?.hook?.name;
   const name = typeof given === 'string' ? given.trim() : '';
   if (name === '') throw new Error('hook registration missing name');
   const list = (Array.isArray(events) ? events : [events]).filter((event) => typeof event === 'string');
   if (!desk.internalHook(name, list)) return;
-  const typed = list.filter(isKnown);
-  for (const event of typed) {
+  for (const event of list.filter(isKnown)) {
     const what =
       `hook event "${event}" is dispatched by the typed hook runner only; api.registerHook registrations ` +
       `for it are not invoked. Use api.on("${event}", ...) instead.`;
     desk.warning('typed-event', what, { name, hook: event });
   }
-  if (typed.length === 0 || typed.length < list.length) {
-    desk.warning('never-fired', `internal hook "${name}" is recorded but never fired`, { name });
+  const rest = list.filter((event) => !isKnown(event));
+  const called = typeof handler === 'function' ? rest.filter(isPackEvent) : [];
+  for (const event of called) {
+    desk.hook({ hook: event, priority: 0, own: isPackApart(event) || undefined }, packHandler(handler, config));
+  }
+  if (called.length < rest.length || list.length === 0) {
+    return desk.warning('never-fired', `internal hook "${name}" is recorded but never fired`, { name });
+  }
+  const apart = called.filter(isPackApart);
+  if (apart.length > 0 && apart.length === called.length) {
+    const points = apart.map((event) => (PACK_FAMILIES.has(event) ? `x.openclaw.on_${event}_…` : ownPoint(event)));
+    const what = `internal hook "${name}" is recorded but never fired; a program that has it publishes ${points.join(', ')}`;
+    desk.warning('never-fired', what, { name });
   }
 }

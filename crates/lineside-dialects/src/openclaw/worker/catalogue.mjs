@@ -1,4 +1,5 @@
-// The hooks: those that fire (OC-35), those that are only recorded (OC-36), and which of them are special.
+// The hooks: those that fire (OC-35), those at points of their own and those that are only recorded (OC-36), the events
+// of hook packs, and which of them are special.
 
 export const FIRING = new Set([
   'before_agent_start', 'before_prompt_build', 'before_tool_call', 'tool_result_persist', 'before_agent_finalize',
@@ -7,8 +8,9 @@ export const FIRING = new Set([
   'gateway_start', 'gateway_stop',
 ]);
 
-// Name and nearest hook, where there is one.
-export const RECORDED = new Map([
+// Name and nearest hook that fires everywhere, where there is one. Those with a point of their own are called when a
+// program publishes it; the others are no hooks of the current release.
+export const APART = new Map([
   ['before_model_resolve', 'before_prompt_build'],
   ['agent_turn_prepare', 'before_prompt_build'],
   ['before_agent_run', 'before_prompt_build'],
@@ -25,9 +27,7 @@ export const RECORDED = new Map([
   ['resolve_exec_env', 'before_tool_call'],
   ['subagent_progress', 'subagent_spawned'],
   ['subagent_delivery_target', 'subagent_spawned'],
-  ['subagent_spawning', 'subagent_spawned'],
   ['before_reset', 'session_end'],
-  ['deactivate', 'gateway_stop'],
   ['before_install', null],
   ['cron_reconciled', null],
   ['cron_changed', null],
@@ -35,40 +35,50 @@ export const RECORDED = new Map([
   ['skill_proposal_changed', null],
   ['skill_changed', null],
 ]);
+export const RECORDED = new Map([
+  ['subagent_spawning', 'subagent_spawned'],
+  ['deactivate', 'gateway_stop'],
+]);
 
-export const isKnown = (hook) => FIRING.has(hook) || RECORDED.has(hook);
+// Hooks at points of their own that are told and not asked.
+const TOLD_APART = new Set([
+  'model_call_started', 'model_call_ended', 'channel_pairing_requested', 'subagent_progress', 'cron_reconciled',
+  'cron_changed', 'skill_proposal_changed', 'skill_changed',
+]);
+
+// The point of a hook that has one of its own.
+export function ownPoint(hook) {
+  const name = hook.replace(/[:-]/g, '_');
+  if (/^(before|after|on)_/.test(name)) return `x.openclaw.${name}`;
+  const isTold = TOLD_APART.has(hook) || (hook.includes(':') && hook !== 'agent:bootstrap');
+  return `x.openclaw.${isTold ? 'on' : 'before'}_${name}`;
+}
+
+// Events of hook packs and their families. Commands, and what only OpenClaw's gateway does, have only points of their
+// own for those that a plugin registers.
+export const PACK_EVENTS = new Set([
+  'command:new', 'command:reset', 'command:stop', 'session:auto-reset', 'session:compact:before',
+  'session:compact:after', 'session:patch', 'agent:bootstrap', 'gateway:startup', 'gateway:shutdown',
+  'gateway:pre-restart', 'message:received', 'message:transcribed', 'message:preprocessed', 'message:sent',
+]);
+export const PACK_FAMILIES = new Set(['command', 'session', 'agent', 'gateway', 'message']);
+const PACK_APART = new Set(['command', 'session:patch', 'gateway:pre-restart', 'message:transcribed', 'message:preprocessed']);
+export const isPackEvent = (event) => PACK_EVENTS.has(event) || PACK_FAMILIES.has(event);
+export const isPackApart = (event) => PACK_APART.has(event) || event.startsWith('command:');
+
+export const isKnown = (hook) => FIRING.has(hook) || APART.has(hook) || RECORDED.has(hook);
 
 // OC-25
-export const PROMPT_INJECTION = new Set(['before_agent_start', 'before_prompt_build']);
+export const PROMPT_INJECTION = new Set([
+  'before_agent_start', 'before_prompt_build', 'agent_turn_prepare', 'heartbeat_prompt_contribution',
+]);
 export const CONVERSATION_ACCESS = new Set([
   'before_agent_start', 'before_prompt_build', 'llm_input', 'llm_output', 'before_agent_finalize', 'agent_end',
+  'before_model_resolve', 'agent_turn_prepare', 'before_agent_reply', 'before_agent_run',
 ]);
 
 // OC-28
 export const WITH_MATCHER = new Set(['before_tool_call', 'after_tool_call']);
-
-// The known name with the fewest differences; of equals the first.
-export function nearest(name) {
-  let best = null;
-  let least = Infinity;
-  for (const known of [...FIRING, ...RECORDED.keys()]) {
-    const distance = editDistance(name.slice(0, 256), known);
-    if (distance < least) [best, least] = [known, distance];
-  }
-  return best;
-}
-
-function editDistance(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
-    }
-    row = next;
-  }
-  return row[b.length];
-}
 
 // OC-34
 export const CORE_GATEWAY_METHODS = [

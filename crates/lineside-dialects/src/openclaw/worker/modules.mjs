@@ -3,7 +3,7 @@
 import Module from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-import { initialize, resolveSdk } from './resolver.mjs';
+import { AS_MODULE, initialize, resolveSdk } from './resolver.mjs';
 import { importTypeScript, isForALoader } from './typescript.mjs';
 
 // Serves the SDK to `import` and to `require`.
@@ -32,11 +32,17 @@ export async function importPlugin({ loader, entry, root, standalone }, host) {
   try {
     return await import(pathToFileURL(entry).href);
   } catch (error) {
+    // A newer Node sees by itself that a script is a module.
+    if (isModule(error, entry)) return import(pathToFileURL(entry).href + AS_MODULE);
     // What it imports may be TypeScript.
     if (!isForALoader(error)) throw error;
     return importTypeScript(plugin, host);
   }
 }
+
+const isModule = (error, entry) =>
+  error instanceof SyntaxError && entry.endsWith('.js') &&
+  /^(Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import\.meta' outside)/.test(error.message);
 
 // OC-18: the first that fits, after unwrapping `default`; null when nothing does.
 export function findPlugin(module) {

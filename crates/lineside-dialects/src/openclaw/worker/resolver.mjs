@@ -20,10 +20,18 @@ export function initialize({ installed }) {
   everybody = installed ?? [];
 }
 
+// At the end of the address of a script that is a module although no package says so.
+export const AS_MODULE = '?module';
+
 // The hook of Node's loaders.
-export function resolve(name, context, next) {
+export async function resolve(name, context, next) {
   const file = resolveSdk(name, context.parentURL, 'import');
-  return file ? { url: pathToFileURL(file).href, shortCircuit: true } : next(name, context);
+  if (file) return { url: pathToFileURL(file).href, shortCircuit: true };
+  const found = await next(name, context);
+  const isMeant = name.endsWith(AS_MODULE) || (/^\.\.?\//.test(name) && context.parentURL?.endsWith(AS_MODULE));
+  if (!isMeant || found.format !== 'commonjs' || !/\.js(\?module)?$/.test(found.url)) return found;
+  const url = found.url.endsWith(AS_MODULE) ? found.url : found.url + AS_MODULE;
+  return { ...found, url, format: 'module' };
 }
 
 // The stand-in for a module; null where there is none, or none is needed.

@@ -10,6 +10,9 @@ import { messageOf } from './text.mjs';
 const LOG_BYTES = 8192;
 const CUT = ' … [cut]';
 const LOGS_PER_SECOND = 1000;
+// What of it goes with the answer of a call.
+const MOST_KEPT = 64;
+const LONGEST_KEPT = 1024;
 
 export function sealProcess(wire) {
   const scope = new AsyncLocalStorage();
@@ -89,6 +92,8 @@ function logger(wire, scope) {
     dropped = 0;
   };
   return (level, text, fields = scope.getStore()) => {
+    const at = scope.getStore();
+    if (fields?.kept && at?.lines && at.lines.length < MOST_KEPT) at.lines.push({ level, text: text.slice(0, LONGEST_KEPT) });
     const time = performance.now();
     if (time - since >= 1000) {
       toldDropped();
@@ -101,7 +106,7 @@ function logger(wire, scope) {
       return;
     }
     sent += 1;
-    wire.send('log', { level, plugin: fields?.plugin, call: fields?.call, text: cut(text) });
+    wire.send('log', { level, plugin: fields?.plugin, call: fields?.call ?? at?.call, text: cut(text) });
   };
 }
 

@@ -1,0 +1,73 @@
+//! Every hook that a release of OpenClaw has fires when it is published, under OpenClaw's name for it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use lineside::Assembly;
+use lineside::dialects::{self, Places, Trust};
+use lineside::json::Map;
+use lineside::prelude::*;
+
+/// The names, with the version of the release in the file's own.
+const NAMES: &str = include_str!("../../../tests/plugins/openclaw-2026.9.6.hooks.txt");
+
+/// Registers a handler for each name, as plugins and hook packs do.
+const PLUGIN: &str = "const { appendFileSync } = require('node:fs');
+module.exports = { register(api) {
+  for (const name of NAMES) {
+    const fire = () => appendFileSync(`${api.rootDir}/fired`, `${name}\\n`);
+    if (name.includes(':')) api.registerHook(name, fire, { name });
+    else api.on(name, fire);
+  }
+} };";
+
+fn write(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// What an event of any point needs.
+fn payload() -> Map {
+    let json = json!({
+        "source": "startup", "reason": "clear", "prompt": "p", "messages": [], "model": "m", "output": "o",
+        "tool_name": "exec", "tool_input": {}, "tool_output": "out", "success": true, "kind": "auto",
+        "child_session": "c", "agent_type": "worker", "to": "u", "from": "u", "content": "c",
+        "stop_active": false,
+    });
+    json.as_object().unwrap().clone()
+}
+
+#[tokio::test]
+async fn each_name_of_the_release_has_a_point_and_fires_there() {
+    let names: Vec<&str> = NAMES.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    assert_eq!(names.len(), 57);
+    let room = tempfile::tempdir().unwrap();
+    let plugin = PLUGIN.replace("NAMES", &json!(names).to_string());
+    write(room.path(), ".openclaw/plugins/all/index.cjs", &plugin);
+    write(room.path(), ".openclaw/plugins/all/openclaw.plugin.json", "{ id: 'all', configSchema: {} }");
+    let openclaw = dialects::find("openclaw").unwrap();
+    let assembly = Assembly::new(Bus::new()).only([openclaw]);
+    let path = std::env::var("PATH").unwrap();
+    let places = Places {
+        environment: BTreeMap::from([("PATH".to_owned(), path)]),
+        project_root: Some(room.path().to_owned()),
+        cwd: room.path().to_owned(),
+        trust: Trust::Granted,
+    };
+    assembly.load(&places).await.unwrap();
+    for (number, name) in names.iter().enumerate() {
+        let session = assembly.bus().session(format!("s{number}")).open().await.unwrap();
+        let point = openclaw.point(name, &payload()).unwrap_or_else(|| panic!("{name} has no point"));
+        let event = (point.decode)(point, payload()).unwrap();
+        session.any_event(event).publish_any().await.unwrap();
+        session.close().await;
+    }
+    assert!(assembly.drain(Duration::from_secs(20)).await.is_clean());
+    let fired = fs::read_to_string(room.path().join(".openclaw/plugins/all/fired")).unwrap();
+    let missing: Vec<&&str> = names.iter().filter(|name| !fired.lines().any(|line| line == **name)).collect();
+    assert_eq!(missing, [&""; 0]);
+}
