@@ -225,11 +225,16 @@ const KEYS: &[&str] = &[
     "permissionDecision",
 ];
 
+/// What agent programs read within `hookSpecificOutput`; some take no refusal without its reason.
+fn said_within(key: &str, value: &str) -> String {
+    format!("{{\"hookEventName\":\"PreToolUse\",\"{key}\":\"{value}\",\"permissionDecisionReason\":\"r\"}}")
+}
+
 fn field() -> impl Strategy<Value = Field> {
     let within = prop::sample::select(vec!["allow", "ask", "deny"]).prop_map(|decision| Field {
         key: "hookSpecificOutput",
         escaped: false,
-        value: format!("{{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"{decision}\"}}"),
+        value: said_within("permissionDecision", decision),
     });
     prop_oneof![4 => plain(KEYS), 1 => within]
 }
@@ -272,9 +277,7 @@ fn check(format: &Format, fields: &[Field]) {
 #[test]
 fn every_format_tells_a_grant_from_a_refusal() {
     for format in &*ALL {
-        let within = |key: &str, value: &str| {
-            format!("{{\"hookSpecificOutput\":{{\"hookEventName\":\"PreToolUse\",\"{key}\":\"{value}\"}}}}")
-        };
+        let within = |key, value| format!("{{\"hookSpecificOutput\":{}}}", said_within(key, value));
         let grants_and_refusals: std::collections::BTreeSet<Strength> = KEYS
             .iter()
             .flat_map(|key| ["allow", "deny", "block", "stop"].map(|value| (key, value)))
