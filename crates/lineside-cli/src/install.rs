@@ -181,7 +181,7 @@ pub(crate) fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<Exit
         let acts = uninstall(host, which.level(), &places, &paths.state);
         match performed(acts, which.dry_run, &paths.state) {
             Ok(acts) => {
-                report.uninstalled(&Done { host, acts, tried: None }, matches!(which.host, Chosen::All))?
+                report.uninstalled(&Done { host, acts, tried: None }, matches!(which.host, Chosen::All))?;
             }
             Err(_)
                 if matches!(which.host, Chosen::All)

@@ -4,32 +4,29 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use lineside_automation::{Adopted, Automations, Keys};
+use lineside_automation::{Automations, Keys};
 use lineside_bus::register::RegisterHookError;
-use lineside_bus::{Bus, DrainReport, Installed};
+use lineside_bus::{Bus, DrainReport};
 use lineside_core::control::Control;
-use lineside_core::hook::{Hook, Standby};
+use lineside_core::hook::Hook;
 use lineside_core::worker::{HookWorker, WorkerStart};
-use lineside_core::{Diagnostic, Layer, Severity, SkipReason};
+use lineside_core::{Diagnostic, Layer, SkipReason};
 use lineside_dialects::hosts::import::supersede;
 use lineside_dialects::hosts::never_reported;
 use lineside_dialects::{
-    DIALECTS, Dialect, ForeignHook, Inert, Loaded, Places, Start, Watched, exposed, outrun,
-    refuse_programs_of_projects,
+    DIALECTS, Dialect, Inert, Loaded, Places, Watched, exposed, outrun, refuse_programs_of_projects,
 };
 #[cfg(feature = "http")]
 use lineside_exec::Proxy;
-use lineside_exec::{Containment, HttpClient, Runner, look_for};
+use lineside_exec::{Containment, HttpClient, Runner};
 
-use crate::automated::{Automated, DeclaredHook};
+use crate::binding::{Binder, Bound};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
-use crate::foreign::Foreign;
 use crate::last_good::LastGood;
-use crate::missing::missing;
 use crate::outside::Outside;
 use crate::patience::Patience;
-use crate::workers::{HookWorkers, PluginLine, Replaced, Workers};
+use crate::workers::{HookWorkers, PluginLine, Workers};
 
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
@@ -113,23 +110,33 @@ pub struct Report {
     pub inert: Vec<(&'static str, Inert)>,
 }
 
-/// What a load gathers over all dialects.
-#[derive(Default)]
-struct Load {
-    report: Report,
-    /// The workers that hooks name.
-    warm: Vec<HookWorker>,
-    /// How many hooks there were.
-    number: usize,
-}
+impl Report {
+    /// Adds what was found of a dialect; its hooks are numbered after those that are there.
+    fn add(
+        &mut self,
+        dialect: &'static str,
+        found: Vec<Found>,
+        diagnostics: Vec<Diagnostic>,
+        inert: Vec<Inert>,
+    ) {
+        let before = self.hooks.last().map_or(0, |found| found.number);
+        self.hooks.extend(found.into_iter().map(|found| Found { number: found.number + before, ..found }));
+        self.diagnostics.extend(diagnostics);
+        self.inert.extend(inert.into_iter().map(|inert| (dialect, inert)));
+    }
 
-/// The hooks of one dialect, not in force yet.
-struct Prepared {
-    dialect: &'static str,
-    installed: Vec<Installed>,
-    automated: Automated,
-    kept: Vec<Adopted>,
-    replaced: Replaced,
+    /// Adds findings about all hooks together: what a trusted project can do to the hooks of the user, what others can do
+    /// to those of the project, and which wait for what these hosts, which serve their own files, never report.
+    fn judge(&mut self, served: &[&str]) {
+        let of_project = self.hooks.iter().filter(|found| found.hook.layer == Layer::Project);
+        let trusted = of_project.filter(|found| found.state != State::Off(SkipReason::Untrusted));
+        let files = trusted.filter_map(|found| Some(found.hook.origin.as_ref()?.file.as_path()));
+        let findings = exposed(files).into_iter();
+        let hooks = || self.hooks.iter().map(|found| (&found.hook, found.point));
+        let findings: Vec<_> =
+            findings.chain(outrun(hooks())).chain(never_reported(served, hooks())).collect();
+        self.diagnostics.extend(findings);
+    }
 }
 
 impl Assembly {
@@ -239,49 +246,19 @@ impl Assembly {
     /// More hooks at one point than can be numbered.
     pub async fn install(&self, files: HookFiles) -> Result<Report, RegisterHookError> {
         let HookFiles { places, loaded } = files;
-        let mut load = Load::default();
-        let mut dialects = Vec::new();
         let served: Vec<&str> = loaded.iter().filter_map(|(_, loaded)| loaded.served).collect();
+        let mut bound = Vec::new();
         for (dialect, loaded) in loaded {
-            dialects.push(self.prepare(dialect, loaded, &places, &mut load).await);
+            bound.push(self.bind(dialect, loaded, &places).await);
         }
-        let installed =
-            dialects.iter_mut().map(|prepared| (prepared.dialect, std::mem::take(&mut prepared.installed)));
-        self.bus.install_all(installed.collect::<Vec<_>>())?;
-        let adoptions = Automations::adoptions(&self.bus);
-        for Prepared { dialect, automated, kept, replaced, .. } in dialects {
-            automated.declared(&self.bus, dialect);
-            if let Some(adoptions) = &adoptions {
-                adoptions.replaced(&self.bus, dialect, &kept);
-            }
-            replaced.end().await;
-        }
-        let Load { mut report, warm, .. } = load;
-        let origins = report.hooks.iter().filter(|found| found.hook.layer == Layer::Project);
-        let files = origins.filter(|found| found.state != State::Off(SkipReason::Untrusted));
-        let files = files.filter_map(|found| Some(found.hook.origin.as_ref()?.file.as_path()));
-        report.diagnostics.extend(exposed(files));
-        let hooks = || report.hooks.iter().map(|found| (&found.hook, found.point));
-        let further = outrun(hooks()).into_iter().chain(never_reported(&served, hooks()));
-        let further: Vec<Diagnostic> = further.collect();
-        report.diagnostics.extend(further);
-        self.outside.warm.keep_only(&warm);
-        for worker in warm.into_iter().filter(|worker| worker.start == WorkerStart::Ahead) {
-            drop(self.outside.warm.of(worker, self.outside.runner.containment()));
-        }
+        let (mut report, workers) = self.put_in_force(bound).await?;
+        report.judge(&served);
+        self.start_ahead(workers);
         Ok(report)
     }
 
-    /// Makes hooks that can be installed of what a dialect has found.
-    async fn prepare(
-        &self,
-        dialect: &'static dyn Dialect,
-        mut loaded: Loaded,
-        places: &Places,
-        load: &mut Load,
-    ) -> Prepared {
-        let adoptions = Automations::adoptions(&self.bus);
-        let Load { report, warm, number } = load;
+    /// Binds what a dialect has found to what runs it. Nothing of it is in force yet.
+    async fn bind(&self, dialect: &'static dyn Dialect, mut loaded: Loaded, places: &Places) -> Bound {
         let mut outside = self.outside.clone();
         let (worker, replaced) = self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
         outside.worker = worker.or(outside.worker);
@@ -289,116 +266,51 @@ impl Assembly {
             self.last_good.lock().unwrap_or_else(PoisonError::into_inner).keep(dialect.name(), &mut loaded);
         }
         refuse_programs_of_projects(places.trust, &mut loaded);
-        let log = loaded.log.map(|target| Arc::new(DebugLog::to(target)));
-        let mut installed = Vec::new();
-        let (mut last, mut missing_program) = (None, false);
-        let (mut contents, mut kept) = (Contents::default(), Vec::new());
-        let mut automated = Automated::default();
-        for mut found in loaded.hooks {
-            found.hook.select = found.hook.select.map(|select| self.patience.over(select));
-            // A format may bind one hook to several events, each binding by itself.
-            let declared = (Arc::clone(&found.hook.name), found.hook.origin.clone());
-            if last.as_ref() != Some(&declared) {
-                *number += 1;
-                last = Some(declared);
-                missing_program = self.misses_program(&found, places, &mut report.diagnostics);
-            }
-            if found.hook.standby == Standby::Ready
-                && let Some(mut worker) = found.handler.worker(places.work_dir())
-            {
-                outside.rebase_worker(&mut worker);
-                warm.push(worker);
-            }
-            let state = match &found.hook.standby {
-                Standby::Ready if found.closed => State::Closed,
-                Standby::Ready if !found.can_fire => State::NeverFires,
-                Standby::Ready if missing_program => State::ProgramMissing,
-                Standby::Ready => State::Ready,
-                Standby::Off(why) => State::Off(*why),
-                Standby::NotLoaded(_) => State::Off(SkipReason::NotLoaded),
-            };
-            if let Some(automation) = found.automation.take() {
-                match automated.declare(&self.bus, &found, &automation, &outside) {
-                    Ok(hooks) => {
-                        for DeclaredHook { installed: one, trigger, control } in hooks {
-                            let (hook, point) = (one.hook.clone(), one.point.name);
-                            let kept = adoptions.is_some();
-                            report.hooks.push(Found {
-                                number: *number,
-                                hook,
-                                point,
-                                trigger,
-                                state,
-                                kept,
-                                control,
-                            });
-                            installed.push(one);
-                        }
-                    }
-                    Err(error) => report.diagnostics.push(Diagnostic {
-                        severity: Severity::Error,
-                        origin: found.hook.origin.clone(),
-                        text: format!("hook \"{}\": {error}", found.hook.name),
-                    }),
-                }
-                continue;
-            }
-            let mut run = Foreign::new(&found, outside.clone(), self.keys.clone(), log.clone());
-            // What a plugin remembers ends with its process, and its functions are called in the order of their
-            // format: a record of a call would help nobody and hold up the next one.
-            if let Some(adoptions) = adoptions.as_ref().filter(|_| outside.worker.is_none())
-                && let Some(id) = contents.id_of(&found)
-            {
-                run = run.kept(&found, adoptions, id);
-            }
-            kept.extend(run.adopted().cloned());
-            let is_kept = run.adopted().is_some();
-            let run = Arc::new(run);
-            let apart = found.apart.then(|| found.listed_apart());
-            for point in found.points {
-                if let Some(row) = &apart {
-                    report.inert.push((dialect.name(), Inert { point: Some(point), ..row.clone() }));
-                    installed.push(Installed { point, hook: found.hook.clone(), run: Arc::clone(&run) as _ });
-                    continue;
-                }
-                let (hook, trigger) = (found.hook.clone(), found.trigger.clone());
-                let found = Found {
-                    number: *number,
-                    hook: hook.clone(),
-                    point: point.name,
-                    trigger,
-                    state,
-                    kept: is_kept,
-                    control: None,
-                };
-                report.hooks.push(found);
-                installed.push(Installed { point, hook, run: Arc::clone(&run) as _ });
-            }
-        }
-        installed.extend(loaded.inert.iter().flat_map(|inert| missing(dialect.name(), inert)));
-        report.diagnostics.extend(loaded.diagnostics);
-        report.inert.extend(loaded.inert.into_iter().map(|inert| (dialect.name(), inert)));
-        Prepared { dialect: dialect.name(), installed, automated, kept, replaced }
+        let log = loaded.log.take().map(|target| Arc::new(DebugLog::to(target)));
+        let adoptions = Automations::adoptions(&self.bus);
+        let binder = Binder {
+            bus: &self.bus,
+            places,
+            outside,
+            keys: &self.keys,
+            patience: &self.patience,
+            adoptions,
+            log,
+            contents: Contents::default(),
+        };
+        binder.bind(dialect.name(), loaded, replaced)
     }
 
-    /// Whether what the hook starts is not there, with a finding where its format has none.
-    fn misses_program(&self, found: &ForeignHook, places: &Places, findings: &mut Vec<Diagnostic>) -> bool {
-        if found.hook.standby != Standby::Ready || found.closed {
-            return false;
-        }
-        match found.handler.start(places.work_dir()) {
-            None => false,
-            Some(Start::Missing) => true,
-            Some(Start::Program { program, mut environment, working_directory }) => {
-                self.outside.rebase(&mut environment);
-                let Err(error) = look_for(&program, &environment, &working_directory) else { return false };
-                findings.push(Diagnostic {
-                    severity: Severity::Warning,
-                    origin: found.hook.origin.clone(),
-                    text: format!("hook \"{}\": {error}; install it or correct the hook", found.hook.name),
-                });
-                true
+    /// Puts the hooks of all dialects in force in one step, and ends what they have replaced. Gives the workers that they
+    /// name.
+    async fn put_in_force(
+        &self,
+        mut bound: Vec<Bound>,
+    ) -> Result<(Report, Vec<HookWorker>), RegisterHookError> {
+        let installed = bound.iter_mut().map(|bound| (bound.dialect, std::mem::take(&mut bound.installed)));
+        self.bus.install_all(installed.collect::<Vec<_>>())?;
+        let adoptions = Automations::adoptions(&self.bus);
+        let (mut report, mut workers) = (Report::default(), Vec::new());
+        for Bound {
+            dialect, automated, adopted, replaced, found, diagnostics, inert, workers: named, ..
+        } in bound
+        {
+            automated.declared(&self.bus, dialect);
+            if let Some(adoptions) = &adoptions {
+                adoptions.replaced(&self.bus, dialect, &adopted);
             }
+            replaced.end().await;
+            report.add(dialect, found, diagnostics, inert);
+            workers.extend(named);
+        }
+        Ok((report, workers))
+    }
+
+    /// Ends the workers that no hook names any more, and starts those that are to be there before their first call.
+    fn start_ahead(&self, workers: Vec<HookWorker>) {
+        self.outside.warm.keep_only(&workers);
+        for worker in workers.into_iter().filter(|worker| worker.start == WorkerStart::Ahead) {
+            drop(self.outside.warm.of(worker, self.outside.runner.containment()));
         }
     }
 

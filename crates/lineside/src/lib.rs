@@ -64,6 +64,8 @@ pub mod text_files;
 pub mod wire;
 
 #[cfg(feature = "dialects")]
+mod binding;
+#[cfg(feature = "dialects")]
 mod foreign;
 #[cfg(feature = "dialects")]
 mod exported;

@@ -32,6 +32,7 @@ mod laws;
 mod layers;
 mod length;
 mod machine_paths;
+mod named_files;
 mod names;
 mod prose;
 mod tasks;
@@ -48,7 +49,7 @@ struct Rule {
     check: fn(&Repository) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 20] = [
     Rule { name: "edges", check: edges::check },
     Rule { name: "layers", check: layers::check },
     Rule { name: "circles", check: circles::check },
@@ -59,6 +60,7 @@ const RULES: [Rule; 19] = [
     Rule { name: "names", check: names::check },
     Rule { name: "glossary", check: glossary::check },
     Rule { name: "prose", check: prose::check },
+    Rule { name: "named files", check: named_files::check },
     Rule { name: "unfinished", check: unfinished::check },
     Rule { name: "tasks", check: tasks::check },
     Rule { name: "top level", check: top_level::check },

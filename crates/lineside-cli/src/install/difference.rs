@@ -37,7 +37,7 @@ pub(super) fn lines(act: &Act, places: &Places, style: Style) -> Vec<String> {
 }
 
 fn unified(act: &Act, file: &str) -> String {
-    let side = |text: &Option<String>| text.is_some().then_some(file).unwrap_or("/dev/null").to_owned();
+    let side = |text: &Option<String>| (if text.is_some() { file } else { "/dev/null" }).to_owned();
     let (before, after) =
         (act.before.as_deref().unwrap_or_default(), act.after.as_deref().unwrap_or_default());
     let diff = TextDiff::from_lines(before, after);

@@ -1,0 +1,190 @@
+//! The binding of hooks that a dialect has found to what runs them: interceptors, jobs and automations that can be
+//! installed. Nothing is in force here, and nothing is started.
+
+use std::sync::Arc;
+
+use lineside_automation::{Adopted, Adoptions, Keys};
+use lineside_bus::{Bus, Installed};
+use lineside_core::hook::Standby;
+use lineside_core::worker::HookWorker;
+use lineside_core::{Diagnostic, Severity, SkipReason};
+use lineside_dialects::{Automation, ForeignHook, Inert, Loaded, Places, Start};
+use lineside_exec::look_for;
+
+use crate::assembly::{Found, State};
+use crate::automated::{Automated, DeclaredHook};
+use crate::content::Contents;
+use crate::debug_log::DebugLog;
+use crate::foreign::Foreign;
+use crate::missing::missing;
+use crate::outside::Outside;
+use crate::patience::Patience;
+use crate::workers::Replaced;
+
+/// What the hooks of one dialect are bound to.
+pub(crate) struct Binder<'a> {
+    pub(crate) bus: &'a Bus,
+    pub(crate) places: &'a Places,
+    pub(crate) outside: Outside,
+    pub(crate) keys: &'a Keys,
+    pub(crate) patience: &'a Patience,
+    /// Makes runs jobs, where a journal keeps them.
+    pub(crate) adoptions: Option<Adoptions>,
+    pub(crate) log: Option<Arc<DebugLog>>,
+    pub(crate) contents: Contents,
+}
+
+/// The hooks of one dialect, not in force yet.
+pub(crate) struct Bound {
+    pub(crate) dialect: &'static str,
+    pub(crate) installed: Vec<Installed>,
+    pub(crate) automated: Automated,
+    /// Those whose runs are jobs.
+    pub(crate) adopted: Vec<Adopted>,
+    /// The worker that is not needed any more once they are in force.
+    pub(crate) replaced: Replaced,
+    /// Numbered from 1.
+    pub(crate) found: Vec<Found>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) inert: Vec<Inert>,
+    /// The workers that hooks name.
+    pub(crate) workers: Vec<HookWorker>,
+}
+
+/// What was found, as it is listed: the same for all points of a hook.
+#[derive(Clone, Copy)]
+struct Listed {
+    number: usize,
+    state: State,
+}
+
+impl Binder<'_> {
+    /// Binds all hooks of a load.
+    pub(crate) fn bind(mut self, dialect: &'static str, loaded: Loaded, replaced: Replaced) -> Bound {
+        let mut bound = Bound {
+            dialect,
+            installed: Vec::new(),
+            automated: Automated::default(),
+            adopted: Vec::new(),
+            replaced,
+            found: Vec::new(),
+            diagnostics: Vec::new(),
+            inert: Vec::new(),
+            workers: Vec::new(),
+        };
+        let (mut last, mut number, mut misses_program) = (None, 0, false);
+        for mut found in loaded.hooks {
+            found.hook.select = found.hook.select.map(|select| self.patience.over(select));
+            // A format may bind one hook to several events, each binding by itself.
+            let declared = (Arc::clone(&found.hook.name), found.hook.origin.clone());
+            if last.as_ref() != Some(&declared) {
+                number += 1;
+                last = Some(declared);
+                misses_program = self.misses_program(&found, &mut bound.diagnostics);
+            }
+            bound.workers.extend(self.worker(&found));
+            let listed = Listed { number, state: state(&found, misses_program) };
+            match found.automation.take() {
+                Some(automation) => self.automation(&found, &automation, listed, &mut bound),
+                None => self.hook(found, listed, &mut bound),
+            }
+        }
+        bound.installed.extend(loaded.inert.iter().flat_map(|inert| missing(dialect, inert)));
+        bound.diagnostics.extend(loaded.diagnostics);
+        bound.inert.extend(loaded.inert);
+        bound
+    }
+
+    /// The worker that a hook names, if it can run.
+    fn worker(&self, found: &ForeignHook) -> Option<HookWorker> {
+        let is_ready = found.hook.standby == Standby::Ready;
+        let mut worker = is_ready.then(|| found.handler.worker(self.places.work_dir())).flatten()?;
+        self.outside.rebase_worker(&mut worker);
+        Some(worker)
+    }
+
+    /// Binds a hook that its file declares as an automation.
+    fn automation(&self, found: &ForeignHook, automation: &Automation, listed: Listed, bound: &mut Bound) {
+        let declared = match bound.automated.declare(self.bus, found, automation, &self.outside) {
+            Ok(declared) => declared,
+            Err(error) => {
+                return bound.diagnostics.push(Diagnostic {
+                    severity: Severity::Error,
+                    origin: found.hook.origin.clone(),
+                    text: format!("hook \"{}\": {error}", found.hook.name),
+                });
+            }
+        };
+        let Listed { number, state } = listed;
+        for DeclaredHook { installed, trigger, control } in declared {
+            let (hook, point) = (installed.hook.clone(), installed.point.name);
+            let kept = self.adoptions.is_some();
+            bound.found.push(Found { number, hook, point, trigger, state, kept, control });
+            bound.installed.push(installed);
+        }
+    }
+
+    /// Binds any other hook, at each of its points.
+    fn hook(&mut self, found: ForeignHook, listed: Listed, bound: &mut Bound) {
+        let mut run = Foreign::new(&found, self.outside.clone(), self.keys.clone(), self.log.clone());
+        // What a plugin remembers ends with its process, and its functions are called in the order of their format: a
+        // record of a call would be of no use and hold up the next one.
+        if let Some(adoptions) = self.adoptions.as_ref().filter(|_| self.outside.worker.is_none())
+            && let Some(id) = self.contents.id_of(&found)
+        {
+            run = run.kept(&found, adoptions, id);
+        }
+        bound.adopted.extend(run.adopted().cloned());
+        let Listed { number, state } = listed;
+        let kept = run.adopted().is_some();
+        let run = Arc::new(run);
+        let apart = found.apart.then(|| found.listed_apart());
+        for point in found.points {
+            if let Some(row) = &apart {
+                bound.inert.push(Inert { point: Some(point), ..row.clone() });
+                bound.installed.push(Installed {
+                    point,
+                    hook: found.hook.clone(),
+                    run: Arc::clone(&run) as _,
+                });
+                continue;
+            }
+            let (hook, trigger) = (found.hook.clone(), found.trigger.clone());
+            bound.installed.push(Installed { point, hook: hook.clone(), run: Arc::clone(&run) as _ });
+            bound.found.push(Found { number, hook, point: point.name, trigger, state, kept, control: None });
+        }
+    }
+
+    /// Whether what the hook starts is not there, with a finding where its format has none.
+    fn misses_program(&self, found: &ForeignHook, findings: &mut Vec<Diagnostic>) -> bool {
+        if found.hook.standby != Standby::Ready || found.closed {
+            return false;
+        }
+        match found.handler.start(self.places.work_dir()) {
+            None => false,
+            Some(Start::Missing) => true,
+            Some(Start::Program { program, mut environment, working_directory }) => {
+                self.outside.rebase(&mut environment);
+                let Err(error) = look_for(&program, &environment, &working_directory) else { return false };
+                findings.push(Diagnostic {
+                    severity: Severity::Warning,
+                    origin: found.hook.origin.clone(),
+                    text: format!("hook \"{}\": {error}; install it or correct the hook", found.hook.name),
+                });
+                true
+            }
+        }
+    }
+}
+
+/// Whether a hook can run.
+fn state(found: &ForeignHook, misses_program: bool) -> State {
+    match &found.hook.standby {
+        Standby::Ready if found.closed => State::Closed,
+        Standby::Ready if !found.can_fire => State::NeverFires,
+        Standby::Ready if misses_program => State::ProgramMissing,
+        Standby::Ready => State::Ready,
+        Standby::Off(why) => State::Off(*why),
+        Standby::NotLoaded(_) => State::Off(SkipReason::NotLoaded),
+    }
+}
