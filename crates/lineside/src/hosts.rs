@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use lineside_bus::publish::{PublishError, Stops};
 use lineside_bus::session::{OpenSession, OpenSessionError};
 use lineside_bus::{Bus, DeferredMessage, Session};
-use lineside_core::context::Bounds;
 use lineside_core::envelope::Cause;
 use lineside_core::{Append, EventId, Point as _, Receipt};
 use lineside_dialects::hosts::serve::{

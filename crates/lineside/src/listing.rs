@@ -105,7 +105,7 @@ pub struct Explained {
 /// What an explanation is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct About {
+pub struct ExplainedEvent {
     /// The point.
     pub point: String,
     /// The session.
@@ -117,7 +117,7 @@ pub struct About {
 #[non_exhaustive]
 pub struct Explanation {
     /// The event.
-    pub event: About,
+    pub event: ExplainedEvent,
     /// The hooks that wait for its point, in the order in which they run.
     pub hooks: Vec<Explained>,
     /// The names of the hooks at other points.
@@ -155,7 +155,7 @@ pub fn explain(session: &Session, event: &AnyEvent, report: &Report) -> Explanat
         }
     }
     let session = event.envelope().source.session.to_string();
-    let event = About { point: point.to_owned(), session };
+    let event = ExplainedEvent { point: point.to_owned(), session };
     Explanation { event, hooks, elsewhere, diagnostics: report.diagnostics.clone() }
 }
 

@@ -18,7 +18,8 @@ pub(super) fn spellings(stdin: &[u8], document: &Map) -> Vec<(String, String)> {
             return None;
         }
         let json = compact(json);
-        (json != value.to_string()).then(|| (name.clone(), json))
+        let written = value.to_string();
+        (json != written).then(|| (name.clone(), json))
     };
     document.iter().filter_map(spelling).collect()
 }
