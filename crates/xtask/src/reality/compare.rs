@@ -97,7 +97,13 @@ fn of_ours(hook: &str, receipt: &Value) -> Outcome {
         _ => Value::Null,
     };
     let reason = (verdict != "continue").then(|| text(&receipt["reason"]));
-    Outcome { ran: ran.map(name).collect(), verdict, reason, changed }
+    // The original calls what waits for events of hook packs after those of `api.on`.
+    let is_of_packs = |name: &String| {
+        name.split_once(':').is_some_and(|(_, hook)| hook.contains(':') || !hook.contains('_'))
+    };
+    let (of_packs, mut all): (Vec<String>, Vec<String>) = ran.map(name).partition(is_of_packs);
+    all.extend(of_packs);
+    Outcome { ran: all, verdict, reason, changed }
 }
 
 fn of_original(hook: &str, outcome: &Value, receipt: &Value) -> Outcome {

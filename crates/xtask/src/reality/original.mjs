@@ -40,6 +40,33 @@ const registry = loadOpenClawPlugins({
   activate: true,
 });
 
+// The events of `api.registerHook` that happen at the same moments as hooks of `api.on`.
+const INTERNAL = {
+  gateway_start: 'gateway:startup', gateway_stop: 'gateway:shutdown', message_received: 'message:received',
+  message_sent: 'message:sent', before_compaction: 'session:compact:before', after_compaction: 'session:compact:after',
+  // The context of a session is put together when it begins.
+  session_start: 'agent:bootstrap',
+};
+
+// Calls what plugins have registered for such an event: first for its family, then for itself.
+async function internal(hook, sessionKey, context) {
+  const key = INTERNAL[hook];
+  if (!key) return;
+  const [type, ...rest] = key.split(':');
+  const registered = registry.legacyInternalHooks ?? [];
+  const event = { type, action: rest.join(':'), sessionKey, timestamp: new Date(), context, messages: [] };
+  for (const name of [type, key]) {
+    for (const { pluginId, handler } of registered.filter((one) => one.event === name)) {
+      started.push(`${pluginId}:${name}`);
+      try {
+        await handler(event);
+      } catch (error) {
+        said.push(`error: [hooks] ${name} handler from ${pluginId} failed: ${error.message}`);
+      }
+    }
+  }
+}
+
 let started = [];
 for (const hook of registry.typedHooks) {
   const { handler } = hook;
@@ -69,6 +96,7 @@ for (const line of fs.readFileSync(recorded, 'utf8').split('\n').filter(Boolean)
     const given = [structuredClone(event), { ...structuredClone(ctx), abortSignal: new AbortController().signal }];
     // Nobody waits for a handler that is only told, however long it takes.
     outcome.result = (await Promise.race([run(...given), new Promise((done) => setTimeout(done, 20_000))])) ?? null;
+    await internal(hook, ctx.sessionKey ?? '', { ...structuredClone(event), bootstrapFiles: [], workspaceDir: process.cwd() });
   } catch (error) {
     outcome.error = error.message;
   }

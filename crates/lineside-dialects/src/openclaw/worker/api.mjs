@@ -65,7 +65,7 @@ export function makeApi(plugin, desk, { home, config }, log) {
     registerGatewayMethod: whileOpen((name) => desk.gatewayMethod(name)),
     registerHttpRoute: whileOpen((route) => desk.httpRoute(route)),
     registerCommand: whileOpen((command) => desk.command(command)),
-    registerHook: whileOpen((events, handler, options) => registerHook(desk, events, handler, options, config)),
+    registerHook: whileOpen((events, handler, options) => registerHook(plugin, desk, events, handler, options, config)),
     onConversationBindingResolved: () => undefined,
     // Unlike registrations these may be called at any time.
     setRunContext: runs.setRunContext,
@@ -215,7 +215,7 @@ function words(given) {
 }
 
 // OC-31: the events of hook packs.
-function registerHook(desk, events, handler, options, config) {
+function registerHook(plugin, desk, events, handler, options, config) {
   const given = options?.name ?? options?.entry?.hook?.name;
   const name = typeof given === 'string' ? given.trim() : '';
   if (name === '') throw new Error('hook registration missing name');
@@ -230,7 +230,7 @@ function registerHook(desk, events, handler, options, config) {
   const rest = list.filter((event) => !isKnown(event));
   const called = typeof handler === 'function' ? rest.filter(isPackEvent) : [];
   for (const event of called) {
-    desk.hook({ hook: event, priority: 0, own: isPackApart(event) || undefined }, packHandler(handler, config));
+    desk.hook({ hook: event, priority: 0, own: isPackApart(event) || undefined }, packHandler(handler, config, plugin.config));
   }
   if (called.length < rest.length || list.length === 0) {
     return desk.warning('never-fired', `internal hook "${name}" is recorded but never fired`, { name });

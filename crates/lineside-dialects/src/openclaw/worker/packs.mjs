@@ -8,13 +8,14 @@ const WITH_CONFIG = new Set([
   'message:transcribed', 'message:preprocessed',
 ]);
 
-// Calls the function as OpenClaw does, and gives what it left in its event.
-export function packHandler(handler, config) {
+// Calls the function as OpenClaw does, and gives what it left in its event. That of a plugin is given its configuration.
+export function packHandler(handler, config, pluginConfig) {
   return async (given) => {
     const context = { ...given.context };
     const key = `${given.type}:${given.action}`;
     if (WITH_CONFIG.has(key)) context.cfg ??= structuredClone(config);
     if (key === 'gateway:startup') context.deps ??= {};
+    if (pluginConfig !== undefined) context.pluginConfig = pluginConfig;
     const event = { ...given, timestamp: new Date(given.timestamp), context, messages: [] };
     await handler(event);
     const left = {};
