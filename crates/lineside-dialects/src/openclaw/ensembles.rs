@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 use lineside_core::Ensemble;
 
+use self::member::Merged;
+
 pub(super) use self::member::Member;
 pub(super) use self::own::{RESULT, verdict as own_verdict};
 pub(super) use self::persist::Messages;
@@ -24,11 +26,11 @@ use super::catalogue::Kind;
 /// The ensembles of one set of plugins, and what they remember.
 #[derive(Debug, Default)]
 pub(super) struct Ensembles {
-    prompt: Arc<prompt::BeforeAgent>,
-    tool: Arc<tool::ToolCalls>,
-    message: Arc<message::Sending>,
-    own: Arc<own::OwnGates>,
-    finalize: Arc<finalize::Finalize>,
+    prompt: Arc<Merged<prompt::BeforeAgent>>,
+    tool: Arc<Merged<tool::ToolCalls>>,
+    message: Arc<Merged<message::Sending>>,
+    own: Arc<Merged<own::OwnGates>>,
+    finalize: Arc<Merged<finalize::Finalize>>,
     persist: Arc<persist::Persist>,
 }
 

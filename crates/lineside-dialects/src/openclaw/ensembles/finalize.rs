@@ -1,12 +1,10 @@
 //! Before an agent stops: whether it goes on working (OC-52).
 
-use lineside_core::ensemble::Sees;
 use lineside_core::json::Value;
-use lineside_core::receipt::By;
-use lineside_core::{Answer, AnyEvent, Ensemble, Layer, Verdict};
+use lineside_core::{AnyEvent, Layer, Verdict};
 
 use super::super::derived::run_id;
-use super::member::{Given, Member};
+use super::member::{Given, Member, Merge};
 use super::recent::Recent;
 
 /// So many runs and retries are remembered.
@@ -25,29 +23,15 @@ impl Default for Finalize {
     }
 }
 
-impl Ensemble for Finalize {
-    fn sees(&self) -> Sees {
-        Sees::First
-    }
-
-    fn judges_again(&self) -> bool {
-        false
-    }
-
-    fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
-        let mut given = match Given::read(given) {
-            Ok(given) => given,
-            Err(blocked) => return blocked,
-        };
-        let members = std::mem::take(&mut given.members);
+impl Merge for Finalize {
+    fn merge(&self, event: &AnyEvent, members: &[(usize, Member)], given: &mut Given) {
         let envelope = event.envelope();
         let run = run_id(envelope).unwrap_or_else(|| envelope.source.session.to_string());
-        if let Some((place, reason)) = self.revise(&run, &members)
+        if let Some((place, reason)) = self.revise(&run, members)
             && let Some(answer) = given.at(place)
         {
             answer.verdict = Verdict::block(reason);
         }
-        given.answers
     }
 }
 

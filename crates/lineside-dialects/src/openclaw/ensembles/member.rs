@@ -1,8 +1,9 @@
 //! What one member of an ensemble said, and who it is: an ensemble is only given places in a plan.
 
+use lineside_core::ensemble::Sees;
 use lineside_core::json::{Map, Value, json};
 use lineside_core::receipt::By;
-use lineside_core::{Answer, Layer};
+use lineside_core::{Answer, AnyEvent, Ensemble, Layer};
 
 use super::super::catalogue::{self, Kind};
 
@@ -75,8 +76,47 @@ impl Given {
         Ok(Self { answers: given, members })
     }
 
+    /// Amends a field in the name of the handler at a place.
+    pub(super) fn amend(&mut self, place: usize, field: &str, value: Value) {
+        if let Some(answer) = self.at(place) {
+            answer.amendment = std::mem::take(&mut answer.amendment).with(field, value);
+        }
+    }
+
     /// The answer at a place, to be added to.
     pub(super) fn at(&mut self, place: usize) -> Option<&mut Answer> {
         self.answers.get_mut(place).map(|by| &mut by.what)
+    }
+}
+
+/// What the answers of the handlers of one hook come to.
+pub(super) trait Merge: Send + Sync {
+    /// Puts it into the answers. `members` are those that said anything, each with its place among them.
+    fn merge(&self, event: &AnyEvent, members: &[(usize, Member)], given: &mut Given);
+}
+
+/// Handlers that are each shown the event as it was for the first of them and are not asked again; an answer that
+/// blocks stands alone (OC-42).
+#[derive(Debug, Default)]
+pub(in super::super) struct Merged<M>(pub(super) M);
+
+impl<M: Merge> Ensemble for Merged<M> {
+    fn sees(&self) -> Sees {
+        Sees::First
+    }
+
+    fn judges_again(&self) -> bool {
+        false
+    }
+
+    fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+        match Given::read(given) {
+            Ok(mut given) => {
+                let members = std::mem::take(&mut given.members);
+                self.0.merge(event, &members, &mut given);
+                given.answers
+            }
+            Err(blocked) => blocked,
+        }
     }
 }

@@ -1,11 +1,9 @@
 //! Hooks at points of their own: what their answers come to is handed to the program that has published the event.
 
-use lineside_core::ensemble::Sees;
 use lineside_core::json::{Map, Value, json};
-use lineside_core::receipt::By;
-use lineside_core::{Answer, AnyEvent, Append, Ensemble, Verdict};
+use lineside_core::{AnyEvent, Append, Verdict};
 
-use super::member::{Given, Member};
+use super::member::{Given, Member, Merge};
 
 /// Under which name what handlers have answered goes to the host.
 pub(in super::super) const RESULT: &str = "openclaw.result";
@@ -39,22 +37,9 @@ pub(in super::super) fn verdict(hook: &str, member: &Member) -> Verdict {
 #[derive(Debug, Default)]
 pub(super) struct OwnGates;
 
-impl Ensemble for OwnGates {
-    fn sees(&self) -> Sees {
-        Sees::First
-    }
-
-    fn judges_again(&self) -> bool {
-        false
-    }
-
-    fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
-        let mut given = match Given::read(given) {
-            Ok(given) => given,
-            Err(blocked) => return blocked,
-        };
-        let members = std::mem::take(&mut given.members);
-        for (place, member) in &members {
+impl Merge for OwnGates {
+    fn merge(&self, event: &AnyEvent, members: &[(usize, Member)], given: &mut Given) {
+        for (place, member) in members {
             let texts =
                 CONTEXTS.into_iter().filter_map(|field| member.text(field)).filter(|text| !text.is_empty());
             let messages: Vec<Append> = texts.map(Append::system).collect();
@@ -62,12 +47,9 @@ impl Ensemble for OwnGates {
                 answer.context.extend(messages);
             }
         }
-        let Some((place, _)) = members.last() else { return given.answers };
-        let result = if event.point().name.ends_with(EVALUATE) {
-            evaluated(&members)
-        } else {
-            merged(&members).into()
-        };
+        let Some((place, _)) = members.last() else { return };
+        let result =
+            if event.point().name.ends_with(EVALUATE) { evaluated(members) } else { merged(members).into() };
         if let Some(answer) = given.at(*place) {
             for field in event.point().amendable() {
                 if let Some(value) = result.get(field) {
@@ -78,7 +60,6 @@ impl Ensemble for OwnGates {
                 answer.extra.insert(RESULT.to_owned(), result);
             }
         }
-        given.answers
     }
 }
 

@@ -1,11 +1,9 @@
 //! Before an agent's turn: contexts joined, the system prompt put together (OC-47, OC-48).
 
-use lineside_core::ensemble::Sees;
-use lineside_core::receipt::By;
-use lineside_core::{Answer, AnyEvent, Append, Ensemble, Notice};
+use lineside_core::{Answer, AnyEvent, Append, Notice};
 
 use super::super::catalogue::Kind;
-use super::member::{Given, Member};
+use super::member::{Given, Member, Merge};
 use super::recent::Recent;
 
 /// So many sessions and handlers are remembered as told.
@@ -24,25 +22,11 @@ impl Default for BeforeAgent {
     }
 }
 
-impl Ensemble for BeforeAgent {
-    fn sees(&self) -> Sees {
-        Sees::First
-    }
-
-    fn judges_again(&self) -> bool {
-        false
-    }
-
-    fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
-        let mut given = match Given::read(given) {
-            Ok(given) => given,
-            Err(blocked) => return blocked,
-        };
-        let members = std::mem::take(&mut given.members);
-        self.system_prompt(event, &members, &mut given);
-        contexts(&members, &mut given);
-        self.tools(event, &members, &mut given);
-        given.answers
+impl Merge for BeforeAgent {
+    fn merge(&self, event: &AnyEvent, members: &[(usize, Member)], given: &mut Given) {
+        self.system_prompt(event, members, given);
+        contexts(members, given);
+        self.tools(event, members, given);
     }
 }
 

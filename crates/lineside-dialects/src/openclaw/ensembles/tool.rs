@@ -1,11 +1,9 @@
 //! Before a tool call: parameters and approvals (OC-49, OC-50).
 
-use lineside_core::ensemble::Sees;
 use lineside_core::json::{Map, Value};
-use lineside_core::receipt::By;
-use lineside_core::{Answer, AnyEvent, Ensemble, Verdict};
+use lineside_core::{AnyEvent, Verdict};
 
-use super::member::{Given, Member};
+use super::member::{Given, Member, Merge};
 
 /// Under which name an approval goes to the host.
 const APPROVAL: &str = "openclaw.approval";
@@ -14,21 +12,8 @@ const APPROVAL: &str = "openclaw.approval";
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls;
 
-impl Ensemble for ToolCalls {
-    fn sees(&self) -> Sees {
-        Sees::First
-    }
-
-    fn judges_again(&self) -> bool {
-        false
-    }
-
-    fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
-        let mut given = match Given::read(given) {
-            Ok(given) => given,
-            Err(blocked) => return blocked,
-        };
-        let members = std::mem::take(&mut given.members);
+impl Merge for ToolCalls {
+    fn merge(&self, event: &AnyEvent, members: &[(usize, Member)], given: &mut Given) {
         let object = |member: &Member, field: &str| member.fields.get(field)?.as_object().cloned();
         let approval = members.iter().find_map(|(place, member)| {
             Some((*place, member.plugin.clone(), object(member, "requireApproval")?))
@@ -38,11 +23,8 @@ impl Ensemble for ToolCalls {
         let standing = members.iter().filter(|(place, _)| *place <= last);
         let params =
             standing.filter_map(|(place, member)| Some((*place, object(member, "params")?))).next_back();
-        if let Some((place, params)) = params
-            && let Some(answer) = given.at(place)
-        {
-            let amendment = std::mem::take(&mut answer.amendment);
-            answer.amendment = amendment.with("tool_input", merged(event, params));
+        if let Some((place, params)) = params {
+            given.amend(place, "tool_input", merged(event, params));
         }
         if let Some((place, plugin, mut approval)) = approval
             && let Some(answer) = given.at(place)
@@ -51,7 +33,6 @@ impl Ensemble for ToolCalls {
             approval.insert("pluginId".to_owned(), plugin.into());
             answer.extra.insert(APPROVAL.to_owned(), approval.into());
         }
-        given.answers
     }
 }
 

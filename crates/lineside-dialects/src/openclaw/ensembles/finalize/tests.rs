@@ -5,6 +5,7 @@ use lineside_core::json::{Value, json};
 use lineside_core::receipt::By;
 use lineside_core::{Answer, AnyEvent, Ensemble as _, Layer, Verdict};
 
+use super::super::member::Merged;
 use super::super::samples::{said, said_in};
 use super::Finalize;
 use crate::openclaw::samples::event;
@@ -23,7 +24,7 @@ fn in_turn(turn: Option<u64>) -> AnyEvent {
 }
 
 /// Who blocks and why.
-fn blocks(ensemble: &Finalize, event: &AnyEvent, given: Vec<By<Answer>>) -> Option<(u32, String)> {
+fn blocks(ensemble: &Merged<Finalize>, event: &AnyEvent, given: Vec<By<Answer>>) -> Option<(u32, String)> {
     let settled = ensemble.finalize(event, given);
     settled.into_iter().find_map(|by| match by.what.verdict {
         Verdict::Block(reason) => Some((by.hook, reason.to_string())),
@@ -32,7 +33,7 @@ fn blocks(ensemble: &Finalize, event: &AnyEvent, given: Vec<By<Answer>>) -> Opti
 }
 
 fn fresh(given: Vec<By<Answer>>) -> Option<(u32, String)> {
-    blocks(&Finalize::default(), &stop(), given)
+    blocks(&Merged(Finalize::default()), &stop(), given)
 }
 
 fn revise(place: u32, reason: &str) -> By<Answer> {
@@ -75,7 +76,7 @@ fn retry(place: u32, reason: &str, retry: Value) -> By<Answer> {
 #[test]
 fn a_retry_is_taken_so_often_in_a_run() {
     // OC-52
-    let ensemble = Finalize::default();
+    let ensemble = Merged(Finalize::default());
     let given = || {
         vec![
             retry(0, "red", json!({ "instruction": "run tests", "maxAttempts": 2.9 })),

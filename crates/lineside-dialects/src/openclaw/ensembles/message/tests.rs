@@ -3,6 +3,7 @@
 use lineside_core::Ensemble as _;
 use lineside_core::json::json;
 
+use super::super::member::Merged;
 use super::super::samples::{amendments, said};
 use super::Sending;
 use crate::openclaw::samples::event;
@@ -11,7 +12,7 @@ use crate::openclaw::samples::event;
 fn the_last_content_and_the_last_metadata_win() {
     // OC-51
     let event = event("before_message_send", json!({ "content": "hi" }));
-    let settled = Sending.finalize(
+    let settled = Merged(Sending).finalize(
         &event,
         vec![
             said(0, "message_sending", "a", json!({ "content": "a", "metadata": { "n": 1 } })),

@@ -6,6 +6,7 @@ use lineside_core::receipt::By;
 use lineside_core::{Answer, Ensemble as _, Layer, Verdict};
 
 use super::super::super::catalogue;
+use super::super::member::Merged;
 use super::super::samples::{amendments, contexts, said};
 use super::{Member, OwnGates, RESULT, verdict};
 use crate::openclaw::samples::{event, object};
@@ -13,7 +14,7 @@ use crate::openclaw::samples::{event, object};
 fn settled(hook: &str, given: &[Value]) -> Vec<By<Answer>> {
     let point = catalogue::find(hook).unwrap().points[0].name;
     let given = given.iter().zip(0..).map(|(fields, place)| said(place, hook, "p", fields.clone())).collect();
-    OwnGates.finalize(&event(point, json!({})), given)
+    Merged(OwnGates).finalize(&event(point, json!({})), given)
 }
 
 fn result(settled: &[By<Answer>]) -> Option<&Value> {

@@ -5,6 +5,7 @@ use lineside_core::json::json;
 use lineside_core::receipt::By;
 use lineside_core::{Answer, AnyEvent, Ensemble as _, Verdict};
 
+use super::super::member::Merged;
 use super::super::samples::{amendments, contexts, nothing, said};
 use super::BeforeAgent;
 use crate::openclaw::samples::{event, of};
@@ -17,13 +18,13 @@ fn before_agent(system: Option<&str>) -> AnyEvent {
 }
 
 fn settled(system: Option<&str>, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
-    BeforeAgent::default().finalize(&before_agent(system), given)
+    Merged(BeforeAgent::default()).finalize(&before_agent(system), given)
 }
 
 #[test]
 fn nobody_sees_what_another_said_and_nobody_is_asked_again() {
     // OC-42
-    let ensemble = BeforeAgent::default();
+    let ensemble = Merged(BeforeAgent::default());
     assert_eq!(ensemble.sees(), Sees::First);
     assert!(!ensemble.judges_again());
 }
@@ -83,7 +84,7 @@ fn system_contexts_stand_around_the_system_prompt() {
 #[test]
 fn tools_allow_is_told_once_for_each_handler_and_session() {
     // OC-48
-    let ensemble = BeforeAgent::default();
+    let ensemble = Merged(BeforeAgent::default());
     let given = || {
         vec![
             said(0, BUILD, "a", json!({ "toolsAllow": [] })),

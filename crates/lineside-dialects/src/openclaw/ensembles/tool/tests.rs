@@ -5,12 +5,14 @@ use lineside_core::json::{Value, json};
 use lineside_core::receipt::By;
 use lineside_core::{Answer, Ensemble as _, Verdict};
 
+use super::super::member::Merged;
 use super::super::samples::{amendments, nothing, said};
 use super::ToolCalls;
 use crate::openclaw::samples::event;
 
 fn settled(input: Value, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
-    ToolCalls.finalize(&event("before_tool", json!({ "tool_name": "exec", "tool_input": input })), given)
+    Merged(ToolCalls)
+        .finalize(&event("before_tool", json!({ "tool_name": "exec", "tool_input": input })), given)
 }
 
 fn params(place: u32, params: Value) -> By<Answer> {
