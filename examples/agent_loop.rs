@@ -51,7 +51,7 @@ fn person_agrees(question: &str) -> bool {
     false
 }
 
-/// One turn: from the prompt to a stop that nobody refuses.
+/// One turn: from the prompt to a stop that no hook refuses.
 async fn turn(session: &Session, model: &mut Script, prompt: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let mut context = Vec::new();
 

@@ -1,4 +1,4 @@
-//! An observer counts tool calls, and nothing that it does can be felt by anybody else.
+//! An observer counts tool calls, and nothing that it does affects the agent or other hooks.
 //!
 //! An observer is an actor behind a bounded queue. The publisher pushes a reference and goes on: a slow observer costs
 //! it nothing, and a panicking one costs that one event. What does not fit into the queue is dropped by the declared
@@ -36,7 +36,7 @@ async fn measure() -> Result<(), Box<dyn Error>> {
         let event = heard.event();
         let key = (event.envelope().source.session.to_string(), event.tool_name.clone());
         *calls.entry(key).or_default() += 1;
-        // Whoever wants to know the counts gets the latest; nobody has to.
+        // Readers of the counts get the latest; there may be none.
         let (report, latest) = (report.clone(), calls.clone());
         async move {
             if latest.values().sum::<u64>() == 30 {

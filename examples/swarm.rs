@@ -58,7 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let sessions = tree(&root).await?;
     let opened = began.elapsed();
 
-    // Everybody starts; somewhere in the middle of it all the network is closed.
+    // All agents start; somewhere in the middle of it all the network is closed.
     let (close, closed) = watch::channel(false);
     let (warm, mut warmed_up) = mpsc::channel::<()>(sessions.len());
     let began = Instant::now();

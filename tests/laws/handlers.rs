@@ -49,7 +49,7 @@ def check(event):
 serve()
 "#;
 
-/// Workers that show a file to whoever reads their output, and then refuse: with each kit, and without one.
+/// Workers that print the content of a file, and then refuse: with each kit, and without one.
 const SHOWS: [&str; 3] = [
     r"#!/usr/bin/env python3
 import subprocess

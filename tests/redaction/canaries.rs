@@ -5,7 +5,7 @@
 pub(crate) struct Canary {
     pub(crate) text: String,
     pub(crate) secrets: Vec<String>,
-    /// The text as it may be told.
+    /// The text as it may be shown.
     pub(crate) without: String,
 }
 

@@ -44,7 +44,7 @@ enum Waiting {
 }
 
 /// Every session has a job that the next model call waits for; from when all of them may end to when all calls have
-/// what they waited for, or all jobs are at rest.
+/// what they waited for, or all jobs are settled.
 async fn jobs_end(count: usize, waiting: Waiting) -> Duration {
     let bus = Bus::new();
     let (open, gate) = watch::channel(false);

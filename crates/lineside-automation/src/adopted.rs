@@ -102,7 +102,7 @@ impl Automations {
 }
 
 impl Adoptions {
-    /// Takes a hook in. It has to be in force before somebody asks it for anything, and [`Self::replaced`] has to be
+    /// Takes a hook in. It has to be in force before it is called, and [`Self::replaced`] has to be
     /// told when it is.
     #[must_use]
     pub fn adopt(&self, adoption: Adoption) -> Adopted {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use lineside_core::control::MOST_HELD;
 use lineside_core::flow::Debounce;
 
-/// The bursts of one hook, by key. `T` is a moment: of the monotonic clock, unless somebody counts in another way.
+/// The bursts of one hook, by key. `T` is a time: of the monotonic clock, or of a test.
 #[derive(Debug)]
 pub struct Bursts<K, E, T = Instant> {
     pace: Debounce,
@@ -39,7 +39,7 @@ impl<E, T> Burst<E, T> {
 /// Whether an event began a burst or joined one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// It is the first; somebody has to look after the burst.
+    /// It is the first; the caller has to wait for the end of the burst.
     Began,
     /// There were others before it.
     Joined,

@@ -136,13 +136,13 @@ struct Core {
     absent: HashMap<SessionId, Vec<Waiting>>,
     /// Who waits for which jobs.
     waits: Waits,
-    /// How many jobs have come to rest in this life.
+    /// How many jobs were settled in this process.
     finished: u64,
     /// It was said that dead letters are thrown away.
     warned_of_forgetting: bool,
     /// How many were cancelled because the bus ended and nothing keeps them.
     lost: usize,
-    /// What has not come to rest is left to the next life.
+    /// Unsettled jobs are left to the next process.
     is_left: bool,
     /// Jobs whose messages are in a mailbox, but on no record.
     unkept: HashSet<JobId, RandomState>,
@@ -264,7 +264,7 @@ impl Automations {
     }
 
     /// Says that every automation that there will be is there. What an earlier life has left for others goes to the dead
-    /// letters, which is told; until this is called it rests, for as long as it takes. What is left for one that a file
+    /// letters, which is announced; until this is called it rests, for as long as it takes. What is left for one that a file
     /// declares and that is switched off, as those of a project that is not trusted are, waits for another life.
     pub fn all_registered(&self) {
         self.engine.step(Input::AllRegistered);
@@ -275,7 +275,7 @@ impl Automations {
         self.engine.step(Input::ReleaseAll);
     }
 
-    /// Waits until every job has come to rest, those of earlier lives among them. Not waited for is what a job has for
+    /// Waits until every job is settled, including those of earlier processes. Not waited for is what a job has for
     /// a session that is not open: it is handed over when the session is opened, in this life or a later one. Neither is
     /// the work of hooks, for which the end of their sessions waits.
     ///
@@ -305,8 +305,8 @@ impl Automations {
     }
 
     /// Leaves everything as it is to the next life: nothing is accepted or started any more, what happens from now on is
-    /// not recorded, and whoever waits for a job waits no longer. What has happened up to now is put on record still.
-    /// Runs under way are cancelled; they count as attempts. Without a journal, what has not come to rest is lost.
+    /// not recorded, and waiters for jobs are released. What has happened up to now is still recorded.
+    /// Runs under way are cancelled; they count as attempts. Without a journal, unsettled jobs are lost.
     pub fn leave(&self) {
         self.engine.leave();
     }
@@ -339,7 +339,7 @@ impl Automations {
     }
 }
 
-/// The job that has come to rest, and whether it is lost.
+/// The job that was settled, and whether it is lost.
 fn end_of(effect: &Effect<Offered>) -> Option<(JobId, bool)> {
     let Effect::Announce(told) = effect else { return None };
     let is_lost = match &told.news {
@@ -495,7 +495,7 @@ impl Engine {
         let mut core = self.core();
         let gone = core.handlers.remove(id);
         self.step_in(core, Input::Unregistered(Arc::clone(id)), |_| ());
-        // Not under the lock: it is somebody's closure.
+        // Not under the lock: it is the closure of a caller.
         drop(gone);
     }
 

@@ -33,7 +33,7 @@ pub enum WhichState {
     /// Any.
     #[default]
     Any,
-    /// Not at rest.
+    /// Not settled.
     Live,
     /// Dead.
     Dead,
@@ -69,7 +69,7 @@ impl Jobs {
     }
 
     /// Everything that is known of a job: where it stands and why, and its attempts. `None` when there is no such job,
-    /// or not any more.
+    /// or no longer.
     #[must_use]
     pub fn show(&self, job: JobId) -> Option<Shown> {
         self.automations.engine.ask(|machine| machine.show(job))

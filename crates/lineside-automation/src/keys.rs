@@ -14,7 +14,7 @@ pub struct Keys {
     queues: Arc<Mutex<Queues>>,
 }
 
-/// Who waits for each key that somebody has.
+/// The waiters of each held key.
 type Queues = HashMap<Arc<str>, VecDeque<oneshot::Sender<Held>>>;
 
 /// A place in the queue of a key; a future that gives the key. Dropping it gives up the place.

@@ -5,7 +5,7 @@
 //! a record before that record is kept.
 //!
 //! The files stand in the order in which an event passes them: it is offered and held, accepted, waits for its rate,
-//! its key and its turn, runs, and comes to rest.
+//! its key and its place, runs, and is settled.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -55,7 +55,7 @@ pub trait Occurrence: Clone {
     fn id(&self) -> EventId;
     /// Its session.
     fn session(&self) -> &SessionId;
-    /// It has come to rest, and what it is needed for besides being shown is over.
+    /// It is settled, and is kept only to be shown.
     fn let_go(&self) {}
     /// Adds its key to a text.
     fn render(&self, template: &KeyTemplate, key: &mut String);
@@ -78,7 +78,7 @@ pub enum Input<E> {
     Leaves(AutomationId),
     /// Every automation that there will be is there. What rests for others goes to the dead letters.
     AllRegistered,
-    /// An automation is declared and switched off in this life, or is not any more: what rests for it waits for a life in
+    /// An automation is declared and switched off in this process, or no longer is: its jobs wait for a process in
     /// which it is on.
     SwitchedOff(AutomationId, bool),
     /// An event that an automation is for.
@@ -97,7 +97,7 @@ pub enum Input<E> {
     TakeUp(JobId),
     /// The session of a job is there, and the hook that was to do its work is gone.
     Gone(JobId),
-    /// What a job had for somebody was handed over, or could not be.
+    /// The result of a job was delivered, or could not be.
     Delivered(JobId),
     /// Whatever is held runs at once.
     ReleaseAll,
@@ -117,12 +117,12 @@ pub enum Input<E> {
     Drop(JobId),
 }
 
-/// Where what has not come to rest remains when the bus ends.
+/// Where unsettled jobs remain when the bus ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remains {
     /// On record, for the next life.
     OnRecord,
-    /// Nowhere: it is cancelled, which is told.
+    /// Nowhere: they are cancelled, which is announced.
     Nowhere,
 }
 
@@ -139,7 +139,7 @@ pub enum Effect<E> {
     Deliver(JobId, AutomationId, E, Handover),
     /// Call again at this time, if nothing else happens before.
     WakeAt(UnixMicros),
-    /// Tell whoever wants to know.
+    /// Announce what became of an event or a job.
     Announce(Announcement),
     /// An automation is gone, with everything that was known of it.
     Gone(AutomationId),
@@ -212,16 +212,16 @@ pub enum News {
 /// How much the machine holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Jobs that have not come to rest; further events are refused.
+    /// Unsettled jobs; further events are refused.
     pub jobs: usize,
     /// Bytes of the events of such jobs, about; further events are refused, except one alone. Of the events of jobs that
-    /// have come to rest at most as many are kept: the oldest that came to a good end or were cancelled go first.
+    /// are settled at most as many are kept: the oldest that came to a good end or were cancelled go first.
     pub bytes: usize,
     /// Runs at a time, of all keys together.
     pub running: usize,
     /// Jobs that have come to a good end or were cancelled, for those who ask; the oldest goes.
     pub finished: usize,
-    /// Dead letters; the oldest goes, which is told.
+    /// Dead letters; the oldest is dropped, which is announced.
     pub dead: usize,
     /// Events of each automation by which it knows that it has had one before; the oldest goes.
     pub remembered: usize,
@@ -257,11 +257,11 @@ pub struct Machine<E> {
     /// Places of automations that are free.
     free: Vec<usize>,
     jobs: ByJob<Box<Job<E>>>,
-    /// How many jobs have not come to rest.
+    /// How many jobs are not settled.
     live: usize,
     /// How many of them are the work of hooks.
     of_hooks: usize,
-    /// The jobs of each session that have not come to rest.
+    /// The unsettled jobs of each session.
     sessions: HashMap<SessionId, BTreeSet<JobId>>,
     keys: HashMap<Arc<str>, Key>,
     /// Jobs that have everything but a turn.
@@ -296,7 +296,7 @@ struct Automation<E> {
     leaves: bool,
     /// It is declared and switched off: what rests for it waits for a life in which it is on.
     off: bool,
-    /// How many of its jobs have not come to rest, and how many are known.
+    /// How many of its jobs are not settled, and how many are known.
     live: usize,
     jobs: usize,
     rates: HashMap<Arc<str>, RateState>,
@@ -395,7 +395,7 @@ impl<E: Occurrence> Machine<E> {
             Input::SwitchedOff(id, off) => self.switched_off(&id, off),
             Input::Offered(id, event) => self.offer(&id, event),
             Input::Cancelling(id, event) => self.cancel_key(&id, &event),
-            // Whoever ticks has used up the time that was said, perhaps in place of a later one.
+            // A tick uses up the reported wake-up, perhaps in place of a later one.
             Input::Tick => self.timers.say_again(),
             Input::Ended(job, fence, ended) => self.ended(job, fence, ended),
             Input::Failed(job, fence, kind, detail, pause) => {

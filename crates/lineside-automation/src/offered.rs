@@ -1,4 +1,4 @@
-//! The events of the machine: as they were published, or as a record has them until somebody needs more of them.
+//! The events of the machine: as they were published, or as a record has them until more of them is needed.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -17,7 +17,7 @@ use crate::machine::Occurrence;
 #[derive(Debug, Clone)]
 pub struct Offered(Form, Option<TicketSlot>);
 
-/// The right to run a hook for an event, which goes where the event goes until somebody uses it.
+/// The right to run a hook for an event, which travels with the event until it is used.
 #[derive(Clone, Default)]
 struct TicketSlot(Arc<Mutex<Option<Ticket>>>);
 
@@ -125,7 +125,7 @@ impl Occurrence for Offered {
         }
     }
 
-    /// An event that cannot be read has the id as its key, so that it stands in nobody's way.
+    /// An event that cannot be read has the id as its key, so that it delays no other job.
     fn render(&self, template: &KeyTemplate, key: &mut String) {
         match self.event() {
             Ok(event) => template.render(&event, key),

@@ -1,4 +1,4 @@
-//! Where the records of the machine are kept: the port of the core. What keeps them is somebody else's.
+//! Where the records of the machine are kept: the port of the core. Their implementations are elsewhere.
 //!
 //! Automations without a journal keep nothing: what they accepted is lost with the process, and they say so.
 

@@ -116,11 +116,11 @@ pub enum Record<E> {
         at: UnixMicros,
         /// How.
         settled: Settled,
-        /// What it has for somebody.
+        /// Its result.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hand_over: Option<Handover>,
     },
-    /// What a job had for somebody was handed over.
+    /// The result of a job was delivered.
     Delivered {
         /// The job.
         job: JobId,

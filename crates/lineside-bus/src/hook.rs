@@ -6,6 +6,7 @@ pub mod interceptor;
 pub mod cx;
 pub mod durable_run;
 pub(crate) mod closure;
+#[cfg(feature = "actors")]
 pub(crate) mod asked;
 pub(crate) mod guard;
 pub mod observer;

@@ -7,6 +7,7 @@ use lineside_bus::observer::{Lost, Overflow};
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Session, Signal};
 use lineside_core::json::json;
+use lineside_core::{Agent, Verdict};
 use lineside_points::BeforeTool;
 
 const MIB: usize = 1 << 20;
@@ -79,4 +80,36 @@ async fn a_watcher_of_signals_loses_the_oldest_bytes_and_is_told_how_many() {
         other => panic!("{other:?}"),
     });
     assert_eq!(seqs.collect::<Vec<_>>(), [3, 4, 5]);
+}
+
+#[tokio::test]
+async fn an_observer_sees_whose_verdict_it_was_and_whose_event() {
+    let bus = Bus::new();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&heard);
+    let observer = bus.observe::<BeforeTool>("audit").run(move |heard| {
+        let author = heard.author().map(|hook| hook.name.to_string());
+        notes.lock().unwrap().push((
+            author,
+            heard.event().agent().id.to_string(),
+            heard.verdict().to_string(),
+        ));
+        std::future::ready(())
+    });
+    observer.unwrap();
+    let gate = bus.intercept::<BeforeTool>("no-rm").gate(async |call, _cx| match call.tool_name.as_str() {
+        "Shell" => Verdict::block("not here"),
+        _ => Verdict::Continue,
+    });
+    gate.unwrap();
+    let session = bus.session("s").agent(Agent::main("a1")).open().await.unwrap();
+    assert_eq!(&*session.agent().id, "a1");
+    for tool in ["Shell", "ReadFile"] {
+        drop(session.publish(BeforeTool::new(tool, json!({}))).await.unwrap());
+    }
+    drop(bus.drain(std::time::Duration::from_secs(60)).await);
+    let own = |author: Option<&str>, verdict: &str| {
+        (author.map(str::to_owned), "a1".to_owned(), verdict.to_owned())
+    };
+    assert_eq!(*heard.lock().unwrap(), [own(Some("no-rm"), "block: not here"), own(None, "continue")]);
 }

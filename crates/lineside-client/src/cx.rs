@@ -13,7 +13,7 @@ impl Cx {
         Self { deadline }
     }
 
-    /// When the hook's time is over. Its future is dropped then, and when nobody waits for it any more.
+    /// When the hook's time is over. Its future is dropped then, and when its caller is gone.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.deadline

@@ -100,7 +100,7 @@ impl<P: Point> Decision<P> {
     }
 
     /// The hooks that work for the event in the background: what each has made of it, as which job, and what that
-    /// survives. What is told to be kept is kept before the decision is given.
+    /// survives. What is reported as kept is kept before the decision is given.
     ///
     /// What this version of the library does not know is left out.
     #[must_use]

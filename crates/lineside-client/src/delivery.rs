@@ -79,7 +79,7 @@ impl Delivery {
         self.taken.remaining
     }
 
-    /// They are in the agent's context now; nobody gets them again.
+    /// They are in the agent's context now; they are not delivered again.
     ///
     /// # Errors
     /// They went back before, the acceptance cannot be kept, or there is no daemon.

@@ -1,6 +1,6 @@
 //! Observers: what was decided in a session and below it, heard as it happens over the stream of signals.
 //!
-//! Nothing waits for an observer, and what it loses is told with the next event that it hears.
+//! Nothing waits for an observer, and its losses are reported with the next event that it receives.
 
 use std::future::Future;
 use std::marker::PhantomData;

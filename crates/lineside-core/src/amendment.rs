@@ -104,6 +104,7 @@ pub struct Change {
 
 /// Why an amendment was refused as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ApplyAmendmentError {
     /// The point has the field, but it may not be changed.
     #[error("`{field}` of {point} cannot be amended")]

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use crate::json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::envelope::Envelope;
+use crate::envelope::{Agent, Envelope};
 use crate::payload::{Payload, Point};
 use crate::point::PointInfo;
 
@@ -220,6 +220,12 @@ impl<P: Point> Event<P> {
     #[must_use]
     pub fn envelope(&self) -> &Envelope {
         self.any.envelope()
+    }
+
+    /// The agent whose event it is.
+    #[must_use]
+    pub fn agent(&self) -> &Agent {
+        &self.envelope().source.agent
     }
 
     /// The payload as it was published, before any hook changed it.

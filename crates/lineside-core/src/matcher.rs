@@ -363,6 +363,7 @@ const MOST_GLOB_BYTES: usize = 8 << 10;
 
 /// Why filters cannot be prepared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompileMatcherError {
     /// A glob that is none.
     #[error("the {filter} pattern `{pattern}` is not a glob: {detail}")]

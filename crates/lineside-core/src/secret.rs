@@ -58,6 +58,7 @@ enum Piece {
 
 /// A text is no template that may be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ReadTemplateError {
     /// A name has no end, or is none.
     #[error("`{0}` has to be followed by a name and `}}`")]
@@ -69,6 +70,7 @@ pub enum ReadTemplateError {
 
 /// A template cannot be filled.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum FillTemplateError {
     /// A variable is not set, or is empty.
     #[error("the variable `{0}` is not set")]

@@ -148,6 +148,17 @@ impl Verdict {
     }
 }
 
+/// The word and the reason, as in `block: a reason`.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let strength = self.strength();
+        match self.reason() {
+            Some(reason) => write!(f, "{strength}: {reason}"),
+            None => write!(f, "{strength}"),
+        }
+    }
+}
+
 /// The verdict that stands among several: a strength, and the place in plan order of the first that had it.
 ///
 /// `join` is commutative, associative and idempotent, so that neither order, grouping nor repetition of the answers
@@ -246,6 +257,12 @@ mod tests {
         }
         assert_eq!(Reason::from("why").as_str(), "why");
         assert_eq!(Reason::from("why").to_string(), "why");
+    }
+
+    #[test]
+    fn a_verdict_shows_its_word_and_its_reason() {
+        assert_eq!(Verdict::Continue.to_string(), "continue");
+        assert_eq!(Verdict::block("too late").to_string(), "block: too late");
     }
 
     #[test]

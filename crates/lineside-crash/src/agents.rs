@@ -17,7 +17,7 @@ use crate::life;
 use crate::log::{Label, Line, Published};
 
 /// The sessions, each with its project and its publishers. One publisher's name is the session's where messages for
-/// the context are told apart by it.
+/// the context are distinguished by it.
 pub(crate) const SESSIONS: [(&str, &str, &[&str]); 5] = [
     ("s0", "a", &["s0"]),
     ("s1", "a", &["s1"]),
@@ -26,10 +26,10 @@ pub(crate) const SESSIONS: [(&str, &str, &[&str]); 5] = [
     ("shared", "a", &["x", "y"]),
 ];
 
-/// With more jobs than this that have not come to rest, nobody publishes.
+/// With more jobs than this that are not settled, publishing stops.
 const ENOUGH: usize = 60;
 
-/// Someone who publishes.
+/// A publisher.
 pub(crate) struct Publisher {
     pub(crate) crew: Arc<Crew>,
     pub(crate) automations: Automations,
@@ -107,7 +107,7 @@ pub(crate) async fn pace(crew: Arc<Crew>, automations: Automations, enough: Arc<
         if round % CLEARING == 0 {
             for job in jobs.list(&dead) {
                 crew.say(&life::rests(&job));
-                // Nobody else drops any.
+                // No other task drops any.
                 let _was_dead = jobs.drop(job.job);
             }
         }

@@ -1,6 +1,6 @@
 //! Decides from the log of many lives whether every promise was kept: a pure function.
 //!
-//! It believes what was written by the work itself and by whoever publishes and collects. What the automations say of
+//! It believes what was written by the work itself and by its publishers and collectors. What the automations say of
 //! their jobs is used to tell jobs apart, and for what only they can know: that one rests dead.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ mod runs;
 pub(crate) enum Violation {
     /// A line of the log is none, and no kill can have cut it.
     Strange(String),
-    /// The log does not end with everything at rest.
+    /// The log does not end with all jobs settled.
     NotDrained,
     /// Opening the journal found damage; a kill does none.
     Finding { life: u32, finding: String },
@@ -27,7 +27,7 @@ pub(crate) enum Violation {
     Sequence { after: u64, found: u64 },
     /// An event was acknowledged and no run for it came to its end, nor does it rest dead.
     Lost { automation: String, label: Label },
-    /// A run that nobody has promised anything of.
+    /// A run without a promise.
     Unknown { automation: String },
     /// A job was started more often than it may be.
     TooOften { automation: String, job: u64, starts: u32 },
@@ -49,7 +49,7 @@ pub(crate) enum Violation {
     FenceTwice { fence: u64, life: u32 },
     /// The fields of a burst are not those of its last event.
     NotTheLast { automation: String, run: u64, life: u32, last: Label, had: Label },
-    /// When everything is over, a job rests in a way that nobody asked for.
+    /// When everything is over, a job is left in a state that was not asked for.
     Rests { automation: String, job: u64, how: String },
     /// A dead job has attempts left.
     DeadTooSoon { automation: String, job: u64, attempts: u32 },
@@ -63,7 +63,7 @@ pub(crate) enum Violation {
     TwiceAtOnce { label: Label },
     /// A run told something, and it was never handed over.
     Untold { label: Label },
-    /// A message is of nobody, or in the mailbox of another session than its event.
+    /// A message has no author, or in the mailbox of another session than its event.
     Misdelivered { session: String, message: String },
 }
 

@@ -211,7 +211,7 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that was not there is the clash that was told.
+        // One that was not there is the reported clash.
         self.key.take().and_then(|key| self.crew.place.unmark(&key).err());
         self.crew.say(&Line::Ended { run: self.run, how: self.how });
     }

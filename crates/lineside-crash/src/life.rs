@@ -1,4 +1,4 @@
-//! One life: everything is opened, what an earlier life has left goes on, and then somebody kills it.
+//! One life: everything is opened, what an earlier life has left goes on, and then it is killed.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -32,7 +32,7 @@ pub(crate) enum Task {
     Drain,
 }
 
-/// So small that lines form, what has come to rest is forgotten, and the journal is compacted many times in a life.
+/// So small that lines form, settled jobs are forgotten, and the journal is compacted many times in a life.
 const BOUNDS: Bounds = Bounds {
     jobs: 10_000,
     bytes: 1 << 30,
@@ -51,7 +51,7 @@ pub(crate) async fn live(folder: &Path, life: u32, seed: u64, task: Task) -> Res
     let log = Log::open(&folder.join(LOG))?;
     log.say(&Line::Born { life })?;
     let crew = Crew::new(log, Place::open(folder)?);
-    // Whoever kills it while it recovers waits for this, and for the other word to kill it while it works.
+    // A kill during recovery waits for this, and for the other word to kill it while it works.
     writeln!(std::io::stdout(), "opening")?;
     let journal = folder.join(JOURNAL);
     let durable = Durable::open(&journal)?;

@@ -1,6 +1,6 @@
 //! What a life says of itself, line by line, so that it is known after the life was killed.
 //!
-//! Each line is one write to the end of a file: what was written is with the operating system, which nobody kills. A
+//! Each line is one write to the end of a file: what was written is with the operating system, which is not killed. A
 //! line that a kill has cut is no line; it can only be the last one of a life.
 
 use std::fs::File;
@@ -57,7 +57,7 @@ pub(crate) enum Line {
     Accepted { session: String, messages: Vec<String> },
     /// How a job rests: when everything is over, or before it is cleared away.
     Rests { job: u64, automation: String, events: Vec<String>, how: Rest, attempts: u32 },
-    /// Everything has come to rest, and the journal was read once more.
+    /// All jobs are settled, and the journal was read once more.
     Drained { up_to: u64, sequences: Vec<u64> },
 }
 

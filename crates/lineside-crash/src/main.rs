@@ -1,6 +1,6 @@
 //! `lineside-crash`: a programme that is killed again and again, and the judge of what it has left behind.
 //!
-//! `live` is one life on a folder: agents publish, automations work, messages are collected, until somebody kills it;
+//! `live` is one life on a folder: agents publish, automations work, messages are collected, until it is killed;
 //! with `--drain` it brings everything to rest and ends. `judge` reads what all lives have written down. Who kills it,
 //! and when, is `cargo xtask crash`.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -77,6 +77,7 @@ impl fmt::Debug for Pattern {
 
 /// Why a pattern cannot be prepared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompilePatternError {
     /// Python would refuse it.
     #[error("{problem} at position {position}")]

@@ -23,6 +23,7 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// Why a name means no file.
 #[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FindProgramError {
     /// No directory of `PATH` has a file of this name.
     #[error("cannot find program `{}` in PATH", .name.display())]

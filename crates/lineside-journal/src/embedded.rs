@@ -49,6 +49,7 @@ impl Default for Options {
 
 /// Why a journal was not opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenJournalError {
     /// Another process, or another part of this one, has it open.
     #[error("{} is in use by {}", path.display(), holder.map_or("another process".to_owned(), |pid| format!("process {pid}")))]

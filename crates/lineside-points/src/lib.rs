@@ -46,7 +46,7 @@ pub use fact::{
 };
 pub use message::{BeforeMessageSend, BeforeMessageSendAmendment, OnMessageReceived, OnMessageSent};
 pub use model::{AfterModel, AfterModelAmendment, BeforeModel, BeforeModelAmendment};
-pub use parts::{ChangedFile, CompactKind, SessionStart, ToolCall};
+pub use parts::{ChangedFile, CompactKind, SessionStart, ToolCall, Usage};
 pub use prompt::{
     AfterAgent, BeforeAgent, BeforeAgentAmendment, BeforePrompt, BeforePromptAmendment, OnPrompt,
 };

@@ -137,6 +137,93 @@ pub struct Usage {
     pub output_tokens: Option<u64>,
 }
 
+impl ToolCall {
+    /// A call of this tool; everything else is absent.
+    #[must_use]
+    pub fn new(tool_name: impl Into<String>) -> Self {
+        Self { tool_name: tool_name.into(), ..Self::default() }
+    }
+
+    /// With the host's id of the call.
+    #[must_use]
+    pub fn tool_call_id(mut self, id: impl Into<String>) -> Self {
+        self.tool_call_id = Some(id.into());
+        self
+    }
+
+    /// With the input of the tool.
+    #[must_use]
+    pub fn tool_input(mut self, input: impl Into<Value>) -> Self {
+        self.tool_input = Some(input.into());
+        self
+    }
+
+    /// With the output of the tool.
+    #[must_use]
+    pub fn tool_output(mut self, output: impl Into<Value>) -> Self {
+        self.tool_output = Some(output.into());
+        self
+    }
+
+    /// With the error of the tool.
+    #[must_use]
+    pub fn error(mut self, error: impl Into<String>) -> Self {
+        self.error = Some(error.into());
+        self
+    }
+
+    /// With the paths that the host names for it.
+    #[must_use]
+    pub fn paths<T: Into<String>>(mut self, paths: impl IntoIterator<Item = T>) -> Self {
+        self.paths = Some(paths.into_iter().map(Into::into).collect());
+        self
+    }
+}
+
+impl ChangedFile {
+    /// A change of this file; everything else is absent.
+    #[must_use]
+    pub fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), ..Self::default() }
+    }
+
+    /// With the tool that changed it.
+    #[must_use]
+    pub fn tool_name(mut self, name: impl Into<String>) -> Self {
+        self.tool_name = Some(name.into());
+        self
+    }
+
+    /// With whether it was created.
+    #[must_use]
+    pub fn is_new(mut self, is_new: bool) -> Self {
+        self.is_new = Some(is_new);
+        self
+    }
+
+    /// With whether it was deleted.
+    #[must_use]
+    pub fn is_deleted(mut self, is_deleted: bool) -> Self {
+        self.is_deleted = Some(is_deleted);
+        self
+    }
+
+    /// With the change as a diff.
+    #[must_use]
+    pub fn diff(mut self, diff: impl Into<String>) -> Self {
+        self.diff = Some(diff.into());
+        self
+    }
+}
+
+impl Usage {
+    /// The tokens read and written by one call.
+    #[must_use]
+    pub const fn new(input_tokens: u64, output_tokens: u64) -> Self {
+        Self { input_tokens: Some(input_tokens), output_tokens: Some(output_tokens) }
+    }
+}
+
 impl Probe for Usage {}
 
 impl Item for ToolCall {
@@ -159,5 +246,30 @@ impl Item for ChangedFile {
     fn weight(&self) -> usize {
         let Self { path, tool_name, is_new: _, is_deleted: _, diff } = self;
         path.len() + tool_name.weight() + diff.weight()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside_core::json::json;
+
+    use super::*;
+
+    #[test]
+    fn parts_are_built_field_by_field() {
+        let call = ToolCall::new("Shell")
+            .tool_call_id("c1")
+            .tool_input(json!({"command": "ls"}))
+            .tool_output(json!("a"))
+            .paths(["a"]);
+        let written = json!({
+            "tool_name": "Shell", "tool_call_id": "c1", "tool_input": {"command": "ls"}, "tool_output": "a", "paths": ["a"]
+        });
+        assert_eq!(lineside_core::json::to_value(&call).unwrap(), written);
+        let file = ChangedFile::new("a.rs").tool_name("Edit").is_new(true).is_deleted(false).diff("+a");
+        assert_eq!((file.path.as_str(), file.is_new, file.is_deleted), ("a.rs", Some(true), Some(false)));
+        assert_eq!((file.tool_name.as_deref(), file.diff.as_deref()), (Some("Edit"), Some("+a")));
+        assert_eq!(ToolCall::new("x").error("no").error.as_deref(), Some("no"));
+        assert_eq!(Usage::new(3, 4), Usage { input_tokens: Some(3), output_tokens: Some(4) });
     }
 }

@@ -183,7 +183,7 @@ impl Assembly {
         self
     }
 
-    /// This function is told what plugins log and print, for those of formats whose hooks are functions. It is called
+    /// This function receives what plugins log and print, for those of formats whose hooks are functions. It is called
     /// in the task of their worker and must not block; `tracing` hears the same.
     #[must_use]
     pub fn plugin_log(mut self, told: impl Fn(&PluginLine) + Send + Sync + 'static) -> Self {
@@ -325,7 +325,7 @@ impl Assembly {
         self.outside.runner.drain().await;
         self.outside.http.drain();
         if let Some(automations) = self.bus.kept_extension::<Automations>() {
-            // What cannot be kept was told of when it could not.
+            // What cannot be kept was reported when that failed.
             automations.kept().await.ok();
         }
         report

@@ -36,7 +36,7 @@ impl Default for Attachment {
 }
 
 impl Attachment {
-    /// A place to which nobody has come yet.
+    /// A place to which no program has attached yet.
     ///
     /// # Panics
     /// Outside a tokio runtime with I/O and time enabled.

@@ -67,13 +67,13 @@ pub struct Durable {
 }
 
 impl Durable {
-    /// Opens the folder, which is created where it does not exist. What is accepted is on the disk before anybody is
-    /// told so.
+    /// Opens the folder, which is created where it does not exist. What is accepted is on the disk before it is
+    /// acknowledged so.
     ///
     /// Blocks the thread while it reads, for about a second for a gigabyte.
     ///
     /// # Errors
-    /// Somebody else has it open, a newer programme wrote it, or its files cannot be read and written.
+    /// Another process has it open, a newer programme wrote it, or its files cannot be read and written.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenDurableError> {
         Self::open_with(path, Durability::Disk)
     }

@@ -83,7 +83,7 @@ impl Exported {
 pub(crate) struct Assignments(NamedTempFile);
 
 impl Assignments {
-    /// An empty file that nobody else can read, whose path is in this variable.
+    /// An empty file that only this user can read, whose path is in this variable.
     ///
     /// # Errors
     /// It cannot be made.

@@ -24,7 +24,7 @@ pub(crate) struct Foreign {
     key: Option<Arc<str>>,
     keys: Keys,
     debouncer: Option<Debouncer>,
-    /// Its runs are jobs, if there is somebody who keeps them.
+    /// Its runs are jobs, if they are kept.
     adopted: Option<Adopted>,
 }
 
@@ -62,7 +62,7 @@ impl Foreign {
         self
     }
 
-    /// Itself as somebody whose runs are jobs.
+    /// Itself as a hook whose runs are jobs.
     pub(crate) fn adopted(&self) -> Option<&Adopted> {
         self.adopted.as_ref()
     }

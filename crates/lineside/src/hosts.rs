@@ -80,7 +80,7 @@ pub struct HostReply {
     pub answer: HostAnswer,
     /// The receipts of its events, the first that of the call itself; none for a call that is no event of its own.
     pub receipts: Vec<Arc<Receipt>>,
-    /// What is left to be done, which nobody waits for.
+    /// The work that is left, without a waiter.
     pub afterwards: Afterwards,
 }
 

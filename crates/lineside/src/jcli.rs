@@ -17,6 +17,7 @@ use crate::foreign::Foreign;
 
 /// Why a hook cannot be registered for a session.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RegisterJcliHookError {
     /// What is asked for is no hook.
     #[error(transparent)]

@@ -30,17 +30,18 @@
 //! ```
 //!
 //! This crate puts the others together and adds nothing of its own but that. Without its default features it is the bus
-//! with closures and actors; each feature adds what its name says:
+//! with closures; each feature adds what its name says:
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `actors` | actors of [`kameo`] as interceptors and observers |
 //! | `automation` | background work that is debounced, keyed and tried again |
 //! | `journal` | jobs, context and long texts that survive the process (`automation`) |
 //! | `exec` | programs and workers as handlers |
 //! | `http` | posts as handlers (`exec`) |
 //! | `dialects` | hooks in files, of the formats that are read (`automation`, `exec`) |
 //! | `client` | the verbs of the bus, over the socket of a daemon |
-//! | `macros` | the derives of [`kameo`] |
+//! | `macros` | the derives of [`kameo`] (`actors`) |
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 #[cfg(feature = "dialects")]
@@ -106,10 +107,11 @@ pub use assembly::{Assembly, Found, State};
 pub use attached::{AttachHookError, AttachedHook, Attachment};
 #[cfg(feature = "journal")]
 pub use durable::Durable;
+#[cfg(feature = "actors")]
 pub use kameo;
-pub use lineside_bus::{
-    Bus, ContextMessage, Cx, Decision, Delivery, Heard, Intercept, Session, Signal, Signals,
-};
+#[cfg(feature = "actors")]
+pub use lineside_bus::Intercept;
+pub use lineside_bus::{Bus, ContextMessage, Cx, Decision, Delivery, Heard, Session, Signal, Signals};
 #[cfg(feature = "client")]
 pub use lineside_client as client;
 #[cfg(feature = "client")]

@@ -12,7 +12,7 @@ use lineside_dialects::Inert;
 /// What is installed for something that was found and could not be loaded: one hook at each point where it is missed.
 pub(crate) fn missing(dialect: &'static str, inert: &Inert) -> Vec<Installed> {
     let at = |point: &'static PointInfo, remark: &Arc<str>| {
-        // Where nothing can be refused only a hook that is told may be installed.
+        // Where nothing can be refused only a post-decision hook may be installed.
         let part = if point.phase.may_intercept() { Part::Gate } else { Part::PostDecision };
         let hook = Hook {
             source: Arc::from(dialect),

@@ -2,7 +2,9 @@
 
 #[cfg(feature = "automation")]
 pub use lineside_automation::{AtEnd, Automate, Batch, OnBusy, Rate, Report, ResultRule, ResultWhen, Retry};
-pub use lineside_bus::{Bus, Cx, Decision, Delivery, Heard, Intercept, Overflow, Session, Signal};
+#[cfg(feature = "actors")]
+pub use lineside_bus::Intercept;
+pub use lineside_bus::{Bus, Cx, Decision, Delivery, Heard, Overflow, Session, Signal};
 pub use lineside_core::flow::Debounce;
 pub use lineside_core::hook::Join;
 pub use lineside_core::json::json;
@@ -14,7 +16,9 @@ pub use lineside_points::{
     AfterAgent, AfterCompact, AfterModel, AfterSession, AfterSubagent, AfterTool, AfterToolBatch,
     AfterToolError, BeforeAgent, BeforeCompact, BeforeMessageSend, BeforeModel, BeforePermission,
     BeforePrompt, BeforeResultAppend, BeforeSession, BeforeStop, BeforeSubagent, BeforeTool, ChangedFile,
-    CompactKind, OnConfigChange, OnError, OnIdle, OnNotification, OnPrompt, SessionStart, ToolCall,
+    CompactKind, OnConfigChange, OnError, OnIdle, OnInterrupt, OnMessageReceived, OnMessageSent,
+    OnNotification, OnPermissionDenied, OnPrompt, OnServiceStart, OnServiceStop, OnStopFailure,
+    OnTaskCompleted, OnTaskCreated, OnWaitConfirm, OnWaitQuestion, SessionStart, ToolCall, Usage,
 };
 
 /// So many milliseconds.

@@ -13,7 +13,7 @@ use lineside_core::MessageId;
 use lineside_core::journal::Durability;
 use lineside_files::open_own;
 
-/// How many bytes of texts are kept: with [`MOST_FILES`], little enough to be nobody's worry.
+/// How many bytes of texts are kept: with [`MOST_FILES`], little enough for any disk.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// How many files are kept.

@@ -21,7 +21,7 @@ use crate::outside::Outside;
 /// The workers that hooks name, each started when it is first needed or before.
 #[derive(Default)]
 pub(crate) struct HookWorkers {
-    /// Where the user is told of them. The hooks of the bus have these workers, so this must not keep it.
+    /// Where they are announced to the user. The hooks of the bus have these workers, so this must not keep it.
     bus: Option<WeakBus>,
     kept: sync::Mutex<Warm>,
     /// Those that have attached, by the numbers of their hooks.
@@ -65,7 +65,7 @@ impl HookWorkers {
         self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner).get(&hook).cloned()
     }
 
-    /// This worker, which is the one of everybody who names an equal one. One that is made of something else than the
+    /// The worker of this declaration; equal declarations share one. One that is made of something else than the
     /// one that runs takes its place; calls that are under way there may finish.
     pub(crate) fn of(&self, mut named: HookWorker, containment: &Containment) -> HookWorkerClient {
         if let WorkerReach::Attached(hook) = named.reach {
@@ -126,7 +126,7 @@ impl Warm {
     }
 }
 
-/// How many warnings of one worker the user is told of. More are in its log.
+/// How many warnings of one worker are shown to the user. More are in its log.
 const MOST_WARNINGS: u32 = 100;
 
 /// Tells the user what a worker itself warns of.
@@ -134,7 +134,7 @@ const MOST_WARNINGS: u32 = 100;
 struct Warnings(AtomicU32);
 
 impl Warnings {
-    /// The notice for a line of the log, if the user is to be told of it: one that the worker has sent as a warning or
+    /// The notice for a line of the log, if it is to be shown to the user: one that the worker has sent as a warning or
     /// an error. What it prints says nothing of how grave it is.
     fn of(&self, log: &WorkerLog) -> Option<String> {
         let WorkerLog::Line { source: LogSource::Frame, level, plugin, text } = log else { return None };
@@ -174,7 +174,7 @@ fn telling(bus: Option<WeakBus>, worker: &HookWorker) -> WorkerListener {
     })
 }
 
-/// Who is told what plugins log and print.
+/// The functions that receive what plugins log and print.
 pub(crate) type PluginLog = Arc<dyn Fn(&PluginLine) + Send + Sync>;
 
 /// Something that a plugin has logged or printed, or that its worker says of it.
@@ -194,7 +194,7 @@ pub struct PluginLine {
 #[derive(Default)]
 pub(crate) struct Workers {
     kept: Mutex<HashMap<&'static str, Kept>>,
-    /// Who is told what plugins say; `tracing` is in any case.
+    /// The functions that receive what plugins print; `tracing` receives it in any case.
     pub(crate) log: Option<PluginLog>,
 }
 

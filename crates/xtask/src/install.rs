@@ -78,7 +78,7 @@ fn cargo_home() -> Result<PathBuf> {
     }
 }
 
-/// What a bench of the small program is told.
+/// The arguments of a bench of the small program.
 pub(crate) fn tell_bench(workspace: &Workspace, bench: &mut Command) -> Result<()> {
     bench.env("LINESIDE_SHIM", shim(workspace)?);
     Ok(())

@@ -33,6 +33,7 @@ cargo xtask CHORE
 
   test [--only STEP[,STEP]] [--list]   everything that must hold, installing what it lacks
   tidy                                 the rules of the repository that no compiler checks
+  api                                  writes the listings of the public items, which `test` compares
   bench [--quick] [--only NAME[,NAME]] every bench, one table of their figures, and which fall short
   install [--root DIR]                 `lineside`, and the full command beside it, into `bin` of cargo's folder
   mutants [PATH]                       the tests of a file or folder against small changes of it, for a nightly run
@@ -73,6 +74,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["test"] => test::run(&Workspace::find()?, &test::every_step()),
         ["test", "--only", names] => test::run(&Workspace::find()?, &test::steps_named(names)?),
         ["tidy"] => tidy::run(&Workspace::find()?),
+        ["api"] => tidy::public_api::run(&Workspace::find()?),
         ["bench", rest @ ..] => bench::run(&Workspace::find()?, &bench::Order::read(rest)?),
         ["install"] => install::run(&Workspace::find()?, None),
         ["install", "--root", root] => install::run(&Workspace::find()?, Some(root)),
@@ -89,7 +91,10 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
             let times = times.parse().with_context(|| format!("`{times}` is no number"))?;
             faults::run(&Workspace::find()?, times)
         }
-        [chore @ ("install" | "test" | "tidy" | "mutants" | "seeded" | "docs" | "faults"), rest @ ..] => {
+        [
+            chore @ ("install" | "test" | "tidy" | "api" | "mutants" | "seeded" | "docs" | "faults"),
+            rest @ ..,
+        ] => {
             bail!("`{chore}` does not take `{}`; `cargo xtask` shows what it takes", rest.join(" "))
         }
         [chore, ..] => bail!("there is no chore `{chore}`; `cargo xtask` lists them"),

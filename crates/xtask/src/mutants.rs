@@ -64,7 +64,7 @@ pub(crate) fn run(workspace: &Workspace, path: Option<&str>) -> Result<ExitCode>
         for (index, pass) in passes(package).iter().enumerate() {
             let mut command = Command::new(&programme);
             command.args(["mutants", "--in-place", "--cap-lints=true", "--colors=never", "--no-times"]);
-            // What `{:?}` shows is read by nobody but who looks for a fault.
+            // What `{:?}` shows is read only in search of a fault.
             command.args(["--exclude-re", "impl (fmt::)?Debug for"]);
             command.args(["--package", package, "--file", glob]);
             if index > 0 {

@@ -1,4 +1,4 @@
-//! Colour for a person at a terminal, and none for anybody else.
+//! Colour for a person at a terminal, and none elsewhere.
 
 use std::borrow::Cow;
 use std::io::IsTerminal;
@@ -21,7 +21,7 @@ pub(crate) enum Ink {
 }
 
 impl Ink {
-    /// `text` in this ink, or as it is where nobody sees colours.
+    /// `text` in this ink, or as it is where colours are off.
     pub(crate) fn on<'a>(self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
         let text = text.into();
         if *COLOURED { format!("\x1b[{}m{text}\x1b[0m", self as u8).into() } else { text }

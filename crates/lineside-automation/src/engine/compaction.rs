@@ -1,7 +1,7 @@
 //! When the journal is compacted, and how: a snapshot of the machine in the place of the records that led to it.
 //!
 //! The snapshot is taken under the lock together with the effects that are still to be done, so it stands for exactly
-//! the records up to the last of those. Nobody who publishes waits for more than that: it is written down and put in
+//! the records up to the last of those. Publishers wait for no more than that: it is written down and put in
 //! place beside everything else, and what is appended meanwhile stays.
 
 use std::sync::Arc;
@@ -79,7 +79,7 @@ pub(super) async fn compact(
     }
 }
 
-/// The snapshot as it is kept, behind what cannot be read here and is kept for whoever can.
+/// The snapshot as it is kept, behind what cannot be read here and is kept for a version that can.
 fn write(unreadable: &[Entry], snapshot: &[Record<Offered>]) -> Result<Vec<Entry>, Unavailable> {
     let written =
         snapshot.iter().map(|record| record.write().map_err(|error| Unavailable::because(error.to_string())));

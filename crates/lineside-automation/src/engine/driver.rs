@@ -77,7 +77,7 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
     }
 }
 
-/// The job that nobody may have to wait for after this.
+/// The job whose waiters may be released after this.
 fn rests(effect: &Effect<Offered>) -> Option<JobId> {
     let Effect::Announce(told) = effect else { return None };
     let rests = matches!(told.news, News::Finished | News::Dead(_) | News::Cancelled(_) | News::Parked);
@@ -193,7 +193,7 @@ impl Engine {
             };
             engine.core().runs.remove(&(job, fence));
             engine.step(Input::Ended(job, fence, ended));
-            // Nothing may follow, and somebody may wait for that.
+            // Nothing may follow, and there may be a waiter.
             engine.done.send_modify(|done| *done += 1);
         });
     }
@@ -213,7 +213,7 @@ impl Engine {
         }
     }
 
-    /// Hands over what a job has for somebody; the job is done then, or when that is on record.
+    /// Delivers a job's result; the job is done then, or when that is recorded.
     pub(super) fn give(
         self: &Arc<Self>,
         job: JobId,
@@ -227,7 +227,7 @@ impl Engine {
         }
     }
 
-    /// Hands over what a job has for somebody. What has nobody to go to any more is told of.
+    /// Delivers a job's result. A result without a receiver is announced.
     fn deliver(
         &self,
         job: JobId,

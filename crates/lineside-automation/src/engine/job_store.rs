@@ -1,5 +1,5 @@
-//! Work of an earlier life and the sessions that it is of: it is waited for when they are opened again, and what it
-//! has for them waits until then.
+//! Jobs of an earlier process and their sessions: they are waited for when the session is opened again, and their
+//! results wait until then.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::machine::{Input, Remains};
 use crate::offered::Offered;
 use crate::report::Handover;
 
-/// Something that a job has for a session that has not been opened in this life.
+/// A result for a session that was not opened in this process.
 pub(super) struct Waiting {
     pub(super) job: JobId,
     automation: AutomationId,
@@ -25,7 +25,7 @@ pub(super) struct Waiting {
     what: Handover,
 }
 
-/// The bus's way to the engine.
+/// The engine as the bus's job store.
 pub(super) struct KeptBy(pub(super) Arc<Engine>);
 
 impl JobStore for KeptBy {
@@ -66,7 +66,7 @@ impl JobStore for KeptBy {
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Engine {
-    /// Hands over what a job has for somebody, unless that is a session of an earlier life that is still to be opened.
+    /// Delivers a job's result, unless its session is of an earlier process and still to be opened.
     pub(super) fn hand_over(
         self: &Arc<Self>,
         job: JobId,
@@ -78,7 +78,7 @@ impl Engine {
             let mut core = self.core();
             if let Some(waiting) = core.absent.get_mut(crate::machine::Occurrence::session(&event)) {
                 waiting.push(Waiting { job, automation, event, what });
-                // It is over when the session is there, for which nobody can wait.
+                // It is over when the session is opened, which cannot be awaited.
                 return core.waits.over(job);
             }
         }
@@ -99,7 +99,7 @@ impl Engine {
         self.done.send_modify(|done| *done += 1);
     }
 
-    /// The bus has ended. What has not come to rest has no more time; when what became of everything is on record, or
+    /// Ends the engine with the bus. Unsettled jobs have no more time; when what became of everything is recorded, or
     /// cannot be, nothing happens any more.
     async fn bus_ended(&self) -> JobCounts {
         let running = self.core().runs.len();

@@ -11,7 +11,7 @@ use crate::record::{Entry, Record, RecordError};
 /// What was recovered of an earlier life.
 #[derive(Debug, Default)]
 pub struct Recovered {
-    /// How many jobs have not come to rest.
+    /// How many jobs are not settled.
     pub live: usize,
     /// How many rest in the dead letters.
     pub dead: usize,

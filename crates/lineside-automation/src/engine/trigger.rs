@@ -1,4 +1,4 @@
-//! How the bus tells of events: hooks that are told, take every event, and run for none of them themselves.
+//! How events reach the engine: post-decision hooks take every event and run for none of them themselves.
 
 use std::sync::Arc;
 

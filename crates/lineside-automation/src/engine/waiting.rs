@@ -31,7 +31,7 @@ impl Waits {
         wait
     }
 
-    /// Nobody has to wait for a job any more.
+    /// Releases the waiters of a job.
     pub(super) fn over(&mut self, job: JobId) {
         for wait in self.0.remove(&job).unwrap_or_default() {
             if wait.left.fetch_sub(1, Ordering::Relaxed) == 1 {
@@ -40,7 +40,7 @@ impl Waits {
         }
     }
 
-    /// Nobody has to wait for anything any more.
+    /// Releases all waiters.
     pub(super) fn all_over(&mut self) {
         for wait in self.0.drain().flat_map(|(_, waits)| waits) {
             wait.over.notify_one();
@@ -76,12 +76,12 @@ impl Drop for Place<'_> {
 }
 
 impl Engine {
-    /// Waits until the jobs of a session that somebody waits for have come to rest, and that is on record.
+    /// Waits until the awaited jobs of a session are settled, and that is recorded.
     pub(crate) async fn settled(&self, session: SessionId, which: Awaited) {
         self.over(|core| core.machine.awaited(&session, which)).await;
     }
 
-    /// Waits until everything has come to rest that does so by itself.
+    /// Waits until every job is settled that settles by itself.
     pub(super) async fn rested(&self) {
         let under_way = |core: &Core| {
             let waits: HashSet<JobId> = core.absent.values().flatten().map(|waiting| waiting.job).collect();

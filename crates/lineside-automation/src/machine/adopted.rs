@@ -129,12 +129,12 @@ impl<E: Occurrence> Machine<E> {
         })
     }
 
-    /// How many jobs that have not come to rest are the work of hooks, and end with their sessions.
+    /// How many unsettled jobs are the work of hooks, and end with their sessions.
     pub(crate) fn of_hooks(&self) -> usize {
         self.of_hooks
     }
 
-    /// Whether nobody has to wait for a job any more: it has come to rest, its session has to be there first, or it is
+    /// Whether a job's waiters may be released: it is settled, its session has to be opened first, or it is
     /// left to the next life.
     pub(crate) fn is_over_for_now(&self, id: JobId) -> bool {
         let is_left = || {
@@ -183,7 +183,7 @@ impl<E: Occurrence> Machine<E> {
         self.live < self.bounds.jobs && (self.live == 0 || self.weights.live < self.bounds.bytes)
     }
 
-    /// Whether any job of an automation has not come to rest.
+    /// Whether an automation has an unsettled job.
     pub(crate) fn is_busy(&self, automation: &AutomationId) -> bool {
         let own = self.names.get(automation).and_then(|place| self.automations.get(*place));
         own.is_some_and(|own| own.live > 0)

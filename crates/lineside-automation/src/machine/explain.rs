@@ -63,7 +63,7 @@ pub enum Standing {
     },
     /// It has run, and what it found is being handed over.
     Delivering,
-    /// It has come to rest.
+    /// It is settled.
     Settled {
         /// How.
         settled: Settled,
@@ -119,7 +119,7 @@ impl<E: Occurrence> Machine<E> {
         self.jobs.get(&id).map_or(1, |job| job.ids.len().max(1))
     }
 
-    /// Where a job stands, and why it does not run; `None` when there is no such job, or not any more.
+    /// The state of a job, and why it does not run; `None` when the job is not known or no longer known.
     #[must_use]
     pub fn why(&self, id: JobId) -> Option<Standing> {
         let job = self.jobs.get(&id)?;
@@ -207,28 +207,28 @@ impl<E: Occurrence> Machine<E> {
         self.refused_so_far
     }
 
-    /// How many jobs have not come to rest.
+    /// How many jobs are not settled.
     #[must_use]
     pub fn live(&self) -> usize {
         self.live
     }
 
-    /// Whether a session has jobs that have not come to rest.
+    /// Whether a session has unsettled jobs.
     pub(crate) fn has_work(&self, session: &SessionId) -> bool {
         self.sessions.contains_key(session)
     }
 
-    /// The sessions that have jobs that have not come to rest.
+    /// The sessions with unsettled jobs.
     pub(crate) fn sessions(&self) -> impl Iterator<Item = &SessionId> {
         self.sessions.keys()
     }
 
-    /// How many jobs a snapshot has: those that have not come to rest, and the dead ones.
+    /// How many jobs a snapshot has: the unsettled and the dead ones.
     pub(crate) fn kept(&self) -> usize {
         self.live + self.dead.len()
     }
 
-    /// Whether a job has come to rest, or is not known.
+    /// Whether a job is settled, or not known.
     #[must_use]
     pub fn is_settled(&self, id: JobId) -> bool {
         self.jobs.get(&id).is_none_or(|job| job.state.is_at_rest())

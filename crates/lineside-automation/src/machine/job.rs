@@ -185,7 +185,7 @@ pub(crate) enum State {
     Delayed(UnixMicros),
     /// It has run, and what it found is being handed over.
     Delivering(Box<(Handover, Settled)>),
-    /// It has come to rest.
+    /// It is settled.
     Rests(Box<Settled>, UnixMicros),
 }
 
@@ -210,7 +210,7 @@ pub(crate) enum Parked {
     Done,
 }
 
-/// How a job has come to rest.
+/// The final state of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settled {

@@ -29,7 +29,7 @@ pub enum Progress {
     },
     /// It has run, and what it found is still to be handed over, or that it was is still to be recorded.
     Delivering,
-    /// It has come to rest.
+    /// It is settled.
     Settled {
         /// How.
         settled: Settled,
@@ -39,7 +39,7 @@ pub enum Progress {
 }
 
 impl<E: Occurrence> Machine<E> {
-    /// How far a job has come; `None` when there is no such job, or not any more.
+    /// How far a job has come; `None` when the job is not known or no longer known.
     ///
     /// Unlike [`why`](Self::why) it needs no automation to be there.
     #[must_use]

@@ -162,7 +162,7 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn hand_on(&mut self, key: &Arc<str>) {
         loop {
             let Some(state) = self.keys.get_mut(key) else { return };
-            // Most keys that somebody waits for are taken, and then it does not matter who is first.
+            // Most keys with waiters are held, and then it does not matter which waiter is first.
             let next = state.waiting.first().copied().filter(|_| state.has_room(u32::MAX));
             let Some(next) = next else { break };
             let Some(job) = self.jobs.get_mut(&next.1) else { break };

@@ -1,4 +1,4 @@
-//! After a restart: from the records to the jobs as they were, all at rest until their automations are there.
+//! After a restart: from the records to the jobs as they were, all waiting until their automations are registered.
 
 use std::sync::Arc;
 
@@ -178,7 +178,7 @@ impl<E: Occurrence> Machine<E> {
         self.last_job = self.last_job.max(job.0);
     }
 
-    /// Leaves out so many numbers of jobs and of runs, which somebody else may have given.
+    /// Skips this many numbers of jobs and of runs, which another process may have given.
     pub(crate) fn skip_numbers(&mut self, count: u64) {
         self.last_job = self.last_job.saturating_add(count);
         self.last_fence = self.last_fence.saturating_add(count);
@@ -215,7 +215,7 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    /// A job ends, and nobody is told: whoever wanted to know was told before.
+    /// Ends a job without an announcement: it was announced before.
     pub(super) fn come_to_rest_silently(
         &mut self,
         id: JobId,

@@ -24,7 +24,7 @@ impl<E: Occurrence> Machine<E> {
         self.let_go(place);
     }
 
-    /// It is declared and switched off in this life, or is not any more.
+    /// It is declared and switched off in this process, or no longer is.
     pub(super) fn switched_off(&mut self, id: &AutomationId, off: bool) {
         if let Some(own) = self.names.get(id).and_then(|place| self.automations.get_mut(*place)) {
             own.off = off;
@@ -92,7 +92,7 @@ impl<E: Occurrence> Machine<E> {
         *self.weights.part(job.state.is_at_rest()) += job.weight;
     }
 
-    /// A job is about to come to rest, to be taken up again, or not to be known any more.
+    /// A job is about to be settled, to be taken up again, or to be forgotten.
     pub(super) fn weigh_as_nothing(&mut self, id: JobId) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         *self.weights.part(job.state.is_at_rest()) -= std::mem::take(&mut job.weight);
@@ -111,12 +111,12 @@ impl<E: Occurrence> Machine<E> {
         self.live == 0 || self.weights.live.saturating_add(event.weight()) <= self.bounds.bytes
     }
 
-    /// Whether what is kept of jobs at rest is too much.
+    /// Whether too many settled jobs are kept.
     pub(super) fn keeps_too_much(&self) -> bool {
         self.weights.at_rest > self.bounds.bytes
     }
 
-    /// So many more jobs of an automation have not come to rest.
+    /// Adds to the number of an automation's unsettled jobs.
     pub(super) fn count_live(&mut self, place: usize, more: isize) {
         self.live = self.live.saturating_add_signed(more);
         if let Some(own) = self.automations.get_mut(place) {

@@ -1,4 +1,4 @@
-//! A job comes to rest: what it found is handed over, and it is kept for those who ask. It may be taken up again.
+//! Settling a job: its result is delivered, and it is kept to be shown. It may be taken up again.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl<E: Occurrence> Machine<E> {
         self.effects.push(Effect::Deliver(id, automation, event, what));
     }
 
-    /// What a job had for somebody has been handed over.
+    /// Records that a job's result was delivered.
     pub(super) fn delivered(&mut self, id: JobId) {
         let at = self.now;
         let Some(job) = self.jobs.get(&id) else { return };

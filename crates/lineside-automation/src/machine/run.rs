@@ -77,7 +77,7 @@ impl<E: Occurrence> Machine<E> {
         let cancelling = cancelling.take();
         let place = job.automation;
         self.running = self.running.saturating_sub(usize::from(self.takes_turn(place)));
-        // The work of a session that nobody wanted cancelled is left as well.
+        // The work of a session that was not cancelled is left as well.
         let is_left = ended == Ended::Left || ended == Ended::Cancelled && !self.takes_turn(place);
         let bus_ends = cancelling == Some(Why::BusEnded) && self.remains == Some(Remains::OnRecord);
         if is_left && cancelling.is_none() || bus_ends && ended == Ended::Cancelled {
@@ -131,7 +131,7 @@ impl<E: Occurrence> Machine<E> {
             (Ended::With(Err((kind, detail))), None) => {
                 self.failed(id, open, rules.as_deref(), kind, detail, made);
             }
-            // Nobody wanted that; it is tried again like anything that was cut short.
+            // It was not asked for; it is tried again like anything that was cut short.
             (Ended::Cancelled | Ended::Left, None) => {
                 let detail = "it was cut short".to_owned();
                 self.failed(id, open, rules.as_deref(), FailureKind::Closed, detail, made);

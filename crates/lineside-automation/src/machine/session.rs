@@ -11,7 +11,7 @@ use super::{Machine, Occurrence, Remains};
 use crate::control::AtEnd;
 use crate::unix_micros::UnixMicros;
 
-/// Which jobs of a session somebody waits for.
+/// Which jobs of a session are awaited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
     /// Those that its next model call waits for.
@@ -110,7 +110,7 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    /// The jobs that come to rest by themselves or by what somebody else does at once: all but those that rest until
+    /// The jobs that settle by themselves or by an immediate act of another party: all but those that wait until
     /// their automation or their session is there.
     pub(crate) fn under_way(&self) -> Vec<JobId> {
         let moves = |id: &&JobId| {
@@ -137,7 +137,7 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    /// The jobs of a session that have not come to rest and that somebody waits for.
+    /// The unsettled jobs of a session that are awaited.
     #[must_use]
     pub fn awaited(&self, session: &SessionId, which: Awaited) -> Vec<JobId> {
         let jobs = self.sessions.get(session).into_iter().flatten();

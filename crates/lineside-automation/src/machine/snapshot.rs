@@ -7,7 +7,7 @@ use super::{Machine, Occurrence};
 use crate::record::Record;
 
 impl<E: Occurrence> Machine<E> {
-    /// Records from which the machine as it is can be recovered, without those that have come to rest otherwise than
+    /// Records from which the machine as it is can be recovered, without those that are settled otherwise than
     /// dead.
     #[must_use]
     pub fn snapshot(&self) -> Vec<Record<E>> {

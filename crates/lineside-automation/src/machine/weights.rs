@@ -1,10 +1,10 @@
-//! How many bytes the events of jobs take: those that have not come to rest bound what is accepted, the others what is
+//! How many bytes the events of jobs take: unsettled ones bound what is accepted, the others what is
 //! kept of them.
 
 /// The bytes of all events, in two parts.
 #[derive(Debug, Default)]
 pub(super) struct Weights {
-    /// Of jobs that have not come to rest.
+    /// Of unsettled jobs.
     pub(super) live: usize,
     /// Of those that have.
     pub(super) at_rest: usize,

@@ -309,7 +309,7 @@ async fn a_hook_that_ends_without_having_begun_comes_to_rest() {
     let (disk, log) = (Disk::default(), Log::new());
     let (bus, automations) = open(&disk);
     let mut waits = declared("a", 1, &log);
-    // Whoever hands out turns is gone, so that it panics.
+    // The dispenser of places is gone, so that it panics.
     let turns = Arc::new(Semaphore::new(0));
     turns.close();
     waits.hook.turns = Some(turns);

@@ -1,5 +1,5 @@
-//! The end of a bus, in virtual time: every job that was accepted comes to rest, is left to the next life, or is counted
-//! as lost; and nobody's work takes the time of others.
+//! The end of a bus, in virtual time: every job that was accepted is settled, is left to the next life, or is counted
+//! as lost; and no job takes the time of others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -44,7 +44,7 @@ async fn session() -> (Bus, Session) {
     (bus, session)
 }
 
-/// What was told of automations up to now.
+/// What was announced of automations up to now.
 fn news(signals: &mut Signals) -> Vec<JobNews> {
     let mut news = Vec::new();
     while let Some(watched) = signals.try_next() {

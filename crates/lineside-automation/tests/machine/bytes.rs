@@ -1,4 +1,4 @@
-//! The events of jobs are bounded by bytes: too many are refused, and what has come to rest is forgotten.
+//! The events of jobs are bounded by bytes: too many are refused, and settled jobs are forgotten.
 
 use std::sync::Arc;
 

@@ -120,7 +120,7 @@ impl Player {
     }
 }
 
-/// What was accepted is told with its events by the record, not by the news.
+/// What was accepted is read with its events from the record, not from the news.
 fn queued(told: &mut Told, effects: &[(u64, Effect<Ev>)]) -> Vec<Said> {
     let mut of = |effect: &Effect<Ev>| match effect {
         Effect::Persist(record) => {

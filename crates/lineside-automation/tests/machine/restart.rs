@@ -389,7 +389,7 @@ fn a_tick_says_the_next_time_again_whatever_was_said_before() {
         effects.iter().find_map(|effect| if let Effect::WakeAt(at) = effect { Some(*at) } else { None })
     };
     assert_eq!(due(&said), Some(UnixMicros::millis(101)));
-    // Whoever ticks has forgotten it, because he was woken for an earlier time that somebody else has dealt with.
+    // The driver has forgotten it, because it was woken for an earlier time that was dealt with meanwhile.
     let said = machine.step(UnixMicros::millis(2), Input::Tick);
     assert_eq!(due(&said), Some(UnixMicros::millis(101)));
 }

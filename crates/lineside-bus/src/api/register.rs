@@ -5,8 +5,11 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "actors")]
 use kameo::actor::ActorRef;
+#[cfg(feature = "actors")]
 use kameo::message::Message;
+#[cfg(feature = "actors")]
 use kameo::{Actor, Reply as ActorReply};
 use lineside_core::hook::Hook;
 use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
@@ -15,12 +18,14 @@ use lineside_core::payload::{Amend, Intercept as Interceptable, Point};
 use lineside_core::{Event, Judgement, Layer, OnFailure, Part, PointInfo, Reach, Reply, SessionId};
 use lineside_points::CATALOGUE;
 
-use crate::hook::asked::Asked;
-use crate::hook::asked::Intercept;
+#[cfg(feature = "actors")]
+use crate::hook::asked::{Asked, Intercept};
 use crate::hook::closure::{Closure, Fallible};
 use crate::hook::cx::Cx;
 use crate::hook::interceptor::Interceptor;
-use crate::hook::observer::{Capacity, Hear, Heard, Overflow, Queue, hear_by, hear_with};
+#[cfg(feature = "actors")]
+use crate::hook::observer::hear_by;
+use crate::hook::observer::{Capacity, Hear, Heard, Overflow, Queue, hear_with};
 use crate::hook::state::{Added, Leaves, Place, Runs, Shared};
 use crate::registry::tree::SessionIsClosed;
 
@@ -208,6 +213,7 @@ impl<P: Interceptable> Intercepting<P> {
     ///
     /// # Errors
     /// As [`gate`](Self::gate).
+    #[cfg(feature = "actors")]
     pub fn actor<A>(self, actor: ActorRef<A>) -> Result<Registration, RegisterHookError>
     where
         A: Actor + Message<Intercept<P>>,
@@ -248,6 +254,7 @@ impl<P: Amend> Intercepting<P> {
     ///
     /// # Errors
     /// As [`gate`](Self::gate).
+    #[cfg(feature = "actors")]
     pub fn amending_actor<A>(self, actor: ActorRef<A>) -> Result<Registration, RegisterHookError>
     where
         A: Actor + Message<Intercept<P>>,
@@ -318,6 +325,7 @@ impl<P: Point> Observing<P> {
     ///
     /// # Errors
     /// As [`run`](Self::run).
+    #[cfg(feature = "actors")]
     pub fn actor<A>(self, actor: ActorRef<A>) -> Result<Registration, RegisterHookError>
     where
         A: Actor + Message<Heard<P>>,

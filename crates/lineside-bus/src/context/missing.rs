@@ -22,6 +22,7 @@ pub struct Missing {
 /// Why an agent does not get a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum WhyMissing {
     /// The mailbox was full.
     NoRoom,

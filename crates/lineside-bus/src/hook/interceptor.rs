@@ -9,6 +9,7 @@ use lineside_core::{AnyEvent, Failure, Outcome, Said, SessionId, SkipReason};
 use tokio_util::sync::CancellationToken;
 
 pub use crate::base::caught::BoxFuture;
+#[cfg(feature = "actors")]
 pub use crate::hook::asked::Intercept;
 
 use crate::base::background::{Holder, Release};

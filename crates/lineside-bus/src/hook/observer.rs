@@ -16,7 +16,7 @@ use kameo::error::Infallible;
 use kameo::mailbox;
 use kameo::message::{Context, Message};
 use lineside_core::payload::Point;
-use lineside_core::{Event, Receipt, Verdict};
+use lineside_core::{Event, Hook, Receipt, Verdict};
 use smallvec::SmallVec;
 use tokio::sync::Notify;
 
@@ -51,6 +51,12 @@ impl<P: Point> Heard<P> {
     #[must_use]
     pub fn receipt(&self) -> &Arc<Receipt> {
         &self.receipt
+    }
+
+    /// The hook whose verdict it is; `None` for `continue`.
+    #[must_use]
+    pub fn author(&self) -> Option<&Hook> {
+        self.receipt.author()
     }
 
     /// How many events this observer has lost since the last one that it heard.
@@ -150,6 +156,7 @@ where
 }
 
 /// What an actor hears: each event as a message, no faster than its own mailbox takes them.
+#[cfg(feature = "actors")]
 pub(crate) fn hear_by<P, A>(actor: ActorRef<A>) -> Hear<P>
 where
     P: Point,

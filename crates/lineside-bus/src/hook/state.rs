@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use lineside_core::budget::Budget;
-use lineside_core::{PointInfo, SessionId, Source};
+use lineside_core::{Agent, PointInfo, SessionId, Source};
 
 use crate::base::background::{self, Endings};
 use crate::base::caught::Failures;
@@ -117,6 +117,12 @@ impl Session {
     #[must_use]
     pub fn id(&self) -> &SessionId {
         &self.inner.node.source.session
+    }
+
+    /// Its agent.
+    #[must_use]
+    pub fn agent(&self) -> &Agent {
+        &self.inner.node.source.agent
     }
 
     /// What all its events share.

@@ -9,7 +9,7 @@ use crate::log::{How, Label, Line};
 /// Which event a message is about.
 type Labels<'a> = BTreeMap<&'a str, &'a Label>;
 
-/// A mailbox, as whoever collects from it saw it.
+/// A mailbox, as its collector saw it.
 #[derive(Default)]
 struct Mailbox<'a> {
     accepted: BTreeSet<&'a str>,

@@ -130,6 +130,7 @@ pub fn session_hook(
 
 /// Why a hook cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RegisterSessionHookError {
     /// There is no such event.
     #[error("unknown event '{event}'; the nearest is '{nearest}'")]

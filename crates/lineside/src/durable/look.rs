@@ -68,7 +68,7 @@ impl Durable {
                 }
             }
         });
-        // Whoever looks forgets nothing.
+        // A reader forgets nothing.
         let all = Bounds { finished: usize::MAX, dead: usize::MAX, bytes: usize::MAX, ..Bounds::default() };
         let (machine, troubles) = Machine::recover(all, readable);
         findings.extend(troubles.iter().map(|trouble| match places.get(trouble.place()) {

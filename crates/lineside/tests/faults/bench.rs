@@ -66,7 +66,7 @@ impl Bench {
         self.run_with(dialect, test);
     }
 
-    /// A session of a project that nobody trusts, and a look for residue.
+    /// A session of an untrusted project, and a look for residue.
     pub(crate) fn run_untrusted(self, test: impl AsyncFnOnce(&Path, &Session)) {
         let root = self.root().to_owned();
         runtime().block_on(async {

@@ -111,7 +111,7 @@ fn serve(stream: &mut TcpStream, said: &[u8]) {
         }
     }
     if stream.write_all(said).is_ok() && said.is_empty() {
-        // Says nothing, until nobody waits any more.
+        // Sends nothing, until its client is gone.
         drop(stream.read_to_end(&mut request));
     }
 }
@@ -158,7 +158,7 @@ fn i06_two_documents_are_no_answer_of_a_post() {
     against(said, OnFailure::Block, async |decision| assert!(decision.is_refused()));
 }
 
-/// A guard whose server says this first, and then that again and again until nobody listens any more.
+/// A guard whose server says this first, and then that again and again until its client is gone.
 fn without_end(
     first: &'static str,
     then: &'static str,

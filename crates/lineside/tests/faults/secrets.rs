@@ -1,4 +1,4 @@
-//! Secrets in whatever a hook writes, answers, throws or is sent to: what is told of its failure has none of them.
+//! Secrets in whatever a hook writes, answers, throws or is sent to: the report of its failure has none of them.
 //!
 //! The oracle is a search: everything that an event leaves behind (receipt, decision, signals) is turned into text, and
 //! no secret of `tests/redaction/secrets.txt` may be found in it.
@@ -21,7 +21,7 @@ mod canaries;
 
 use canaries::Canary;
 
-/// The canaries in portions that are told whole: of standard error 2048 bytes are.
+/// The canaries in portions that are reported whole: of standard error 2048 bytes are.
 fn portions(all: &[Canary], most: usize) -> Vec<String> {
     let mut portions = vec![String::new()];
     for Canary { text, .. } in all {
@@ -183,7 +183,7 @@ fn c04_what_is_told_of_a_post_has_no_secrets() {
             assert!(!left.contains("hunter2"), "{left}");
         }
         server.join().unwrap();
-        // And where nobody is.
+        // And where no server is.
         let decision = stage.shell("ls").await;
         assert!(decision.is_refused());
         assert!(!left(&decision, &mut signals).contains("hunter2"));

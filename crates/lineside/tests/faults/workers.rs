@@ -81,7 +81,7 @@ fn a_function_in_a_worker_is_a_guard_like_any_other_and_its_process_is_kept() {
     }
 }
 
-/// Warns of what it was asked, more often than anybody wants to know, and misspells its answer.
+/// Warns of what it was asked, far too often, and misspells its answer.
 const WARNS: &str = r#"#!/usr/bin/env python3
 import json, sys
 for line in sys.stdin:
@@ -196,7 +196,7 @@ fn d08_the_budget_of_an_event_covers_the_start_of_a_worker() {
     });
 }
 
-/// Law 7: the check for residue at the end of the bench sees whoever is left.
+/// Law 7: the check for residue at the end of the bench finds any process that is left.
 #[test]
 fn p03_what_a_guard_in_a_worker_has_started_ends_with_it() {
     let bench = Bench::enter();

@@ -89,7 +89,7 @@ impl Program {
         Ok(Fate::Killed(whilst))
     }
 
-    /// A life that ends by itself when everything has come to rest.
+    /// A life that ends by itself when all jobs are settled.
     pub(crate) fn drain(&self, life: u32) -> Result<()> {
         let mut child = self.start(life, &["--drain"])?;
         let status = until_rest(&mut child)?;

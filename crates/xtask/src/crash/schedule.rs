@@ -63,7 +63,7 @@ impl Iterator for Schedule {
     }
 }
 
-/// A seed that nobody has chosen, short enough to be typed.
+/// A random seed, short enough to be typed.
 pub(crate) fn seed() -> u64 {
     RandomState::new().build_hasher().finish() % 1_000_000_000
 }

@@ -19,7 +19,7 @@ pub(super) struct Program {
     /// The name under which `lineside` knows it.
     pub(super) host: &'static str,
     source: Source,
-    /// The type of subagent that it is told to start.
+    /// The type of subagent that it is asked to start.
     pub(super) agent: &'static str,
     /// What it cannot do, and a check leaves out.
     pub(super) lacks: &'static [Lack],
@@ -36,7 +36,7 @@ pub(super) enum Lack {
     Context,
     /// A stop cannot be blocked.
     Stops,
-    /// Its subagents cannot be told from the main agent.
+    /// Its subagents cannot be distinguished from the main agent.
     Subagents,
 }
 

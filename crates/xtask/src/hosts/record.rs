@@ -111,7 +111,7 @@ fn portable(ground: &Ground, text: &str) -> String {
         // Some programs make a name of a path.
         text = text.replace(&path.replace(['/', '.', '_'], "-"), "$SLUG");
     }
-    // Nobody who plays it has the folders of this machine.
+    // A machine that plays it has other folders.
     while let Some(at) = text.find("/tmp/") {
         let end = text[at..].find(|end: char| end.is_whitespace() || "\"'<>,;".contains(end));
         text.replace_range(at..end.map_or(text.len(), |end| at + end), "$TMP");

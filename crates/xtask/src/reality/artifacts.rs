@@ -1,6 +1,6 @@
 //! Which plugins are compared, and what is known of each.
 
-/// A plugin that somebody has published.
+/// A published plugin.
 #[derive(Debug)]
 pub(super) struct Artifact {
     /// Its package of npm; `openclaw/ID` is shipped with OpenClaw.

@@ -11,10 +11,15 @@ use crate::workspace::Workspace;
 use crate::{crash, docs, tidy, tools};
 
 /// Cheap ones first, so that a slip is seen early.
-pub(super) const STEPS: [Step; 14] = [
+pub(super) const STEPS: [Step; 15] = [
     Step { name: "fmt", about: "the sources are formatted", run: fmt },
     Step { name: "clippy", about: "no lint has anything to say", run: clippy },
     Step { name: "tidy", about: "the repository's own rules hold", run: tidy::judge },
+    Step {
+        name: "api",
+        about: "the public items are those of the committed listings",
+        run: tidy::public_api::judge,
+    },
     Step { name: "tests", about: "the tests of every crate", run: cargo_tests::tests },
     Step { name: "doctests", about: "the examples in the documentation", run: cargo_tests::doctests },
     Step {

@@ -20,7 +20,7 @@ pub(super) fn check(repository: &Repository) -> Vec<Finding> {
     let mut types: BTreeMap<&str, BTreeMap<String, (&str, usize)>> = BTreeMap::new();
     for file in repository.production() {
         let Some(name) = file.crate_name() else { continue };
-        if NO_LIBRARIES.contains(&name) || ELSEWHERE.contains(&file.path.as_str()) {
+        if !is_library(name) || ELSEWHERE.contains(&file.path.as_str()) {
             continue;
         }
         let declared = types.entry(name).or_default();
@@ -31,6 +31,11 @@ pub(super) fn check(repository: &Repository) -> Vec<Finding> {
         }
     }
     types.iter().flat_map(|(name, declared)| compare(page, name, declared)).collect()
+}
+
+/// Whether a crate is one that programs depend on.
+pub(super) fn is_library(name: &str) -> bool {
+    !NO_LIBRARIES.contains(&name)
 }
 
 /// The types of one crate beside the entries of its section.
@@ -64,7 +69,7 @@ fn compare(page: &str, name: &str, declared: &BTreeMap<String, (&str, usize)>) -
 }
 
 /// The name of a public type that begins in this line; the items of macros are indented and left out.
-fn declared_type(code: &str) -> Option<&str> {
+pub(super) fn declared_type(code: &str) -> Option<&str> {
     let rest = code.strip_prefix("pub ")?;
     let rest = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| rest.strip_prefix(kind))?;
     let end = rest.find(|char: char| !char.is_alphanumeric() && char != '_').unwrap_or(rest.len());

@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use super::repository::Repository;
 
-/// Folders in which somebody's checkouts lie. They are put together here so that this file does not name them.
+/// Folders in which checkouts of developers lie. They are put together here so that this file does not name them.
 const FOLDERS: [&str; 3] = [concat!("/", "work/"), concat!("/", "farm"), concat!("/", "root/")];
 
 pub(super) fn check(repository: &Repository) -> Vec<Finding> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{Job, Reference, Said, Stands, ms};
 
 impl Reference {
-    /// Whoever may go on goes on: through its rate, to its key.
+    /// Jobs that may go on go on: through their rate, to their key.
     pub(super) fn advance(&mut self) {
         loop {
             let mut moved = false;
@@ -32,7 +32,7 @@ impl Reference {
                 let limit = self.rules[job.automation].concurrency.as_ref().map_or(1, |(_, limit)| *limit);
                 let free = match &job.key {
                     None => true,
-                    // Nobody overtakes who stands before it in the line of its key.
+                    // No job overtakes those before it in the line of its key.
                     Some(key) => !blocked.contains(key) && self.key_is_free(key, limit),
                 };
                 if free {
