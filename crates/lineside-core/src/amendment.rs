@@ -118,3 +118,124 @@ pub enum ApplyAmendmentError {
     #[error(transparent)]
     Value(#[from] DecodePayloadError),
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Amendment, ApplyAmendmentError, Change};
+    use crate::json::{Map, Value, json};
+    use crate::payload::{DecodePayloadError, Payload};
+    use crate::point::{Field, Phase, PointInfo, Role, Slot};
+
+    const fn field(name: &'static str, amendable: bool) -> Field {
+        Field { name, required: true, amendable }
+    }
+
+    static POINT: PointInfo = PointInfo {
+        name: "before_test",
+        phase: Phase::Before,
+        role: Role::None,
+        slot: Slot::Declared,
+        fields: &[field("fixed", false), field("free", true), field("other", true)],
+        decode: |_, fields| Ok(Arc::new(Fields(fields))),
+    };
+
+    /// A payload that takes any value but `false`.
+    #[derive(Debug)]
+    struct Fields(Map);
+
+    impl Payload for Fields {
+        fn info(&self) -> &'static PointInfo {
+            &POINT
+        }
+
+        fn to_json(&self) -> Map {
+            self.0.clone()
+        }
+
+        fn with_fields(&self, fields: &Map) -> Result<Arc<dyn Payload>, DecodePayloadError> {
+            let mut all = self.0.clone();
+            for (field, value) in fields {
+                if *value == Value::Bool(false) {
+                    return Err(wrong_type());
+                }
+                all.insert(field.clone(), value.clone());
+            }
+            Ok(Arc::new(Self(all)))
+        }
+
+        fn text(&self, _: &str) -> Option<&str> {
+            None
+        }
+
+        fn value(&self, _: &str) -> Option<&Value> {
+            None
+        }
+
+        fn each_path(&self, _: &mut dyn FnMut(&str)) {}
+
+        fn weight(&self) -> usize {
+            0
+        }
+    }
+
+    fn wrong_type() -> DecodePayloadError {
+        DecodePayloadError::WrongType { point: POINT.name, field: "free", detail: "no".to_owned() }
+    }
+
+    fn map(value: Value) -> Map {
+        match value {
+            Value::Object(map) => map,
+            other => panic!("{other}"),
+        }
+    }
+
+    fn of(value: Value) -> Amendment {
+        Amendment::from_json(map(value))
+    }
+
+    /// The payload after an amendment, and what changed.
+    fn apply(amendment: &Amendment) -> Result<Option<(Value, Vec<Change>)>, ApplyAmendmentError> {
+        let payload = Fields(map(json!({"fixed": 1, "free": 2})));
+        let amended = amendment.apply(&payload)?;
+        Ok(amended.map(|amended| (amended.payload.to_json().into(), amended.changes)))
+    }
+
+    fn change(field: &str, before: Value, after: Value) -> Change {
+        Change { field: field.to_owned(), before, after }
+    }
+
+    #[test]
+    fn an_amendment_has_the_last_value_of_each_field() {
+        assert!(Amendment::default().is_empty() && Amendment::default().fields().is_empty());
+        let amendment = Amendment::default().with("free", json!(3)).with("other", json!(4));
+        assert!(!amendment.is_empty());
+        assert_eq!(amendment, of(json!({"free": 3, "other": 4})));
+        assert_eq!(amendment.with("free", json!(5)).fields(), &map(json!({"free": 5, "other": 4})));
+    }
+
+    #[test]
+    fn what_changes_is_recorded_with_before_and_after() {
+        let (payload, changes) = apply(&of(json!({"other": 4, "free": 3}))).unwrap().unwrap();
+        assert_eq!(payload, json!({"fixed": 1, "free": 3, "other": 4}));
+        assert_eq!(changes, [change("other", Value::Null, json!(4)), change("free", json!(2), json!(3))]);
+    }
+
+    #[test]
+    fn a_value_that_is_there_already_is_no_change() {
+        assert_eq!(apply(&Amendment::default()), Ok(None));
+        assert_eq!(apply(&of(json!({"free": 2}))), Ok(None));
+        let (_, changes) = apply(&of(json!({"free": 2, "other": 4}))).unwrap().unwrap();
+        assert_eq!(changes, [change("other", Value::Null, json!(4))]);
+    }
+
+    #[test]
+    fn an_amendment_is_applied_as_a_whole_or_not_at_all() {
+        let fixed = ApplyAmendmentError::Fixed { point: POINT.name, field: "fixed".to_owned() };
+        assert_eq!(apply(&of(json!({"free": 3, "fixed": 1}))), Err(fixed));
+        let unknown = DecodePayloadError::Unknown { point: POINT.name, field: "fre".to_owned() };
+        assert_eq!(apply(&of(json!({"free": 3, "fre": 1}))), Err(unknown.into()));
+        assert_eq!(apply(&of(json!({"other": 3, "free": false}))), Err(wrong_type().into()));
+    }
+}
