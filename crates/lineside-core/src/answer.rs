@@ -210,7 +210,7 @@ impl<P> From<Reply<P>> for Said {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Judgement, Said};
+    use super::{Answer, Judgement, Reply, Said};
     use crate::context::{Append, Notice};
     use crate::verdict::Verdict;
 
@@ -243,6 +243,20 @@ mod tests {
         let said = Said::from(answer.clone());
         assert_eq!(said.verdict(), &Verdict::Allow);
         assert_eq!(Answer::from(said), answer);
+    }
+
+    #[test]
+    fn a_reply_says_what_was_put_into_it() {
+        struct OfNoPoint;
+        let of = |judgement: Judgement| -> Reply<OfNoPoint> { judgement.into() };
+        let judged = Judgement::from(Verdict::block("no")).append("why");
+        assert_eq!(Said::from(of(judged.clone())), Said::from(judged));
+        let told = of(Judgement::default()).append("first").notify(Notice::info("seen"));
+        let answer = Answer::from(Said::from(told));
+        assert_eq!(
+            (answer.context, answer.notices),
+            (vec![Append::from("first")], vec![Notice::info("seen")])
+        );
     }
 
     #[test]
