@@ -146,7 +146,7 @@ fn d03_a_guard_in_a_worker_that_cannot_answer_meets_its_policy_and_says_why() {
 #[test]
 fn p06_a_guard_in_a_worker_that_forks_without_end_ends_with_all_of_it() {
     let bench = Bench::enter();
-    bench.worker("h", "timeout: 1000\non_failure: block", PYTHON);
+    bench.worker("h", "timeout: 5000\non_failure: block", PYTHON);
     bench.run(async |stage| {
         let decision = stage.shell("do [os.fork() for _ in range(6)] and time.sleep(600)").await;
         assert!(decision.is_refused());
