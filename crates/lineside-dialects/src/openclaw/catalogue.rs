@@ -196,8 +196,8 @@ impl Row {
 
     /// The place of its first point in the catalogue of points (OC-29).
     pub(super) fn place(&self) -> usize {
-        let first = self.points.first();
-        lineside_points::CATALOGUE.iter().position(|point| Some(point) == first).unwrap_or(usize::MAX)
+        let first = lineside_points::CATALOGUE.iter().position(|point| self.points.contains(point));
+        first.unwrap_or(usize::MAX)
     }
 }
 
