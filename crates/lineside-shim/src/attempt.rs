@@ -1,9 +1,8 @@
-//! The attempt to have a call answered: its steps in order, on a thread that may be left behind at any of them.
+//! The attempt to have a call answered: its steps in order, none of which has a limit of its own.
 
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use crate::environment::Environment;
@@ -11,53 +10,47 @@ use crate::exchange::exchange;
 use crate::full_command::FullCommand;
 use crate::gates::Host;
 use crate::places::{self, Chosen};
+use crate::progress::Progress;
 use crate::start::start;
 use crate::{Answer, Call, Closed, silent};
 
 /// The longest document that is sent, in bytes; the daemon takes no longer one.
 const LONGEST: usize = 64 << 20;
 
-/// How far an attempt has come.
-#[derive(Debug)]
-pub(crate) enum Step {
-    /// The document was read.
-    Read(Arc<Vec<u8>>),
-    /// There is a connection.
-    Connected,
-    /// It has ended.
-    Ended(Result<Answer, Closed>),
-}
+/// How long a connection may take, from the moment at which the document was read; the start of a daemon is part of it.
+const CONNECTION: Duration = Duration::from_secs(2);
 
-/// How many steps an attempt has at most.
-pub(crate) const STEPS: usize = 3;
+/// What the daemon has less than this process, so that its answer is here in time.
+const FOR_THE_WAY: Duration = Duration::from_millis(200);
 
 /// An attempt.
-pub(crate) struct Attempt {
+pub(crate) struct Attempt<'a> {
     pub(crate) host: Host,
-    pub(crate) event: Option<String>,
-    pub(crate) environment: Arc<Environment>,
+    pub(crate) event: Option<&'a str>,
+    pub(crate) environment: &'a Environment,
     pub(crate) full: FullCommand,
     /// Whether hooks are switched off.
     pub(crate) is_off: bool,
-    pub(crate) steps: SyncSender<Step>,
+    pub(crate) progress: &'a Progress,
 }
 
-impl Attempt {
-    /// Makes it, to its end.
-    pub(crate) fn run(self, limit: impl FnOnce(&[u8]) -> Instant) {
-        let ended = self.ended(limit);
-        self.tell(Step::Ended(ended));
+impl Attempt<'_> {
+    /// Makes it, to its end. `limit` is the end of the whole call for a document.
+    ///
+    /// Gives the document as well.
+    ///
+    /// # Errors
+    /// Why nothing was decided.
+    pub(crate) fn run(&self, limit: impl FnOnce(&[u8]) -> Instant) -> (Arc<Vec<u8>>, Result<Answer, Closed>) {
+        let document = Arc::new(document());
+        let answer = self.answer(&document, limit(&document));
+        (document, answer)
     }
 
-    fn ended(&self, limit: impl FnOnce(&[u8]) -> Instant) -> Result<Answer, Closed> {
-        let document = Arc::new(document());
-        self.tell(Step::Read(Arc::clone(&document)));
-        let call = Call {
-            host: self.host,
-            event: self.event.as_deref(),
-            stdin: &document,
-            environment: &self.environment,
-        };
+    fn answer(&self, document: &Arc<Vec<u8>>, limit: Instant) -> Result<Answer, Closed> {
+        self.progress.read(document, limit.min(Instant::now() + CONNECTION));
+        let Self { host, event, environment, .. } = *self;
+        let call = Call { host, event, stdin: document, environment };
         if self.is_off {
             return Ok(silent(&call));
         }
@@ -67,13 +60,13 @@ impl Attempt {
             return Err(Closed::Unreadable);
         }
         let mut stream = self.connected().ok_or(Closed::Unreachable)?;
-        self.tell(Step::Connected);
-        let within = limit(&document).saturating_duration_since(Instant::now());
+        self.progress.until(limit);
+        let within = limit.saturating_duration_since(Instant::now());
         exchange(&mut stream, &call, within.saturating_sub(FOR_THE_WAY))
     }
 
     fn connected(&self) -> Option<UnixStream> {
-        let socket = places::socket(&self.environment)?;
+        let socket = places::socket(self.environment)?;
         match UnixStream::connect(&socket.path) {
             Ok(stream) if !socket.is_open_to_others() => return Some(stream),
             Ok(_) => return None,
@@ -81,21 +74,13 @@ impl Attempt {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {}
             Err(_) => return None,
         }
-        if socket.chosen == Chosen::ByName || !start(&self.full, &self.environment) {
+        if socket.chosen == Chosen::ByName || !start(&self.full, self.environment) {
             return None;
         }
         let stream = UnixStream::connect(&socket.path).ok()?;
         (!socket.is_open_to_others()).then_some(stream)
     }
-
-    fn tell(&self, step: Step) {
-        // There is room for every step; a process that is about to exit reads no step.
-        self.steps.send(step).ok();
-    }
 }
-
-/// What the daemon has less than this process, so that its answer is here in time.
-const FOR_THE_WAY: Duration = Duration::from_millis(200);
 
 /// Standard input to its end, or one byte more than is sent.
 fn document() -> Vec<u8> {

@@ -4,20 +4,17 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
-use crate::attempt::{Attempt, STEPS, Step};
+use crate::attempt::Attempt;
 use crate::document::Document;
 use crate::environment::Environment;
 use crate::full_command::FullCommand;
 use crate::gates::Host;
+use crate::progress::Progress;
 use crate::{Answer, Call, Closed, closed, places, silent};
-
-/// How long a connection may take, from the moment at which the document was read; the start of a daemon is part of it.
-const CONNECTION: Duration = Duration::from_secs(2);
 
 /// How long the entry of a host lets its command run, as `lineside install` writes it.
 const ENTRY: Duration = Duration::from_secs(60);
@@ -44,46 +41,45 @@ pub(crate) fn run(arguments: &[OsString], environment: &Environment, full: &Full
 
 /// The answer to a call that began at that moment.
 fn answer(arguments: &Arguments, environment: &Environment, full: FullCommand, began: Instant) -> Answer {
-    let Arguments { host, event } = arguments;
+    let host = arguments.host;
     let is_off = places::is_off(environment);
-    let (steps, come) = sync_channel(STEPS);
-    let attempt = Attempt {
-        host: *host,
-        event: event.clone(),
-        environment: Arc::new(environment.clone()),
-        full,
-        is_off,
-        steps,
-    };
-    let host = *host;
-    let run = move || attempt.run(|document| began + limit(host, document));
-    // Reading, connecting and waiting have no limit of their own; this thread has it, and leaves the other one behind.
-    if thread::Builder::new().stack_size(STACK).spawn(run).is_err() {
-        let call = Call { host, event: event.as_deref(), stdin: b"", environment };
-        return closed(&call, Closed::Unreachable);
-    }
-    let mut document = Arc::default();
-    let mut until = began + limit(host, b"");
-    let ended = loop {
-        match come.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Step::Read(read)) => {
-                document = read;
-                until = began + limit(host, &document);
-                until = until.min(Instant::now() + CONNECTION);
-            }
-            Ok(Step::Connected) => until = began + limit(host, &document),
-            Ok(Step::Ended(ended)) => break ended,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                break Err(Closed::Unreachable);
+    let progress = Arc::new(Progress::new(began + limit(host, b"")));
+    // Reading, connecting and waiting have no limit of their own; the second thread has it, and ends the process there.
+    let watch = {
+        let (arguments, environment) = (arguments.clone(), environment.clone());
+        let progress = Arc::clone(&progress);
+        move || {
+            if let Some(document) = progress.limit() {
+                let answer = undecided(&arguments, &environment, &document, is_off, Closed::Unreachable);
+                print(&answer);
+                std::process::exit(answer.exit.into());
             }
         }
     };
-    let call = Call { host, event: event.as_deref(), stdin: &document, environment };
-    match ended {
-        Ok(answer) => answer,
-        Err(_) if is_off => silent(&call),
-        Err(why) => closed(&call, why),
+    if thread::Builder::new().stack_size(STACK).spawn(watch).is_err() {
+        return undecided(arguments, environment, b"", is_off, Closed::Unreachable);
     }
+    let event = arguments.event.as_deref();
+    let attempt = Attempt { host, event, environment, full, is_off, progress: &progress };
+    let (document, ended) = attempt.run(|document| began + limit(host, document));
+    while !progress.end() {
+        // The other thread is about to end the process.
+        thread::park();
+    }
+    ended.unwrap_or_else(|why| undecided(arguments, environment, &document, is_off, why))
+}
+
+/// The answer to a call that no daemon has decided.
+fn undecided(
+    arguments: &Arguments,
+    environment: &Environment,
+    document: &[u8],
+    is_off: bool,
+    why: Closed,
+) -> Answer {
+    let Arguments { host, event } = arguments;
+    let call = Call { host: *host, event: event.as_deref(), stdin: document, environment };
+    if is_off { silent(&call) } else { closed(&call, why) }
 }
 
 /// How long a call may take.

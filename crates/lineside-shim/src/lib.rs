@@ -18,6 +18,7 @@ mod closed;
 mod exchange;
 mod full_command;
 mod start;
+mod progress;
 mod attempt;
 mod hook;
 
