@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use lineside::dialects::Places;
 use lineside::hosts::install::{Act, Level, install, uninstall};
-use lineside::hosts::{HOSTS, Host};
+use lineside::hosts::{Host, SERVED};
 use lineside::json::{Map, Value, json};
 
 use crate::daemon_paths::DaemonArgs;
@@ -88,7 +88,7 @@ fn host(name: &str) -> Result<Chosen, String> {
     match Host::named(name) {
         Some(host) => Ok(Chosen::One(host)),
         None if name == ALL => Ok(Chosen::All),
-        None => Err(format!("there are {} and {ALL}", HOSTS.map(Host::name).join(", "))),
+        None => Err(format!("there are {} and {ALL}", SERVED.map(Host::name).join(", "))),
     }
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<Exit
     let hosts = match which.host {
         Chosen::One(host) => vec![host],
         // A program that is gone may have left its settings.
-        Chosen::All => HOSTS.to_vec(),
+        Chosen::All => SERVED.to_vec(),
     };
     let mut report = Report::new(which, places.clone(), styles);
     let mut failed = false;

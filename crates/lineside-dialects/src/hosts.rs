@@ -3,7 +3,7 @@
 //! Two ways lead through the tables. [`import`] reads the hooks that stand in a host's own files; [`serve`] turns a host's call of `lineside hook HOST` into an event, and what was
 //! decided into the host's words. The rooms, in the order in which a call passes them: `program` says which host it
 //! is, `table` and a table per host what its events are, `tools` what its tools are. Numbers such as HO-8 are those of
-//! the hosts' common rules; CL, CX, GE, CU, CP, KI and QW those of a host's page.
+//! the hosts' common rules; CL, CX, GE, CU, CP, KI, OP and QW those of a host's page.
 
 mod program;
 mod table;
@@ -15,6 +15,7 @@ mod copilot;
 mod cursor;
 mod gemini;
 mod kimi;
+mod opencode;
 mod qwen;
 
 pub mod import;
@@ -25,7 +26,7 @@ use lineside_core::hook::Standby;
 use lineside_core::{Diagnostic, Hook, Point as _};
 use lineside_points::AfterToolError;
 
-pub use program::{HOSTS, Host};
+pub use program::{HOSTS, Host, SERVED};
 pub(crate) use tools::{Column, Seen};
 pub use tools::{class_of, named_paths, tool_fields};
 
@@ -65,7 +66,7 @@ pub fn never_reported<'a>(
 }
 
 /// The tables of all hosts.
-const TABLES: [&[table::Row]; 9] = [
+const TABLES: [&[table::Row]; 10] = [
     claude::ROWS,
     codex::ROWS,
     copilot::CAMEL,
@@ -74,6 +75,7 @@ const TABLES: [&[table::Row]; 9] = [
     gemini::ROWS,
     kimi::ROWS,
     kimi::CODE_ROWS,
+    opencode::ROWS,
     qwen::ROWS,
 ];
 

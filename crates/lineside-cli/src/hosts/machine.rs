@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use lineside::dialects::Places;
 use lineside::hosts::install::{InstalledFile, Interference, Level, installed, look as look_through};
-use lineside::hosts::{HOSTS, Host};
+use lineside::hosts::{Host, SERVED};
 use lineside::json::{Value, from_slice, json};
 use regex::Regex;
 
@@ -29,6 +29,7 @@ fn names(host: Host) -> &'static [&'static str] {
         Host::Cursor => &["cursor-agent", "cursor"],
         Host::Gemini => &["gemini"],
         Host::Kimi => &["kimi"],
+        Host::Opencode => &["opencode"],
         Host::Qwen => &["qwen"],
     }
 }
@@ -60,7 +61,7 @@ pub(crate) struct Machine {
 
 /// The hosts whose programs are here.
 pub(crate) fn found(places: &Places) -> Vec<Host> {
-    HOSTS.into_iter().filter(|host| program(*host, places).is_some()).collect()
+    SERVED.into_iter().filter(|host| program(*host, places).is_some()).collect()
 }
 
 /// What a host asks of its user before it runs new entries, in its own words.
@@ -73,7 +74,7 @@ pub(crate) fn review(host: Host) -> Option<&'static str> {
 
 /// All hosts, whether they are here or not.
 pub(crate) async fn look(places: &Places) -> Vec<Machine> {
-    join_all(HOSTS.map(|host| look_at(host, places))).await
+    join_all(SERVED.map(|host| look_at(host, places))).await
 }
 
 async fn look_at(host: Host, places: &Places) -> Machine {
@@ -179,6 +180,12 @@ impl Machine {
             return;
         }
         self.findings.extend(look_through(host, places).into_iter().map(|beside| told(host, beside, places)));
+        if host == Host::Opencode {
+            self.findings.push(Finding::note(
+                "opencode starts no daemon: without one every tool is refused",
+                "lineside serve --install-unit has the system start it",
+            ));
+        }
         if host == Host::Codex {
             if let Some(program) = &self.program {
                 self.findings.extend(codex::untrusted(program, places).await);

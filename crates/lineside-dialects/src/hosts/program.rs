@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An agent program with a hook command.
+/// An agent program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Host {
     /// Claude Code.
@@ -17,13 +17,27 @@ pub enum Host {
     Gemini,
     /// Kimi CLI and Kimi Code.
     Kimi,
+    /// OpenCode, which has plugins and no hook command.
+    Opencode,
     /// Qwen Code.
     Qwen,
 }
 
-/// All hosts, in alphabetical order.
+/// All hosts with a hook command, in alphabetical order.
 pub const HOSTS: [Host; 7] =
     [Host::Claude, Host::Codex, Host::Copilot, Host::Cursor, Host::Gemini, Host::Kimi, Host::Qwen];
+
+/// All hosts that are served, in alphabetical order: those with a hook command, and those with a plugin.
+pub const SERVED: [Host; 8] = [
+    Host::Claude,
+    Host::Codex,
+    Host::Copilot,
+    Host::Cursor,
+    Host::Gemini,
+    Host::Kimi,
+    Host::Opencode,
+    Host::Qwen,
+];
 
 impl Host {
     /// Its name, as `lineside hook` and the envelope of an event have it.
@@ -36,6 +50,7 @@ impl Host {
             Self::Cursor => "cursor",
             Self::Gemini => "gemini",
             Self::Kimi => "kimi",
+            Self::Opencode => "opencode",
             Self::Qwen => "qwen",
         }
     }
@@ -43,7 +58,7 @@ impl Host {
     /// The host of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        HOSTS.into_iter().find(|host| host.name() == name)
+        SERVED.into_iter().find(|host| host.name() == name)
     }
 
     /// The name of the program.
@@ -56,6 +71,7 @@ impl Host {
             Self::Cursor => "Cursor",
             Self::Gemini => "Gemini CLI",
             Self::Kimi => "Kimi",
+            Self::Opencode => "OpenCode",
             Self::Qwen => "Qwen Code",
         }
     }
@@ -65,7 +81,8 @@ impl Host {
         match self {
             Self::Claude | Self::Codex | Self::Copilot | Self::Gemini | Self::Qwen => 8,
             Self::Cursor => 5,
-            Self::Kimi => 1,
+            // Its end cannot be blocked.
+            Self::Kimi | Self::Opencode => 1,
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn shell_of(host: super::program::Host) -> &'static str {
     let column = match host {
         Host::Claude => Claude,
         Host::Codex => Codex,
-        Host::Copilot => Copilot,
+        Host::Copilot | Host::Opencode => Copilot,
         Host::Cursor => Cursor,
         // Its tools have the names of the other one's.
         Host::Gemini | Host::Qwen => Gemini,

@@ -136,8 +136,13 @@ pub struct InstalledFile {
 /// As [`uninstall`].
 pub fn installed(host: Host, level: Level, places: &Places) -> Result<Vec<InstalledFile>, InstallError> {
     let mut files = Vec::new();
-    for Target { file, kind, form, .. } in targets(host, level, places)? {
+    for Target { file, kind, form, plugin, .. } in targets(host, level, places)? {
         let Some(text) = text(&file, level, places)?.filter(|text| !text.trim().is_empty()) else { continue };
+        if plugin.is_some() {
+            let events = usual(host, kind).into_iter().map(str::to_owned).collect();
+            files.push(InstalledFile { file, events, missing: Vec::new(), programs: Vec::new() });
+            continue;
+        }
         let entries = plan::entries(&text, form.syntax)
             .map_err(|source| InstallError::Edit { file: file.clone(), source })?;
         let (mut events, mut programs): (Vec<String>, Vec<String>) = entries.into_iter().unzip();
@@ -196,7 +201,38 @@ impl Found {
         (digest(original.as_bytes()) == *before).then_some(Some(original))
     }
 
+    /// Whether a plugin is as this version or another one has written it.
+    fn is_own_plugin(&self, plugin: &str) -> bool {
+        self.text.as_deref().is_none_or(|text| {
+            let after = self.record.as_ref().map(|record| record.after.as_str());
+            text == plugin || after == Some(digest(text.as_bytes()).as_str())
+        })
+    }
+
+    fn install_plugin(self, plugin: &str) -> Result<Act, InstallError> {
+        if !self.is_own_plugin(plugin) {
+            return Err(self.edit_error(EditError::Foreign));
+        }
+        let file = self.target.file.clone();
+        let record = match (&self.record, &self.text) {
+            (Some(record), Some(text)) if text == plugin => record.clone(),
+            (old, _) => Record {
+                folders: old.as_ref().map_or_else(|| missing_folders(&file), |old| old.folders.clone()),
+                before: None,
+                after: digest(plugin.as_bytes()),
+                inserted: Vec::new(),
+                made: Vec::new(),
+                file,
+            },
+        };
+        let events = usual(self.host, self.target.kind).into_iter().map(str::to_owned).collect();
+        Ok(self.act(Some(plugin.to_owned()), events, Some(record)))
+    }
+
     fn install(self, program: &Program, more: &[String]) -> Result<Act, InstallError> {
+        if let Some(plugin) = self.target.plugin {
+            return self.install_plugin(plugin);
+        }
         let syntax = self.target.form.syntax;
         let present = match &self.text {
             Some(text) if !text.trim().is_empty() => {
@@ -245,6 +281,14 @@ impl Found {
 
     fn uninstall(self) -> Result<Act, InstallError> {
         let Some(text) = self.text.clone() else { return Ok(self.act(None, Vec::new(), None)) };
+        if let Some(plugin) = self.target.plugin {
+            let is_own = self.is_own_plugin(plugin);
+            return if is_own {
+                Ok(self.act(None, Vec::new(), None))
+            } else {
+                Err(self.edit_error(EditError::Foreign))
+            };
+        }
         if let Some(original) = self.original() {
             return Ok(self.act(original, Vec::new(), None));
         }

@@ -3,7 +3,7 @@
 use super::super::program::Host;
 use super::super::serve::is_closed_gate;
 use super::super::table::{Row, Standing};
-use super::super::{claude, codex, copilot, cursor, gemini, kimi, qwen};
+use super::super::{claude, codex, copilot, cursor, gemini, kimi, opencode, qwen};
 use super::piece::{Content, Piece};
 use crate::hosts::import::is_ours;
 
@@ -77,6 +77,7 @@ pub(super) fn tables(host: Host, kind: Kind) -> &'static [&'static [Row]] {
         Host::Gemini => &[gemini::ROWS],
         Host::Kimi if kind == Kind::KimiCode => &[kimi::CODE_ROWS],
         Host::Kimi => &[kimi::ROWS],
+        Host::Opencode => &[opencode::ROWS],
         Host::Qwen => &[qwen::ROWS],
     }
 }
@@ -156,12 +157,14 @@ fn entry(host: Host, event: &'static str, rows: &[&Row], program: &Program) -> W
             let line = format!("{line} --event {event}");
             format!(r#"{{"type":"command","command":{},"timeoutSec":60}}"#, quoted(&line))
         }
+        // Its entry is a plugin, which is a file of its own.
+        Host::Opencode => String::new(),
         Host::Kimi => format!("{{{}}}", fields(event, &quoted(&line)).join(", ")),
     };
     let table = format!("[[hooks]]\n{}", fields(event, &quoted(&line)).join("\n"));
     let element = match host {
         Host::Claude | Host::Codex | Host::Gemini | Host::Qwen => format!(r#"{{"hooks":[{handler}]}}"#),
-        Host::Copilot | Host::Cursor | Host::Kimi => handler.clone(),
+        Host::Copilot | Host::Cursor | Host::Kimi | Host::Opencode => handler.clone(),
     };
     Wanted { event, handler, element, table, command }
 }

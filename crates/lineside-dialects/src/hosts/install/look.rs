@@ -100,7 +100,7 @@ fn format(host: Host) -> Option<&'static dyn Format> {
         Host::Cursor => Some(&cursor::FORMAT),
         Host::Gemini => Some(&gemini::FORMAT),
         Host::Kimi => Some(&kimi::FORMAT),
-        Host::Qwen => None,
+        Host::Opencode | Host::Qwen => None,
     }
 }
 

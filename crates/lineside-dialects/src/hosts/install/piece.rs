@@ -74,6 +74,9 @@ pub enum EditError {
         /// The key.
         key: String,
     },
+    /// Another file stands where a plugin of ours belongs, or it was changed.
+    #[error("it is not the plugin that lineside wrote; look at it, and remove it by hand")]
+    Foreign,
     /// The edit would have changed something else; that is an error of this program.
     #[error("the edit would change more than the entries of lineside")]
     Unsafe,

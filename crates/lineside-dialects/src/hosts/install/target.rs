@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::super::import::{Format as _, Syntax};
 use super::super::program::Host;
-use super::super::{claude, codex, cursor, gemini};
+use super::super::{claude, codex, cursor, gemini, opencode};
 use super::entry::Kind;
 use super::plan::Form;
 use crate::dialect::Places;
@@ -42,6 +42,8 @@ pub(super) struct Target {
     pub(super) file: PathBuf,
     pub(super) kind: Kind,
     pub(super) form: Form,
+    /// The text of the whole file, where it is a plugin.
+    pub(super) plugin: Option<&'static str>,
     /// Whether nobody but us writes it.
     pub(super) is_ours: bool,
 }
@@ -72,6 +74,7 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
         kind: Kind::Usual,
         form: Form { syntax: Syntax::Json, version: None },
         is_ours: false,
+        plugin: None,
     };
     let versioned = |file| Target { form: Form { syntax: Syntax::Json, version: Some(1) }, ..target(file) };
     let sources = match host {
@@ -79,7 +82,7 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
         Host::Codex => codex::FORMAT.sources(places),
         Host::Cursor => cursor::FORMAT.sources(places),
         Host::Gemini => gemini::FORMAT.sources(places),
-        Host::Copilot | Host::Kimi | Host::Qwen => Vec::new(),
+        Host::Copilot | Host::Kimi | Host::Opencode | Host::Qwen => Vec::new(),
     };
     let named = sources.into_iter().find(|source| source.label == level.name()).map(|source| source.file);
     Ok(match (host, level) {
@@ -97,6 +100,14 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
             };
             vec![Target { is_ours: true, ..versioned(folder.join("lineside.json")) }]
         }
+        (Host::Opencode, Level::User) => {
+            let folder = match places.variable("XDG_CONFIG_HOME").map(PathBuf::from) {
+                Some(folder) if folder.is_absolute() => folder,
+                _ => home()?.join(".config"),
+            };
+            let plugin = Some(opencode::PLUGIN);
+            vec![Target { plugin, is_ours: true, ..target(folder.join("opencode/plugin/lineside.js")) }]
+        }
         (Host::Qwen, Level::User) => vec![target(home()?.join(".qwen/settings.json"))],
         (Host::Kimi, Level::User) => {
             let of = |folder: &str, kind| {
@@ -112,6 +123,8 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
                 .map(|(_, target)| target)
                 .collect()
         }
-        (Host::Qwen | Host::Kimi, Level::Project) => return Err(NoPlaceError::NoProject(host)),
+        (Host::Qwen | Host::Kimi | Host::Opencode, Level::Project) => {
+            return Err(NoPlaceError::NoProject(host));
+        }
     })
 }

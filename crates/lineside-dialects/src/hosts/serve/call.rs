@@ -12,7 +12,7 @@ use super::spelling::spellings;
 use super::words::{Telling, put};
 use crate::hosts::program::Host;
 use crate::hosts::table::{Row, Scope, When};
-use crate::hosts::{claude, codex, copilot, cursor, gemini, kimi, qwen};
+use crate::hosts::{claude, codex, copilot, cursor, gemini, kimi, opencode, qwen};
 
 /// E
 const UNREACHABLE: &str =
@@ -240,6 +240,7 @@ pub(super) fn table(host: Host, event: &str, document: &Map) -> &'static [Row] {
         Host::Gemini => gemini::ROWS,
         Host::Kimi if kimi::is_code(document) => kimi::CODE_ROWS,
         Host::Kimi => kimi::ROWS,
+        Host::Opencode => opencode::ROWS,
         Host::Qwen => qwen::ROWS,
     }
 }

@@ -336,7 +336,7 @@ fn project_variable(host: Host) -> Option<&'static str> {
         Host::Claude | Host::Copilot => Some("CLAUDE_PROJECT_DIR"),
         Host::Gemini => Some("GEMINI_PROJECT_DIR"),
         Host::Qwen => Some("QWEN_PROJECT_DIR"),
-        Host::Codex | Host::Cursor | Host::Kimi => None,
+        Host::Codex | Host::Cursor | Host::Kimi | Host::Opencode => None,
     }
 }
 

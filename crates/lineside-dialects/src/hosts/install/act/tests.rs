@@ -204,3 +204,28 @@ fn entries_that_were_asked_for_by_name_stay_when_the_others_are_installed_again(
     assert!(acts[0].events.contains(&more[0]));
     assert!(!stage.install(Host::Gemini, Level::User, "lineside").unwrap()[0].is_change());
 }
+
+#[test]
+fn a_plugin_is_written_and_removed_unless_it_was_changed() {
+    let stage = Stage::new();
+    let file = stage.path("home/.config/opencode/plugin/lineside.js");
+    let acts = stage.install(Host::Opencode, Level::User, "lineside").unwrap();
+    assert_eq!(
+        acts[0].events,
+        ["session.created", "chat.message", "tool.execute.before", "tool.execute.after", "session.idle"]
+    );
+    assert!(!stage.install(Host::Opencode, Level::User, "lineside").unwrap()[0].is_change());
+    stage.uninstall(Host::Opencode, Level::User);
+    assert!(!stage.path("home/.config").exists());
+    // What another version has written is exchanged; what a person has written is left alone.
+    stage.install(Host::Opencode, Level::User, "lineside").unwrap();
+    let mut record = record::read(&stage.state(), Host::Opencode, &file).unwrap();
+    fs::write(&file, "// older").unwrap();
+    assert!(stage.refused(Host::Opencode, Level::User).ends_with("look at it, and remove it by hand"));
+    assert!(uninstall(Host::Opencode, Level::User, &stage.places(), &stage.state()).is_err());
+    record.after = digest(b"// older");
+    record::write(&stage.state(), Host::Opencode, &file, Some(&record)).unwrap();
+    assert!(stage.install(Host::Opencode, Level::User, "lineside").unwrap()[0].is_change());
+    stage.uninstall(Host::Opencode, Level::User);
+    assert!(!file.exists());
+}

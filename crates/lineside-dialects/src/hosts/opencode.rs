@@ -1,0 +1,52 @@
+//! OpenCode (OP-1 to OP-9): the events that our plugin hands on, and what it does with an answer.
+//!
+//! The host has no hook command. The documents are those of the plugin, which is installed as a file; its answer is
+//! `throw`, the text of a refusal, `args`, the input that runs, or `output`, the result that the model reads.
+
+use lineside_core::json::Map;
+
+use super::claude::{TOOL_INPUT, TOOL_NAME};
+use super::table::{
+    Amend, BLOCK, BLOCK_A, BLOCK_AND_HOLD, Field, How, Kind, Refusal, Row, Scope, When, Words, fact, field,
+    hold, json, read, row,
+};
+
+/// The file in the folder of plugins.
+pub(super) const PLUGIN: &str = include_str!("opencode/lineside.js");
+
+const PROMPT: Field = read("prompt", &["prompt"], Kind::Text);
+const CLASS: Field = field("tool_class", &["tool_class"]);
+const CALL_ID: Field = field("tool_call_id", &["tool_call_id"]);
+const AGENT_TYPE: Field = read("agent_type", &["agent_type"], Kind::Text);
+const ENDED: Field = read("success", &[], Kind::Own(ended));
+/// Nothing can be refused here; the later gates of the scope are closed.
+const HOLDING: Words = Words { ask: BLOCK_A, stop: BLOCK, ..Words::FACT };
+
+fn ended(_document: &Map) -> Option<lineside_core::json::Value> {
+    Some(true.into())
+}
+
+/// The events.
+#[rustfmt::skip]
+pub(super) const ROWS: &[Row] = &[
+    row("session.created", "before_subagent", &[AGENT_TYPE], Words {
+        block: hold(How::Silent, Scope::Subagent), ask: BLOCK, stop: BLOCK,
+        amend: &[("prompt", Amend::Refuse(Refusal::Input))], ..Words::FACT
+    }).when(When::InSubagent),
+    row("session.created", "before_session", &[read("source", &[], Kind::Fixed("startup"))], Words {
+        block: hold(How::Silent, Scope::Session), ask: BLOCK, stop: BLOCK, ..Words::FACT
+    }),
+    row("chat.message", "before_prompt", &[PROMPT], Words {
+        block: hold(How::Silent, Scope::Turn), amend: &[("prompt", Amend::Refuse(Refusal::Prompt))], ..HOLDING
+    }),
+    row("tool.execute.before", "before_tool", &[TOOL_NAME, TOOL_INPUT, CALL_ID, CLASS], Words {
+        block: json(r#"{"throw":"$R"}"#), stop: BLOCK_AND_HOLD, amend: &[("tool_input", Amend::Json(r#"{"args":"$V"}"#))],
+        ..Words::GATE
+    }),
+    row("tool.execute.after", "after_tool", &[TOOL_NAME, TOOL_INPUT, CALL_ID, CLASS, field("tool_output", &["tool_output"])], Words {
+        block: json(r#"{"output":"$R"}"#), stop: BLOCK_AND_HOLD, amend: &[("tool_output", Amend::Text(r#"{"output":"$V"}"#))],
+        ..Words::GATE
+    }),
+    fact("session.idle", "after_subagent", &[AGENT_TYPE]).when(When::InSubagent),
+    fact("session.idle", "after_agent", &[ENDED]),
+];
