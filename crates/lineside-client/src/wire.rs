@@ -1,5 +1,6 @@
 //! Connections to the socket: HTTP/1.1, kept open and used again, and those that become something else.
 
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,7 +36,19 @@ struct Inner {
 
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
+    /// The same connection, to look whether it is open.
+    probe: std::os::unix::net::UnixStream,
     _driver: Running,
+}
+
+impl Connection {
+    /// Whether a request can be sent: the daemon has not closed it, also where its driver has not been woken since, and
+    /// nothing came that was not asked for.
+    fn is_open(&self) -> bool {
+        let nothing_came =
+            |read: io::Result<usize>| read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        !self.sender.is_closed() && nothing_came((&self.probe).read(&mut [0]))
+    }
 }
 
 impl Wire {
@@ -53,8 +66,9 @@ impl Wire {
         &self.inner.socket
     }
 
-    /// One request to its answer. It is sent once: a connection that breaks is not tried again, because the request may
-    /// have arrived. Dropping the future closes its connection, which cancels the request at the daemon.
+    /// One request to its answer. It is sent once: when its connection breaks it is not sent again, because it may have
+    /// arrived. A kept connection that the daemon has closed meanwhile is not used. Dropping the future closes its
+    /// connection, which cancels the request at the daemon.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -77,7 +91,7 @@ impl Wire {
     /// A connection that is open still.
     fn idle(&self) -> Option<Connection> {
         let mut idle = self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        std::iter::from_fn(|| idle.pop()).find(|connection| !connection.sender.is_closed())
+        std::iter::from_fn(|| idle.pop()).find(Connection::is_open)
     }
 
     fn give_back(&self, connection: Connection) {
@@ -88,7 +102,12 @@ impl Wire {
     }
 
     async fn connect(&self) -> Result<Connection, RequestError> {
-        let stream = UnixStream::connect(self.socket())
+        let connect = async {
+            let stream = UnixStream::connect(self.socket()).await?.into_std()?;
+            let probe = stream.try_clone()?;
+            Ok((UnixStream::from_std(stream)?, probe))
+        };
+        let (stream, probe) = connect
             .await
             .map_err(|source| RequestError::NoDaemon { socket: self.socket().to_path_buf(), source })?;
         let (sender, connection) =
@@ -97,7 +116,7 @@ impl Wire {
             // What goes wrong is the error of the request concerned.
             connection.with_upgrades().await.ok();
         });
-        Ok(Connection { sender, _driver: driver })
+        Ok(Connection { sender, probe, _driver: driver })
     }
 
     /// A request that is ready to be sent.

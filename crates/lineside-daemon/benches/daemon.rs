@@ -33,6 +33,10 @@ const CONNECTIONS: usize = 64;
 const BURST: Duration = Duration::from_secs(2);
 const BURSTS: usize = 3;
 
+/// How many sessions publish for how long, unless `LINESIDE_BENCH_SECONDS` says otherwise.
+const SESSIONS: usize = 1_000;
+const SOAK: u64 = 10;
+
 const IDLE: usize = 10_000;
 const FOLDERS: usize = 500;
 const STARTS: usize = 7;
@@ -195,6 +199,9 @@ fn measure() {
         throughput(&multi, room.path());
     }
     drop((gate, daemon, echo));
+    if wanted("soak") {
+        soak(&multi);
+    }
     if wanted("idle") {
         idle(&single);
     }
@@ -283,6 +290,42 @@ fn throughput(runtime: &Runtime, room: &Path) {
 async fn burst<F: Future<Output = u64>>(one: impl Fn(usize) -> F) -> u64 {
     let all = (0..CONNECTIONS).map(one);
     futures_util::future::join_all(all).await.into_iter().sum()
+}
+
+/// Sessions beside one another, whose numbers have no gap, and what the daemon weighs when all are open and at the end.
+fn soak(runtime: &Runtime) {
+    let seconds = std::env::var("LINESIDE_BENCH_SECONDS").ok().and_then(|text| text.parse().ok());
+    let time = Duration::from_secs(seconds.unwrap_or(SOAK));
+    let room = tempfile::tempdir().unwrap();
+    let daemon = Party::start("daemon", room.path());
+    let socket = room.path().join("run/lineside.sock");
+    let work = async |line: usize, until: Instant| {
+        let client = Client::new(&socket);
+        let mut sessions = Vec::new();
+        for number in (line..SESSIONS).step_by(CONNECTIONS) {
+            sessions.push((client.session(format!("soak-{number}")).resume().open().await.unwrap(), 0));
+        }
+        let mut count = 0;
+        while Instant::now() < until {
+            for (session, last) in &mut sessions {
+                let seq = session.publish(call()).await.unwrap().seq().unwrap();
+                assert!(*last == 0 || seq == *last + 1, "{seq} after {last}");
+                *last = seq;
+                count += 1;
+            }
+        }
+        count
+    };
+    // Whatever remembers the last of something is full after a fifth of the time.
+    let first = Instant::now() + time / 5;
+    let warm = runtime.block_on(burst(|line| work(line, first)));
+    let before = daemon.resident();
+    let until = Instant::now() + time * 4 / 5;
+    let events = warm + runtime.block_on(burst(|line| work(line, until)));
+    let after = daemon.resident();
+    println!("FIGURE daemon/soak_events {events} events -");
+    println!("FIGURE daemon/soak_resident {:.1} MiB -", after as f64 / 1024.0);
+    println!("FIGURE daemon/soak_growth {:.1} MiB <=4", (after as f64 - before as f64) / 1024.0);
 }
 
 fn idle(runtime: &Runtime) {

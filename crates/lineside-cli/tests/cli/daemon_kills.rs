@@ -63,14 +63,8 @@ enum Seen {
 /// Publishes until the daemon is gone.
 async fn agent(client: Client, life: usize, number: usize, seen: mpsc::Sender<Seen>) {
     let id = format!("s{number}");
-    let session = match client.session(id.as_str()).open().await {
-        Ok(session) => session,
-        // The connection that was kept is one of the daemon before.
-        Err(RequestError::Broken { .. }) => match client.session(id.as_str()).open().await {
-            Ok(session) => session,
-            Err(_) => return drop(seen.send(Seen::Error).await),
-        },
-        Err(_) => return drop(seen.send(Seen::Error).await),
+    let Ok(session) = client.session(id.as_str()).open().await else {
+        return drop(seen.send(Seen::Error).await);
     };
     for event in 0.. {
         let decided = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await;

@@ -15,5 +15,6 @@ mod files;
 mod hosts;
 mod http;
 mod looks;
+mod reconnect;
 mod signals;
 mod openapi;
