@@ -1,6 +1,27 @@
-//! Whether a program would be found, and may be run, when hooks are loaded. Nothing is started.
+//! Programs of hooks: whether one would be found, and may be run, when hooks are loaded, and within which limits most
+//! formats have it run. Nothing is started.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lineside_core::invocation::{Ending, Leftovers, Limits};
+
+/// What a hook may print that is read, in bytes of each stream.
+const OUTPUT: usize = 10 << 20;
+
+/// The limits of a hook that ends in this way when its time is over.
+pub(crate) fn limits(timeout: Duration, ending: Ending) -> Limits {
+    Limits {
+        timeout,
+        ending,
+        leak_grace: Duration::from_millis(500),
+        leftovers: Leftovers::Leave,
+        stdout_bytes: OUTPUT,
+        stderr_bytes: OUTPUT,
+        busy_retry: Duration::from_millis(200),
+        ..Limits::default()
+    }
+}
 
 /// Where programs are looked for.
 #[derive(Debug, Clone)]

@@ -34,6 +34,15 @@ pub struct Document {
     pub kept: Vec<KeptEscape>,
 }
 
+/// A document that is a mapping, its fields unread.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// The keys and their values, in order.
+    pub entries: Vec<(Node, Node)>,
+    /// Keys that occur twice, here or further down.
+    pub duplicates: Vec<DuplicateKey>,
+}
+
 /// A value and its line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
@@ -100,6 +109,17 @@ pub enum UnknownEscapes {
     Refuse,
     /// It stays, with the character after it.
     Keep,
+}
+
+impl Document {
+    /// The mapping that it is; `None` when it is something else.
+    #[must_use]
+    pub fn into_draft(self) -> Option<Draft> {
+        match self.root.content {
+            Content::Mapping(entries) => Some(Draft { entries, duplicates: self.duplicates }),
+            _ => None,
+        }
+    }
 }
 
 impl Node {

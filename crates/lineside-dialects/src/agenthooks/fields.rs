@@ -6,12 +6,11 @@ use lineside_core::OnFailure;
 use lineside_core::nearest::suggestion;
 
 use super::findings::{Findings, HookWarning, LoadHookError};
-use super::frontmatter::Draft;
 use super::guard;
 use super::matcher::Filter;
 use super::triggers::{self, Trigger};
 use crate::python_regex::Pattern;
-use crate::yaml::{Content, Node};
+use crate::yaml::{Content, Draft, Node};
 
 mod scalars;
 pub(super) mod warm;

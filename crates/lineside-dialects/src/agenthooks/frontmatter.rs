@@ -8,19 +8,10 @@ use super::findings::{Findings, HookWarning, LoadHookError};
 use super::guard::IsGuard;
 use crate::broken::ON_FAILURE;
 use crate::frontmatter;
-use crate::yaml::{self, Content, DuplicateKey, Node, UnknownEscapes};
+use crate::yaml::{self, Draft, UnknownEscapes};
 
 /// The largest `HOOK.md`, in bytes.
 const LARGEST: usize = 1_048_576;
-
-/// A frontmatter that is a mapping, its fields unread.
-#[derive(Debug)]
-pub(super) struct Draft {
-    /// The keys and their values, in order.
-    pub(super) entries: Vec<(Node, Node)>,
-    /// Keys that occur twice, here or further down.
-    pub(super) duplicates: Vec<DuplicateKey>,
-}
 
 /// Reads a file; what keeps it from being read goes to the findings.
 ///
@@ -55,10 +46,7 @@ pub(super) fn draft(bytes: &[u8], findings: &mut Findings) -> Result<Draft, Load
     for kept in &document.kept {
         findings.warning(kept.line, HookWarning::UnknownEscape(kept.character));
     }
-    match document.root.content {
-        Content::Mapping(entries) => Ok(Draft { entries, duplicates: document.duplicates }),
-        _ => Err(LoadHookError::NoMapping),
-    }
+    document.into_draft().ok_or(LoadHookError::NoMapping)
 }
 
 #[cfg(test)]

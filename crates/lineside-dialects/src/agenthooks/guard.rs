@@ -3,11 +3,10 @@
 use lineside_core::PointInfo;
 
 use super::findings::Findings;
-use super::frontmatter::Draft;
 use super::triggers::{self, TRIGGERS, Trigger};
 use crate::broken::{Broken, ON_FAILURE};
 use crate::names;
-use crate::yaml::Content;
+use crate::yaml::{Content, Draft};
 
 /// Whether the failure of a hook may have been meant to refuse events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::invocation::{Ending, Environment, Invocation, Leftovers, Limits, Program};
+use lineside_core::invocation::{Ending, Environment, Invocation, Limits, Program};
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, OnFailure, Propagation};
 
@@ -18,7 +18,7 @@ use super::{effects, input, log};
 use crate::broken::refusal;
 use crate::handler::{Call, Handler, LogStage, Returned, Start};
 use crate::near_keys::AnswerKeys;
-use crate::programs::Search;
+use crate::programs::{Search, limits};
 
 /// A hook that can run, or a closed guard.
 #[derive(Debug, Clone)]
@@ -110,16 +110,7 @@ impl Hook {
 
     /// AH-37, AH-40, AH-41
     fn limits(&self) -> Limits {
-        Limits {
-            timeout: self.timeout,
-            ending: Ending::Terminate { grace: Duration::from_millis(500) },
-            leak_grace: Duration::from_millis(500),
-            leftovers: Leftovers::Leave,
-            stdout_bytes: 10_485_760,
-            stderr_bytes: 10_485_760,
-            busy_retry: Duration::from_millis(200),
-            ..Limits::default()
-        }
+        limits(self.timeout, Ending::Terminate { grace: Duration::from_millis(500) })
     }
 }
 

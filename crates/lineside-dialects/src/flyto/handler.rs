@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lineside_core::exchange::{Addresses, Post};
 use lineside_core::hook::{AfterBlock, Join, Lane, Standby};
-use lineside_core::invocation::{Ending, Invocation, Leftovers, Limits, Program};
+use lineside_core::invocation::{Ending, Invocation, Program};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Hook, Layer, OnFailure, Part, Reach};
 
 use super::catalogue::{Authority, HookType};
@@ -18,6 +18,7 @@ use super::{DIALECT, decision, environment};
 use crate::dialect::ForeignHook;
 use crate::handler::{Call, Handler, Returned, Start};
 use crate::near_keys::AnswerKeys;
+use crate::programs::limits;
 
 /// What a run may take beyond its own timeout until its end is known (FL-16: one second), and a little. The exact
 /// deadline is that of the invocation.
@@ -167,16 +168,7 @@ impl FlytoHook {
             files,
             working_directory: Some(working_directory),
             // FL-16
-            limits: Limits {
-                timeout: self.definition.timeout,
-                ending: Ending::Kill,
-                leak_grace: Duration::from_millis(500),
-                leftovers: Leftovers::Leave,
-                stdout_bytes: 10_485_760,
-                stderr_bytes: 10_485_760,
-                busy_retry: Duration::from_millis(200),
-                ..Limits::default()
-            },
+            limits: limits(self.definition.timeout, Ending::Kill),
         }
     }
 

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use super::definition::{Definition, OnError, Run};
 use super::events::{self, Event};
-use super::file::Draft;
 use super::filter::Conditions;
 use super::findings::{Findings, HookWarning, LoadHookError};
 use super::guard;
 use super::template::Template;
-use crate::yaml::{Content, Node};
+use crate::yaml::{Content, Draft, Node};
 
 /// A hook as its file declares it.
 #[derive(Debug)]

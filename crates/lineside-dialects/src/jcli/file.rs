@@ -6,19 +6,10 @@ use lineside_files::Boundary;
 
 use super::findings::{Findings, LoadHookError};
 use super::guard::{self, IsGuard};
-use crate::yaml::{self, Content, DuplicateKey, Node, UnknownEscapes};
+use crate::yaml::{self, Draft, UnknownEscapes};
 
 /// The largest file, in bytes.
 const LARGEST: usize = 1_048_576;
-
-/// A file that is a mapping, its fields unread.
-#[derive(Debug)]
-pub(super) struct Draft {
-    /// The keys and their values, in order.
-    pub(super) entries: Vec<(Node, Node)>,
-    /// Keys that occur twice, here or further down.
-    pub(super) duplicates: Vec<DuplicateKey>,
-}
 
 /// Reads a file; what keeps it from being read goes to the findings.
 ///
@@ -50,10 +41,7 @@ pub(super) fn draft(bytes: &[u8]) -> Result<Draft, LoadHookError> {
     let text = str::from_utf8(bytes).map_err(|_| LoadHookError::NotUtf8)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let document = yaml::read(text, 1, UnknownEscapes::Refuse).map_err(LoadHookError::Yaml)?;
-    match document.root.content {
-        Content::Mapping(entries) => Ok(Draft { entries, duplicates: document.duplicates }),
-        _ => Err(LoadHookError::NoMapping),
-    }
+    document.into_draft().ok_or(LoadHookError::NoMapping)
 }
 
 #[cfg(test)]

@@ -3,11 +3,10 @@
 use lineside_core::PointInfo;
 
 use super::events::{self, Event};
-use super::file::Draft;
 use super::findings::{Findings, LoadHookError};
 use crate::broken::{Broken, Repair, Words};
 use crate::names;
-use crate::yaml::{Content, Node};
+use crate::yaml::{Content, Draft, Node};
 
 /// By which a hook stops what it fails for (JC-21).
 pub(super) const WORDS: Words = Words { key: "on_error", value: "stop" };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::invocation::{Ending, Environment, Invocation, Leftovers, Limits, Program};
+use lineside_core::invocation::{Ending, Environment, Invocation, Limits, Program};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind};
 
 use super::definition::{Definition, OnError, Run};
@@ -16,6 +16,7 @@ use super::{effects, findings};
 use crate::dialect::Places;
 use crate::handler::{Call, Handler, Returned, Start};
 use crate::near_keys::AnswerKeys;
+use crate::programs::limits;
 
 /// A hook at one point.
 #[derive(Debug, Clone)]
@@ -94,16 +95,7 @@ impl Hook {
 
     /// JC-26, JC-27
     fn limits(&self) -> Limits {
-        Limits {
-            timeout: self.definition.timeout,
-            ending: Ending::Terminate { grace: Duration::from_millis(500) },
-            leak_grace: Duration::from_millis(500),
-            leftovers: Leftovers::Leave,
-            stdout_bytes: 10_485_760,
-            stderr_bytes: 10_485_760,
-            busy_retry: Duration::from_millis(200),
-            ..Limits::default()
-        }
+        limits(self.definition.timeout, Ending::Terminate { grace: Duration::from_millis(500) })
     }
 }
 

@@ -9,9 +9,8 @@ use lineside_core::nearest::suggestion;
 use lineside_core::worker::WorkerStart;
 
 use super::super::findings::{Findings, HookWarning};
-use super::super::frontmatter::Draft;
 use super::{entry, unexpected};
-use crate::yaml::{Content, Node};
+use crate::yaml::{Content, Draft, Node};
 
 /// How the worker of a hook is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
