@@ -108,11 +108,15 @@ enum Command {
     Doctor(DoctorArgs),
 }
 
-/// Play a recorded session of three agents over a real bus.
+/// Play a recorded session of three agents over a real bus, or one of an agent program behind the hook command.
 ///
 /// Needs no set-up, no network and no agent, and leaves nothing behind.
 #[derive(Debug, Args)]
 struct DemoArgs {
+    /// The agent program: claude-code, codex, copilot, gemini-cli, kimi-cli, kimi-code or qwen-code.
+    #[arg(value_name = "PROGRAM")]
+    program: Option<String>,
+
     /// Do not rest between events.
     #[arg(long)]
     fast: bool,
@@ -151,7 +155,11 @@ impl Cli {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };
                 let columns = columns().unwrap_or(COLUMNS);
                 let screen = Screen::stdout(columns, styles.out, pace);
-                unless_interrupted(demo::run(screen, &mut std::io::stdout())).await
+                let out = &mut std::io::stdout();
+                match &args.program {
+                    Some(program) => unless_interrupted(demo::of_host(program, screen, out)).await,
+                    None => unless_interrupted(demo::run(screen, out)).await,
+                }
             }
         }
     }

@@ -20,6 +20,7 @@ use account::Account;
 pub(crate) use screen::{Pace, Screen};
 use stage::Stage;
 
+mod host;
 mod session;
 mod stage;
 
@@ -36,6 +37,8 @@ const BEAT_PER_LINE: Duration = Duration::from_millis(16);
 
 /// How long the bus may take to come to its end.
 const DRAIN: Duration = Duration::from_secs(2);
+
+pub(crate) use host::run as of_host;
 
 /// Plays the demo; dropping it ends its hooks and removes its stage.
 ///

@@ -10,6 +10,7 @@ mod protocol;
 mod record;
 mod scene;
 mod script;
+mod session_hook;
 
 use std::process::ExitCode;
 
@@ -45,11 +46,15 @@ pub(crate) fn run(workspace: &Workspace, names: &[&str]) -> Result<ExitCode> {
         println!("{} {}", program.name, program.version());
         if records {
             let into = workspace.root.join(RECORDINGS).join(format!("{}.jsonl", program.name));
-            let calls = Stage::set(workspace, program)?.record(&into)?;
+            let calls = Stage::set(workspace, program, program.install(workspace)?)?.record(&into)?;
             println!("    {calls} calls in {}", workspace.shown(&into));
             continue;
         }
-        let row = Stage::set(workspace, program).map(Stage::check);
+        let row = program.install(workspace).map(|installed| {
+            let failed =
+                |error: anyhow::Error| vec![("without our entries", Outcome::Fails(format!("{error:#}")))];
+            Stage::set(workspace, program, installed).map_or_else(failed, Stage::check)
+        });
         match &row {
             Ok(checked) => {
                 for (name, outcome) in checked {

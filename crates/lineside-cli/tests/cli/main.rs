@@ -6,6 +6,7 @@ mod stage;
 mod automations;
 mod daemon;
 mod daemon_kills;
+mod demo;
 mod of_daemon;
 mod explain;
 mod install;

@@ -30,6 +30,13 @@ pub(super) struct Model {
     /// Its port on 127.0.0.1.
     pub(super) port: u16,
     asked: Arc<Mutex<Vec<String>>>,
+    before: Arc<Mutex<Option<Before>>>,
+}
+
+/// What is done when a question with this text has come and before it is answered.
+struct Before {
+    text: &'static str,
+    act: Box<dyn FnOnce() + Send>,
 }
 
 impl Model {
@@ -39,15 +46,22 @@ impl Model {
         let port = listener.local_addr()?.port();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let stage = Stage { agent: agent.to_owned(), project: project.to_string_lossy().into_owned() };
-        let (kept, stage) = (Arc::clone(&asked), Arc::new(stage));
+        let before: Arc<Mutex<Option<Before>>> = Arc::default();
+        let (kept, once, stage) = (Arc::clone(&asked), Arc::clone(&before), Arc::new(stage));
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
-                let (kept, stage) = (Arc::clone(&kept), Arc::clone(&stage));
+                let (kept, once, stage) = (Arc::clone(&kept), Arc::clone(&once), Arc::clone(&stage));
                 // A client that goes away is no matter for the model.
-                thread::spawn(move || drop(serve(&connection, &kept, &stage)));
+                thread::spawn(move || drop(serve(&connection, &kept, &once, &stage)));
             }
         });
-        Ok(Self { port, asked })
+        Ok(Self { port, asked, before })
+    }
+
+    /// Does this once, when a question with this text has come and before it is answered.
+    pub(super) fn before_answer_to(&self, text: &'static str, act: impl FnOnce() + Send + 'static) {
+        let before = Before { text, act: Box::new(act) };
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
     }
 
     /// The bodies of the questions that were put to it so far, as JSON.
@@ -57,7 +71,12 @@ impl Model {
 }
 
 /// One request on one connection, which is closed then.
-fn serve(connection: &TcpStream, kept: &Mutex<Vec<String>>, stage: &Stage) -> Result<()> {
+fn serve(
+    connection: &TcpStream,
+    kept: &Mutex<Vec<String>>,
+    before: &Mutex<Option<Before>>,
+    stage: &Stage,
+) -> Result<()> {
     connection.set_read_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(connection);
     let (path, body) = request(&mut reader)?;
@@ -67,7 +86,13 @@ fn serve(connection: &TcpStream, kept: &Mutex<Vec<String>>, stage: &Stage) -> Re
         return say(&mut stream, &Reply::Whole(beside(&path)));
     };
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    kept.lock().unwrap_or_else(PoisonError::into_inner).push(body.to_string());
+    let question = body.to_string();
+    kept.lock().unwrap_or_else(PoisonError::into_inner).push(question.clone());
+    let is_meant = |before: &mut Before| question.contains(before.text);
+    let due = before.lock().unwrap_or_else(PoisonError::into_inner).take_if(is_meant);
+    if let Some(Before { act, .. }) = due {
+        act();
+    }
     let answer = answer(protocol, &body, stage);
     say(&mut stream, &protocol.reply(&path, &body, &answer))
 }

@@ -15,8 +15,7 @@ const policies = {
     if (mode === "crashes") return process.kill(process.pid, "SIGKILL")
     if (mode === "garbage") return process.stdout.write('{"verdict": "allow"')
     if (mode === "child") spawn("sleep", ["300"], { stdio: "inherit", detached: true }).unref()
-    const inner = event.agent?.kind === "subagent" ? "-INNER" : ""
-    process.stderr.write(`REFUSED-BY-GUARD${inner}`)
+    process.stderr.write("REFUSED-BY-GUARD")
     process.exitCode = 2
   },
   rewrite() {

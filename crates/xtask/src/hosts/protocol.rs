@@ -166,8 +166,10 @@ fn texts(value: &Value, into: &mut String) {
         Value::Object(members) => {
             let is_result = members.contains_key("functionResponse")
                 || members.get("type").is_some_and(|kind| kind == "tool_result" || kind == "tool_use");
-            if !is_result && let Some(text) = members.get("text") {
-                texts(text, into);
+            // Codex hands the task of a subagent on as if it were encrypted.
+            let said = ["text", "encrypted_content"].iter().filter_map(|name| members.get(*name));
+            if !is_result {
+                said.for_each(|text| texts(text, into));
             }
         }
         _ => {}

@@ -49,6 +49,8 @@ pub(super) fn write(program: &Program, ground: &Ground, calls: &Path, into: &Pat
     let mut names: Vec<PathBuf> = fs::read_dir(calls)?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "stdin"))
+        // A host may end a call that it does not wait for; what is written last is missing then.
+        .filter(|path| path.with_extension("arguments").exists())
         .collect();
     names.sort();
     ensure!(!names.is_empty(), "no call was made");
@@ -111,6 +113,8 @@ fn portable(ground: &Ground, text: &str) -> String {
         // Some programs make a name of a path.
         text = text.replace(&path.replace(['/', '.', '_'], "-"), "$SLUG");
     }
+    // Codex names its agents like folders.
+    text = text.replace(concat!("/", "root/"), "$AGENTS/");
     // A machine that plays it has other folders.
     while let Some(at) = text.find("/tmp/") {
         let end = text[at..].find(|end: char| end.is_whitespace() || "\"'<>,;".contains(end));

@@ -1,6 +1,7 @@
 //! The scenes that are played with a program, and what has to come of each.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,6 +14,7 @@ use super::model::Model;
 use super::program::{Ground, Lack, Program};
 use super::record;
 use super::script::MARK;
+use super::session_hook;
 use crate::programme::{FOR_A_RUN, must};
 use crate::workspace::Workspace;
 
@@ -61,6 +63,14 @@ pub(super) struct Stage<'a> {
     daemon: Option<Daemon>,
 }
 
+/// A folder of this run that others may not enter.
+fn private() -> Result<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("lineside-hosts-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
+    Ok(folder)
+}
+
 /// A daemon that ends with its handle.
 struct Daemon(Child);
 
@@ -74,8 +84,7 @@ impl Drop for Daemon {
 
 impl<'a> Stage<'a> {
     /// Lays everything out: the program, its settings, our entries, the policies, the daemon.
-    pub(super) fn set(workspace: &Workspace, program: &'a Program) -> Result<Self> {
-        let installed = program.install(workspace)?;
+    pub(super) fn set(workspace: &Workspace, program: &'a Program, installed: PathBuf) -> Result<Self> {
         let folder = workspace.target.join("hosts").join(program.name);
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
@@ -85,12 +94,8 @@ impl<'a> Stage<'a> {
             project: folder.join("project"),
             installed,
             lineside: folder.join("bin"),
-            // A socket's path may have a hundred bytes.
-            socket: std::env::temp_dir().join(format!(
-                "lineside-{}-{}.sock",
-                std::process::id(),
-                program.name
-            )),
+            // A socket's path may have a hundred bytes, so it is not in the target directory.
+            socket: private()?.join(format!("{}.sock", program.name)),
         };
         fs::create_dir_all(&ground.home)?;
         fs::create_dir_all(&ground.project)?;
@@ -170,7 +175,11 @@ impl<'a> Stage<'a> {
         fs::create_dir_all(&precious)?;
         fs::write(precious.join("file.txt"), "keep\n")?;
         let before = self.model.asked().len();
-        let mut command = self.program.command(&self.ground, self.model.port, &format!("{MARK}{script} go"));
+        let mut command = self.program.command(
+            &self.ground,
+            self.model.port,
+            &format!("Tidy the project up. {MARK}{script}"),
+        );
         let file = fs::File::create(self.folder.join(log))?;
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let mut child = command.spawn().with_context(|| format!("{} did not start", self.program.name))?;
@@ -220,6 +229,7 @@ impl<'a> Stage<'a> {
         if !is_installed {
             return checked;
         }
+        self.hook_on_the_session();
         match self.play("all", "all.log") {
             Ok(asked) => checked.extend(self.whole(&asked)),
             Err(error) => checked.push(("dangerous command", failed(error))),
@@ -228,11 +238,25 @@ impl<'a> Stage<'a> {
             let outcome = self.misbehave(mode).and_then(|()| self.gate(&format!("{mode}.log")));
             checked.push((name, outcome.unwrap_or_else(failed)));
         }
-        self.daemon = None;
+        // It dies when the prompt has passed and before the command is called.
+        if let Some(daemon) = self.daemon.take() {
+            self.model.before_answer_to("play:gate", move || drop(daemon));
+        }
         let outcome = self.misbehave("not").and_then(|()| self.gate("killed.log"));
         checked.push(("daemon killed", outcome.unwrap_or_else(failed)));
         drop(fs::remove_file(&self.ground.socket));
         checked
+    }
+
+    /// Has a hook registered on the session of the agent, before it starts its subagent.
+    fn hook_on_the_session(&self) {
+        let (socket, log) = (self.ground.socket.clone(), self.folder.join("session-hook.log"));
+        self.model.before_answer_to("REFUSED-BY-GUARD", move || {
+            if let Err(error) = session_hook::register(&socket) {
+                // The check of the subagent fails then; this says why.
+                drop(fs::write(log, format!("{error:#}")));
+            }
+        });
     }
 
     /// What has to come of a turn in which everything happens.
@@ -297,8 +321,8 @@ impl<'a> Stage<'a> {
                     )
                 } else {
                     must(
-                        self.is_kept() && self.text("sub.txt").is_some() && reached("REFUSED-BY-GUARD-INNER"),
-                        "it did not work, or its command ran, or the guard did not know it",
+                        self.is_kept() && self.text("sub.txt").is_some() && reached(session_hook::REASON),
+                        "it did not work, or its command ran, or no hook of the session met it",
                     )
                 },
             ),

@@ -36,7 +36,7 @@ const SCRIPTS: [(&str, &[Act]); 4] = [
         &[
             Act::Shell("echo one > one.txt"),
             Act::Shell("mv ./precious ./taken"),
-            Act::Task("play:inner Please work."),
+            Act::Task("Do the same once more. play:inner"),
             Act::Wait,
             Act::Say("ALL-DONE"),
         ],
