@@ -66,6 +66,10 @@ pub(super) fn write(state: &Path, host: Host, file: &Path, record: Option<&Recor
             _ => Ok(()),
         };
     };
+    if let Some(above) = state.parent() {
+        // What is above is the user's own affair.
+        fs::create_dir_all(above)?;
+    }
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     {
