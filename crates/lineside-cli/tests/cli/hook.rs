@@ -327,7 +327,8 @@ fn a_daemon_that_is_started_by_hand_in_the_background_answers_when_the_command_r
 fn the_request_of_the_page_of_hosts_is_answered() {
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/hosts.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let block = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let mut blocks = page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let block = blocks.find(|block| block.starts_with("curl ")).unwrap();
     let stage = guarded();
     let daemon = Daemon::start(&stage);
     let mut shell = Command::new("sh");
