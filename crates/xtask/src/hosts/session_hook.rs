@@ -47,7 +47,7 @@ fn first_session(list: &Value) -> Option<String> {
 fn attach(socket: &Path) -> Result<(String, BufReader<UnixStream>)> {
     let mut stream = UnixStream::connect(socket)?;
     let request = "POST /v1/attach HTTP/1.1\r\nHost: lineside\r\nConnection: Upgrade\r\n\
-                   Upgrade: lineside-worker/2\r\nContent-Length: 0\r\n\r\n";
+                   Upgrade: lineside-worker/2\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n";
     stream.write_all(request.as_bytes())?;
     let mut reader = BufReader::new(stream);
     let head = head(&mut reader)?;
