@@ -104,6 +104,24 @@ fn a_batch_meets_the_hooks_for_each_of_its_tools_once() {
 }
 
 #[test]
+fn a_call_of_a_class_meets_the_hooks_for_its_tool_and_for_its_class_once() {
+    let bus = Bus::new();
+    let session = bus.session("s").open_now().unwrap();
+    for (name, draft) in [
+        ("both", tool("Shell").tool("Bash")),
+        ("class", tool("Shell")),
+        ("tool", tool("Bash")),
+        ("no", tool("x")),
+    ] {
+        bus.intercept::<BeforeTool>(name).matching(draft).gate(async |_, _| Verdict::Continue).unwrap();
+    }
+    let mut call = BeforeTool::new("Bash", json!({}));
+    call.tool_class = Some("shell".to_owned());
+    assert_eq!(ran(&now(session.publish(call)).unwrap()), ["both", "class", "tool"]);
+    assert_eq!(ran(&publish(&session, "Bash")), ["both", "tool"]);
+}
+
+#[test]
 fn there_may_be_as_many_hooks_at_a_point_as_one_likes() {
     for count in [65_535, 65_536, 65_537] {
         let bus = Bus::new();

@@ -31,7 +31,8 @@ pub struct MatcherDraft {
     text: Option<String>,
 }
 
-/// Runs for this tool: a name, or a glob such as `mcp__*`. Case counts.
+/// Runs for this tool: a name, or a glob such as `mcp__*`. Case counts. `Shell`, `WriteFile`, `StrReplaceFile`,
+/// `ReadFile` and `Task` stand for the tools of that class in every agent program, whatever it calls them.
 pub fn tool(pattern: impl Into<String>) -> MatcherDraft {
     MatcherDraft::default().tool(pattern)
 }
@@ -300,17 +301,38 @@ pub fn each_tool<'a>(event: &'a AnyEvent, visit: &mut dyn FnMut(&'a str)) {
     each_call(event, &mut |name, _| visit(name));
 }
 
-/// The same with what the tool is called with, where the event has that.
+/// The same with what the tool is called with, where the event has that. A call whose class the event states is visited
+/// by the name of that class as well.
 fn each_call<'a>(event: &'a AnyEvent, visit: &mut dyn FnMut(&'a str, Option<&'a Value>)) {
+    let mut call = |name, class: Option<&str>, input| {
+        visit(name, input);
+        if let Some(of_class) = class.and_then(name_of_class).filter(|of_class| *of_class != name) {
+            visit(of_class, input);
+        }
+    };
     let payload = event.payload();
     if let Some(name) = payload.text("tool_name") {
-        visit(name, payload.value("tool_input"));
+        call(name, payload.text("tool_class"), payload.value("tool_input"));
     } else if let Some(Value::Array(calls)) = event.payload_json().get("tool_calls") {
-        for call in calls {
-            if let Some(name) = call.get("tool_name").and_then(Value::as_str) {
-                visit(name, call.get("tool_input"));
+        for of_batch in calls {
+            let text = |key| of_batch.get(key).and_then(Value::as_str);
+            if let Some(name) = text("tool_name") {
+                call(name, text("tool_class"), of_batch.get("tool_input"));
             }
         }
+    }
+}
+
+/// What tools of a class are called here, whatever the program that has them calls them: one guard of `Shell` holds for
+/// every agent program.
+fn name_of_class(class: &str) -> Option<&'static str> {
+    match class {
+        "shell" => Some("Shell"),
+        "write" => Some("WriteFile"),
+        "edit" => Some("StrReplaceFile"),
+        "read" => Some("ReadFile"),
+        "task" => Some("Task"),
+        _ => None,
     }
 }
 

@@ -211,3 +211,28 @@ fn a_project_is_known_by_its_root() {
     check(&project("/q"), &changed("/p/a"), false);
     check(&project("*"), &event_of(Source::root("s"), OnIdle::new()), false);
 }
+
+#[test]
+fn a_tool_of_a_class_has_the_name_of_the_class_as_well() {
+    let of_class = |name: &str, class: &str| {
+        let mut payload = BeforeTool::new(name, json!({"command": "x"}));
+        payload.tool_class = Some(class.to_owned());
+        event(payload)
+    };
+    for (name, class, ours) in [
+        ("Bash", "shell", "Shell"),
+        ("write_file", "write", "WriteFile"),
+        ("apply_patch", "edit", "StrReplaceFile"),
+        ("view", "read", "ReadFile"),
+        ("Agent", "task", "Task"),
+    ] {
+        check(&tool(ours), &of_class(name, class), true);
+        check(&tool(name), &of_class(name, class), true);
+        check(&tool(ours).argument("command", "^x$"), &of_class(name, class), true);
+        check(&tool(ours).argument("command", "y"), &of_class(name, class), false);
+        check(&tool(ours), &call(name, json!({})), false);
+        check(&tool(ours), &of_class(name, "mcp"), false);
+    }
+    check(&tool("Sh*"), &of_class("Bash", "shell"), true);
+    check(&tool("Shell"), &of_class("Shell", "shell"), true);
+}
