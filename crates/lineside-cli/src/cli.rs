@@ -47,16 +47,15 @@ pub(crate) struct Cli {
     command: Command,
 }
 
-/// The error of an unknown subcommand with a proposal, also where its letters are only in another order (`rnu`).
+/// The error of an unknown subcommand with a proposal: the one with the same letters in another order (`rnu`), else those
+/// that clap finds near.
 pub(crate) fn with_proposal(mut error: clap::Error) -> clap::Error {
     let letters = |word: &str| {
         let mut letters: Vec<char> = word.chars().collect();
         letters.sort_unstable();
         letters
     };
-    if let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand)
-        && error.get(ContextKind::SuggestedSubcommand).is_none()
-    {
+    if let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) {
         let cli = Cli::command();
         let meant = cli.get_subcommands().find(|known| letters(known.get_name()) == letters(wrong));
         if let Some(meant) = meant {
@@ -91,6 +90,7 @@ enum Command {
     Test(TestArgs),
     Demo(DemoArgs),
     Kit(KitArgs),
+    #[command(hide = true)]
     Hook(HookArgs),
     Serve(ServeArgs),
     Status(StatusArgs),
@@ -108,7 +108,7 @@ enum Command {
     Doctor(DoctorArgs),
 }
 
-/// Play a recorded session of three agents over a real bus, or one of an agent program behind the hook command.
+/// Play a recorded session of three agents, or of an agent program.
 ///
 /// Needs no set-up, no network and no agent, and leaves nothing behind.
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use lineside::json::{Map, Value, json};
 use lineside_daemon::socket::LONGEST;
 use lineside_daemon::switch::Switch;
 
-use crate::daemon_paths::{DaemonArgs, DaemonPaths};
+use crate::daemon_paths::DaemonPaths;
+use crate::hosts::LookArgs;
 use crate::hosts::finding::Finding;
 use crate::hosts::machine::{self, Machine};
 use crate::painter::{json_line, one_line};
@@ -27,16 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct DoctorArgs {
-    /// The project whose files count too, the current directory if none is named.
-    #[arg(long, value_name = "DIR")]
-    project: Option<PathBuf>,
-
-    /// Print one JSON object.
-    #[arg(long)]
-    json: bool,
-
     #[command(flatten)]
-    daemon: DaemonArgs,
+    look: LookArgs,
 }
 
 const EXIT_STATUS: &str = "\
@@ -58,6 +51,7 @@ struct Looked {
 /// # Errors
 /// The project cannot be opened, no state folder is known, or the output cannot be written.
 pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
+    let args = &args.look;
     let places = granted_places(args.project.as_deref())?;
     let paths = args.daemon.paths()?;
     let mut all = vec![program(), switch(&paths), folder("state", &paths.state), socket(&paths)];

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use lineside_shim::{Environment, FullCommand};
 
-/// Answer a call of an agent program: its document on standard input, its words on standard output.
+/// Answer a call of an agent program, in its own words.
 ///
+/// Its document is read from standard input, and the words are printed on standard output.
 /// Asks the daemon, and starts one when there is none. What no daemon decides is refused at the gates of the program and
 /// passes elsewhere. Exit status: 0, or 2 where that is the program's word for a refusal.
 #[derive(Debug, Args)]

@@ -26,16 +26,23 @@ use machine::Machine;
 /// A program is looked for on PATH and in the usual places, and asked for its version.
 #[derive(Debug, Args)]
 pub(crate) struct HostsArgs {
+    #[command(flatten)]
+    look: LookArgs,
+}
+
+/// Where to look, and how to say what is there.
+#[derive(Debug, Args)]
+pub(crate) struct LookArgs {
     /// The project whose files count too, the current directory if none is named.
     #[arg(long, value_name = "DIR")]
-    project: Option<PathBuf>,
+    pub(crate) project: Option<PathBuf>,
 
     /// Print one JSON object.
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 
     #[command(flatten)]
-    daemon: DaemonArgs,
+    pub(crate) daemon: DaemonArgs,
 }
 
 /// Runs the command.
@@ -43,6 +50,7 @@ pub(crate) struct HostsArgs {
 /// # Errors
 /// The project cannot be opened, or the output cannot be written.
 pub(crate) async fn run(args: &HostsArgs, styles: Styles) -> Result<ExitCode> {
+    let args = &args.look;
     let places = granted_places(args.project.as_deref())?;
     args.daemon.paths()?;
     let machines = machine::look(&places).await;

@@ -141,11 +141,7 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
         let acts = match performed(acts, which.dry_run, &paths.state) {
             Ok(acts) => acts,
             Err(error) if matches!(which.host, Chosen::All) => {
-                tell(&format!(
-                    "{}: {host}: {}",
-                    styles.err.paint(Tone::Bad, "error"),
-                    one_line(&format!("{error:#}"))
-                ));
+                tell_of(host, &error, styles);
                 failed = true;
                 continue;
             }
@@ -188,11 +184,7 @@ pub(crate) fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<Exit
                     && which.level() == Level::Project
                     && reads_no_project(host, &places) => {}
             Err(error) if matches!(which.host, Chosen::All) => {
-                tell(&format!(
-                    "{}: {host}: {}",
-                    styles.err.paint(Tone::Bad, "error"),
-                    one_line(&format!("{error:#}"))
-                ));
+                tell_of(host, &error, styles);
                 failed = true;
             }
             Err(error) => return Err(error),
@@ -200,6 +192,12 @@ pub(crate) fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<Exit
     }
     report.end()?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Says what is wrong with one of several hosts; the others go on.
+fn tell_of(host: Host, error: &anyhow::Error, styles: Styles) {
+    let mark = styles.err.paint(Tone::Bad, "error");
+    tell(&format!("{mark}: {host}: {}", one_line(&format!("{error:#}"))));
 }
 
 fn reads_no_project(host: Host, places: &Places) -> bool {

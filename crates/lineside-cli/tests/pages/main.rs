@@ -18,7 +18,8 @@
 //! | `toml` | `manifest` | it is TOML that a manifest can hold |
 //! | `text` | `output of COMMAND` | the command prints these lines one after another, with other times; `…` is what is left out |
 //! | any | `test NAME` | a test of that name runs it, which has to exist |
-//! | `text`, `tree`, `edges`, `layers`, `circles` | `picture` | it is drawn for people; there is nothing that could be run |
+//! | `text`, `tree`, `edges`, `layers`, `circles`, `remainder` | `picture` | it is drawn for people; there is nothing that could be run |
+//! | `sh` | `chore` | each line is a chore of the repository that there is; it is not run |
 //!
 //! Anything else fails: nothing is passed over. `cargo` is a stand-in: it runs the command in the place of
 //! `cargo run -- …`, and looks whether what else it is asked for exists.
@@ -94,6 +95,8 @@ fn a_snippet_that_nobody_says_how_to_run_fails() {
     check("```text\nx\n```\n", "says how");
     check("<!-- snippet: picture -->\n```text\nx\n```\n", "");
     check("```sh\nlineside lst\n```\n", "lineside lst");
+    check("<!-- snippet: chore -->\n```sh\ncargo xtask tidy   # rules\n```\n", "");
+    check("<!-- snippet: chore -->\n```sh\ncargo xtask tidies\n```\n", "tidies");
     check("```sh\nlineside list --project .   # what is found\n```\n", "");
     check("```sh\ncargo run --example nothing_like_it\n```\n", "nothing_like_it");
     check("<!-- snippet: event -->\n```json\n{\"point\": \"on_idel\"}\n```\n", "on_idel");

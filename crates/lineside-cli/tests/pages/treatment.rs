@@ -60,11 +60,22 @@ pub(crate) fn run(snippet: &Snippet, before: &[Snippet], ground: &Ground) -> Res
             ends_well(&ground.sh_in("front", "lineside check --untrusted --project ."), &[0], &text)
         }
         ("toml", "manifest") => is_manifest(page, text),
-        ("text" | "tree" | "edges" | "layers" | "circles", "picture") => Ok(()),
+        ("text" | "tree" | "edges" | "layers" | "circles" | "remainder", "picture") => Ok(()),
+        ("sh", "chore") => is_chore(text),
         (language, comment) => {
             Err(format!("nothing says how `{language}` with the comment {comment:?} is run"))
         }
     }
+}
+
+/// Whether each line runs a chore of the repository that there is.
+fn is_chore(text: &str) -> Result<(), String> {
+    let chores = root().join("crates/xtask/src");
+    text.lines().try_for_each(|line| {
+        let name = line.strip_prefix("cargo xtask ").and_then(|rest| rest.split(' ').next());
+        let is_there = name.is_some_and(|name| chores.join(name).with_extension("rs").is_file());
+        if is_there { Ok(()) } else { Err(format!("`{line}` runs no chore that there is")) }
+    })
 }
 
 fn said(output: &Output) -> String {

@@ -181,6 +181,8 @@ for call in calls():
         raise RuntimeError('out of memory')
     say(type='answer', id=call['id'], answer={})";
     with_raw(source, async |_, yard| {
+        // The two streams are read each by itself: at the second answer the word has been read in any case.
+        assert_eq!(yard.ask(json!("live")).await, answered("{}"));
         assert_eq!(yard.ask(json!("live")).await, answered("{}"));
         let (kind, why) = failed(yard.ask(json!("die")).await);
         assert_eq!(kind, FailureKind::Exit);
