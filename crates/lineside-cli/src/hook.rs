@@ -20,6 +20,10 @@ pub(crate) struct HookArgs {
     /// The event, where the document does not name it.
     #[arg(long, value_name = "NAME")]
     event: Option<OsString>,
+
+    /// The document, of a setting that hands it over as an argument: `notify` of Codex.
+    #[arg(long, value_name = "DOCUMENT")]
+    notify: Option<OsString>,
 }
 
 /// Answers a call before anything else is set up, as the program is waiting; nothing for other commands.
@@ -32,7 +36,9 @@ pub(crate) fn at_once() -> Option<ExitCode> {
 /// Does what was asked, behind arguments of all commands.
 pub(crate) fn run(args: &HookArgs) -> ExitCode {
     let event = args.event.iter().flat_map(|event| ["--event".into(), event.clone()]);
-    let arguments: Vec<OsString> = ["hook".into(), args.host.clone()].into_iter().chain(event).collect();
+    let notify = args.notify.iter().flat_map(|document| ["--notify".into(), document.clone()]);
+    let arguments = ["hook".into(), args.host.clone()].into_iter().chain(event).chain(notify);
+    let arguments: Vec<OsString> = arguments.collect();
     answer(&arguments)
 }
 

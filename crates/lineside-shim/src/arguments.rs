@@ -1,7 +1,10 @@
-//! The arguments behind `hook`: a host, and the name of an event where the entry states it.
+//! The arguments behind `hook`: a host, the name of an event where the entry states it, and the document of a setting
+//! that hands it over as an argument.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
 
 use crate::gates::{HOSTS, Host};
 
@@ -10,7 +13,12 @@ use crate::gates::{HOSTS, Host};
 pub(crate) struct Arguments {
     pub(crate) host: Host,
     pub(crate) event: Option<String>,
+    /// The document, where it does not come on standard input.
+    pub(crate) document: Option<Arc<Vec<u8>>>,
 }
+
+/// The event of a document that comes as an argument: the setting `notify` of Codex, which takes no answer.
+const NOTIFY: &str = "notify";
 
 /// Why the arguments are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +29,8 @@ pub(crate) enum ReadArgumentsError {
     UnknownHost(String),
     /// `--event` has no value that is text.
     NoEvent,
+    /// `--notify` has no document behind it.
+    NoDocument,
     /// Something else.
     Unknown(String),
 }
@@ -31,6 +41,7 @@ impl fmt::Display for ReadArgumentsError {
         match self {
             Self::NoHost => write!(f, "`hook` needs the name of a host; {usage}")?,
             Self::UnknownHost(name) => write!(f, "there is no host {name:?}; {usage}")?,
+            Self::NoDocument => write!(f, "`--notify` needs a document; {usage}")?,
             Self::NoEvent => write!(f, "`--event` needs the name of an event; {usage}")?,
             Self::Unknown(argument) => write!(f, "`hook` does not take {argument:?}; {usage}")?,
         }
@@ -40,16 +51,21 @@ impl fmt::Display for ReadArgumentsError {
 }
 
 impl Arguments {
-    /// Reads `HOST [--event NAME]`, in any order; `--event=NAME` is the same.
+    /// Reads `HOST [--event NAME] [--notify DOCUMENT]`, in any order; `--event=NAME` is the same.
     pub(crate) fn read(arguments: &[OsString]) -> Result<Self, ReadArgumentsError> {
         let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
-        let (mut host, mut event) = (None, None);
+        let (mut host, mut event, mut document) = (None, None, None);
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             match argument.to_str() {
                 Some("--event") => {
                     let name = arguments.next().and_then(|name| name.to_str());
                     event = Some(name.ok_or(ReadArgumentsError::NoEvent)?.to_owned());
+                }
+                Some("--notify") => {
+                    let text = arguments.next().ok_or(ReadArgumentsError::NoDocument)?;
+                    document = Some(Arc::new(text.as_bytes().to_vec()));
+                    event = event.or_else(|| Some(NOTIFY.to_owned()));
                 }
                 Some(text) if text.starts_with("--event=") => {
                     event = text.strip_prefix("--event=").map(str::to_owned);
@@ -62,7 +78,7 @@ impl Arguments {
             }
         }
         let event = event.filter(|event| !event.is_empty());
-        Ok(Self { host: host.ok_or(ReadArgumentsError::NoHost)?, event })
+        Ok(Self { host: host.ok_or(ReadArgumentsError::NoHost)?, event, document })
     }
 }
 
@@ -77,11 +93,25 @@ mod tests {
 
     #[test]
     fn a_host_and_an_event_are_read_in_any_order() {
-        let call = |event: Option<&str>| Arguments { host: Host::Copilot, event: event.map(str::to_owned) };
+        let call = |event: Option<&str>| Arguments {
+            host: Host::Copilot,
+            event: event.map(str::to_owned),
+            document: None,
+        };
         assert_eq!(read(&["copilot"]), Ok(call(None)));
         assert_eq!(read(&["copilot", "--event", "preToolUse"]), Ok(call(Some("preToolUse"))));
         assert_eq!(read(&["--event=preToolUse", "copilot"]), Ok(call(Some("preToolUse"))));
         assert_eq!(read(&["copilot", "--event", ""]), Ok(call(None)));
+    }
+
+    #[test]
+    fn a_document_may_be_an_argument() {
+        // CX-3
+        let document = Some(Arc::new(b"{\"type\": 1}".to_vec()));
+        let event = Some(NOTIFY.to_owned());
+        let call = Arguments { host: Host::Codex, event, document };
+        assert_eq!(read(&["codex", "--notify", "{\"type\": 1}"]), Ok(call));
+        assert_eq!(read(&["codex", "--notify"]), Err(ReadArgumentsError::NoDocument));
     }
 
     #[test]

@@ -27,6 +27,8 @@ const FOR_THE_WAY: Duration = Duration::from_millis(200);
 pub(crate) struct Attempt<'a> {
     pub(crate) host: Host,
     pub(crate) event: Option<&'a str>,
+    /// The document, where it does not come on standard input.
+    pub(crate) given: Option<&'a Arc<Vec<u8>>>,
     pub(crate) environment: &'a Environment,
     pub(crate) full: FullCommand,
     /// Whether hooks are switched off.
@@ -42,7 +44,7 @@ impl Attempt<'_> {
     /// # Errors
     /// Why nothing was decided.
     pub(crate) fn run(&self, limit: impl FnOnce(&[u8]) -> Instant) -> (Arc<Vec<u8>>, Result<Answer, Closed>) {
-        let document = Arc::new(document());
+        let document = self.given.map_or_else(|| Arc::new(document()), Arc::clone);
         let answer = self.answer(&document, limit(&document));
         (document, answer)
     }

@@ -60,7 +60,8 @@ fn answer(arguments: &Arguments, environment: &Environment, full: FullCommand, b
         return undecided(arguments, environment, b"", is_off, Closed::Unreachable);
     }
     let event = arguments.event.as_deref();
-    let attempt = Attempt { host, event, environment, full, is_off, progress: &progress };
+    let given = arguments.document.as_ref();
+    let attempt = Attempt { host, event, given, environment, full, is_off, progress: &progress };
     let (document, ended) = attempt.run(|document| began + limit(host, document));
     while !progress.end() {
         // The other thread is about to end the process.
@@ -77,7 +78,7 @@ fn undecided(
     is_off: bool,
     why: Closed,
 ) -> Answer {
-    let Arguments { host, event } = arguments;
+    let Arguments { host, event, .. } = arguments;
     let call = Call { host: *host, event: event.as_deref(), stdin: document, environment };
     if is_off { silent(&call) } else { closed(&call, why) }
 }

@@ -79,7 +79,14 @@ fn a_call_is_decided_by_the_daemon_in_the_words_of_its_host() {
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", ""));
     let said = stage.run(&["--color", "never", "hook", "cursor", "--event", "preToolUse"], "{}");
     assert_eq!((said.code, said.out.as_str()), (Some(0), "{\"permission\":\"allow\"}\n"));
-    assert_eq!(status(&stage)["sessions"], json!(3), "sessions of hosts are sessions of the daemon");
+    // CX-3: the document of the setting `notify` is an argument, and nothing is answered.
+    let done = json!({"type": "agent-turn-complete", "thread-id": "t1", "last-assistant-message": "done"});
+    for (document, sessions) in [(done.to_string(), 4), ("{".to_owned(), 4)] {
+        let said = stage.run(&["hook", "codex", "--notify", &document], "not read");
+        assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", ""));
+        let seen = &status(&stage)["sessions"];
+        assert_eq!(seen, &json!(sessions), "sessions of hosts are sessions of the daemon");
+    }
     assert_eq!(stage.run(&["stop"], "").code, Some(0));
     drop(daemon);
 }
