@@ -1,13 +1,12 @@
 //! Variables that hooks hand on to later hooks of the same session and format.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::Path;
+use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use lineside_core::invocation::Environment;
 use lineside_core::{AnyEvent, Layer, SessionId};
+use lineside_files::Boundary;
 use tempfile::NamedTempFile;
 
 /// How many sessions are remembered; beyond that the one that handed on first is forgotten.
@@ -17,7 +16,7 @@ const MOST_SESSIONS: usize = 1024;
 const MOST_VARIABLES: usize = 256;
 
 /// How much of a file of assignments is read, in bytes.
-const LONGEST: u64 = 64 << 10;
+const LONGEST: usize = 64 << 10;
 
 /// The variables of each session, by format and by the layer of the hooks that handed them on.
 #[derive(Default)]
@@ -93,14 +92,42 @@ impl Assignments {
         Ok(Self(file))
     }
 
-    /// What the hook has left, up to 64 KiB.
+    /// What the hook has left, up to 64 KiB. Nothing when the hook has put anything but a regular file in its place.
     pub(crate) fn read(&self) -> String {
-        read(self.0.path()).unwrap_or_default()
+        let mut bytes = lineside_files::read(self.0.path(), Boundary::Open, LONGEST).unwrap_or_default();
+        bytes.truncate(LONGEST);
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
-fn read(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assignments_are_read_up_to_a_bound() {
+        let mut environment = Environment::default();
+        let assignments = Assignments::new("THERE", &mut environment).unwrap();
+        assert_eq!(assignments.read(), "");
+        std::fs::write(assignments.0.path(), "A=1\n").unwrap();
+        assert_eq!(assignments.read(), "A=1\n");
+        std::fs::write(assignments.0.path(), "x".repeat(LONGEST + 1)).unwrap();
+        assert_eq!(assignments.read().len(), LONGEST);
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_assignments_is_nothing_and_holds_up_no_thread() {
+        use std::sync::mpsc;
+        use std::time::Duration;
+
+        let mut environment = Environment::default();
+        let assignments = Assignments::new("THERE", &mut environment).unwrap();
+        let path = assignments.0.path();
+        std::fs::remove_file(path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+        assert!(made.success());
+        let (done, read) = mpsc::channel();
+        std::thread::spawn(move || done.send(assignments.read()));
+        assert_eq!(read.recv_timeout(Duration::from_secs(30)).as_deref(), Ok(""));
+    }
 }
