@@ -1,16 +1,13 @@
 //! Variables that hooks hand on to later hooks of the same session and format.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use lineside_core::invocation::Environment;
-use lineside_core::{AnyEvent, Layer, SessionId};
+use lineside_core::{Layer, SessionId};
 use lineside_files::Boundary;
 use tempfile::NamedTempFile;
-
-/// How many sessions are remembered; beyond that the one that handed on first is forgotten.
-const MOST_SESSIONS: usize = 1024;
 
 /// How many variables of one session are kept.
 const MOST_VARIABLES: usize = 256;
@@ -18,46 +15,57 @@ const MOST_VARIABLES: usize = 256;
 /// How much of a file of assignments is read, in bytes.
 const LONGEST: usize = 64 << 10;
 
+/// From how many sessions on those that are over are looked for.
+const MANY_SESSIONS: usize = 64;
+
 /// The variables of each session, by format and by the layer of the hooks that handed them on.
 #[derive(Default)]
-pub(crate) struct Exported(Mutex<VecDeque<OfSession>>);
+pub(crate) struct Exported(Mutex<Sessions>);
 
-struct OfSession {
-    root: SessionId,
-    dialect: &'static str,
-    variables: BTreeMap<(Layer, String), String>,
+#[derive(Default)]
+struct Sessions {
+    variables: HashMap<OfSession, BTreeMap<(Layer, String), String>>,
+    /// How many sessions were left when those that are over were last forgotten.
+    left: usize,
 }
 
-impl OfSession {
-    fn is(&self, event: &AnyEvent, dialect: &str) -> bool {
-        self.dialect == dialect && self.root == event.envelope().source.root_session
+/// The session at the root, whose variables the sessions of its subagents share, and the format.
+type OfSession = (SessionId, &'static str);
+
+impl Sessions {
+    /// Forgets the sessions that are over, whenever there are twice as many as were left the last time.
+    fn forget(&mut self, is_open: impl Fn(&SessionId) -> bool) {
+        if self.variables.len() >= MANY_SESSIONS.max(2 * self.left) {
+            self.variables.retain(|(root, _), _| is_open(root));
+            self.left = self.variables.len();
+        }
     }
 }
 
 impl Exported {
-    /// Keeps what a hook of this layer hands on. Variables beyond 256 of a session are dropped.
+    /// Keeps what a hook of this layer hands on, for as long as the session at the root is open. Variables beyond 256
+    /// of a session are dropped.
     pub(crate) fn keep(
         &self,
-        event: &AnyEvent,
+        root: &SessionId,
         dialect: &'static str,
         layer: Layer,
         variables: Vec<(String, String)>,
+        is_open: impl Fn(&SessionId) -> bool,
     ) {
         if variables.is_empty() {
             return;
         }
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !sessions.iter().any(|session| session.is(event, dialect)) {
-            if sessions.len() >= MOST_SESSIONS {
-                sessions.pop_front();
-            }
-            let root = event.envelope().source.root_session.clone();
-            sessions.push_back(OfSession { root, dialect, variables: BTreeMap::new() });
+        let session = (root.clone(), dialect);
+        if !sessions.variables.contains_key(&session) {
+            sessions.forget(is_open);
         }
-        let Some(session) = sessions.iter_mut().find(|session| session.is(event, dialect)) else { return };
+        let kept = sessions.variables.entry(session).or_default();
         for (name, value) in variables {
-            if session.variables.len() < MOST_VARIABLES {
-                session.variables.insert((layer, name), value);
+            let of = (layer, name);
+            if kept.len() < MOST_VARIABLES || kept.contains_key(&of) {
+                kept.insert(of, value);
             }
         }
     }
@@ -66,14 +74,14 @@ impl Exported {
     /// hooks of the user.
     pub(crate) fn set(
         &self,
-        event: &AnyEvent,
+        root: &SessionId,
         dialect: &'static str,
         layer: Layer,
         environment: &mut Environment,
     ) {
         let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(session) = sessions.iter().find(|session| session.is(event, dialect)) else { return };
-        let heard = session.variables.iter().rev().filter(|((from, _), _)| *from <= layer);
+        let Some(variables) = sessions.variables.get(&(root.clone(), dialect)) else { return };
+        let heard = variables.iter().rev().filter(|((from, _), _)| *from <= layer);
         environment.set.extend(heard.map(|((_, name), value)| (name.into(), value.into())));
     }
 }
@@ -104,6 +112,28 @@ impl Assignments {
 mod tests {
     use super::*;
 
+    fn handed_on(exported: &Exported, session: &str) -> usize {
+        let mut environment = Environment::default();
+        exported.set(&session.into(), "claude", Layer::User, &mut environment);
+        environment.set.len()
+    }
+
+    #[test]
+    fn what_is_handed_on_lasts_as_long_as_its_session() {
+        let exported = Exported::default();
+        let is_open = |session: &SessionId| session.as_str().starts_with("open");
+        let keep = |session: &str| {
+            let variable = vec![("A".to_owned(), "1".to_owned())];
+            exported.keep(&session.into(), "claude", Layer::User, variable, is_open);
+        };
+        (0..2_000).for_each(|number| keep(&format!("open {number}")));
+        (0..10_000).for_each(|number| keep(&format!("over {number}")));
+        let open: usize = (0..2_000).map(|number| handed_on(&exported, &format!("open {number}"))).sum();
+        assert_eq!(open, 2_000, "one that is open keeps its own, however many there are");
+        let kept = exported.0.lock().unwrap().variables.len();
+        assert!(kept <= 4_000, "{kept} sessions are remembered");
+    }
+
     #[test]
     fn assignments_are_read_up_to_a_bound() {
         let mut environment = Environment::default();
@@ -126,7 +156,7 @@ mod tests {
         std::fs::remove_file(path).unwrap();
         let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
         assert!(made.success());
-        let (done, read) = mpsc::channel();
+        let (done, read) = mpsc::sync_channel(1);
         std::thread::spawn(move || done.send(assignments.read()));
         assert_eq!(read.recv_timeout(Duration::from_secs(30)).as_deref(), Ok(""));
     }

@@ -205,7 +205,10 @@ impl Attempts {
                     if let (Ok(answer), Some(notice)) = (&mut result, handed.notice) {
                         answer.notices.push(notice);
                     }
-                    self.outside.exported.keep(event, self.dialect, self.layer, handed.variables);
+                    let bus = cx.session().bus();
+                    let is_open = |session: &SessionId| bus.find(session.as_str()).is_some();
+                    let root = &event.envelope().source.root_session;
+                    self.outside.exported.keep(root, self.dialect, self.layer, handed.variables, is_open);
                 }
                 if let Ok(answer) = &mut result {
                     answer.remarks.extend(self.handler.answer_keys().remarks(&returned));
@@ -223,7 +226,8 @@ impl Attempts {
     /// Sets the variables that earlier hooks have handed on, and gives the file in which this one may leave some.
     fn with_variables(&self, event: &AnyEvent, call: &mut Call) -> Option<Assignments> {
         let Call::Command(invocation) = call else { return None };
-        self.outside.exported.set(event, self.dialect, self.layer, &mut invocation.environment);
+        let root = &event.envelope().source.root_session;
+        self.outside.exported.set(root, self.dialect, self.layer, &mut invocation.environment);
         let variable = self.handler.assignments_variable(event)?;
         match Assignments::new(variable, &mut invocation.environment) {
             Ok(file) => Some(file),
