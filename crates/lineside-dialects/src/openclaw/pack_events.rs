@@ -3,6 +3,9 @@
 //! A handler waits for one event (`command:new`) or for a family of them (`command`). Where the catalogue of points has
 //! the moment the event happens there. One that it has not, or not in full, has a point of its own.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use lineside_core::hook::{Select, Selected};
 use lineside_core::json::{Map, Value, json};
 use lineside_core::worker::CallClass;
@@ -119,8 +122,19 @@ fn key_of(event: &AnyEvent) -> Option<&'static str> {
             _ => None,
         };
     }
-    EVENTS.iter().find(|event| event.points().contains(&point)).map(|event| event.key)
+    KEYS.get(point.name).copied()
 }
+
+/// The event of each point; of several the first.
+static KEYS: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    let mut keys = HashMap::new();
+    for event in &EVENTS {
+        for point in event.points() {
+            keys.entry(point.name).or_insert(event.key);
+        }
+    }
+    keys
+});
 
 /// What a handler waits for.
 #[derive(Debug, Clone, Copy)]
