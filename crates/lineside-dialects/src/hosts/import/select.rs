@@ -1,5 +1,6 @@
 //! For which events an imported hook runs (HO-39, HO-51).
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -88,15 +89,16 @@ pub fn supersede<'a>(loaded: impl IntoIterator<Item = &'a Loaded>) {
     let hooks = loaded.into_iter().flat_map(|loaded| &loaded.hooks);
     let twins: Vec<&Twins> = hooks.filter_map(|hook| hook.imported.as_ref()?.downcast_ref()).collect();
     let place = |twins: &Twins| HOSTS.iter().position(|host| *host == twins.own.format.host());
+    let mut of_command: HashMap<&[String], Vec<&Twins>> = HashMap::new();
+    for twin in &twins {
+        if let Some(command) = twin.own.entry.handler.run.command() {
+            of_command.entry(command).or_default().push(twin);
+        }
+    }
     for later in &twins {
-        let command = later.own.entry.handler.run.command();
-        let same = twins.iter().filter(|earlier| {
-            place(earlier) < place(later)
-                && command.is_some()
-                && earlier.own.entry.handler.run.command() == command
-        });
+        let same = later.own.entry.handler.run.command().and_then(|command| of_command.get(command));
         let mut elsewhere: Vec<Arc<Selection>> = Vec::new();
-        for earlier in same {
+        for earlier in same.into_iter().flatten().filter(|earlier| place(earlier) < place(later)) {
             if !elsewhere.iter().any(|known| Arc::ptr_eq(known, &earlier.own)) {
                 elsewhere.push(Arc::clone(&earlier.own));
             }
