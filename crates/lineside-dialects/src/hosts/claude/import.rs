@@ -11,7 +11,7 @@ use lineside_core::{Answer, AnyEvent, Failure, Layer, Notice};
 use super::ROWS;
 use super::answer;
 use crate::dialect::Places;
-use crate::handler::HandedOn;
+use crate::handler::{HandedOn, Returned};
 use crate::hosts::import::{
     At, Condition, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source,
     Subject, Switches, assignments, child_id, known,
@@ -307,7 +307,7 @@ impl Format for Files {
             .then_some("CLAUDE_ENV_FILE")
     }
 
-    fn handed_on(&self, _entry: &Entry, _heard: &Heard, text: &str) -> HandedOn {
+    fn handed_on(&self, _entry: &Entry, _returned: &Returned, text: &str) -> HandedOn {
         let read = assignments(text);
         let lines: Vec<&str> = read.iter().map(|(line, _)| *line).collect();
         let notice = (!lines.is_empty()).then(|| Notice::info(lines.join("\n")));

@@ -9,7 +9,7 @@ use lineside_core::{Answer, AnyEvent, Failure, Layer};
 use super::ROWS;
 use super::answer;
 use crate::dialect::Places;
-use crate::handler::HandedOn;
+use crate::handler::{HandedOn, Returned};
 use crate::hosts::claude::project_root;
 use crate::hosts::import::{
     At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source, Subject,
@@ -244,8 +244,9 @@ impl Format for Files {
     }
 
     /// CU-19
-    fn handed_on(&self, entry: &Entry, heard: &Heard, _assignments: &str) -> HandedOn {
-        let answer = heard.object().filter(|_| entry.event == "sessionStart" && heard.code == Some(0));
+    fn handed_on(&self, entry: &Entry, returned: &Returned, _assignments: &str) -> HandedOn {
+        let heard = if entry.event == "sessionStart" { Heard::of(returned) } else { Heard::default() };
+        let answer = heard.object().filter(|_| heard.code == Some(0));
         let env = answer.as_ref().and_then(|answer| answer.get("env")?.as_object());
         let texts = env.into_iter().flatten().filter_map(|(name, value)| Some((name, value.as_str()?)));
         let variables = texts.filter(|(name, _)| is_variable(name));

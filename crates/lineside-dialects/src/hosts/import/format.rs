@@ -12,7 +12,7 @@ use super::heard::Heard;
 use super::matcher::Matcher;
 use super::source::Source;
 use crate::dialect::{Places, Watched};
-use crate::handler::HandedOn;
+use crate::handler::{HandedOn, Returned};
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
@@ -174,8 +174,8 @@ pub(crate) trait Format: Sync {
     }
 
     /// What a hook hands on to later ones, from what came of its run and from what it has left in its file.
-    fn handed_on(&self, entry: &Entry, heard: &Heard, assignments: &str) -> HandedOn {
-        let _ = (entry, heard, assignments);
+    fn handed_on(&self, entry: &Entry, returned: &Returned, assignments: &str) -> HandedOn {
+        let _ = (entry, returned, assignments);
         HandedOn::default()
     }
 

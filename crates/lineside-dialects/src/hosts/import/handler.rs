@@ -162,7 +162,7 @@ impl Handler for ImportedHook {
     }
 
     fn handed_on(&self, _event: &AnyEvent, returned: &Returned, assignments: &str) -> HandedOn {
-        self.imports.format.handed_on(&self.entry, &Heard::of(returned), assignments)
+        self.imports.format.handed_on(&self.entry, returned, assignments)
     }
 
     fn start(&self, work_dir: &Path) -> Option<Start> {

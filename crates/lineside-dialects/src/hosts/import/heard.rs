@@ -28,7 +28,7 @@ pub(crate) struct Heard {
 
 impl Heard {
     /// That of a run.
-    pub(super) fn of(returned: &Returned) -> Self {
+    pub(crate) fn of(returned: &Returned) -> Self {
         match returned {
             Returned::Command(ended) => Self::of_command(ended),
             Returned::Post(posted) => Self::of_post(posted),
