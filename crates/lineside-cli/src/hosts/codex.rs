@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lineside::dialects::Places;
+use lineside::dialects::hosts::install::is_our_line;
 use lineside::json::{Value, from_str, json};
 
 use super::finding::Finding;
@@ -26,7 +27,7 @@ pub(super) async fn untrusted(program: &Path, places: &Places) -> Vec<Finding> {
             let hooks = hooks.flat_map(|place| place["hooks"].as_array().into_iter().flatten());
             let text = |hook: &Value, field: &str| hook[field].as_str().unwrap_or_default().to_owned();
             let skipped: Vec<_> = hooks
-                .filter(|hook| is_ours(hook["command"].as_str().unwrap_or_default()))
+                .filter(|hook| is_our_line(hook["command"].as_str().unwrap_or_default()))
                 .filter(|hook| hook["enabled"] == Value::Bool(false) || !is_trusted(hook))
                 .map(|hook| (text(hook, "sourcePath"), text(hook, "trustStatus")))
                 .collect();
@@ -49,13 +50,6 @@ fn entries(number: usize) -> String {
 fn is_trusted(hook: &Value) -> bool {
     hook["isManaged"] == Value::Bool(true)
         || matches!(hook["trustStatus"].as_str(), Some("trusted" | "managed"))
-}
-
-fn is_ours(command: &str) -> bool {
-    let mut words = command.split_whitespace();
-    let program = words.next().unwrap_or_default().trim_matches(['\'', '"']);
-    program.rsplit('/').next() == Some("lineside") && words.next() == Some("hook")
-        || command.contains("/lineside' hook codex")
 }
 
 /// The answer of its server to `hooks/list`.

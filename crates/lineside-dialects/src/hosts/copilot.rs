@@ -4,6 +4,8 @@
 mod answer;
 mod import;
 
+pub(super) use import::user_folder;
+
 use super::claude::{MESSAGE, PROMPT, QUESTION, REASON, SOURCE, SYSTEM_MESSAGE, TRIGGER};
 use super::table::{
     Amend, BLOCK, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, fact,

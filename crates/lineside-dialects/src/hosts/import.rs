@@ -1,9 +1,9 @@
 //! Importing: the hooks in a host's own files, as a dialect.
 //!
-//! A format says where its files are, how a handler is written, what a hook reads and what its answer means; the rest is
-//! one engine. The rooms, in the order in which a hook passes them: `source` reads its file, `fields` and `entry` its
-//! handler, `matcher`, `condition` and `select` pick its events, `plan` gives it its place, `document` and `handler` say what is started with what,
-//! `heard` what came of it, `group` joins the answers of an event.
+//! A format says where its files are, how a handler is written, what a hook reads and what its answer means; the rest
+//! is one engine. The rooms, in the order in which a hook passes them: `source` reads its file, `fields` and `entry`
+//! its handler, `matcher`, `condition` and `select` pick its events, `plan` gives it its place, `document` and
+//! `handler` say what is started with what, `heard` what came of it, `group` joins the answers of an event.
 
 mod assignments;
 mod closing;
@@ -24,7 +24,8 @@ mod source;
 pub(super) use assignments::{assignments, is_variable};
 pub(super) use condition::Condition;
 pub(super) use document::{Document, child_id, known};
-pub(super) use entry::{Entry, Handler, Run, is_ours, shell_words};
+pub use entry::is_our_line;
+pub(super) use entry::{Entry, Handler, Run, are_ours, is_ours, shell_words};
 pub(super) use fields::{Fields, Refused};
 pub(super) use format::{At, Format, Shape, Subject, Switches};
 pub(super) use handler::expand;

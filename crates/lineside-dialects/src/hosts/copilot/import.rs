@@ -48,11 +48,10 @@ impl Format for Files {
 
     fn sources(&self, places: &Places) -> Vec<Source> {
         let user = places.home().map(|home| home.join(".copilot"));
-        let home = places.variable("COPILOT_HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let root = places.work_dir();
         let mut sources = folder("policy", Path::new(POLICY), Layer::Managed);
-        if let Some(home) = home.or_else(|| user.clone()) {
-            sources.extend(folder("user", &home.join("hooks"), Layer::User));
+        if let Some(hooks) = user_folder(places) {
+            sources.extend(folder("user", &hooks, Layer::User));
         }
         sources.extend(user.map(|user| Source::json("user", user.join("settings.json"), Layer::User)));
         sources.extend(folder("project", &root.join(".github/hooks"), Layer::Project));
@@ -67,10 +66,8 @@ impl Format for Files {
     }
 
     fn folders(&self, places: &Places) -> Vec<Watched> {
-        let home = places.variable("COPILOT_HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let user = home.or_else(|| Some(places.home()?.join(".copilot"))).map(|home| home.join("hooks"));
-        let folders =
-            [PathBuf::from(POLICY), places.work_dir().join(".github/hooks")].into_iter().chain(user);
+        let folders = [PathBuf::from(POLICY), places.work_dir().join(".github/hooks")];
+        let folders = folders.into_iter().chain(user_folder(places));
         folders.map(|path| Watched { path, levels: 1, ends: &[".json"] }).collect()
     }
 
@@ -358,6 +355,12 @@ fn http(fields: Fields<'_>, at: &At<'_>) -> Result<Run, Refused> {
     }
     let addresses = if at.source.layer == Layer::Project { Addresses::AsWritten } else { Addresses::Any };
     Ok(Run::Http { url, headers: fields.map("headers")?, allowed, addresses })
+}
+
+/// The folder with the hooks of the user.
+pub(in crate::hosts) fn user_folder(places: &Places) -> Option<PathBuf> {
+    let named = places.variable("COPILOT_HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    Some(named.or_else(|| Some(places.home()?.join(".copilot")))?.join("hooks"))
 }
 
 /// The files of hooks in a folder, in byte order of their names.

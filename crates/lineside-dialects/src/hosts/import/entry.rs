@@ -134,12 +134,11 @@ impl Run {
     /// # Errors
     /// It is one.
     pub(crate) fn of_others(self) -> Result<Self, Refused> {
-        let words = match &self {
-            Self::Shell { line, .. } => shell_words(line),
-            Self::Program(argv) => argv.clone(),
-            Self::Http { .. } => Vec::new(),
+        let is_ours = match &self {
+            Self::Shell { line, .. } => is_our_line(line),
+            Self::Program(argv) => are_ours(argv),
+            Self::Http { .. } => false,
         };
-        let is_ours = matches!(&words[..], [program, first, ..] if is_ours(program, first));
         if is_ours { Err(Refused::Ours) } else { Ok(self) }
     }
 }
@@ -148,6 +147,18 @@ impl Run {
 pub(crate) fn is_ours(program: &str, first: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
     matches!(name, "lineside" | "lineside.exe") && first == "hook"
+}
+
+/// Whether these words start it.
+pub(crate) fn are_ours(words: &[String]) -> bool {
+    matches!(words, [program, first, ..] if is_ours(program, first))
+}
+
+/// Whether a shell line starts the hook command of this project, `lineside hook`, under any path and however it is
+/// quoted.
+#[must_use]
+pub fn is_our_line(line: &str) -> bool {
+    are_ours(&shell_words(line))
 }
 
 /// The words of a shell line, as far as quotes make them up. Nothing is expanded; a line with an operator goes on.

@@ -5,7 +5,7 @@ use super::super::serve::is_closed_gate;
 use super::super::table::{Row, Standing};
 use super::super::{claude, codex, copilot, cursor, gemini, kimi, opencode, qwen};
 use super::piece::{Content, Piece};
-use crate::hosts::import::is_ours;
+use crate::hosts::import::{are_ours, is_ours};
 
 /// The program that an entry starts: its name, or its absolute path where the name would not find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +82,11 @@ pub(super) fn tables(host: Host, kind: Kind) -> &'static [&'static [Row]] {
     }
 }
 
+/// All rows of a kind of file.
+pub(super) fn rows(host: Host, kind: Kind) -> impl Iterator<Item = &'static Row> {
+    tables(host, kind).iter().copied().flatten()
+}
+
 /// The entries of a file: those that the page of the host names, and those that were asked for by name.
 ///
 /// # Errors
@@ -92,10 +97,9 @@ pub(super) fn wanted(
     program: &Program,
     more: &[String],
 ) -> Result<Vec<Wanted>, UnknownEvent> {
-    let rows = || tables(host, kind).iter().flat_map(|table| table.iter());
     for event in more {
-        if !rows().any(|row| row.event == event) {
-            let names = rows().map(|row| row.event);
+        if !rows(host, kind).any(|row| row.event == event) {
+            let names = rows(host, kind).map(|row| row.event);
             let nearest = lineside_core::nearest::nearest(event, names).unwrap_or_default();
             return Err(UnknownEvent { host, event: event.clone(), nearest });
         }
@@ -110,7 +114,7 @@ pub(super) fn wanted(
         let is_usual = first && row.standing == Standing::Usual && is_of_file(&row);
         let is_known = found.iter().any(|known| known.event == row.event);
         if !is_known && (is_usual || more.iter().any(|event| event == row.event)) {
-            let of_event: Vec<&Row> = rows().filter(|other| other.event == row.event).collect();
+            let of_event: Vec<&Row> = rows(host, kind).filter(|other| other.event == row.event).collect();
             found.push(entry(host, row.event, &of_event, program));
         }
     }
@@ -198,8 +202,5 @@ pub(super) fn words(handler: &Piece) -> Vec<String> {
 
 /// Whether a handler is ours (HO-38).
 pub(super) fn is_our_handler(handler: &Piece) -> bool {
-    match &words(handler)[..] {
-        [program, first, ..] => is_ours(program, first),
-        _ => false,
-    }
+    are_ours(&words(handler))
 }

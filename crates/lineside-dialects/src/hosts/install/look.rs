@@ -1,16 +1,17 @@
 //! What stands beside our entries and may undo them: entries of others that amend too, limits that the host cuts, and
 //! switches (HO-69, HO-71).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use lineside_files::{Boundary, read_if_there};
+use lineside_files::read_if_there;
 
-use super::super::import::{Format, Source, Syntax};
+use super::super::import::{Format, Source, Switches, Syntax};
 use super::super::program::Host;
-use super::super::table::{Amend, Row};
+use super::super::table::Amend;
 use super::super::{claude, codex, copilot, cursor, gemini, kimi};
-use super::entry::{Kind, is_our_handler, tables};
+use super::entry::{Kind, is_our_handler, rows};
 use super::piece::{self, Content, Piece};
+use super::plan::handlers_of;
 use crate::dialect::{CONFIGURATION as LONGEST, Places};
 
 /// How many seconds Codex gives these events at most, whatever an entry asks for.
@@ -74,9 +75,15 @@ pub fn look(host: Host, places: &Places) -> Vec<Interference> {
     if !read.iter().flat_map(|(_, handlers)| handlers).any(|found| found.is_ours) {
         return Vec::new();
     }
+    let (files, switches) = switches(format, places);
+    // The host's own settings keep the hooks of a file from running, or ours by their name.
+    let is_off = |file: &PathBuf| {
+        switches.names.iter().any(|name| name == "lineside")
+            || switches.files.iter().any(|at| files[*at] == *file)
+    };
     for (source, handlers) in &read {
         let file = &source.file;
-        if handlers.iter().any(|found| found.is_ours) && is_switched_off(format, places, file) {
+        if handlers.iter().any(|found| found.is_ours) && is_off(file) {
             beside.push(Interference::Off { file: file.clone() });
         }
         for Handler { event, line, position, is_ours, is_command, seconds } in handlers {
@@ -142,11 +149,8 @@ fn handlers(source: &Source, places: &Places) -> Result<Option<Vec<Handler>>, St
         });
     };
     for member in hooks.value.members() {
-        for element in member.value.elements() {
-            match element.member("hooks") {
-                Some(group) => group.value.elements().iter().for_each(|handler| add(&member.key, handler)),
-                None => add(&member.key, element),
-            }
+        for handler in handlers_of(&member.value) {
+            add(&member.key, handler);
         }
     }
     // Of Kimi each names its event.
@@ -158,44 +162,34 @@ fn handlers(source: &Source, places: &Places) -> Result<Option<Vec<Handler>>, St
     Ok(Some(found))
 }
 
-fn rows(host: Host, event: &str) -> impl Iterator<Item = &'static Row> {
-    let tables = tables(host, Kind::Usual).iter();
-    tables.flat_map(|table| table.iter()).filter(move |row| row.event == event)
-}
-
 fn is_point(host: Host, event: &str, points: &[&str]) -> bool {
-    rows(host, event).any(|row| points.contains(&row.point))
+    rows(host, Kind::Usual).any(|row| row.event == event && points.contains(&row.point))
 }
 
 /// Whether an amendment is printed at an event, so that one of others could take its place.
 fn may_amend(host: Host, event: &str) -> bool {
     let is_printed = |amend: &Amend| !matches!(amend, Amend::Refuse(_) | Amend::Withhold | Amend::Line(_));
-    rows(host, event).flat_map(|row| row.words.amend).any(|(_, amend)| is_printed(amend))
+    let of_event = rows(host, Kind::Usual).filter(|row| row.event == event);
+    of_event.flat_map(|row| row.words.amend).any(|(_, amend)| is_printed(amend))
 }
 
-/// Whether the host's own settings keep the hooks of a file from running, or ours by their name.
-fn is_switched_off(format: &dyn Format, places: &Places, file: &Path) -> bool {
+/// The files of a host that can be read, and what its settings switch off of them by their place among those.
+fn switches(format: &dyn Format, places: &Places) -> (Vec<PathBuf>, Switches) {
     let sources = format.sources(places).into_iter();
-    let files: Vec<_> = sources
-        .filter_map(|source| {
-            let boundary = if source.layer == lineside_core::Layer::Project {
-                Boundary::Within(places.work_dir())
-            } else {
-                Boundary::Own
-            };
-            let node = source.read(boundary)?.ok()?;
-            Some((source, node))
-        })
-        .collect();
+    let read = sources.filter_map(|source| {
+        let node = source.read(places.boundary(source.layer))?.ok()?;
+        Some((source, node))
+    });
+    let files: Vec<_> = read.collect();
     let switches = format.switches(&files);
-    let at = files.iter().position(|(source, _)| source.file == file);
-    at.is_some_and(|at| switches.files.contains(&at)) || switches.names.iter().any(|name| name == "lineside")
+    (files.into_iter().map(|(source, _)| source.file).collect(), switches)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
     use std::fs;
+    use std::path::Path;
 
     use super::*;
     use crate::dialect::Trust;

@@ -330,7 +330,7 @@ fn cut_json(page: &Page<'_>, root: &Piece, hooks: &Member, made: &[String]) -> V
 }
 
 /// The handlers of a list of an event, of groups and by themselves.
-fn handlers_of(list: &Piece) -> Vec<&Piece> {
+pub(super) fn handlers_of(list: &Piece) -> Vec<&Piece> {
     let mut handlers = Vec::new();
     for element in list.elements() {
         match element.member(HOOKS) {

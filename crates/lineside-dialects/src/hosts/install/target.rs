@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::super::import::{Format as _, Syntax};
 use super::super::program::Host;
-use super::super::{claude, codex, cursor, gemini, opencode};
+use super::super::{claude, codex, copilot, cursor, gemini, opencode};
 use super::entry::Kind;
 use super::plan::Form;
 use crate::dialect::Places;
@@ -92,10 +92,7 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
         (Host::Cursor, _) => vec![versioned(named.ok_or(NoPlaceError::NoHome(host))?)],
         (Host::Copilot, level) => {
             let folder = match level {
-                Level::User => match places.variable("COPILOT_HOME").map(PathBuf::from) {
-                    Some(folder) if folder.is_absolute() => folder.join("hooks"),
-                    _ => home()?.join(".copilot/hooks"),
-                },
+                Level::User => copilot::user_folder(places).ok_or(NoPlaceError::NoHome(host))?,
                 Level::Project => places.work_dir().join(".github/hooks"),
             };
             vec![Target { is_ours: true, ..versioned(folder.join("lineside.json")) }]

@@ -1,4 +1,5 @@
-//! One event for an entry to be tried on: its command as the host would start it, and a document as the host would send.
+//! One event for an entry to be tried on: its command as the host would start it, and a document as the host would
+//! send.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use super::super::import::Syntax;
 use super::super::program::Host;
 use super::super::table::Standing;
 use super::act::Act;
-use super::entry::{Kind, is_our_handler, tables};
+use super::entry::{Kind, is_our_handler, tables, words};
 use super::piece;
 use super::plan::handlers;
 
@@ -43,16 +44,9 @@ fn trial(host: Host, file: &Path, text: &str, syntax: Syntax, point: &str, cwd: 
     let row = table.iter().find(|row| row.point == point && row.standing == Standing::Usual)?;
     let root = piece::read(text, syntax).ok()?;
     let entry = handlers(&root, syntax, row.event).into_iter().find(|handler| is_our_handler(handler))?;
-    let command = entry.text("command")?;
     let argv = match entry.member("args") {
-        Some(args) => {
-            let args = args.value.elements().iter().filter_map(|arg| match &arg.content {
-                piece::Content::Text(text) => Some(text.clone()),
-                _ => None,
-            });
-            std::iter::once(command.to_owned()).chain(args).collect()
-        }
-        None => vec!["/bin/sh".to_owned(), "-c".to_owned(), command.to_owned()],
+        Some(_) => words(entry),
+        None => vec!["/bin/sh".to_owned(), "-c".to_owned(), entry.text("command")?.to_owned()],
     };
     let is_code = file.parent().is_some_and(|folder| folder.ends_with(".kimi-code"));
     let stdin = lineside_core::json::to_vec(&document(host, row.event, point, cwd, is_code)).ok()?;
