@@ -1,9 +1,10 @@
 //! Agent programs that run hooks of a format of their own: the words of each, in tables, and one engine for all.
 //!
-//! Two ways lead through the tables. [`import`] reads the hooks that stand in a host's own files; [`serve`] turns a host's call of `lineside hook HOST` into an event, and what was
-//! decided into the host's words. The rooms, in the order in which a call passes them: `program` says which host it
-//! is, `table` and a table per host what its events are, `tools` what its tools are. Numbers such as HO-8 are those of
-//! the hosts' common rules; CL, CX, GE, CU, CP, KI, OP and QW those of a host's page.
+//! Two ways lead through the tables. [`import`] reads the hooks that stand in a host's own files; [`serve`] turns a
+//! host's call of `lineside hook HOST` into an event, and what was decided into the host's words. The rooms, in the
+//! order in which a call passes them: `program` says which host it is, `table` and a table per host what its events
+//! are, `tools` what its tools are. Numbers such as HO-8 are those of the hosts' common rules; CL, CX, GE, CU, CP, KI,
+//! OP and QW those of a host's page.
 
 mod program;
 mod table;

@@ -85,7 +85,7 @@ impl Event {
                 Some(gate) => gate.map_or(Self::Other, Self::GateByName),
             };
         };
-        let running = if spoken == Host::Qwen && has("QWEN_PROJECT_DIR") {
+        let running = if has("QWEN_PROJECT_DIR") {
             Host::Qwen
         } else if document.has_cursor_version || has("CURSOR_VERSION") {
             Host::Cursor

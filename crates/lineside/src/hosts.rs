@@ -170,7 +170,7 @@ impl Hosts {
         };
         // What is known of a session of others is not touched.
         if origin.confined == Confinement::ToParent
-            && let Some(session) = self.bus.find(&arrival.root())
+            && let Some(session) = self.bus.find(arrival.root())
         {
             within_reach(session, origin)?;
         }
@@ -299,11 +299,7 @@ impl Hosts {
         Ok(found_or(&self.bus, id, opening.open_now())?)
     }
 
-    fn event(
-        &self,
-        session: &Session,
-        publishing: &Publishing,
-    ) -> lineside_bus::publish::Publication<Arc<dyn lineside_core::Payload>> {
+    fn event(&self, session: &Session, publishing: &Publishing) -> AnyPublication {
         let Incoming { payload, cwd, project_root, model, time, .. } = &publishing.incoming;
         let source = session.source();
         let extra = publishing.incoming.as_written();
@@ -377,12 +373,11 @@ fn fits(publishing: &Publishing) -> Result<(), ServeHostError> {
     Ok(())
 }
 
+/// An event of any point, to be published.
+type AnyPublication = lineside_bus::publish::Publication<Arc<dyn lineside_core::Payload>>;
+
 /// An event with what is known of its call.
-fn timed(
-    event: lineside_bus::publish::Publication<Arc<dyn lineside_core::Payload>>,
-    origin: &CallOrigin,
-    until: Option<Instant>,
-) -> lineside_bus::publish::Publication<Arc<dyn lineside_core::Payload>> {
+fn timed(event: AnyPublication, origin: &CallOrigin, until: Option<Instant>) -> AnyPublication {
     let event = match until {
         Some(until) => event.within(until.saturating_duration_since(Instant::now())),
         None => event,

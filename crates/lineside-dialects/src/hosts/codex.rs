@@ -4,8 +4,6 @@
 mod answer;
 mod import;
 
-use lineside_core::json::{Map, Value};
-
 use super::claude::{
     AGENT_TYPE, CONTEXT, DECISION, DENY, FORBID, HALT, LAST_MESSAGE, PERMIT, PROMPT, REASON, SOURCE,
     SYSTEM_MESSAGE, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER,
@@ -37,12 +35,8 @@ pub(super) const NOTIFY: &str = "notify";
 pub(super) const NOTIFIED: &[Row] = &[fact(
     NOTIFY,
     "after_agent",
-    &[read("success", &[], Kind::Own(is_complete)), read("output", &["last-assistant-message"], Kind::Text)],
+    &[read("success", &[], Kind::True), read("output", &["last-assistant-message"], Kind::Text)],
 )];
-
-fn is_complete(_: &Map) -> Option<Value> {
-    Some(true.into())
-}
 
 /// The hooks in the files of the host.
 pub(super) static FORMAT: import::Files = import::Files;

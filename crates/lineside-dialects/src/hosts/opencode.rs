@@ -3,8 +3,6 @@
 //! The host has no hook command. The documents are those of the plugin, which is installed as a file; its answer is
 //! `throw`, the text of a refusal, `args`, the input that runs, or `output`, the result that the model reads.
 
-use lineside_core::json::Map;
-
 use super::claude::{TOOL_INPUT, TOOL_NAME};
 use super::table::{
     Amend, BLOCK, BLOCK_A, BLOCK_AND_HOLD, Field, How, Kind, Refusal, Row, Scope, When, Words, fact, field,
@@ -18,13 +16,9 @@ const PROMPT: Field = read("prompt", &["prompt"], Kind::Text);
 const CLASS: Field = field("tool_class", &["tool_class"]);
 const CALL_ID: Field = field("tool_call_id", &["tool_call_id"]);
 const AGENT_TYPE: Field = read("agent_type", &["agent_type"], Kind::Text);
-const ENDED: Field = read("success", &[], Kind::Own(ended));
+const ENDED: Field = read("success", &[], Kind::True);
 /// Nothing can be refused here; the later gates of the scope are closed.
 const HOLDING: Words = Words { ask: BLOCK_A, stop: BLOCK, ..Words::FACT };
-
-fn ended(_document: &Map) -> Option<lineside_core::json::Value> {
-    Some(true.into())
-}
 
 /// The events.
 #[rustfmt::skip]

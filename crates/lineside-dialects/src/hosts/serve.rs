@@ -1,8 +1,8 @@
 //! Serving: a host's call of `lineside hook HOST` to an event, and what was decided to the host's words.
 //!
-//! `call` reads the call, `incoming` the document, `spelling` how its texts are written, `sessions` keeps what earlier calls of a session have left, `words`
-//! puts the outcome. Nothing here publishes or waits: [`Served`] says what is to be published, and is given what came
-//! of it.
+//! `call` reads the call, `incoming` the document, `spelling` how its texts are written, `sessions` keeps what earlier
+//! calls of a session have left, `words` puts the outcome. Nothing here publishes or waits: [`Served`] says what is to
+//! be published, and is given what came of it.
 
 mod call;
 mod calls;

@@ -83,6 +83,8 @@ pub(crate) enum Kind {
     Fixed(&'static str),
     /// Null.
     Null,
+    /// True.
+    True,
     /// These members, each from a field of the document.
     Members(&'static [(&'static str, &'static str)]),
     /// Whatever the host's own function makes of the document.

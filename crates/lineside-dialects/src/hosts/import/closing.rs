@@ -56,11 +56,12 @@ pub(super) fn unknown(format: &dyn Format, event: &str) -> String {
 
 /// Of the events of a format the one that is meant by the name of another format, else the nearest.
 fn proposed(format: &dyn Format, event: &str) -> &'static str {
-    let of_point = |name: &str| format.rows().find(|row| row.event == name).and_then(point);
     let nearest = nearest(event, format.rows().map(|row| row.event)).unwrap_or_default();
-    let is_spelt_alike = suggestion(event, [nearest]).is_some() && names::meant(event).is_none();
-    let known = names::proposed(event, format.rows().map(|row| row.event), of_point);
-    if is_spelt_alike { nearest } else { known }
+    if suggestion(event, [nearest]).is_some() && names::meant(event).is_none() {
+        return nearest;
+    }
+    let of_point = |name: &str| format.rows().find(|row| row.event == name).and_then(point);
+    names::proposed(event, format.rows().map(|row| row.event), of_point)
 }
 
 /// A key that was meant as `hooks`: nearly that word, above hooks of events that the format has.
@@ -78,6 +79,7 @@ pub(super) fn misspelt<'a>(format: &dyn Format, root: &'a Node) -> Option<&'a En
     })
 }
 
-fn named(row: &'static Row) -> Option<(&'static PointInfo, String)> {
+/// The point of a row, with the event.
+pub(super) fn named(row: &'static Row) -> Option<(&'static PointInfo, String)> {
     Some((point(row)?, row.event.to_owned()))
 }

@@ -1,5 +1,5 @@
-//! The document that a hook of a host reads: the fields of its event under the host's names, then what the publisher has
-//! sent beside them (HO-11).
+//! The document that a hook of a host reads: the fields of its event under the host's names, then what the publisher
+//! has sent beside them (HO-11).
 
 use lineside_core::AnyEvent;
 use lineside_core::json::{Map, Value, json};
@@ -63,7 +63,7 @@ impl Document {
             }
             let Some(value) = payload.get(field.ours) else { continue };
             match field.kind {
-                Kind::Own(_) | Kind::Members(_) | Kind::Fixed(_) | Kind::Null => {}
+                Kind::Own(_) | Kind::Members(_) | Kind::Fixed(_) | Kind::Null | Kind::True => {}
                 Kind::Parsed if !theirs.ends_with("input") => self.put(theirs, value.to_string()),
                 Kind::Flag(text) => self.put_at(theirs, json!(value == text)),
                 _ => self.put_at(theirs, value.clone()),

@@ -14,7 +14,7 @@ use super::source::Source;
 use crate::broken::{Broken, Owner};
 use crate::dialect::{Loaded, Places, Trust};
 use crate::findings::Findings;
-use crate::hosts::table::{Row, point};
+use crate::hosts::table::Row;
 use crate::lined_json::{Content, Node};
 
 /// All hooks of a host.
@@ -314,7 +314,7 @@ impl Reading<'_> {
     /// A handler that was meant to close its gate stands closed.
     fn lose(&mut self, name: String, node: &Node, rows: &[&'static Row], since: usize) {
         let is_guard = closing::is_in(node);
-        let points = rows.iter().filter_map(|row| Some((point(row)?, row.event.to_owned()))).collect();
+        let points = rows.iter().copied().filter_map(closing::named).collect();
         let error = self.findings.repair(since, &name);
         self.findings.lose(Broken { name, line: node.line, error, points, is_guard, select: None });
     }

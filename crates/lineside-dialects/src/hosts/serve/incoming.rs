@@ -84,14 +84,39 @@ struct Names {
     child: Option<String>,
 }
 
+/// The id of the subagent that a document comes from, and that of its parent's session.
+const AGENT_ID: &[&str] = &["agent_id", "agentId"];
+const PARENT_ID: &[&str] = &["parent_agent_id", "parentAgentId"];
+
+/// The fields in which a host names the session.
+fn session_names(host: Host) -> &'static [&'static str] {
+    match host {
+        Host::Cursor => &["conversation_id", "session_id"],
+        Host::Codex => &["session_id", "sessionId", "thread-id"],
+        _ => &["session_id", "sessionId"],
+    }
+}
+
+/// The first of these fields that has a text, and the text.
+fn text_at<'a, 'n>(document: &'a Map, names: &[&'n str]) -> Option<(&'n str, &'a str)> {
+    let texts = names.iter().filter_map(|name| Some((*name, document.get(name)?.as_str()?)));
+    texts.into_iter().find(|(_, text)| !text.is_empty())
+}
+
+/// The session of the main agent that a document names.
+fn root(document: &Map, host: Host, about_a_subagent: bool) -> &str {
+    let text = |names| text_at(document, names).map(|(_, text)| text);
+    let is_inside = !about_a_subagent && text(AGENT_ID).is_some();
+    let parent = text(PARENT_ID).filter(|_| is_inside);
+    parent.or_else(|| text(session_names(host))).unwrap_or(NAMELESS)
+}
+
 /// The fields of a document that have not been read yet.
 struct Unread(Map);
 
 impl Unread {
     fn text(&mut self, names: &[&str]) -> Option<String> {
-        let name = names
-            .iter()
-            .find(|name| matches!(self.0.get(name), Some(Value::String(text)) if !text.is_empty()))?;
+        let (name, _) = text_at(&self.0, names)?;
         match self.0.remove(name)? {
             Value::String(text) => Some(text),
             _ => None,
@@ -99,24 +124,17 @@ impl Unread {
     }
 
     fn names(&mut self, host: Host, about_a_subagent: bool) -> Names {
-        let session = match host {
-            Host::Cursor => self.text(&["conversation_id", "session_id"]),
-            Host::Codex => self.text(&["session_id", "sessionId", "thread-id"]),
-            _ => self.text(&["session_id", "sessionId"]),
-        };
-        let mut root = session.unwrap_or_else(|| NAMELESS.to_owned());
+        let root = root(&self.0, host, about_a_subagent).to_owned();
+        self.text(session_names(host));
         if about_a_subagent {
-            let child =
-                self.text(if host == Host::Cursor { &["subagent_id"] } else { &["agent_id", "agentId"] });
+            let child = self.text(if host == Host::Cursor { &["subagent_id"] } else { AGENT_ID });
             return Names { root, agent: None, child };
         }
-        let Some(id) = self.text(&["agent_id", "agentId"]) else {
+        let Some(id) = self.text(AGENT_ID) else {
             return Names { root, agent: None, child: None };
         };
         let role = self.text(&["agent_type", "agentType"]).map(Arc::from);
-        if let Some(parent) = self.text(&["parent_agent_id", "parentAgentId"]) {
-            root = parent;
-        }
+        self.text(PARENT_ID);
         Names { root, agent: Some(Agent { id: id.into(), kind: AgentKind::Subagent, role }), child: None }
     }
 
@@ -136,6 +154,7 @@ impl Unread {
         let (value, path) = match field.kind {
             Kind::Fixed(text) => return Some(text.into()),
             Kind::Null => return Some(Value::Null),
+            Kind::True => return Some(true.into()),
             Kind::Members(members) => return self.members(document, members),
             Kind::Own(read) => (read(document)?, found().map(|(path, _)| path)),
             Kind::Source => match found() {
@@ -235,10 +254,10 @@ const WITH_EVERY_EVENT: [&str; 14] = [
 impl Arrival {
     /// The session of the main agent that its document names.
     #[must_use]
-    pub fn root(&self) -> String {
+    pub fn root(&self) -> &str {
         let about_a_subagent =
             self.row.is_some_and(|row| matches!(row.point, "before_subagent" | "after_subagent"));
-        Unread(self.document.clone()).names(self.host, about_a_subagent).root
+        root(&self.document, self.host, about_a_subagent)
     }
 }
 
@@ -253,7 +272,10 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
     let about_a_subagent = matches!(point_name, Some("before_subagent" | "after_subagent"));
     let Names { root, agent, child } = unread.names(*host, about_a_subagent);
     let time = unread.time();
-    let is_of_payload = |field: &Field| matches!(field.kind, Kind::Members(members) if members.iter().any(|(_, theirs)| *theirs == "cwd"));
+    let is_of_payload = |field: &Field| match field.kind {
+        Kind::Members(members) => members.iter().any(|(_, theirs)| *theirs == "cwd"),
+        _ => false,
+    };
     let cwd = if row.is_some_and(|row| row.fields.iter().any(is_of_payload)) {
         document.get("cwd").and_then(Value::as_str).map(str::to_owned)
     } else {
