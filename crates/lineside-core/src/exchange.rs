@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::invocation::Captured;
-use crate::redact::{redact, redact_header};
+use lineside_redact::{redact, redact_header};
 
 /// A `POST` for one hook and one event.
 ///

@@ -7,8 +7,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
-use crate::redact::redact;
 use crate::verdict::Verdict;
+use lineside_redact::redact;
 
 /// How a hook failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -18,7 +18,6 @@ pub mod context;
 pub mod answer;
 pub mod failure;
 pub mod budget;
-pub mod search;
 pub mod matcher;
 pub mod hook;
 pub mod ensemble;
@@ -39,7 +38,6 @@ pub mod exchange;
 pub mod worker;
 pub mod propagation;
 pub mod json;
-pub mod redact;
 pub mod secret;
 pub mod nearest;
 

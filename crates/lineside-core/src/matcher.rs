@@ -4,14 +4,13 @@
 //! not match. Foreign formats have rules of their own and bring their own [`Select`].
 
 use crate::json::Value;
-use globset::{GlobBuilder, GlobSetBuilder};
 
 use crate::envelope::AgentKind;
 use crate::event::AnyEvent;
 use crate::hook::{Select, Selected};
 use crate::json::any_string;
 use crate::receipt::SkipReason;
-use crate::search::{Effort, Searcher};
+use lineside_search::{Effort, Searcher};
 
 mod filter;
 mod written;
@@ -427,36 +426,19 @@ fn compile_globs(filter: Filter, patterns: &[String]) -> Result<Names, CompileMa
     if patterns.iter().map(String::len).sum::<usize>() > MOST_GLOB_BYTES {
         return Err(CompileMatcherError::TooLong { filter: filter.as_str() });
     }
-    let error = |pattern: &str, detail: &globset::Error| CompileMatcherError::Glob {
+    let globs = Searcher::of_globs(patterns.iter().map(String::as_str));
+    globs.map(Names::Globs).map_err(|error| CompileMatcherError::Glob {
         filter: filter.as_str(),
-        pattern: pattern.to_owned(),
-        detail: detail.kind().to_string(),
-    };
-    let (mut set, mut regexes) = (GlobSetBuilder::new(), Vec::with_capacity(patterns.len()));
-    for pattern in patterns {
-        let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
-        let glob = glob.map_err(|detail| error(pattern, &detail))?;
-        regexes.push(glob.regex().to_owned());
-        set.add(glob);
-    }
-    let set = set.build().map_err(|detail| error(&patterns.join(", "), &detail))?;
-    Ok(Names::Globs(Searcher::of_globs(set, regexes)))
+        pattern: error.glob().map_or_else(|| patterns.join(", "), str::to_owned),
+        detail: error.to_string(),
+    })
 }
 
 fn compile_text(filter: Filter, pattern: &str) -> Result<Searcher, CompileMatcherError> {
-    Searcher::of_regex(pattern, 1 << 20).map_err(|detail| {
-        CompileMatcherError::Text {
-            filter: filter.as_str(),
-            pattern: pattern.to_owned(),
-            // What stands before it shows the pattern over several lines.
-            detail: detail
-                .to_string()
-                .lines()
-                .last()
-                .unwrap_or_default()
-                .trim_start_matches("error: ")
-                .to_owned(),
-        }
+    Searcher::of_regex(pattern, 1 << 20).map_err(|error| CompileMatcherError::Text {
+        filter: filter.as_str(),
+        pattern: pattern.to_owned(),
+        detail: error.to_string(),
     })
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::redact::REDACTED;
+use lineside_redact::REDACTED;
 
 /// A text with secrets in it, which its `Debug` does not show.
 #[derive(Clone, PartialEq, Eq)]

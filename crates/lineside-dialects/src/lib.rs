@@ -9,7 +9,6 @@
 pub mod dialect;
 pub mod handler;
 
-mod bounded_regex;
 mod broken;
 mod consent;
 mod findings;
@@ -20,7 +19,6 @@ mod near_keys;
 mod programs;
 mod unspoken;
 pub mod lined_json;
-pub mod python_regex;
 pub mod raw_object;
 pub mod text;
 pub mod yaml;

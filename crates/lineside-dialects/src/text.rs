@@ -1,7 +1,7 @@
 //! Texts that are cut, texts that are put into one line, and what a command has printed.
 
 use lineside_core::invocation::Captured;
-use lineside_core::redact::redact_head;
+use lineside_redact::redact_head;
 
 /// Stands at the end of a text that was cut.
 pub const TRUNCATED: &str = "… [truncated]";

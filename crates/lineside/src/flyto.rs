@@ -42,10 +42,10 @@ use lineside_automation::Keys;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, Installed, Interceptor, OfDialect, Session};
 use lineside_core::hook::{Hook, Standby};
-use lineside_core::redact::redact;
 use lineside_core::{Layer, SkipReason};
 use lineside_dialects::flyto::{DIALECT, FlytoHook, is_web_address};
 use lineside_exec::{HttpClient, Runner};
+use lineside_redact::redact;
 
 pub use definition::{Definition, Function, Variables};
 pub use lineside_dialects::flyto::{HookResult, HookType};

@@ -21,7 +21,9 @@ pub(crate) use row::{Row, row_of, rows};
 pub(crate) const PAGE: &str = "docs/faults.md";
 
 /// Packages with tests of rows.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 10] = [
+    "lineside-redact",
+    "lineside-pyregex",
     "lineside-core",
     "lineside-points",
     "lineside-bus",

@@ -23,7 +23,10 @@ use fates::{Fate, Fates};
 use passes::{Pass, passes};
 
 /// What is judged when no path is given: what decides, and what must not lose anything. A star stands for slashes, too.
-const AREAS: [&str; 6] = [
+const AREAS: [&str; 9] = [
+    "crates/lineside-redact/src/**",
+    "crates/lineside-search/src/**",
+    "crates/lineside-pyregex/src/**",
     "crates/lineside-core/src/**",
     "crates/lineside-bus/src/dispatch/*",
     "crates/lineside-bus/src/registry/tree*",

@@ -9,8 +9,8 @@ use super::findings::{Findings, HookWarning, LoadHookError};
 use super::guard;
 use super::matcher::Filter;
 use super::triggers::{self, Trigger};
-use crate::python_regex::Pattern;
 use crate::yaml::{Content, Draft, Node};
+use lineside_pyregex::Pattern;
 
 mod scalars;
 pub(super) mod warm;

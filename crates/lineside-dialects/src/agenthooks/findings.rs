@@ -8,8 +8,8 @@ use crate::broken::{Broken, Owner, Repair};
 use crate::dialect::Loaded;
 use crate::findings;
 use crate::frontmatter::SplitTextError;
-use crate::python_regex::CompilePatternError;
 use crate::yaml::ReadYamlError;
+use lineside_pyregex::CompilePatternError;
 
 /// Why a hook does not load (AH-14).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

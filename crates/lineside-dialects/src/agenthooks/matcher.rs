@@ -5,10 +5,10 @@ use lineside_core::json::Value;
 use lineside_core::json::any_string;
 use lineside_core::{AnyEvent, SkipReason};
 
-use lineside_core::search::Effort;
+use lineside_search::Effort;
 
 use crate::hosts::{Column, Host, Seen};
-use crate::python_regex::{Pattern, Search};
+use lineside_pyregex::{Pattern, Search};
 
 /// So many searches of one event are given up; the texts behind them are not looked at.
 const MOST_GIVEN_UP: usize = 8;

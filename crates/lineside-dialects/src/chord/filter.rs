@@ -9,7 +9,7 @@ use lineside_core::{AgentKind, AnyEvent, SkipReason};
 use super::data::{self, Data};
 use super::glob::{Glob, MOST_STEPS};
 use super::points::{ChordPoint, Kind};
-use crate::python_regex::Search;
+use lineside_search::Search;
 
 mod paths;
 

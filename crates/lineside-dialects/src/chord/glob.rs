@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::python_regex::Search;
+use lineside_search::Search;
 
 /// The most steps of all searches for one event.
 pub(super) const MOST_STEPS: usize = 10_000_000;

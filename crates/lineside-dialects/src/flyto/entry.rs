@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lineside_core::OnFailure;
 use lineside_core::exchange::Addresses;
-use lineside_core::redact::redact;
+use lineside_redact::redact;
 
 use super::catalogue::HookType;
 use super::definition::{DEFAULT_TIMEOUT, Definition, Run};

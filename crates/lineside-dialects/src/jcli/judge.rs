@@ -6,9 +6,9 @@ use lineside_core::exchange::{Addresses, Post, Posted};
 use lineside_core::failure::seconds;
 use lineside_core::invocation::Captured;
 use lineside_core::json::{Value, json};
-use lineside_core::redact::redact_head;
 use lineside_core::secret::Secret;
 use lineside_core::{Answer, Failure, FailureKind};
+use lineside_redact::redact_head;
 
 use super::effects;
 use super::events::Event;

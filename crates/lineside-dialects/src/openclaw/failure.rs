@@ -1,6 +1,6 @@
 //! How a failure of a handler is put: one line, without secrets (OC-54, OC-56, OC-58).
 
-use lineside_core::redact::redact_head;
+use lineside_redact::redact_head;
 
 use super::catalogue::{Kind, Row};
 use crate::text::first_characters;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use lineside_core::redact::redact;
 use lineside_core::{Diagnostic, Severity};
+use lineside_redact::redact;
 
 /// What a finding is about.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::json::{Map, Value, json};
-use lineside_core::redact::redact;
 use lineside_core::worker::{CallClass, HandlerKey, Repeat, WorkerCall, WorkerEnded};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Layer, Notice, Verdict};
+use lineside_redact::redact;
 
 use super::catalogue::{Kind, Row};
 use super::ensembles::{self, Member, Messages};

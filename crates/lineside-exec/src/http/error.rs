@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::net::IpAddr;
 
-use lineside_core::redact::redact;
+use lineside_redact::redact;
 use thiserror::Error;
 
 /// Why there is no whole answer.

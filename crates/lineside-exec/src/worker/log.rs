@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use lineside_core::redact::redact_head;
 use lineside_core::worker::WorkerReady;
+use lineside_redact::redact_head;
 use tokio::time::Instant;
 
 /// How loud a line is.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use lineside_core::redact::{Lines, redact};
+use lineside_redact::{Lines, redact};
 use tokio::time::Instant;
 
 use super::frames::Frame;

@@ -8,9 +8,9 @@ use std::task::Poll;
 use lineside_bus::Cx;
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_core::failure::seconds;
-use lineside_core::redact::redact;
 use lineside_core::{AnyEvent, Failure, FailureKind, Said};
 use lineside_dialects::flyto::{FlytoHook, HookResult};
+use lineside_redact::redact;
 
 use super::definition::Function;
 

@@ -14,6 +14,8 @@ const fn of(packages: &'static [&'static str]) -> Pass {
     Pass { packages, targets: ALL }
 }
 
+const REDACT: Pass = of(&["lineside-redact"]);
+const SEARCH: Pass = of(&["lineside-search", "lineside-pyregex"]);
 const CORE: Pass = of(&["lineside-core"]);
 const POINTS: Pass = of(&["lineside-points"]);
 const BUS: Pass = of(&["lineside-bus"]);
@@ -29,6 +31,8 @@ const LAWS: Pass = Pass { packages: &["lineside"], targets: &["--test=laws"] };
 /// The passes for a crate. One that is not in the table is covered by the assembled library, if by anything.
 pub(super) fn passes(package: &str) -> &'static [Pass] {
     match package {
+        "lineside-redact" => &[REDACT, CORE],
+        "lineside-search" | "lineside-pyregex" => &[SEARCH, CORE, DIALECTS],
         "lineside-core" => &[CORE, POINTS, BUS, LAWS],
         "lineside-points" => &[POINTS, BUS, LAWS],
         "lineside-bus" => &[BUS, AUTOMATION, LAWS],

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Glob, LONGEST, MOST_STEPS, ReadGlobError};
-use crate::python_regex::Search;
+use lineside_search::Search;
 
 impl Glob {
     fn matches(&self, text: &str) -> bool {

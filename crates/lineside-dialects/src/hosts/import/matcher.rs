@@ -1,9 +1,8 @@
 //! Which values a matcher of a host fits.
 
-use lineside_core::search::{Effort, Search};
+use lineside_search::{BoundedRegex, Effort, Search, StepReach};
 
-use crate::bounded_regex::Engine;
-use crate::python_regex::Pattern;
+use lineside_pyregex::Pattern;
 
 /// The longest expression, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -16,7 +15,7 @@ pub(crate) enum Matcher {
     /// A value that is one of these.
     Names(Vec<String>),
     /// A value in which this is found.
-    Found(String, Engine),
+    Found(String, BoundedRegex),
     /// The same in the syntax of Python.
     FoundInPython(Pattern),
     /// Nothing.
@@ -83,7 +82,7 @@ impl Matcher {
             Self::All => Fit::Yes,
             Self::Nothing => Fit::No,
             Self::Names(names) | Self::AnyName(names) => known(names.iter().any(|name| name == value)),
-            Self::Found(_, engine) => engine.search(value, value.len(), &mut Effort::default()).into(),
+            Self::Found(_, regex) => regex.search(value, value.len(), &mut Effort::default()).into(),
             Self::FoundInPython(pattern) => pattern.search(value, value.len(), &mut Effort::default()).into(),
         }
     }
@@ -114,9 +113,9 @@ fn compile(source: String) -> Result<Matcher, String> {
     if source.len() > LONGEST {
         return Err(format!("longer than {LONGEST} bytes"));
     }
-    match Engine::prepare(source.clone(), true) {
-        Ok(engine) => Ok(Matcher::Found(source, engine)),
-        Err(error) => Err(error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")),
+    match BoundedRegex::compile(source.clone(), StepReach::WholeText) {
+        Ok(regex) => Ok(Matcher::Found(source, regex)),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -13,7 +13,7 @@ use super::matcher::{Fit, Matcher};
 use crate::dialect::Loaded;
 use crate::hosts::program::{HOSTS, Host};
 use crate::hosts::tools::Seen;
-use crate::python_regex::MOST_STEPS;
+use lineside_search::MOST_STEPS;
 
 /// Which events a hook is for, apart from other hooks.
 pub(super) struct Selection {

@@ -15,7 +15,7 @@ use crate::hosts::import::{
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
-use crate::python_regex::Pattern;
+use lineside_pyregex::Pattern;
 
 /// The source of Kimi Code's file.
 const CODE: &str = "kimi-code";

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use self::canaries::{Canary, texts, told};
 use super::{Lines, REDACTED, redact, redact_head, redact_header, rules};
 
-#[path = "../../../../tests/redaction/canaries.rs"]
+#[path = "../../../tests/redaction/canaries.rs"]
 mod canaries;
 
-const NO_SECRETS: &str = include_str!("../../../../tests/redaction/no_secrets.txt");
+const NO_SECRETS: &str = include_str!("../../../tests/redaction/no_secrets.txt");
 
 #[test]
 fn every_pattern_compiles() {

@@ -1,4 +1,4 @@
-//! By what a secret is known: tables of patterns, and what has to be true of a match beside its look.
+//! Defines what a secret is: tables of patterns, and conditions that a match meets beside its look.
 
 use std::sync::LazyLock;
 
@@ -86,9 +86,9 @@ const PEM: &str = r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:.*?--
 /// The rest of a private key whose beginning is missing.
 const PEM_TAIL: &str = r"(?:[A-Za-z0-9+/=]{16,}(?:\s+|\\[rn])+)+[A-Za-z0-9+/=]*(?:\s|\\[rn])*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----";
 
-/// Keys whose issuers mark them: AWS, GitHub, GitLab, Slack, Stripe, Google, npm, PyPI, and whom else one meets.
+/// Keys whose issuers mark them: AWS, GitHub, GitLab, Slack, Stripe, Google, npm, PyPI and others.
 const SHAPES: [&str; 28] = [
-    // Our own grants.
+    // Grants of lineside.
     r"lsg_[0-9a-f]{16,}",
     r"(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{12,}",
     r"gh[pousr]_[A-Za-z0-9]{16,}",

@@ -1,13 +1,15 @@
-//! Lines that come one at a time: a private key is longer than a line.
+//! Redacts lines that arrive one at a time: a private key is longer than a line.
 
 use std::borrow::Cow;
 
 use super::{REDACTED, redact};
 
-/// The most lines that are taken as the body of one key. A beginning whose end never comes hides no more than these.
+/// The most lines that count as the body of one key. A key whose end never arrives hides no more than these.
 const LONGEST_KEY: u32 = 256;
 
 /// Redacts a text line by line, and remembers whether it is inside a private key.
+///
+/// One value is for one source of lines. A key without an end hides at most 256 lines after its beginning.
 #[derive(Debug, Clone, Default)]
 pub struct Lines {
     /// How many lines may still belong to a key.
@@ -15,14 +17,14 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The line, without what is secret in it.
+    /// Returns the line without its secrets: [`REDACTED`] for a line within a private key, otherwise as of [`redact`].
     #[must_use]
     pub fn redact<'a>(&mut self, line: &'a str) -> Cow<'a, str> {
         if self.is_inside(line) { Cow::Borrowed(REDACTED) } else { redact(line) }
     }
 
-    /// Takes notice of a line that is not told. It is cheaper than [`Lines::redact`], and as necessary: a key may begin
-    /// in it, or end.
+    /// Notes a line that is not shown. It costs less than [`Lines::redact`] and is as necessary: a key may begin or end
+    /// in it.
     pub fn pass_over(&mut self, line: &str) {
         self.is_inside(line);
     }

@@ -1,7 +1,7 @@
 //! What a backslash begins.
 
 use super::{Parsed, Parser};
-use crate::python_regex::syntax::{Category, Item, Node, Place};
+use crate::syntax::{Category, Item, Node, Place};
 
 impl Parser {
     /// An escape outside of a set; the next character is the backslash.

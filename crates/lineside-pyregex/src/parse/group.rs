@@ -1,7 +1,7 @@
 //! What an opening parenthesis begins.
 
 use super::{DEEPEST, Parsed, Parser};
-use crate::python_regex::syntax::{Branches, Flags, Node, Width};
+use crate::syntax::{Branches, Flags, Node, Width};
 
 impl Parser {
     /// A group, or nothing for a comment and for flags of the whole pattern; the next character is the parenthesis.

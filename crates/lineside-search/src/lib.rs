@@ -1,51 +1,74 @@
-//! Searches whose time is bounded, whatever the pattern and the text.
+//! Searches texts for regular expressions and globs within a bounded time, whatever the pattern and the text.
 //!
 //! The engines of `regex` take at most a time that grows with the product of both lengths, which for a large pattern and
 //! a text of megabytes is minutes. Here a search whose product is large is made by an automaton that gives up when it
-//! would need more than a few steps for each byte; what was given up is not decided.
+//! would need more than a few steps for each byte. The result of a search that was given up is not known, and its caller
+//! decides what that means. Searches that belong together share one [`Effort`], so that many small ones are bounded too.
+//!
+//! With the feature `backtracking`, `BoundedRegex` does the same for expressions with look-around and backreferences.
+//!
+//! ```
+//! use lineside_search::{Effort, Search, Searcher};
+//!
+//! let source = Searcher::of_globs(["src/**/*.rs", "*.toml"]).expect("globs");
+//! let mut effort = Effort::default();
+//! assert_eq!(source.search("src/a/b.rs", &mut effort), Search::Found);
+//! assert_eq!(source.search("README.md", &mut effort), Search::Absent);
+//! assert!(!effort.is_exhausted());
+//! ```
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+#[cfg(feature = "backtracking")]
+mod bounded_regex;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use globset::GlobSet;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
 use regex_automata::Input;
 use regex_automata::hybrid::dfa::DFA;
 use regex_automata::nfa::thompson::{NFA, WhichCaptures};
 use regex_automata::util::syntax;
 
-/// How a search ended.
+#[cfg(feature = "backtracking")]
+pub use bounded_regex::{BoundedRegex, CompileRegexError, MOST_STEPS, StepReach};
+
+/// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Search {
     /// The pattern is in the text.
     Found,
-    /// It is not.
+    /// The pattern is not in the text.
     Absent,
-    /// It would have taken too long; whether the pattern is there is not known.
+    /// The search would have taken too long; whether the pattern is in the text is not known.
     Exhausted,
 }
 
-/// What searches may take together, in bytes of text for each state of a pattern: a second or two at most.
+/// The cost that searches with one [`Effort`] may have together, in bytes of text for each state of a pattern: a second
+/// or two at most.
 const MOST: u64 = 100_000_000;
 
-/// A single search that takes no more than this is made at once.
+/// The greatest cost of a search that runs without the automaton.
 const AT_ONCE: u64 = 4_000_000;
 
-/// In texts that are no longer, in bytes, a search is made at once,
+/// The longest text, in bytes, that is always searched without the automaton,
 const SHORT: usize = 256;
-/// as if the pattern had so many states.
+/// and the states that its pattern counts as.
 const SHORT_STATES: u64 = 64;
 
-/// The bytes of text that each step of the automaton has to pay for: one step costs a look at all states.
+/// Bytes of text for each new state of the automaton, below which it gives up: a new state costs a look at all states.
 const STATES_PER_BYTE: usize = 8;
 
-/// What it costs to build a byte of the states of the automaton.
+/// The cost of a byte of the states of the automaton.
 const BUILT: u64 = 8;
 
 /// The largest automaton, in bytes.
 const LARGEST: usize = 8 << 20;
 
-/// What the searches for one event may still take.
+/// The remaining cost of searches that belong together, for example all those for one event.
+///
+/// It begins with some seconds of searching; each search takes its cost from it, and is given up when too little is left.
 #[derive(Debug)]
 pub struct Effort {
     left: u64,
@@ -59,7 +82,7 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// Whether a search was given up.
+    /// Returns whether [`Searcher::is_match`] gave a search up.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
         self.exhausted
@@ -74,7 +97,7 @@ impl Effort {
     }
 }
 
-/// Patterns that are prepared: one of them has to be in a text. Clones share what is prepared.
+/// Compiled patterns, one of which has to be in a text. Clones share them.
 #[derive(Clone)]
 pub struct Searcher {
     quick: Quick,
@@ -88,32 +111,51 @@ enum Quick {
 }
 
 struct Slow {
-    /// As regular expressions, of which bytes are the alphabet where they say so.
+    /// Regular expressions; their alphabet is bytes where they have `(?-u)`.
     patterns: Vec<String>,
     automaton: OnceLock<Option<DFA>>,
 }
 
 impl Searcher {
-    /// Of a regular expression.
+    /// Compiles a regular expression in the syntax of the crate `regex`, that is found anywhere in a text.
     ///
     /// # Errors
-    /// It is none, or its program would have more than `largest` bytes.
-    pub fn of_regex(pattern: &str, largest: usize) -> Result<Self, regex::Error> {
-        let regex = RegexBuilder::new(pattern).size_limit(largest).build()?;
+    /// The text is no regular expression, or its program would have more than `largest` bytes.
+    ///
+    /// ```
+    /// use lineside_search::{Effort, Searcher};
+    ///
+    /// let digits = Searcher::of_regex("^[0-9]+$", 1 << 20).expect("an expression");
+    /// assert!(digits.is_match("42", &mut Effort::default()));
+    /// assert!(Searcher::of_regex("(", 1 << 20).is_err());
+    /// ```
+    pub fn of_regex(pattern: &str, largest: usize) -> Result<Self, ParseRegexError> {
+        let regex = RegexBuilder::new(pattern).size_limit(largest).build().map_err(ParseRegexError)?;
         Ok(Self::new(Quick::Regex(regex), vec![pattern.to_owned()]))
     }
 
-    /// Of globs, with the regular expressions that they are.
-    #[must_use]
-    pub fn of_globs(globs: GlobSet, patterns: Vec<String>) -> Self {
-        Self::new(Quick::Globs(globs), patterns)
+    /// Compiles globs, one of which covers the whole text; `*` and `?` stop at `/`, `**` does not, and `\\` escapes.
+    ///
+    /// # Errors
+    /// The first of the texts that is no glob, or globs that are too large together.
+    pub fn of_globs<'a>(globs: impl IntoIterator<Item = &'a str>) -> Result<Self, ParseGlobError> {
+        let (mut set, mut patterns) = (GlobSetBuilder::new(), Vec::new());
+        for text in globs {
+            let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
+            let glob = glob.map_err(|error| ParseGlobError { glob: Some(text.to_owned()), error })?;
+            patterns.push(glob.regex().to_owned());
+            set.add(glob);
+        }
+        let set = set.build().map_err(|error| ParseGlobError { glob: None, error })?;
+        Ok(Self::new(Quick::Globs(set), patterns))
     }
 
     fn new(quick: Quick, patterns: Vec<String>) -> Self {
         Self { quick, slow: Arc::new(Slow { patterns, automaton: OnceLock::new() }) }
     }
 
-    /// Whether one of the patterns is in a text. What is given up counts as found, and the effort knows of it.
+    /// Returns whether one of the patterns is in a text. A search that is given up counts as a match, and
+    /// [`Effort::is_exhausted`] reports it.
     #[must_use]
     pub fn is_match(&self, text: &str, effort: &mut Effort) -> bool {
         match self.search(text, effort) {
@@ -126,7 +168,7 @@ impl Searcher {
         }
     }
 
-    /// Searches a text.
+    /// Searches a text, and takes the cost from the effort. It allocates nothing for short texts.
     #[must_use]
     pub fn search(&self, text: &str, effort: &mut Effort) -> Search {
         let bytes = text.len() as u64 + 1;
@@ -166,6 +208,32 @@ impl Search {
     }
 }
 
+/// The text is no regular expression, or one that is too large.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{}", last_line(.0))]
+pub struct ParseRegexError(regex::Error);
+
+/// The engine's last line: those before it show the pattern.
+fn last_line(error: &regex::Error) -> String {
+    error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+/// A text is no glob, or the globs are too large together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", error.kind())]
+pub struct ParseGlobError {
+    glob: Option<String>,
+    error: globset::Error,
+}
+
+impl ParseGlobError {
+    /// Returns the glob that cannot be read; `None` when all of them together are too large.
+    #[must_use]
+    pub fn glob(&self) -> Option<&str> {
+        self.glob.as_deref()
+    }
+}
+
 impl fmt::Debug for Searcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Searcher").field(&self.slow.patterns).finish()
@@ -173,7 +241,7 @@ impl fmt::Debug for Searcher {
 }
 
 impl Slow {
-    /// `None` for patterns that are too large.
+    /// Returns the automaton, built at its first use; `None` for patterns that are too large.
     fn automaton(&self) -> Option<&DFA> {
         self.automaton.get_or_init(|| automaton(&self.patterns)).as_ref()
     }

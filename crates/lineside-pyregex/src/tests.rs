@@ -1,9 +1,8 @@
 //! The patterns here were checked against CPython 3.11.
 
-use lineside_core::search::Effort;
 use proptest::prelude::*;
 
-use super::{Pattern, Search};
+use super::{Effort, Pattern, Search};
 
 fn check(pattern: &str, text: &str, found: bool) {
     let pattern = Pattern::compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
