@@ -55,7 +55,7 @@ impl Automations {
         hooks.push(Installed { point, hook: hook.clone(), run: Arc::new(trigger) });
         for (point, select) in cancelled_by {
             let canceller = Canceller { engine: Arc::clone(&self.engine), automation: Arc::clone(&id) };
-            let hook = Hook { select, ..hook.clone() };
+            let hook = hook.clone().when(select);
             hooks.push(Installed { point, hook, run: Arc::new(canceller) });
         }
         hooks

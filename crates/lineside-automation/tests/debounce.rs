@@ -58,7 +58,7 @@ async fn scene(join: Join) -> Scene {
     };
     let debouncer = Debouncer::new(pace, Box::new(few));
     let run = Arc::new(Lint { debouncer, began: Instant::now(), ran: Arc::clone(&ran) });
-    let hook = Hook { join, ..Hook::native("lint", Part::PostDecision) };
+    let hook = Hook::native("lint", Part::PostDecision).join(join);
     let point = lineside_points::find("after_tool_batch").unwrap();
     bus.install("test", vec![Installed { point, hook, run }]).unwrap();
     Scene { session: bus.session("s").open().await.unwrap(), ran }

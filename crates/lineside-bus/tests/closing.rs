@@ -42,7 +42,7 @@ async fn a_close_that_is_dropped_is_signalled_once() {
     let (bus, session) = session().await;
     let held = Arc::new(Semaphore::new(0));
     let gate = Arc::clone(&held);
-    let hook = Hook { lane: Lane::Own, ..Hook::native("held", Part::Detached) };
+    let hook = Hook::native("held", Part::Detached).lane(Lane::Own);
     let run = scripted(move || {
         let gate = Arc::clone(&gate);
         async move { gate.acquire().await.unwrap().forget() }
@@ -178,7 +178,7 @@ async fn a_hook_may_close_its_own_session() {
             async move { closing.close().await }
         });
         let point = lineside_points::find("before_tool").unwrap();
-        let hook = Hook { priority: 1, ..Hook::native("closes", part) };
+        let hook = Hook::native("closes", part).priority(1);
         session.attach(Installed { point, hook, run }).unwrap();
         let mut signals = bus.signals();
         assert!(!session.publish(call()).await.unwrap().is_refused(), "{part:?}");

@@ -122,11 +122,8 @@ async fn a_gate_beside_one_that_is_always_ready_has_its_turn() {
 #[tokio::test]
 async fn hooks_that_are_always_ready_and_not_waited_for_end_with_their_session() {
     let (bus, session) = session().await;
-    let hook = |name, timeout, drain| Hook {
-        timeout,
-        drain,
-        lane: Lane::Own,
-        ..Hook::native(name, Part::PostDecision)
+    let hook = |name, timeout, drain| {
+        Hook::native(name, Part::PostDecision).timeout(timeout).drain(drain).lane(Lane::Own)
     };
     let (short, long) = (Duration::from_millis(20), Duration::from_secs(60));
     bus.install(
@@ -195,11 +192,11 @@ async fn a_time_without_an_end_is_a_long_time() {
         })
         .unwrap();
     let member: Arc<dyn Ensemble> = Arc::new(Endless);
-    let endless = |name, part| Hook {
-        timeout: Duration::MAX,
-        drain: Some(Duration::MAX),
-        ensemble: Some(Arc::clone(&member)),
-        ..Hook::native(name, part)
+    let endless = |name, part| {
+        Hook::native(name, part)
+            .timeout(Duration::MAX)
+            .drain(Some(Duration::MAX))
+            .within(Some(Arc::clone(&member)))
     };
     bus.install(
         "test",
@@ -320,7 +317,7 @@ impl Select for Unclear {
 #[tokio::test]
 async fn a_hook_whose_condition_panics_runs() {
     let (bus, session) = session().await;
-    let hook = |name, part| Hook { select: Some(Arc::new(Unclear)), ..Hook::native(name, part) };
+    let hook = |name, part| Hook::native(name, part).when(Some(Arc::new(Unclear)));
     let installed = ["gate", "told"].map(|name| {
         let part = if name == "gate" { Part::Gate } else { Part::PostDecision };
         installed("before_tool", hook(name, part), async || ())

@@ -82,7 +82,7 @@ fn install(bus: &Bus, hooks: Vec<(Hook, &Arc<Kept>)>) {
 }
 
 fn hook(name: &str) -> Hook {
-    Hook { dialect: "test", ..Hook::native(name, Part::Detached) }
+    Hook::native(name, Part::Detached).dialect("test")
 }
 
 async fn session(bus: &Bus) -> Session {
@@ -145,7 +145,7 @@ async fn its_end_says_whether_it_may_run_again() {
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_its_format_gives_no_more_time_has_failed() {
     let (bus, kept) = (Bus::new(), Arc::new(Kept::new("a")));
-    install(&bus, vec![(Hook { drain: Some(Duration::from_secs(5)), ..hook("a") }, &kept)]);
+    install(&bus, vec![(hook("a").drain(Some(Duration::from_secs(5))), &kept)]);
     let session = session(&bus).await;
     drop(session.publish(OnIdle::new()).await.unwrap());
     let (page, _) = start(&kept, Accepted::Runs);
@@ -157,7 +157,7 @@ async fn a_hook_that_its_format_gives_no_more_time_has_failed() {
 #[tokio::test]
 async fn what_a_run_is_given_goes_with_its_ticket_and_a_lane_says_who_is_first() {
     let (bus, kept) = (Bus::new(), Arc::new(Kept::new("a")));
-    let in_lane = |name| Hook { lane: Lane::Shared, ..hook(name) };
+    let in_lane = |name| hook(name).lane(Lane::Shared);
     install(&bus, vec![(in_lane("a"), &kept), (in_lane("b"), &kept)]);
     let session = session(&bus).await;
     drop(session.publish(OnIdle::new()).await.unwrap());
@@ -190,6 +190,6 @@ async fn a_session_has_tickets_for_the_hooks_that_it_is_under() {
     let Some(Watched::Signal(Signal::Released { skipped: None, .. })) = signals.try_next() else {
         panic!("what was held is released")
     };
-    install(&bus, vec![(Hook { standby: Standby::Off(SkipReason::Untrusted), ..hook("a") }, &kept)]);
+    install(&bus, vec![(hook("a").standby(Standby::Off(SkipReason::Untrusted)), &kept)]);
     assert!(bus.session("s").open().await.unwrap().ticket(&event, "a").is_none());
 }

@@ -67,13 +67,11 @@ fn member(
     priority: i32,
     script: impl Fn(&AnyEvent, &Cx) -> Result<Answer, Failure> + Send + Sync + 'static,
 ) -> Installed {
-    let hook = Hook {
-        priority,
-        dialect: "test",
-        ensemble: Some(Arc::clone(ensemble)),
-        on_failure: OnFailure::Continue,
-        ..Hook::native(name, Part::Amender)
-    };
+    let hook = Hook::native(name, Part::Amender)
+        .priority(priority)
+        .dialect("test")
+        .within(Some(Arc::clone(ensemble)))
+        .on_failure(OnFailure::Continue);
     Installed {
         point: lineside_points::find("before_tool").unwrap(),
         hook,
@@ -276,7 +274,7 @@ async fn a_block_that_makes_the_agent_try_again_is_limited_at_every_point() {
             let verdict = Verdict::block("no");
             Ok(Answer { verdict, context: other, keep_working: Some(Box::new(keep)), ..Answer::default() })
         }));
-        let hook = Hook { dialect: "test", ..Hook::native("feedback", Part::Amender) };
+        let hook = Hook::native("feedback", Part::Amender).dialect("test");
         let point = lineside_points::find("before_model").unwrap();
         bus.install("test", vec![Installed { point, hook, run: Arc::new(run) }]).unwrap();
         let session = bus.session("s").open().await.unwrap();

@@ -18,7 +18,7 @@ impl Interceptor for Blocks {
 }
 
 fn hook(name: &str, source: &str) -> Installed {
-    let hook = Hook { dialect: "theirs", source: source.into(), ..Hook::native(name, Part::LoneGate) };
+    let hook = Hook::native(name, Part::LoneGate).dialect("theirs").source(source);
     Installed { point: BeforeTool::INFO, hook, run: Arc::new(Blocks) }
 }
 

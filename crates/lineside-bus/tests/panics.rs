@@ -81,7 +81,7 @@ impl Interceptor for Panics {
 
 async fn with(part: Part, what: In) -> (Bus, Session) {
     let bus = Bus::new();
-    let hook = Hook { join: Join::BeforeNextModel, ..Hook::native("panics", part) };
+    let hook = Hook::native("panics", part).join(Join::BeforeNextModel);
     let point = lineside_points::find("before_tool").unwrap();
     bus.install("test", vec![Installed { point, hook, run: Arc::new(Panics(what)) }]).unwrap();
     let session = bus.session("s").open().await.unwrap();
@@ -134,7 +134,7 @@ async fn a_gate_that_panics_when_the_one_beside_it_blocks_is_counted() {
         })
         .unwrap();
     let point = lineside_points::find("before_tool").unwrap();
-    let hook = Hook { layer: lineside_core::Layer::Managed, ..Hook::native("panics", Part::Gate) };
+    let hook = Hook::native("panics", Part::Gate).layer(lineside_core::Layer::Managed);
     bus.install("test", vec![Installed { point, hook, run: Arc::new(Panics(In::Skipped)) }]).unwrap();
     let session = bus.session("s").open().await.unwrap();
     let decision = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();

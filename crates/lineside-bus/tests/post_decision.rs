@@ -54,7 +54,7 @@ impl Log {
 }
 
 fn hook(name: &str, lane: Lane, join: Join) -> Hook {
-    Hook { dialect: "test", lane, join, ..Hook::native(name, Part::PostDecision) }
+    Hook::native(name, Part::PostDecision).dialect("test").lane(lane).join(join)
 }
 
 fn at(point: &str, hook: Hook, run: Arc<dyn Interceptor>) -> Installed {
@@ -230,7 +230,7 @@ async fn the_end_of_a_session_waits_for_a_hook_no_longer_than_it_says() {
     // OC-43
     let (bus, log, never) = (Bus::new(), Log::default(), Arc::new(Semaphore::new(0)));
     let drain = Some(Duration::from_secs(5));
-    let stuck = Hook { drain, ..hook("stuck", Lane::Own, Join::Background) };
+    let stuck = hook("stuck", Lane::Own, Join::Background).drain(drain);
     bus.install("test", vec![at("on_idle", stuck, log.told("stuck", Some(&never)))]).unwrap();
     let session = bus.session("s").open().await.unwrap();
     drop(session.publish(OnIdle::new()).await.unwrap());

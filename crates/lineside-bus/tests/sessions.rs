@@ -52,7 +52,7 @@ async fn registering_on_a_closed_session_is_an_error() {
     assert_eq!(session.observe::<BeforeTool>("late").run(async |_| ()).err(), closed);
     let installed = || Installed {
         point: lineside_points::find("before_tool").unwrap(),
-        hook: Hook { dialect: "test", ..Hook::native("late", Part::Gate) },
+        hook: Hook::native("late", Part::Gate).dialect("test"),
         run: scripted(async || ()),
     };
     assert_eq!(session.attach(installed()).err(), closed);

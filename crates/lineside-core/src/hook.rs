@@ -1,4 +1,8 @@
 //! What is known of a hook apart from how it is run: its name, place in the order, part, and what it declares.
+//!
+//! The functions that replace its fields are in `build`.
+
+mod build;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -195,7 +199,19 @@ pub const LAST: i32 = i32::MIN;
 pub type Order = (Reverse<i32>, Layer, u32, u64);
 
 /// A hook, apart from how it is run.
+///
+/// It begins as [`Hook::native`] or [`Hook::foreign`], and each function of the same name as a field replaces that field;
+/// further fields may be added.
+///
+/// ```
+/// use std::time::Duration;
+/// use lineside_core::{Hook, Layer, Part};
+///
+/// let hook = Hook::native("budget", Part::Gate).layer(Layer::User).priority(10).timeout(Duration::from_secs(1));
+/// assert_eq!((&*hook.name, hook.layer, hook.priority), ("budget", Layer::User, 10));
+/// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Hook {
     /// Its name, as its file or its registration gives it.
     pub name: Arc<str>,
@@ -239,8 +255,8 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// A native hook with the defaults of its part: priority 0, 30 s, subtree; gates block on failure, the others
-    /// continue.
+    /// Returns a hook of the program itself with the defaults of its part: layer session, priority 0, 30 s, subtree;
+    /// gates block on failure, the others continue.
     pub fn native(name: impl Into<Arc<str>>, part: Part) -> Self {
         Self {
             name: name.into(),
@@ -263,6 +279,11 @@ impl Hook {
             select: None,
             ensemble: None,
         }
+    }
+
+    /// Returns a hook of another format, with the defaults of its part; the name of the format is its source as well.
+    pub fn foreign(dialect: &'static str, name: impl Into<Arc<str>>, part: Part) -> Self {
+        Self { source: Arc::from(dialect), dialect, ..Self::native(name, part) }
     }
 
     /// The declared order: priority (greater first), layer, session from the root down, registration.

@@ -27,9 +27,9 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::hook::{AfterBlock, Join, Lane, Select, Standby};
+use lineside_core::hook::{Select, Standby};
 use lineside_core::json::Map;
-use lineside_core::{Hook, Layer, Part, PointInfo, Reach, SkipReason};
+use lineside_core::{Hook, Layer, Part, PointInfo, SkipReason};
 
 use self::fields::{Declared, Mode};
 use self::findings::{Findings, HookWarning, LoadHookError};
@@ -181,36 +181,24 @@ impl Found {
         let Self { folder, declared } = self;
         let name: Arc<str> = declared.name.into();
         let origin = Findings::about(&folder.file()).origin(declared.name_line);
-        let hook = Hook {
-            name: Arc::clone(&name),
-            source: Arc::from(DIALECT),
-            dialect: DIALECT,
-            origin: Some(origin),
-            layer: folder.layer,
-            depth: 0,
-            registration: 0,
-            priority: declared.priority,
-            part: match declared.mode {
-                // AH-29: one after another, each once.
-                Mode::Sync => Part::Amender,
-                Mode::Async => Part::Detached,
-            },
-            on_failure: declared.on_failure,
-            timeout: declared.timeout + MARGIN,
-            reach: Reach::Subtree,
-            after_block: AfterBlock::Skip,
-            lane: Lane::Own,
-            join: Join::Background,
-            drain: None,
-            ensemble: None,
+        let part = match declared.mode {
+            // AH-29: one after another, each once.
+            Mode::Sync => Part::Amender,
+            Mode::Async => Part::Detached,
+        };
+        let hook = Hook::foreign(DIALECT, Arc::clone(&name), part)
+            .origin(Some(origin))
+            .layer(folder.layer)
+            .priority(declared.priority)
+            .on_failure(declared.on_failure)
+            .timeout(declared.timeout + MARGIN)
             // AH-5
-            standby: if folder.layer == Layer::Project && trust == Trust::Withheld {
+            .standby(if folder.layer == Layer::Project && trust == Trust::Withheld {
                 Standby::Off(SkipReason::Untrusted)
             } else {
                 Standby::Ready
-            },
-            select: declared.filter.map(|filter| Arc::new(filter) as Arc<dyn Select>),
-        };
+            })
+            .when(declared.filter.map(|filter| Arc::new(filter) as Arc<dyn Select>));
         let closed = declared.closed.is_some();
         let (trigger, points) = (declared.written.clone(), vec![declared.trigger.point]);
         let handler = Arc::new(handler::Hook {

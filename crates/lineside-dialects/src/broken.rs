@@ -8,11 +8,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::hook::{AfterBlock, Join, Lane, Select, Standby};
+use lineside_core::hook::{Select, Standby};
 use lineside_core::nearest::suggestion;
 use lineside_core::{
     Answer, AnyEvent, Diagnostic, Failure, FailureKind, Hook, Layer, OnFailure, Origin, Part, PointInfo,
-    Reach, Severity, SkipReason,
+    Severity, SkipReason,
 };
 
 use crate::dialect::{ForeignHook, Inert, Loaded, Missed, Trust, Why};
@@ -128,30 +128,16 @@ impl Broken {
     }
 
     fn hook(&self, owner: &Owner, origin: Origin) -> Hook {
-        Hook {
-            name: self.name.as_str().into(),
-            source: Arc::from(owner.dialect),
-            dialect: owner.dialect,
-            origin: Some(origin),
-            layer: owner.layer,
-            depth: 0,
-            registration: 0,
-            priority: 0,
-            part: Part::Gate,
-            on_failure: OnFailure::Block,
-            timeout: Duration::from_secs(1),
-            reach: Reach::Subtree,
-            after_block: AfterBlock::Skip,
-            lane: Lane::Own,
-            join: Join::Background,
-            drain: None,
-            standby: match owner.trust {
+        Hook::foreign(owner.dialect, self.name.as_str(), Part::Gate)
+            .origin(Some(origin))
+            .layer(owner.layer)
+            .on_failure(OnFailure::Block)
+            .timeout(Duration::from_secs(1))
+            .standby(match owner.trust {
                 Trust::Granted => Standby::Ready,
                 Trust::Withheld => Standby::Off(SkipReason::Untrusted),
-            },
-            select: self.select.clone(),
-            ensemble: None,
-        }
+            })
+            .when(self.select.clone())
     }
 }
 

@@ -31,9 +31,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::flow::Retry;
-use lineside_core::hook::{AfterBlock, Lane, Select, Standby};
+use lineside_core::hook::{Lane, Select, Standby};
 use lineside_core::json::Map;
-use lineside_core::{Hook, Layer, Part, PointInfo, Reach, SkipReason};
+use lineside_core::{Hook, Layer, Part, PointInfo, SkipReason};
 
 use self::entry::Declared;
 use self::file::{Counts, Entry};
@@ -115,41 +115,29 @@ fn take(
     let Some(declared) = declared else { return };
     let name: Arc<str> = name.into();
     let filter = Arc::new(declared.filter.clone());
-    let hook = Hook {
-        name: Arc::clone(&name),
-        source: Arc::from(DIALECT),
-        dialect: DIALECT,
-        origin,
-        layer: place.layer,
-        depth: 0,
-        registration: 0,
-        priority: 0,
-        part: match point.class {
-            // CH-41: one after another.
-            Class::Sync => Part::Amender,
-            Class::Observer | Class::Automation => Part::PostDecision,
-        },
-        on_failure: declared.on_failure,
-        timeout: whole_time(&declared),
-        reach: Reach::Subtree,
-        // CH-43
-        after_block: AfterBlock::Skip,
+    let part = match point.class {
+        // CH-41: one after another.
+        Class::Sync => Part::Amender,
+        Class::Observer | Class::Automation => Part::PostDecision,
+    };
+    let hook = Hook::foreign(DIALECT, Arc::clone(&name), part)
+        .origin(origin)
+        .layer(place.layer)
+        .on_failure(declared.on_failure)
+        .timeout(whole_time(&declared))
         // CH-48, CH-49; what is held is started on its own.
-        lane: match point.class {
+        .lane(match point.class {
             Class::Observer if declared.debounce.is_none() => Lane::Shared,
             _ => Lane::Own,
-        },
-        join: declared.join,
-        drain: None,
+        })
+        .join(declared.join)
         // CH-3
-        standby: if place.layer == Layer::Project && trust == Trust::Withheld {
+        .standby(if place.layer == Layer::Project && trust == Trust::Withheld {
             Standby::Off(SkipReason::Untrusted)
         } else {
             Standby::Ready
-        },
-        select: Some(Arc::clone(&filter) as Arc<dyn Select>),
-        ensemble: None,
-    };
+        })
+        .when(Some(Arc::clone(&filter) as Arc<dyn Select>));
     let handler = Arc::new(handler::Hook {
         name,
         point,

@@ -103,16 +103,15 @@ fn take(entry: Entry, place: &Place, places: &Places, findings: &Findings, loade
     let (layer, origin) = (place.level.layer(), Some(findings.origin(line)));
     let Some(definition) = definition else { return };
     let hook = FlytoHook::new(hook_type, name, definition, places::absolute(&places.cwd));
-    loaded.hooks.push(installed(hook, |hook| Hook {
-        layer,
-        origin,
-        // FL-2
-        standby: if place.level.is_trusted() || places.trust == Trust::Granted {
-            Standby::Ready
-        } else {
-            Standby::Off(SkipReason::Untrusted)
-        },
-        ..hook
+    loaded.hooks.push(installed(hook, |hook| {
+        hook.layer(layer)
+            .origin(origin)
+            // FL-2
+            .standby(if place.level.is_trusted() || places.trust == Trust::Granted {
+                Standby::Ready
+            } else {
+                Standby::Off(SkipReason::Untrusted)
+            })
     }));
 }
 

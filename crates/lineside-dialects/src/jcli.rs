@@ -31,9 +31,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::flow::{Retry, RetryAfter};
-use lineside_core::hook::{AfterBlock, Join, LAST, Lane, Select, Standby};
+use lineside_core::hook::{LAST, Lane, Select, Standby};
 use lineside_core::json::Map;
-use lineside_core::{Hook, Layer, OnFailure, Origin, Part, PointInfo, Reach, SkipReason};
+use lineside_core::{Hook, Layer, OnFailure, Origin, Part, PointInfo, SkipReason};
 use lineside_files::Boundary;
 
 pub use session::{Ask, RegisterSessionHookError, SessionHook, point_of, session_hook};
@@ -187,29 +187,18 @@ impl Declaration {
         let first = *events.first()?;
         let definition = &self.definition;
         let stops = definition.on_error == OnError::Stop && first.stop.is_some();
-        let hook = Hook {
-            name: Arc::clone(&self.name),
-            source: Arc::from(DIALECT),
-            dialect: DIALECT,
-            origin: self.origin.clone(),
-            layer: self.layer,
-            depth: 0,
-            registration: 0,
-            priority: LAST,
-            // JC-15
-            part: if first.notice_only { Part::PostDecision } else { Part::Amender },
-            on_failure: if stops { OnFailure::Block } else { OnFailure::Continue },
-            timeout: whole_time(definition),
-            reach: Reach::Subtree,
-            after_block: AfterBlock::Skip,
-            lane: Lane::Shared,
-            join: Join::Background,
-            drain: None,
-            standby: self.standby.clone(),
-            select: Filter::new(&events, &definition.filter)
-                .map(|filter| Arc::new(filter) as Arc<dyn Select>),
-            ensemble: Some(Arc::clone(chain) as _),
-        };
+        // JC-15
+        let part = if first.notice_only { Part::PostDecision } else { Part::Amender };
+        let hook = Hook::foreign(DIALECT, Arc::clone(&self.name), part)
+            .origin(self.origin.clone())
+            .layer(self.layer)
+            .priority(LAST)
+            .on_failure(if stops { OnFailure::Block } else { OnFailure::Continue })
+            .timeout(whole_time(definition))
+            .lane(Lane::Shared)
+            .standby(self.standby.clone())
+            .when(Filter::new(&events, &definition.filter).map(|filter| Arc::new(filter) as Arc<dyn Select>))
+            .within(Some(Arc::clone(chain) as _));
         let trigger = events.iter().map(|event| event.name).collect::<Vec<_>>().join(", ");
         let can_fire = events.iter().any(|event| definition.filter.can_hold(event));
         let handler = Arc::new(handler::Hook {

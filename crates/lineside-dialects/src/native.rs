@@ -27,9 +27,9 @@ pub use attached::{Attached, attached};
 use std::path::Path;
 use std::sync::Arc;
 
-use lineside_core::hook::{AfterBlock, Join, Lane, NATIVE, Select, Standby};
+use lineside_core::hook::{NATIVE, Select, Standby};
 use lineside_core::json::Map;
-use lineside_core::{Hook, Layer, Matcher, OnFailure, PointInfo, Reach, SkipReason};
+use lineside_core::{Hook, Layer, Matcher, OnFailure, PointInfo, SkipReason};
 use lineside_points::CATALOGUE;
 
 use self::definition::{Definition, MARGIN};
@@ -99,27 +99,14 @@ fn take(
     let definition = Arc::new(definition);
     for point in points {
         let part = definition.part(point);
-        let hook = Hook {
-            name: Arc::clone(&name),
-            source: Arc::from(""),
-            dialect: NATIVE,
-            origin: origin.clone(),
-            layer,
-            depth: 0,
-            registration: 0,
-            priority: definition.priority,
-            part,
-            on_failure: on_failure(&definition, point),
-            timeout: definition.timeout.saturating_add(MARGIN),
-            reach: Reach::Subtree,
-            after_block: AfterBlock::Skip,
-            lane: Lane::Own,
-            join: Join::Background,
-            drain: None,
-            standby: if trusted { Standby::Ready } else { Standby::Off(SkipReason::Untrusted) },
-            select: definition.matcher.clone().map(|matcher| Arc::new(matcher) as Arc<dyn Select>),
-            ensemble: None,
-        };
+        let hook = Hook::native(Arc::clone(&name), part)
+            .origin(origin.clone())
+            .layer(layer)
+            .priority(definition.priority)
+            .on_failure(on_failure(&definition, point))
+            .timeout(definition.timeout.saturating_add(MARGIN))
+            .standby(if trusted { Standby::Ready } else { Standby::Off(SkipReason::Untrusted) })
+            .when(definition.matcher.clone().map(|matcher| Arc::new(matcher) as Arc<dyn Select>));
         let handler = Arc::new(NativeHook {
             name: Arc::clone(&name),
             definition: Arc::clone(&definition),

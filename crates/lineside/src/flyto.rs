@@ -116,7 +116,7 @@ impl Manager {
         let priority =
             self.depth.map_or(0, |depth| i32::try_from(depth).unwrap_or(i32::MAX).saturating_add(1));
         // Behind those from files, which are in the layers of the user and of the project.
-        Hook { layer: Layer::Session, priority, ..hook }
+        hook.layer(Layer::Session).priority(priority)
     }
 
     /// Takes away the hooks of a type that have exactly this source; the empty one is the global one (FL-37, FL-39).

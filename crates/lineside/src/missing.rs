@@ -14,16 +14,14 @@ pub(crate) fn missing(dialect: &'static str, inert: &Inert) -> Vec<Installed> {
     let at = |point: &'static PointInfo, remark: &Arc<str>| {
         // Where nothing can be refused only a post-decision hook may be installed.
         let part = if point.phase.may_intercept() { Part::Gate } else { Part::PostDecision };
-        let hook = Hook {
-            source: Arc::from(dialect),
-            dialect,
-            origin: inert.origin.clone(),
-            layer: inert.layer,
-            on_failure: OnFailure::Continue,
-            timeout: Duration::from_secs(1),
-            standby: Standby::NotLoaded(Arc::clone(remark)),
-            ..Hook::native(inert.name.as_str(), part)
-        };
+        let hook = Hook::native(inert.name.as_str(), part)
+            .source(Arc::from(dialect))
+            .dialect(dialect)
+            .origin(inert.origin.clone())
+            .layer(inert.layer)
+            .on_failure(OnFailure::Continue)
+            .timeout(Duration::from_secs(1))
+            .standby(Standby::NotLoaded(Arc::clone(remark)));
         Installed { point, hook, run: Arc::new(Nothing) }
     };
     let missed = inert.missed.iter();

@@ -149,7 +149,7 @@ fn install(bus: &Bus, part: Part, hooks: Vec<Declared>) {
         current.push(adopted.clone());
         hook.adopted = Some(adopted);
         let join = Join::BeforeNextModel;
-        let known = Hook { dialect: "test", lane, join, ..Hook::native(hook.name, part) };
+        let known = Hook::native(hook.name, part).dialect("test").lane(lane).join(join);
         installed.push(Installed { point: OnIdle::INFO, hook: known, run: Arc::new(hook) });
     }
     bus.install("test", installed).unwrap();

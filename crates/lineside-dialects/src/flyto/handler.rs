@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::exchange::{Addresses, Post};
-use lineside_core::hook::{AfterBlock, Join, Lane, Standby};
+use lineside_core::hook::{AfterBlock, Lane};
 use lineside_core::invocation::{Ending, Invocation, Program};
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Hook, Layer, OnFailure, Part, Reach};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Hook, Layer, OnFailure, Part};
 
 use super::catalogue::{Authority, HookType};
 use super::definition::{Definition, Run};
@@ -72,34 +72,20 @@ impl FlytoHook {
     /// What is known of it apart from how it is run; a trusted hook of the user, from no file.
     #[must_use]
     pub fn hook(&self) -> Hook {
-        Hook {
-            name: Arc::clone(&self.identity.name),
-            source: Arc::clone(&self.definition.source),
-            dialect: DIALECT,
-            origin: None,
-            layer: Layer::User,
-            depth: 0,
-            registration: 0,
-            priority: 0,
-            part: match self.identity.authority() {
-                _ if self.identity.background => Part::Detached,
-                Authority::Summary => Part::Amender,
-                _ => Part::LoneGate,
-            },
-            on_failure: self.identity.on_failure,
-            timeout: self.definition.timeout.saturating_add(MARGIN),
-            reach: Reach::Subtree,
+        let part = match self.identity.authority() {
+            _ if self.identity.background => Part::Detached,
+            Authority::Summary => Part::Amender,
+            _ => Part::LoneGate,
+        };
+        Hook::foreign(DIALECT, Arc::clone(&self.identity.name), part)
+            .source(Arc::clone(&self.definition.source))
+            .layer(Layer::User)
+            .on_failure(self.identity.on_failure)
+            .timeout(self.definition.timeout.saturating_add(MARGIN))
             // FL-29: every one of them runs.
-            after_block: AfterBlock::RunWithinDialect,
+            .after_block(AfterBlock::RunWithinDialect)
             // FL-32
-            lane: Lane::Shared,
-            join: Join::Background,
-            drain: None,
-            standby: Standby::Ready,
-            // FL-7
-            select: None,
-            ensemble: None,
-        }
+            .lane(Lane::Shared)
     }
 
     /// The hook to be installed.

@@ -78,10 +78,8 @@ fn the_lists_of_all_files_are_joined_in_order() {
     assert_eq!(names(&loaded), ["1", "2", "3", "4Z", "4z", "5a", "5b"]);
     assert_eq!(loaded.diagnostics, []);
     // A plan has the same order.
-    let mut hooks: Vec<_> = (0..)
-        .zip(&loaded.hooks)
-        .map(|(number, found)| Hook { registration: number, ..found.hook.clone() })
-        .collect();
+    let mut hooks: Vec<_> =
+        (0..).zip(&loaded.hooks).map(|(number, found)| found.hook.clone().registration(number)).collect();
     hooks.reverse();
     hooks.sort_by_key(Hook::order);
     let ordered: Vec<_> = hooks.iter().map(|hook| hook.name.to_string()).collect();

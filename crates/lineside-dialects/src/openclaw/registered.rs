@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use lineside_core::hook::{AfterBlock, Join, Lane, Select, Standby};
+use lineside_core::hook::{Lane, Select};
 use lineside_core::json::{Map, Value};
 use lineside_core::worker::{CallClass, HandlerKey, PluginLoaded, StartWorkerError, WorkerReady};
-use lineside_core::{Hook, OnFailure, Origin, Part, Reach};
+use lineside_core::{Hook, OnFailure, Origin, Part};
 
 use super::catalogue::{self, Kind, Row};
 use super::config::{Config, Entry};
@@ -181,29 +181,19 @@ impl Reading<'_> {
         let priority = given.get("priority").and_then(Value::as_f64).unwrap_or_default();
         let timeout = said.time(row, given.get("timeoutMs").and_then(Value::as_u64));
         let closes = row.fails_closed || self.config.closes(row);
-        let hook = Hook {
-            name: Arc::clone(&name),
-            source: Arc::from(DIALECT),
-            dialect: DIALECT,
-            origin: Some(Origin::new(plugin.file.clone(), 1)),
-            layer: plugin.layer,
-            depth: 0,
-            registration: 0,
-            priority: whole(priority),
-            // OC-42 to OC-44
-            part: if row.is_told() { Part::PostDecision } else { Part::Amender },
-            on_failure: if closes { OnFailure::Block } else { OnFailure::Continue },
-            timeout: timeout + MARGIN,
-            reach: Reach::Subtree,
-            after_block: AfterBlock::Skip,
+        // OC-42 to OC-44
+        let part = if row.is_told() { Part::PostDecision } else { Part::Amender };
+        let hook = Hook::foreign(DIALECT, Arc::clone(&name), part)
+            .origin(Some(Origin::new(plugin.file.clone(), 1)))
+            .layer(plugin.layer)
+            .priority(whole(priority))
+            .on_failure(if closes { OnFailure::Block } else { OnFailure::Continue })
+            .timeout(timeout + MARGIN)
             // OC-43: all of them at once; those of hook packs one after the other.
-            lane: if row.kind == Kind::PackEvent { Lane::Shared } else { Lane::Own },
-            join: Join::Background,
-            drain: Some(self.config.drain()),
-            standby: Standby::Ready,
-            select: select(row, given),
-            ensemble: self.ensembles.of(row.kind),
-        };
+            .lane(if row.kind == Kind::PackEvent { Lane::Shared } else { Lane::Own })
+            .drain(Some(self.config.drain()))
+            .when(select(row, given))
+            .within(self.ensembles.of(row.kind));
         let handler = PluginHandler {
             row,
             name,

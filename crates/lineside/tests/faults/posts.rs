@@ -30,7 +30,7 @@ impl Dialect for Posts {
     }
 
     fn load(&self, _: &Places) -> Loaded {
-        let hook = Hook { on_failure: self.policy, ..Hook::native("h", Part::Gate) };
+        let hook = Hook::native("h", Part::Gate).on_failure(self.policy);
         let points = vec![lineside::points::find("before_tool").unwrap()];
         let handler = Arc::new(Guard { url: self.url.clone() });
         Loaded { hooks: vec![ForeignHook::new(hook, "before", points, handler)], ..Loaded::default() }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use lineside_core::hook::{AfterBlock, Join, Lane, Standby};
-use lineside_core::{Hook, Layer, OnFailure, Part, Reach, SkipReason};
+use lineside_core::hook::Standby;
+use lineside_core::{Hook, Layer, OnFailure, Part, SkipReason};
 
 use super::entry::Entry;
 use super::format::Format;
@@ -79,35 +79,24 @@ pub(super) fn hooks(
                 elsewhere: OnceLock::new(),
             });
             let closes = entry.handler.closes && may_intercept;
-            let hook = Hook {
-                name: Arc::clone(&entry.name),
-                source: Arc::from(format.host().name()),
-                dialect: format.host().name(),
-                origin: Some(entry.origin.clone()),
-                layer: entry.layer,
-                depth: 0,
-                registration: 0,
-                priority: base.saturating_sub(i32::from(rank) * PER_GROUP).saturating_sub(position),
-                part: if may_intercept { Part::Amender } else { Part::PostDecision },
-                on_failure: if closes { OnFailure::Block } else { OnFailure::Continue },
-                timeout: entry.handler.timeout.saturating_add(MARGIN),
-                reach: Reach::Subtree,
-                after_block: AfterBlock::Skip,
-                lane: Lane::Own,
-                join: Join::Background,
-                drain: None,
-                standby: match (entry.is_disabled, selection.is_trusted) {
+            let part = if may_intercept { Part::Amender } else { Part::PostDecision };
+            let hook = Hook::foreign(format.host().name(), Arc::clone(&entry.name), part)
+                .origin(Some(entry.origin.clone()))
+                .layer(entry.layer)
+                .priority(base.saturating_sub(i32::from(rank) * PER_GROUP).saturating_sub(position))
+                .on_failure(if closes { OnFailure::Block } else { OnFailure::Continue })
+                .timeout(entry.handler.timeout.saturating_add(MARGIN))
+                .standby(match (entry.is_disabled, selection.is_trusted) {
                     (true, _) => Standby::Off(SkipReason::Disabled),
                     (false, false) => Standby::Off(SkipReason::Untrusted),
                     (false, true) => Standby::Ready,
-                },
-                select: Some(Arc::clone(&twins) as _),
-                ensemble: if may_intercept {
+                })
+                .when(Some(Arc::clone(&twins) as _))
+                .within(if may_intercept {
                     groups.get(&(row.point, rank)).map(|group| Arc::clone(group) as _)
                 } else {
                     None
-                },
-            };
+                });
             let handler = imports.handler(Arc::clone(entry), row);
             let hook = ForeignHook::new(hook, entry.event, vec![point], Arc::new(handler));
             hooks.push(ForeignHook { imported: Some(twins), ..hook });
