@@ -30,7 +30,8 @@ pub struct Trial {
 }
 
 /// The call of the entry in this file at the gate of tools, with a shell command that does nothing, and the call that
-/// ends its session. Nothing if the file has no such entry.
+/// ends its session, of the same command where the end of a session has no entry. Nothing if the file has no entry at
+/// the gate of tools.
 #[must_use]
 pub fn trials(act: &Act, cwd: &Path) -> Vec<Trial> {
     let Some(text) = &act.after else { return Vec::new() };
@@ -41,9 +42,14 @@ pub fn trials(act: &Act, cwd: &Path) -> Vec<Trial> {
 
 fn trial(host: Host, file: &Path, text: &str, syntax: Syntax, point: &str, cwd: &Path) -> Option<Trial> {
     let table = tables(host, Kind::Usual).first()?;
-    let row = table.iter().find(|row| row.point == point && row.standing == Standing::Usual)?;
+    let of_point = |point: &str| {
+        let mut rows = table.iter().filter(move |row| row.point == point);
+        rows.clone().find(|row| row.standing == Standing::Usual).or_else(|| rows.next())
+    };
+    let (row, tool) = (of_point(point)?, of_point("before_tool")?);
     let root = piece::read(text, syntax).ok()?;
-    let entry = handlers(&root, syntax, row.event).into_iter().find(|handler| is_our_handler(handler))?;
+    let of_event = |event| handlers(&root, syntax, event).into_iter().find(|handler| is_our_handler(handler));
+    let entry = of_event(row.event).or_else(|| of_event(tool.event))?;
     let argv = match entry.member("args") {
         Some(_) => words(entry),
         None => vec!["/bin/sh".to_owned(), "-c".to_owned(), entry.text("command")?.to_owned()],

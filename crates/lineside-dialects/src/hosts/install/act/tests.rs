@@ -229,3 +229,21 @@ fn a_plugin_is_written_and_removed_unless_it_was_changed() {
     stage.uninstall(Host::Opencode, Level::User);
     assert!(!file.exists());
 }
+
+#[test]
+fn what_an_entry_is_tried_on_ends_its_session_again_in_every_program() {
+    let stage = Stage::new();
+    for host in crate::hosts::HOSTS {
+        let acts = stage.install(host, Level::User, "lineside").unwrap();
+        let calls = super::super::trial::trials(acts.last().unwrap(), &stage.path("project"));
+        let points: Vec<_> = calls
+            .iter()
+            .map(|call| {
+                let mut rows = super::super::entry::rows(host, super::super::entry::Kind::Usual);
+                rows.find(|row| row.event == call.event).map(|row| row.point)
+            })
+            .collect();
+        assert_eq!(points, [Some("before_tool"), Some("after_session")], "{host}");
+        assert!(calls.iter().all(|call| call.argv.join(" ").contains("lineside")), "{host}: {calls:?}");
+    }
+}
