@@ -80,6 +80,10 @@ pub(crate) struct OnArgs {
     control: ControlArgs,
 }
 
+/// What is told of a daemon that runs no hooks of a project.
+const NO_PROJECT: &str =
+    "none is trusted, so only hooks of the user run; `lineside serve --project DIR` trusts one";
+
 /// There is no daemon, as `systemctl status` has it.
 const NO_DAEMON: u8 = 3;
 
@@ -266,6 +270,10 @@ fn page(status: &Map, style: Style) -> Vec<String> {
         format!("  socket    {}", text("socket")),
         format!("  state     {}", text("state")),
         format!("  hooks     {hooks}"),
+        format!(
+            "  project   {}",
+            status.get("project").map_or_else(|| NO_PROJECT.to_owned(), |_| text("project"))
+        ),
         format!("  sessions  {} open", number("sessions")),
         format!(
             "  jobs      {} live, {} dead, kept in {}",

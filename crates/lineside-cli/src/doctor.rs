@@ -1,5 +1,6 @@
 //! `lineside doctor`: everything that a decision needs, from the program on the path to the entries of each host.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -9,6 +10,9 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use lineside::Client;
+use lineside::core::Layer;
+use lineside::dialects::{DIALECTS, Places};
+use lineside::hosts::Host;
 use lineside::json::{Map, Value, json};
 use lineside_daemon::socket::LONGEST;
 use lineside_daemon::switch::Switch;
@@ -55,7 +59,7 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
     let places = granted_places(args.project.as_deref())?;
     let paths = args.daemon.paths()?;
     let mut all = vec![program(), switch(&paths), folder("state", &paths.state), socket(&paths)];
-    let (daemon, machines) = tokio::join!(daemon(&paths), machine::look(&places));
+    let (daemon, machines) = tokio::join!(daemon(&paths, &places), machine::look(&places));
     all.push(daemon);
     let here: Vec<Machine> = machines.into_iter().filter(Machine::is_here).collect();
     for machine in here {
@@ -166,7 +170,7 @@ fn socket(paths: &DaemonPaths) -> Looked {
     looked
 }
 
-async fn daemon(paths: &DaemonPaths) -> Looked {
+async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
     let what = "daemon";
     let client = Client::new(&paths.socket);
     let status = tokio::time::timeout(PATIENCE, client.get::<Map>("/v1/status")).await;
@@ -174,7 +178,7 @@ async fn daemon(paths: &DaemonPaths) -> Looked {
         Ok(Ok(status)) => status,
         Ok(Err(error)) if error.is_no_daemon() => {
             let state = "none runs; the first event starts one".to_owned();
-            return Looked { what, state, findings: Vec::new() };
+            return Looked { what, state, findings: untrusted(None, places).into_iter().collect() };
         }
         Ok(Err(error)) => {
             let text = format!("the daemon cannot be asked: {error}");
@@ -211,5 +215,29 @@ async fn daemon(paths: &DaemonPaths) -> Looked {
             _ => Finding::note(text, remedy),
         });
     }
+    findings.extend(untrusted(status.get("project").and_then(Value::as_str), places));
     Looked { what, state, findings }
+}
+
+/// The hooks of this project, where the daemon trusts none or another one. A daemon that a call starts trusts none.
+///
+/// The hooks in files of agent programs are left out: the program runs them itself.
+fn untrusted(trusted: Option<&str>, places: &Places) -> Option<Finding> {
+    let root = places.work_dir();
+    if trusted.is_some_and(|trusted| Path::new(trusted) == root) {
+        return None;
+    }
+    let own = DIALECTS.iter().filter(|dialect| Host::named(dialect.name()).is_none());
+    let loaded = own.flat_map(|dialect| dialect.load(places).hooks);
+    let of_project = loaded.map(|hook| hook.hook).filter(|hook| hook.layer == Layer::Project);
+    let named: BTreeSet<_> = of_project.map(|hook| (hook.dialect, hook.name)).collect();
+    let one = if named.len() == 1 { "does" } else { "do" };
+    let which = trusted.unwrap_or("none");
+    let text = format!(
+        "{} of {} {one} not run: the daemon trusts {which}",
+        count(named.len(), "hook"),
+        root.display()
+    );
+    let remedy = "lineside stop, then in this folder: lineside serve --detached --project .";
+    (!named.is_empty()).then(|| Finding::note(text, remedy))
 }

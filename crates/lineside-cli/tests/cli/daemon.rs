@@ -16,7 +16,11 @@ pub(crate) struct Daemon<'a> {
 impl<'a> Daemon<'a> {
     /// Starts it, and waits until it is ready.
     pub(crate) fn start(stage: &'a Stage) -> Self {
-        let mut child = stage.command(&["serve", "--project", "."]).spawn().unwrap();
+        Self::start_with(stage, &["serve", "--project", "."])
+    }
+
+    fn start_with(stage: &'a Stage, arguments: &[&str]) -> Self {
+        let mut child = stage.command(arguments).spawn().unwrap();
         let mut ready = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         out.read_line(&mut ready).unwrap();
@@ -163,4 +167,24 @@ fn the_commands_of_the_page_of_the_daemon_do_what_it_says() {
     assert_eq!((&answers[0]["id"], &answers[1]["verdict"]), (&json!("s1"), &json!("block")), "{text}");
     assert_eq!(stage.run(&["stop"], "").code, Some(0));
     daemon.ended();
+}
+
+#[test]
+fn a_daemon_that_trusts_no_project_says_so_to_who_looks_at_it() {
+    let stage = Stage::new();
+    stage.hook("guard", "trigger: before_tool", "cat >/dev/null");
+    let untold = "note: 1 hook of [stage]/project does not run: the daemon trusts none";
+    let said = stage.run(&["doctor"], "");
+    assert!(said.code == Some(0) && said.out.contains(untold), "{said:?}");
+    let daemon = Daemon::start_with(&stage, &["serve"]);
+    assert_eq!(status(&stage).1.get("project"), None);
+    let said = stage.run(&["status"], "");
+    assert!(said.out.contains("  project   none is trusted, so only hooks of the user run;"), "{said:?}");
+    let said = stage.run(&["doctor"], "");
+    assert!(said.code == Some(0) && said.out.contains(untold), "{said:?}");
+    drop(daemon);
+    let _daemon = Daemon::start(&stage);
+    let said = stage.run(&["status"], "");
+    assert!(said.out.contains("  project   [stage]/project\n"), "{said:?}");
+    assert!(!stage.run(&["doctor"], "").out.contains("does not run"));
 }

@@ -9,6 +9,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use lineside::automation::jobs::WhichState;
 use lineside::core::Severity;
+use lineside::dialects::{Places, Trust};
 
 use super::shapes::{Ending, Finding, Health, Reloaded, Status};
 use crate::body::Json;
@@ -34,6 +35,7 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         generation: loaded.generation,
         hooks: loaded.count(),
         findings: findings(&loaded).into_iter().chain(mismatches).collect(),
+        project: trusted(&daemon.settings.places),
         attached,
         orphaned_hooks,
         coverage_mismatches,
@@ -44,6 +46,11 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         live_jobs: daemon.jobs(WhichState::Live),
         dead_jobs: daemon.jobs(WhichState::Dead),
     })
+}
+
+/// The root of the project whose hooks may run.
+fn trusted(places: &Places) -> Option<String> {
+    (places.trust == Trust::Granted).then(|| places.work_dir().to_string_lossy().into_owned())
 }
 
 /// What the daemon counts, in the text format of Prometheus.

@@ -558,6 +558,9 @@ pub struct Status {
     pub hooks: usize,
     /// What is wrong: with hook files, each with file and line, and with the coverage of sessions.
     pub findings: Vec<Finding>,
+    /// The root of the project whose hooks are in force too; absent where no project is trusted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// How many sessions are open.
     pub sessions: usize,
     /// Programs that are attached and there.
