@@ -127,6 +127,27 @@ mod tests {
     }
 
     #[test]
+    fn ho_72_every_word_of_a_secret_in_any_case_and_every_prefix_of_a_host_is_left_out() {
+        let left_out = |name: &str| {
+            let environment: Environment = [(name, "x")].into_iter().collect();
+            environment.of_a_daemon().next().is_none()
+        };
+        for part in ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "AUTH"] {
+            let lower = part.to_lowercase();
+            for name in [part.to_owned(), format!("A_{part}S"), format!("a{lower}"), format!("{lower}_b")] {
+                assert!(left_out(&name), "{name}");
+            }
+        }
+        let hosts = "ANTHROPIC_ CLAUDE CODEX_ COPILOT_ CURSOR_ GEMINI_ GOOGLE_ KIMI_ OPENAI_ OPENCODE_ QWEN_";
+        for prefix in hosts.split(' ') {
+            assert!(left_out(&format!("{prefix}X")) && !left_out(&format!("X{prefix}")), "{prefix}");
+        }
+        for kept in ["SSH_AUTH_SOCK", "GOOGLE", "codex_home", "PATH"] {
+            assert!(!left_out(kept), "{kept}");
+        }
+    }
+
+    #[test]
     fn a_path_that_is_not_absolute_counts_as_not_set() {
         let environment: Environment = [("A", "/a"), ("B", "b"), ("C", "")].into_iter().collect();
         let found = ["A", "B", "C", "D"].map(|name| environment.path(name).is_some());

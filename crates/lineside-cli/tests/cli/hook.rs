@@ -36,7 +36,7 @@ fn guarded() -> Stage {
 const GUARD: &str = "hooks:\n  - name: no-rm\n    on: before_tool\n    command: [\"sh\", \"-c\", \"if grep -q rm; then echo '{\\\"verdict\\\": \\\"block\\\", \\\"reason\\\": \\\"not rm\\\"}'; fi\"]\n";
 
 /// Ends the daemon that a call has started.
-struct Background<'a>(&'a Stage);
+pub(crate) struct Background<'a>(pub(crate) &'a Stage);
 
 impl Drop for Background<'_> {
     fn drop(&mut self) {

@@ -9,8 +9,8 @@ const LIMIT = 59_000
 const UNREACHABLE = "lineside: the runtime cannot be reached, so this was denied; repair it with: lineside doctor"
 const CLASSES = { bash: "shell", write: "write", edit: "edit", read: "read", task: "task" }
 
-// One connection, so that events arrive in their order.
-const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+// Calls that run beside one another have a connection each.
+const agent = new Agent({ keepAlive: true })
 
 const place = (name) => {
   const value = process.env[name]
@@ -24,18 +24,26 @@ const socket = () => {
   return place("LINESIDE_SOCKET") ?? (runtime ? join(runtime, "lineside/lineside.sock") : join(state(), "lineside.sock"))
 }
 
-const ask = (document) =>
+const inTime = (until, work) =>
   new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error("no answer in time")), until - Date.now())
+    work.then(resolve, reject).finally(() => clearTimeout(late))
+  })
+
+const ask = (document, until = Date.now() + LIMIT) =>
+  new Promise((resolve, reject) => {
+    const left = until - Date.now()
+    if (left <= 1_000) throw new Error("no time is left")
     const body = Buffer.from(JSON.stringify(document))
     const headers = {
       host: "localhost",
       "content-type": "application/json",
       "content-length": body.length,
-      "lineside-within-ms": LIMIT - 1_000,
+      "lineside-within-ms": left - 1_000,
     }
     if (process.env.LINESIDE_GRANT) headers["lineside-grant"] = process.env.LINESIDE_GRANT
     const call = request({ socketPath: socket(), agent, method: "POST", path: "/v1/hosts/opencode", headers })
-    const late = setTimeout(() => call.destroy(new Error("no answer in time")), LIMIT)
+    const late = setTimeout(() => call.destroy(new Error("no answer in time")), left)
     const fail = (error) => {
       clearTimeout(late)
       reject(error)
@@ -68,7 +76,19 @@ export const Lineside = async ({ directory }) => {
     const where = child ? { session_id: child.root, agent_id: id, agent_type: child.type } : { session_id: id }
     return { hook_event_name: name, ...where, cwd: directory, ...fields }
   }
-  const tell = (document) => void ask(document).catch(() => {})
+  // What is told of a session arrives in its order, and before the calls that follow it.
+  const told = new Map()
+  const tell = (document) => {
+    const root = document.session_id
+    const after = (told.get(root) ?? Promise.resolve()).then(() => ask(document)).catch(() => {})
+    told.set(root, after)
+    after.then(() => told.get(root) === after && told.delete(root))
+  }
+  const asked = async (document) => {
+    const until = Date.now() + LIMIT
+    await inTime(until, Promise.resolve(told.get(document.session_id)))
+    return ask(document, until)
+  }
   const call = (input, args) => ({
     tool_name: input.tool,
     tool_call_id: input.callID,
@@ -100,7 +120,7 @@ export const Lineside = async ({ directory }) => {
     "tool.execute.before": async (input, output) => {
       let answer
       try {
-        answer = await ask(about("tool.execute.before", input.sessionID, call(input, output.args)))
+        answer = await asked(about("tool.execute.before", input.sessionID, call(input, output.args)))
         if (answer.args) {
           for (const name of Object.keys(output.args)) if (!(name in answer.args)) delete output.args[name]
           Object.assign(output.args, answer.args)
@@ -114,7 +134,7 @@ export const Lineside = async ({ directory }) => {
     "tool.execute.after": async (input, output) => {
       try {
         const fields = { ...call(input, input.args), tool_output: output.output }
-        const answer = await ask(about("tool.execute.after", input.sessionID, fields))
+        const answer = await asked(about("tool.execute.after", input.sessionID, fields))
         if (answer.output !== undefined) output.output = answer.output
       } catch {}
     },

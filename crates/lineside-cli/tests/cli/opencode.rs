@@ -1,0 +1,73 @@
+//! The plugin of OpenCode, as `lineside install` writes it, in a process of Node, with a real daemon and without one.
+
+use std::process::{Command, Stdio};
+
+use lineside::json::{Value, json};
+
+use crate::daemon::Daemon;
+use crate::stage::Stage;
+
+const HOOKS: &str = r#"hooks:
+  - {name: no-rm, on: before_tool, command: "if grep -q 'rm '; then echo not rm >&2; exit 2; fi"}
+  - {name: slow, on: before_tool, timeout: 30000, command: "if grep -q slow; then cat $PIPE >/dev/null; fi"}
+  - name: loud
+    on: before_tool
+    amends: true
+    command: "if grep -q 'echo one'; then echo '{\"amend\": {\"tool_input\": {\"command\": \"echo ONE\"}}}'; fi"
+  - {name: tight, on: after_tool, command: "if grep -q leaky; then echo '{\"verdict\": \"block\", \"reason\": \"withheld\"}'; fi"}
+  - {name: polite, on: before_prompt, command: "if grep -q forbidden; then echo not now >&2; exit 2; fi"}
+"#;
+
+/// A stage with the plugin and the policies of its user.
+fn installed() -> Stage {
+    let stage = Stage::new();
+    let pipe = stage.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    stage.file("home/.config/lineside/hooks.yaml", &HOOKS.replace("$PIPE", pipe.to_str().unwrap()));
+    let said = stage.run(&["install", "opencode", "--untried"], "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    stage
+}
+
+/// What came of a scene of the file beside this one.
+fn scene(stage: &Stage, name: &str) -> Value {
+    // OpenCode takes it for a module whatever its name; Node goes by that.
+    let module = stage.path("plugin.mjs");
+    std::fs::copy(stage.path("home/.config/opencode/plugin/lineside.js"), &module).unwrap();
+    let host = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/opencode.mjs");
+    let mut node = Command::new("node");
+    node.arg(host).arg(module).arg(name).arg(stage.path("pipe"));
+    node.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", stage.path("home"));
+    node.current_dir(stage.path("project")).stdin(Stdio::null());
+    let said = node.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    lineside::json::from_slice(&said.stdout).unwrap()
+}
+
+#[test]
+fn the_plugin_has_the_daemon_decide_in_the_words_of_opencode() {
+    let stage = installed();
+    let _daemon = Daemon::start(&stage);
+    let expected = json!([
+        {"command": "ls", "timeout": 5}, "not rm", {"command": "echo ONE"}, "withheld", "not rm", "not now",
+    ]);
+    assert_eq!(scene(&stage, "whole"), expected);
+}
+
+#[test]
+fn calls_of_the_plugin_do_not_wait_for_one_another() {
+    let stage = installed();
+    let _daemon = Daemon::start(&stage);
+    let expected = json!([{"command": "slow", "timeout": 5}, {"command": "ls", "timeout": 5}]);
+    assert_eq!(scene(&stage, "beside"), expected);
+}
+
+#[test]
+fn the_plugin_refuses_every_call_without_a_daemon_unless_hooks_are_off() {
+    let stage = installed();
+    let refused = scene(&stage, "gone");
+    assert!(refused[0].as_str().unwrap().contains("the runtime cannot be reached"), "{refused}");
+    assert_eq!(refused[1], "kept");
+    assert_eq!(stage.run(&["off"], "").code, Some(0));
+    assert_eq!(scene(&stage, "gone"), json!([{"command": "ls", "timeout": 5}, "kept"]));
+}
