@@ -94,8 +94,19 @@ pub(crate) async fn judged(
     project: &Path,
     trust: Trust,
 ) -> (lineside::Decision<BeforeTool>, lineside::assembly::Report) {
+    judged_at(project, Path::new("/nonexistent"), trust).await
+}
+
+/// The same, with this home.
+pub(crate) async fn judged_at(
+    project: &Path,
+    home: &Path,
+    trust: Trust,
+) -> (lineside::Decision<BeforeTool>, lineside::assembly::Report) {
     let assembly = Assembly::new(Bus::new());
-    let report = assembly.load(&places(project, trust)).await.unwrap();
+    let mut places = places(project, trust);
+    places.environment.insert("HOME".to_owned(), home.display().to_string());
+    let report = assembly.load(&places).await.unwrap();
     let session = assembly.bus().session("s1").open().await.unwrap();
     let call = BeforeTool::new("Shell", json!({"command": "rm -rf /"}));
     let decision = session.publish(call).await.unwrap();
@@ -154,41 +165,70 @@ async fn a_program_that_is_not_there_is_reported_when_its_hook_is_loaded() {
 async fn a_key_of_an_answer_that_is_nearly_one_is_remarked() {
     let says = "echo '{\"decison\":\"deny\", \"acton\":\"block\", \"other\":1}'";
     let json = says.replace('"', "\\\"");
-    for (file, text, meant) in [
+    let groups = |event: &str| {
+        format!(
+            "{{\"hooks\": {{\"{event}\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{json}\"}}]}}]}}}}"
+        )
+    };
+    for (file, text, decides) in [
         (CHORD, format!("hooks:\n  on_tool_call:\n  - name: g\n    shell: {says}\n"), "action"),
         (FLYTO, format!("{{\"hooks\": {{\"pre_tool_use\": [{{\"command\": \"{json}\"}}]}}}}"), "decision"),
         (JCLI, format!("events: [pre_tool_execution]\ncommand: {says}\n"), "action"),
         (AGENT, "---\nname: g\ndescription: d\ntrigger: before_tool\n---\n".to_owned(), "decision"),
+        (".openclaw/plugins/p/index.mjs", PLUGIN.to_owned(), "block"),
+        (CLAUDE, groups("PreToolUse"), "decision"),
+        (".gemini/settings.json", groups("BeforeTool"), "decision"),
         (
-            CLAUDE,
+            ".github/hooks/g.json",
             format!(
-                "{{\"hooks\": {{\"PreToolUse\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{json}\"}}]}}]}}}}"
+                "{{\"version\": 1, \"hooks\": {{\"preToolUse\": [{{\"type\": \"command\", \"bash\": \"{json}\"}}]}}}}"
             ),
             "decision",
         ),
         (
-            ".gemini/settings.json",
-            format!(
-                "{{\"hooks\": {{\"BeforeTool\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{json}\"}}]}}]}}}}"
-            ),
-            "decision",
+            CURSOR,
+            format!("{{\"version\": 1, \"hooks\": {{\"preToolUse\": [{{\"command\": \"{json}\"}}]}}}}"),
+            "permission",
+        ),
+        (
+            ".kimi/config.toml",
+            format!("[[hooks]]\nevent = 'PreToolUse'\ncommand = \"{json}\"\n"),
+            "permissionDecision",
         ),
     ] {
         let script = format!("#!/bin/sh\n{says}\n");
-        let project = project(&[(file, &text), (".agents/hooks/g/scripts/run", &script)]);
+        let mut files = vec![(file, &*text), (".agents/hooks/g/scripts/run", &*script)];
+        if file.starts_with(".openclaw") {
+            files.extend(MANIFESTS);
+        }
+        let project = project(&files);
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(project.path().join(".agents/hooks/g/scripts/run"), mode).unwrap();
-        let (decision, _) = judged(project.path(), Trust::Granted).await;
+        // The home is the project, for the format whose file only a user has.
+        let (decision, _) = judged_at(project.path(), project.path(), Trust::Granted).await;
         let remarks: Vec<_> =
             decision.receipt().unwrap().remarks.iter().map(|remark| &*remark.what).collect();
-        // In one format both are nearly one.
-        let of =
-            |key: &str, meant: &str| format!("unknown key `{key}` in its answer, did you mean `{meant}`?");
-        let all = [of("decison", "decision"), of("acton", "action")];
-        assert!(remarks.iter().all(|remark| all.iter().any(|one| one == remark)), "{text}: {remarks:?}");
-        assert!(remarks.iter().any(|remark| remark.contains(&format!("`{meant}`?"))), "{text}: {remarks:?}");
+        let meant = format!("unknown key `decison` in its answer, did you mean `{decides}`?");
+        assert!(remarks.contains(&&*meant), "{file}: {remarks:?}");
+        assert!(!remarks.iter().any(|remark| remark.contains("`other`")), "{file}: {remarks:?}");
     }
+    // Where unknown keys are refused, the hook has failed.
+    let native = format!("hooks:\n- name: g\n  on: before_tool\n  command: {says}\n");
+    let (decision, _) = judged(project(&[(NATIVE, &native)]).path(), Trust::Granted).await;
+    let reason = decision.verdict().reason().unwrap().to_string();
+    assert!(reason.contains("unknown key `decison`, did you mean `verdict`?"), "{reason}");
 }
+
+/// A plugin of OpenClaw whose handler answers with a key that is none of the format's.
+const PLUGIN: &str = "export default { id: 'p', register(api) { \
+                      api.on('before_tool_call', () => ({ decison: 'deny', other: 1 })); } };";
+const MANIFESTS: [(&str, &str); 2] = [
+    (".openclaw/plugins/p/openclaw.plugin.json", "{\"id\": \"p\", \"configSchema\": {\"type\": \"object\"}}"),
+    (
+        ".openclaw/plugins/p/package.json",
+        "{\"name\": \"p\", \"version\": \"1.0.0\", \"type\": \"module\", \"openclaw\": {\"extensions\": [\"./index.mjs\"]}}",
+    ),
+];
 
 #[tokio::test]
 async fn a_hook_of_the_user_never_runs_a_file_of_a_project() {

@@ -10,6 +10,7 @@
 //! Everything that happens in JavaScript is the worker's business: which registrations there are, which of two that
 //! conflict stays, and whether what a handler returned can be read.
 
+mod answer_keys;
 mod api_range;
 mod catalogue;
 mod config;

@@ -175,6 +175,7 @@ impl Handler for Hook {
         }
         AnswerKeys {
             names: &["decision", "reason", "modified_input", "additional_context", "log"],
+            decides: "decision",
             ..AnswerKeys::default()
         }
     }

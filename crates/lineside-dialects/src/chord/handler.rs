@@ -127,14 +127,15 @@ impl Handler for Hook {
     }
 
     fn answer_keys(&self) -> AnswerKeys {
-        let names: &[_] = match self.point.class {
-            Class::Observer => &[],
-            Class::Sync => &["action", "message", "data"],
-            Class::Automation => {
-                &["status", "severity", "summary", "body", "append_context", "notify", "format", "items"]
-            }
+        let (names, decides): (&[_], _) = match self.point.class {
+            Class::Observer => (&[], ""),
+            Class::Sync => (&["action", "message", "data"], "action"),
+            Class::Automation => (
+                &["status", "severity", "summary", "body", "append_context", "notify", "format", "items"],
+                "",
+            ),
         };
-        AnswerKeys { names, any_case: true, ..AnswerKeys::default() }
+        AnswerKeys { names, decides, any_case: true, ..AnswerKeys::default() }
     }
 
     fn start(&self, work_dir: &Path) -> Option<Start> {

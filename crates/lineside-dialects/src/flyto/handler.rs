@@ -215,7 +215,7 @@ impl Handler for FlytoHook {
         if matches!(self.identity.authority(), Authority::Nothing | Authority::Summary) {
             return AnswerKeys::default();
         }
-        AnswerKeys { names: &["decision", "reason"], ..AnswerKeys::default() }
+        AnswerKeys { names: &["decision", "reason"], decides: "decision", ..AnswerKeys::default() }
     }
 
     fn start(&self, work_dir: &Path) -> Option<Start> {

@@ -155,6 +155,7 @@ impl Handler for Hook {
                 "retry_feedback",
                 "system_message",
             ],
+            decides: "action",
             ..AnswerKeys::default()
         }
     }

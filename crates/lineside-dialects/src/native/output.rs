@@ -7,13 +7,13 @@ use lineside_core::failure::seconds;
 use lineside_core::invocation::{Captured, Ended, Exit};
 use lineside_core::json::read_strict;
 use lineside_core::json::{Map, Value};
-use lineside_core::nearest::suggestion;
 use lineside_core::{
     Amendment, Answer, AnyEvent, Append, Failure, FailureKind, Notice, Phase, PointInfo, Role, Strength,
     Verdict,
 };
 
 use crate::handler::Returned;
+use crate::near_keys::AnswerKeys;
 use crate::text::{truncated, with_stderr};
 
 /// The longest reason, in characters.
@@ -200,7 +200,7 @@ fn answer(asker: Asker, event: &AnyEvent, text: &[u8]) -> Result<Answer, ReadAns
 }
 
 /// One object with no other keys than these.
-pub(super) fn object(text: &[u8], known: &[&'static str]) -> Result<Map, ReadAnswerError> {
+pub(super) fn object(text: &[u8], known: &'static [&'static str]) -> Result<Map, ReadAnswerError> {
     match read_strict(text) {
         Ok(Value::Object(fields)) => {
             only(&fields, known)?;
@@ -224,10 +224,10 @@ pub(super) fn string<'a>(fields: &'a Map, key: &'static str) -> Result<Option<&'
     }
 }
 
-fn only(fields: &Map, known: &[&'static str]) -> Result<(), ReadAnswerError> {
+fn only(fields: &Map, known: &'static [&'static str]) -> Result<(), ReadAnswerError> {
     let Some(key) = fields.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
-    let nearest = suggestion(key, known.iter().copied());
-    let nearest = nearest.and_then(|near| known.iter().copied().find(|other| *other == near));
+    let decides = if known.contains(&"verdict") { "verdict" } else { "" };
+    let nearest = AnswerKeys { names: known, decides, ..AnswerKeys::default() }.meant(key);
     Err(ReadAnswerError::UnknownKey { key: truncated(key, SHOWN), nearest })
 }
 

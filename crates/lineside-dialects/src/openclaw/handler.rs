@@ -10,11 +10,14 @@ use lineside_redact::redact;
 
 use super::catalogue::{Kind, Row};
 use super::ensembles::{self, Member, Messages};
-use super::{context, event, failure, pack_events};
+use super::{answer_keys, context, event, failure, pack_events};
 use crate::handler::{Call, Handler, LogStage, Returned};
 
 /// Under which name the worker puts what was logged beside an answer.
 const LOG: &str = "$log";
+
+/// Under which name the worker puts the keys of an answer that it has passed over (OC-46).
+const UNKNOWN: &str = "$unknown";
 
 /// A function that a plugin has registered.
 #[derive(Debug)]
@@ -45,11 +48,17 @@ impl PluginHandler {
         let (Some(Value::Object(fields)), false) = (value, self.row.class == CallClass::Void) else {
             return Answer::default();
         };
-        let Some(log) = fields.get(LOG) else { return self.answered(event, fields) };
+        if !fields.contains_key(LOG) && !fields.contains_key(UNKNOWN) {
+            return self.answered(event, fields);
+        }
         let mut fields = fields.clone();
-        fields.remove(LOG);
+        let (log, unknown) = (fields.remove(LOG), fields.remove(UNKNOWN));
         let mut answer = if fields.is_empty() { Answer::default() } else { self.answered(event, &fields) };
-        answer.extra.insert(format!("openclaw.log.{}", self.name), without_secrets(log));
+        if let Some(log) = log {
+            answer.extra.insert(format!("openclaw.log.{}", self.name), without_secrets(&log));
+        }
+        let unknown = unknown.as_ref().and_then(Value::as_array).into_iter().flatten();
+        answer.remarks.extend(answer_keys::of(self.row.name).remarks_on(unknown.filter_map(Value::as_str)));
         answer
     }
 

@@ -233,7 +233,9 @@ function answer(handler, kind, returned) {
     handler.said = true;
     log('warn', 'requireApproval.onResolution is not called'); // OC-50
   }
-  return read.error ? { ok: false, error: { kind: 'output', message: read.error } } : { ok: true, json: read.json };
+  if (read.error) return { ok: false, error: { kind: 'output', message: read.error } };
+  const { json, unknown } = read;
+  return { ok: true, json: unknown?.length > 0 ? beside(json, '$unknown', unknown) : json };
 }
 
 function finish(id, state, read, began) {
@@ -242,16 +244,16 @@ function finish(id, state, read, began) {
   state.over = true;
   calls.delete(id);
   const { json: answer, ...fields } = result;
-  const json = result.ok && state.lines?.length > 0 ? withLog(answer, state.lines) : answer;
+  const json = result.ok && state.lines?.length > 0 ? beside(answer, '$log', state.lines) : answer;
   wire.send('result', { id, ...fields, ms: took(began) }, json === undefined ? undefined : `"value":${json}`);
   if (idle && calls.size === 0) idle();
 }
 
-// An answer, and what was logged for it.
-function withLog(json, lines) {
-  const log = `"$log":${JSON.stringify(lines)}`;
-  if (Buffer.byteLength(json ?? '') + Buffer.byteLength(log) + 256 > settings.maxFrameBytes) return json;
-  return json === undefined || json === '{}' ? `{${log}}` : `{${log},${json.slice(1)}`;
+// An answer, and something that is not part of it, unless that is too much for a frame.
+function beside(json, name, value) {
+  const more = `"${name}":${JSON.stringify(value)}`;
+  if (Buffer.byteLength(json ?? '') + Buffer.byteLength(more) + 256 > settings.maxFrameBytes) return json;
+  return json === undefined || json === '{}' ? `{${more}}` : `{${more},${json.slice(1)}`;
 }
 
 // OC-37, OC-38: what JSON cannot carry.

@@ -145,7 +145,9 @@ impl Handler for ImportedHook {
 
     fn answer_keys(&self) -> AnswerKeys {
         let names = self.imports.format.answer_keys();
-        AnswerKeys { names, within: "hookSpecificOutput", ..AnswerKeys::default() }
+        let mut refusing = ["decision", "permissionDecision", "permission"].into_iter();
+        let decides = refusing.find(|key| names.contains(key)).unwrap_or_default();
+        AnswerKeys { names, within: "hookSpecificOutput", decides, ..AnswerKeys::default() }
     }
 
     /// What a failure amounts to was found when it was read.

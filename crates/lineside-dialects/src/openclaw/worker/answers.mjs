@@ -7,6 +7,10 @@ import { hasLoneSurrogate } from './wire.mjs';
 const { parse, stringify } = JSON;
 const DEEPEST = 64; // OC-68
 
+// What the runtime is told of the fields that are passed over, so that it can remark those that look like others.
+const MOST_UNKNOWN = 64;
+const LONGEST_UNKNOWN = 100;
+
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 const text = (value) => typeof value === 'string' || 'a string';
 const flag = (value) => typeof value === 'boolean' || 'a boolean';
@@ -59,7 +63,8 @@ const FIELDS = {
   before_install: { findings: list, block: flag, blockReason: text },
 };
 
-// `{}` for no decision, `{ json }` for an answer, `{ error }` for one that cannot be read.
+// `{}` for no decision, `{ json }` for an answer, `{ error }` for one that cannot be read; beside the first two
+// `unknown`, the fields that are passed over.
 export function readAnswer(hook, returned, maxFrameBytes) {
   if (!isObject(returned)) return {};
   const fields = FIELDS[hook];
@@ -93,9 +98,10 @@ function readObject(hook, fields, returned, maxFrameBytes) {
   if (!fields) return { json: whole };
   const wrong = wrongField(value, fields);
   if (wrong) return { error: `${hook} handler returned a wrong type: ${wrong}` };
+  const unknown = Object.keys(value).filter((field) => !Object.hasOwn(fields, field));
   const given = Object.keys(fields).filter((field) => Object.hasOwn(value, field) && value[field] !== null);
-  if (given.length === 0) return {};
-  return { json: stringify(Object.fromEntries(given.map((field) => [field, value[field]]))) };
+  const json = given.length > 0 ? stringify(Object.fromEntries(given.map((field) => [field, value[field]]))) : undefined;
+  return { json, unknown: unknown.slice(0, MOST_UNKNOWN).map((field) => field.slice(0, LONGEST_UNKNOWN)) };
 }
 
 // The first field that is there and is not what it has to be.
