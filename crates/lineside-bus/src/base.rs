@@ -1,7 +1,8 @@
-//! What everything above stands on: signals, the wall clock, tasks, events under way, panics, and how often an agent may
+//! What everything above stands on: signals, the wall clock, the time of an event, tasks, events under way, panics, and how often an agent may
 //! be made to try again. It knows no hook, and sessions by their ids.
 
 pub(crate) mod clock;
+pub(crate) mod stopwatch;
 pub mod signal;
 pub(crate) mod caught;
 pub(crate) mod gauge;

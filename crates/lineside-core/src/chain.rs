@@ -68,15 +68,27 @@ impl Chain {
         self.runs.iter().any(|run| run.hook == hook && run.outcome.verdict().is_some())
     }
 
-    /// Records what became of the hook at this place.
+    /// Records that the hook at this place had no objection in the first round.
     #[inline]
+    pub fn passed(&mut self, hook: u32, took: Duration) {
+        if self.authors.is_empty() {
+            self.runs.pass(hook, took);
+        } else {
+            self.record(hook, Round::First, took, Outcome::Answered(Verdict::Continue));
+        }
+    }
+
+    /// Records what became of the hook at this place.
     pub fn record(&mut self, hook: u32, round: Round, took: Duration, outcome: Outcome) {
         let is_first = round == Round::First && self.authors.is_empty();
         match outcome {
-            Outcome::Answered(Verdict::Continue) if is_first => return self.runs.pass(hook, took),
-            Outcome::Skipped(SkipReason::Filter) if is_first => return self.runs.leave_out(hook),
-            _ => {}
+            Outcome::Answered(Verdict::Continue) if is_first => self.runs.pass(hook, took),
+            Outcome::Skipped(SkipReason::Filter) if is_first => self.runs.leave_out(hook),
+            outcome => self.record_in_full(hook, round, took, outcome),
         }
+    }
+
+    fn record_in_full(&mut self, hook: u32, round: Round, took: Duration, outcome: Outcome) {
         let ends = outcome.verdict().is_some_and(|verdict| verdict.strength().is_final());
         if ends && self.ended_by.is_none_or(|first| hook < first) {
             self.ended_by = Some(hook);

@@ -99,9 +99,9 @@ impl Details {
             return Err(PublishError::TooDeep { point: point.name, depth });
         }
         let shared = session.shared();
-        let in_flight = [of_session, shared.in_flight.enter().ok_or(PublishError::Draining)?];
+        let _in_flight = [of_session, shared.in_flight.enter().ok_or(PublishError::Draining)?];
         forget_stops(node, point, self.source.as_deref());
-        Ok(Dispatch { session, in_force, seq: node.next_seq(), cause, details: self, in_flight })
+        Ok(Dispatch { session, in_force, seq: node.next_seq(), cause, details: self, _in_flight })
     }
 
     /// Whether its publisher has stated what hooks it is under.

@@ -9,7 +9,7 @@ use lineside_core::receipt::Round;
 
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::hook::cx::handling;
-use crate::hook::guard::{AtOnce, Guarded};
+use crate::hook::guard::{AtOnce, Guarded, poll_once};
 use crate::hook::state::Plan;
 
 /// What the first round has to wait for.
@@ -30,7 +30,8 @@ impl<'a> Dispatcher<'a> {
         next: &mut u32,
         task: &mut Context<'_>,
     ) -> Option<Halt<'a>> {
-        handling(self.handled(), || {
+        let handled = self.handled();
+        handling(handled, || {
             while let Some((hook, run)) = plan.entry(*next) {
                 let index = *next;
                 *next += 1;
@@ -45,13 +46,19 @@ impl<'a> Dispatcher<'a> {
                     self.detach(index, hook, run);
                     continue;
                 }
-                let (event, cx, failures) = (self.event.clone(), self.cx(time), self.failures());
-                match Guarded::at_once(&**run, event, cx, time, failures, task) {
+                self.time.begin();
+                let (event, cx) = (self.event.clone(), self.cx(time));
+                match poll_once(&**run, event, cx, &handled, &self.session.shared().failures, task) {
+                    AtOnce::Passed => {
+                        let took = self.time.lap();
+                        self.chain.passed(index, took);
+                    }
                     AtOnce::Ended(result) => {
-                        let took = self.lap();
+                        let took = self.time.lap();
                         self.fold(index, Round::First, took, result);
                     }
                     AtOnce::Pending(call) => {
+                        let call = Guarded::under_way(call, handled, time, self.failures());
                         let group = plan.group(index).map_or(*next..*next, |group| *next..group.end);
                         *next = group.end;
                         return Some(if group.is_empty() {

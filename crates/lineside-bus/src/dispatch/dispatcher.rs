@@ -18,6 +18,7 @@ use lineside_core::{
 use tokio::time::Instant;
 
 use crate::base::caught::Failures;
+use crate::base::stopwatch::Stopwatch;
 use crate::dispatch::detached::SerialQueues;
 use crate::dispatch::ensemble_run::EnsembleRun;
 use crate::dispatch::side_effects::{SideEffects, extend};
@@ -37,10 +38,7 @@ pub(crate) struct Dispatcher<'a> {
     /// Hooks whose answers count together.
     pub(crate) ensembles: Vec<EnsembleRun>,
     pub(crate) queues: SerialQueues,
-    /// From the publication to `now`.
-    pub(crate) elapsed: Duration,
-    /// When the last thing happened; spares the clock.
-    pub(crate) now: Instant,
+    pub(crate) time: Stopwatch,
 }
 
 impl<'a> Dispatcher<'a> {
@@ -63,13 +61,13 @@ impl<'a> Dispatcher<'a> {
             budget,
             ensembles: Vec::new(),
             queues: SerialQueues::default(),
-            elapsed: Duration::ZERO,
-            now,
+            time: Stopwatch::of(now),
         }
     }
 
     /// Decides whether a hook may start now, by the event as it stands or as it is `shown` to it; what it is not is
     /// recorded.
+    #[inline]
     pub(crate) fn admit(
         &mut self,
         index: u32,
@@ -91,9 +89,15 @@ impl<'a> Dispatcher<'a> {
                 return None;
             }
         }
-        match self.budget.allow(hook.timeout, self.elapsed) {
+        self.grant(index, hook, round)
+    }
+
+    /// Gives a hook its time; that there is none left is recorded.
+    #[inline]
+    fn grant(&mut self, index: u32, hook: &Hook, round: Round) -> Option<Time> {
+        match self.budget.allow(hook.timeout, self.time.elapsed()) {
             Allowance::Granted { time: granted, bound } => {
-                Some(Time { granted, bound, deadline: after(self.now, granted) })
+                Some(Time { granted, bound, deadline: after(self.time.now(), granted) })
             }
             Allowance::Exhausted => {
                 let failure = Failure::not_started(FailureKind::Timeout, self.spent());
@@ -151,15 +155,6 @@ impl<'a> Dispatcher<'a> {
 
     pub(crate) fn cx(&self, time: Time) -> Cx {
         Cx::new(self.session.clone(), self.cause, time.deadline)
-    }
-
-    /// The time since something last happened.
-    pub(crate) fn lap(&mut self) -> Duration {
-        let now = Instant::now();
-        let took = now - self.now;
-        self.now = now;
-        self.elapsed += took;
-        took
     }
 
     /// Takes in what came of a hook.

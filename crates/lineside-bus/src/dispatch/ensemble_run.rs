@@ -86,7 +86,7 @@ impl Dispatcher<'_> {
         if let Some(time) = admitted {
             let cx = self.cx(time).within(time_of_chain);
             let result = Guarded::start(&**run, &shown, cx, time, self.failures()).await;
-            let took = self.lap();
+            let took = self.time.waited();
             self.keep(index, hook, round, took, &shown, result);
         }
         if self.is_last(plan, index, hook) {
@@ -105,7 +105,7 @@ impl Dispatcher<'_> {
     ) {
         let time_of_chain = self.ensemble_run(ensemble).time;
         let shown = self.event.clone();
-        let start = self.now;
+        let start = self.time.last();
         let stale = if round == Round::Rejudge { self.chain.stale() } else { Vec::new() };
         let members = (first..).map_while(|index| Some((index, plan.entry(index)?)));
         let of_ensemble = |hook: &Hook| hook.ensemble.as_ref().is_some_and(|own| Arc::ptr_eq(own, ensemble));
@@ -130,7 +130,7 @@ impl Dispatcher<'_> {
             if waiting { Poll::Pending } else { Poll::Ready(()) }
         })
         .await;
-        self.lap();
+        self.time.waited();
         for Running { index, ended, .. } in running {
             if let (Some((hook, _)), Some((result, took))) = (plan.entry(index), ended) {
                 self.keep(index, hook, round, took, &shown, result);

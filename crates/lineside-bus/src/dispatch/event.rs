@@ -22,7 +22,7 @@ pub(crate) struct Dispatch<'a> {
     pub(crate) cause: Option<Cause>,
     pub(crate) details: &'a Details,
     /// Held until the decision, so that the ends of the session and of the bus wait for it.
-    pub(crate) in_flight: [InFlight<'a>; 2],
+    pub(crate) _in_flight: [InFlight<'a>; 2],
 }
 
 impl Dispatch<'_> {
@@ -41,8 +41,8 @@ impl Dispatch<'_> {
     }
 
     /// Runs the hooks and settles the event, which was made now.
-    pub(crate) async fn run(self, event: AnyEvent, now: Instant) -> Arc<Receipt> {
-        let Self { session, in_force, details, in_flight, .. } = self;
+    pub(crate) async fn run(&self, event: AnyEvent, now: Instant) -> Arc<Receipt> {
+        let Self { session, in_force, details, .. } = self;
         let watch = Watch::over(session, &event);
         let plan = match &details.decided {
             Some(_) => Plan::of(&[]),
@@ -59,11 +59,10 @@ impl Dispatch<'_> {
         let budget = details.budget(session.shared().budget);
         let mut dispatcher = Dispatcher::new(session, Arc::clone(plan.hooks()), event, budget, now);
         dispatcher.walk(&plan).await;
-        let receipt = dispatcher.finalize(&in_force, details, coverage);
+        let receipt = dispatcher.finalize(in_force, details, coverage);
         watch.disarm();
-        tell_observers(session, &in_force, &receipt);
+        tell_observers(session, in_force, &receipt);
         session.shared().signals.emit(|| Signal::Decided(Arc::clone(&receipt)));
-        drop(in_flight);
         receipt
     }
 }

@@ -36,7 +36,7 @@ impl Dispatcher<'_> {
             self.append_context();
             limited
         };
-        let Self { event, chain, side_effects, elapsed: took, .. } = self;
+        let Self { event, chain, side_effects, time, .. } = self;
         let (hooks, runs) = chain.into_parts();
         Arc::new(Receipt {
             event,
@@ -46,7 +46,7 @@ impl Dispatcher<'_> {
             verdict,
             author,
             given: side_effects.into_given(),
-            took,
+            took: time.total(),
             coverage,
         })
     }

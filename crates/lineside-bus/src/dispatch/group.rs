@@ -36,7 +36,7 @@ pub(crate) async fn run<'a>(
     mut indices: impl Iterator<Item = u32>,
     round: Round,
 ) {
-    let start = turn.now;
+    let start = turn.time.last();
     let first = first.map(|(index, call)| Running { index, call: Call::Pending(call) });
     let mut running: Vec<Running<'a>> = first.into_iter().collect();
     // As long as every gate answers when it is first polled, nothing has to be kept.
@@ -47,7 +47,7 @@ pub(crate) async fn run<'a>(
             let mut call = Guarded::start(&**run, &turn.event, turn.cx(time), time, turn.failures());
             match Pin::new(&mut call).poll(cx) {
                 Poll::Ready(result) if running.is_empty() => {
-                    let took = turn.lap();
+                    let took = turn.time.waited();
                     turn.fold(index, round, took, result);
                 }
                 Poll::Ready(result) => {
@@ -69,7 +69,7 @@ pub(crate) async fn run<'a>(
         poll_all(&mut running, first, cx, start, plan)
     })
     .await;
-    turn.lap();
+    turn.time.waited();
     for Running { index, call } in running {
         match call {
             Call::Ended(result, took) => turn.fold(index, round, took, result),

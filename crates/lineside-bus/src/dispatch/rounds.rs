@@ -28,7 +28,7 @@ impl Dispatcher<'_> {
             match halt {
                 Halt::Alone(index, call) => {
                     let result = call.await;
-                    let took = self.lap();
+                    let took = self.time.waited();
                     self.fold(index, Round::First, took, result);
                 }
                 Halt::Beside(index, call, group) => {
@@ -70,7 +70,7 @@ impl Dispatcher<'_> {
         }
         let Some(time) = self.admit(index, hook, &**run, None, round) else { return };
         let result = Guarded::start(&**run, &self.event, self.cx(time), time, self.failures()).await;
-        let took = self.lap();
+        let took = self.time.waited();
         self.fold(index, round, took, result);
     }
 

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use lineside_core::budget::Bound;
 use lineside_core::failure::seconds;
-use lineside_core::{AnyEvent, Failure, FailureKind, Said};
+use lineside_core::{AnyEvent, Failure, FailureKind, Said, Verdict};
 use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -42,11 +42,13 @@ enum Call<T> {
 }
 
 /// What came of a call that was polled once.
-pub(crate) enum AtOnce<'a> {
-    /// Its answer.
+pub(crate) enum AtOnce {
+    /// It answered that it has no objection, as most do.
+    Passed,
+    /// It ended in another way.
     Ended(Result<Said, Failure>),
     /// It is under way.
-    Pending(Guarded<'a>),
+    Pending(BoxFuture<Result<Said, Failure>>),
 }
 
 /// When the timer is armed. Most calls answer when they are polled first, and most actors by the time the publisher is
@@ -70,41 +72,49 @@ impl<'a> Guarded<'a> {
         Self::of(cx, time, failures, |cx| run.intercept(event.clone(), cx))
     }
 
-    /// Begins a call and polls it once. The caller runs this as part of [handling](crate::hook::cx::handling) the event.
-    pub(crate) fn at_once(
-        run: &dyn Interceptor,
-        event: AnyEvent,
-        cx: Cx,
+    /// A call that was polled when it began, and is still under way.
+    pub(crate) fn under_way(
+        call: BoxFuture<Result<Said, Failure>>,
+        handled: Handled,
         time: Time,
         failures: Cow<'a, Failures>,
-        task: &mut Context<'_>,
-    ) -> AtOnce<'a> {
-        let handled = cx.handled();
-        // Outside, so that it is not dropped while a panic unwinds.
-        let mut begun = None;
-        let polled =
-            catch_unwind(AssertUnwindSafe(|| begun.insert(run.intercept(event, cx)).as_mut().poll(task)));
-        let dropped = |call: Option<_>| catch_unwind(AssertUnwindSafe(|| drop(call)));
-        match (polled, begun) {
-            (Ok(Poll::Pending), Some(call)) => {
-                let (call, timer) = (Call::Running(call), Timer::JustPolled);
-                AtOnce::Pending(Self { call, handled, failures, time, timer })
-            }
-            (Ok(Poll::Ready(answer)), call) => {
-                if let Err(panic) = dropped(call) {
-                    failures.count();
-                    warn_of(handled, &panicked(panic));
-                }
-                AtOnce::Ended(answer)
-            }
-            (Err(panic), call) => {
-                let failure = panicked(panic);
-                // What it says when it is dropped too would hide why it panicked first.
-                dropped(call).unwrap_or_else(let_go);
-                AtOnce::Ended(Err(failure))
-            }
-            (Ok(Poll::Pending), None) => unreachable!("a call that was polled is there"),
+    ) -> Self {
+        Self { call: Call::Running(call), handled, failures, time, timer: Timer::JustPolled }
+    }
+}
+
+/// Begins a call and polls it once. The caller runs this as part of [handling] the event.
+pub(crate) fn poll_once(
+    run: &dyn Interceptor,
+    event: AnyEvent,
+    cx: Cx,
+    handled: &Handled,
+    failures: &Failures,
+    task: &mut Context<'_>,
+) -> AtOnce {
+    // Outside, so that neither is dropped while a panic unwinds, and the answer is not moved.
+    let (mut call, mut polled) = (None, Poll::Pending);
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        polled = call.insert(run.intercept(event, cx)).as_mut().poll(task);
+    }));
+    let call = match (panic, call) {
+        (Ok(()), Some(call)) if polled.is_pending() => return AtOnce::Pending(call),
+        (Ok(()), call) => call,
+        (Err(panic), call) => {
+            let failure = panicked(panic);
+            // What it says when it is dropped too would hide why it panicked first.
+            catch_unwind(AssertUnwindSafe(|| drop(call))).unwrap_or_else(let_go);
+            return AtOnce::Ended(Err(failure));
         }
+    };
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(call))) {
+        failures.count();
+        warn_of(*handled, &panicked(panic));
+    }
+    match polled {
+        Poll::Ready(Ok(Said::Verdict(Verdict::Continue))) => AtOnce::Passed,
+        Poll::Ready(answer) => AtOnce::Ended(answer),
+        Poll::Pending => unreachable!("a call that is under way was returned"),
     }
 }
 

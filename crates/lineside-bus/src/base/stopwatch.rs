@@ -1,0 +1,159 @@
+//! The time of one event: the runtime's clock, and between two readings of it a counter of the processor.
+//!
+//! Reading the clock takes longer than most gates do. It is read when the event begins and after each wait, so that
+//! deadlines follow it, also where a test has paused it. How long hooks take that answer at once is counted; the clock
+//! is read again when that comes to more than [`COARSE`].
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use quanta::Clock;
+use tokio::time::Instant;
+
+/// How far the clock may be behind when a deadline is set.
+const COARSE: Duration = Duration::from_micros(100);
+
+/// The rate of the counter is measured when it is read first, which takes about 0.6 ms of a process. Where the processor
+/// has none that keeps its rate, the clock is read.
+static COUNTER: LazyLock<Clock> = LazyLock::new(Clock::new);
+
+/// What the counter says.
+#[derive(Debug, Clone, Copy)]
+struct Tick(u64);
+
+impl Tick {
+    #[inline]
+    fn now() -> Self {
+        Self(COUNTER.raw())
+    }
+
+    /// The time from an earlier one.
+    #[inline]
+    fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(COUNTER.delta_as_nanos(earlier.0, self.0))
+    }
+}
+
+/// How long an event has taken so far.
+#[derive(Debug)]
+pub(crate) struct Stopwatch {
+    /// The last reading of the clock.
+    now: Instant,
+    /// From the publication to that.
+    elapsed: Duration,
+    /// The last reading of the counter, if a hook has begun since.
+    last: Option<Tick>,
+    /// What has been counted since the last reading of the clock.
+    counted: Duration,
+}
+
+impl Stopwatch {
+    /// That of an event published now.
+    #[inline]
+    pub(crate) fn of(now: Instant) -> Self {
+        Self { now, elapsed: Duration::ZERO, last: None, counted: Duration::ZERO }
+    }
+
+    /// A moment that is just past.
+    #[inline]
+    pub(crate) fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// When the last hook had answered, or the last wait was over.
+    pub(crate) fn last(&self) -> Instant {
+        self.now + self.counted
+    }
+
+    /// From the publication to [`now`](Self::now).
+    #[inline]
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// From the publication to the last lap.
+    #[inline]
+    pub(crate) fn total(&self) -> Duration {
+        self.elapsed + self.counted
+    }
+
+    /// A hook begins that may answer at once.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        self.last.get_or_insert_with(Tick::now);
+    }
+
+    /// The hook that has begun has answered at once: how long it took.
+    #[inline]
+    pub(crate) fn lap(&mut self) -> Duration {
+        let tick = Tick::now();
+        let took = self.last.map_or(Duration::ZERO, |last| tick.since(last));
+        self.last = Some(tick);
+        self.counted += took;
+        if self.counted > COARSE {
+            self.read();
+        }
+        took
+    }
+
+    /// Something was waited for: how long, from the last lap on.
+    pub(crate) fn waited(&mut self) -> Duration {
+        let counted = self.counted;
+        self.read().saturating_sub(counted)
+    }
+
+    /// Reads the clock.
+    fn read(&mut self) -> Duration {
+        let now = Instant::now();
+        let since = now - self.now;
+        *self = Self { now, elapsed: self.elapsed + since, last: None, counted: Duration::ZERO };
+        since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Uses up as much time of the processor.
+    fn work(time: Duration) {
+        let began = std::time::Instant::now();
+        while began.elapsed() < time {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_paused_clock_is_not_moved_by_what_is_counted() {
+        let began = Instant::now();
+        let mut time = Stopwatch::of(began);
+        for _ in 0..10 {
+            time.begin();
+            work(Duration::from_micros(50));
+            assert!(time.lap() >= Duration::from_micros(45));
+        }
+        assert_eq!((time.now(), time.elapsed()), (began, Duration::ZERO));
+        tokio::time::sleep(Duration::from_secs(7)).await;
+        time.waited();
+        assert_eq!((time.now(), time.elapsed()), (began + Duration::from_secs(7), Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn the_clock_is_read_again_before_it_is_far_behind() {
+        let began = Instant::now();
+        let mut time = Stopwatch::of(began);
+        time.begin();
+        work(Duration::from_millis(2));
+        let took = time.lap();
+        assert!(took >= Duration::from_micros(1_900), "{took:?}");
+        assert!(time.now() - began >= Duration::from_millis(2) && time.elapsed() == time.now() - began);
+        assert_eq!(time.total(), time.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_is_as_long_as_the_clock_says() {
+        let mut time = Stopwatch::of(Instant::now());
+        time.begin();
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        assert_eq!(time.waited(), Duration::from_millis(30));
+        assert_eq!(time.total(), Duration::from_millis(30));
+    }
+}
