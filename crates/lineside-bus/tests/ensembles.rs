@@ -7,7 +7,7 @@ use std::time::Duration;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, Cx, Installed, Interceptor, Session};
 use lineside_core::answer::Beyond;
-use lineside_core::ensemble::{Ensemble, Sees};
+use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::Hook;
 use lineside_core::json::{Value, json};
 use lineside_core::receipt::By;
@@ -292,5 +292,67 @@ async fn a_block_that_makes_the_agent_try_again_is_limited_at_every_point() {
         }
         // A new turn begins anew.
         assert_eq!(try_again(&session, 2).await.0, Strength::Block);
+    }
+}
+
+/// Members in this pace, each of whose answers counts.
+struct Paced(Pace);
+
+impl Ensemble for Paced {
+    fn sees(&self) -> Sees {
+        Sees::First
+    }
+
+    fn pace(&self, _event: &AnyEvent) -> Pace {
+        self.0
+    }
+
+    fn finalize(&self, _event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+        given
+    }
+}
+
+/// A member that says when it begins and ends; between them it lets others go on.
+struct Telling {
+    name: &'static str,
+    verdict: Verdict,
+    told: Arc<Mutex<Vec<String>>>,
+}
+
+impl Interceptor for Telling {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        let (name, verdict, told) = (self.name, self.verdict.clone(), Arc::clone(&self.told));
+        Box::pin(async move {
+            told.lock().unwrap().push(format!("{name} begins"));
+            tokio::task::yield_now().await;
+            told.lock().unwrap().push(format!("{name} ends"));
+            Ok(Said::from(Answer::from(verdict)))
+        })
+    }
+}
+
+#[tokio::test]
+async fn members_take_their_turns_in_the_pace_of_their_format() {
+    let all_in_turn = vec!["a begins", "a ends", "b begins", "b ends"];
+    for (pace, expected) in [
+        (Pace::InTurn, vec!["a begins", "a ends"]),
+        (Pace::InTurnThroughBlocks, all_in_turn),
+        (Pace::AtOnce, vec!["a begins", "b begins", "a ends", "b ends"]),
+    ] {
+        let bus = Bus::new();
+        let ensemble: Arc<dyn Ensemble> = Arc::new(Paced(pace));
+        let told = Arc::default();
+        let member = |name, verdict, priority| {
+            let run = Telling { name, verdict, told: Arc::clone(&told) };
+            let hook = Hook::native(name, Part::Amender).priority(priority).dialect("test");
+            let hook = hook.within(Some(Arc::clone(&ensemble)));
+            Installed { point: lineside_points::find("before_tool").unwrap(), hook, run: Arc::new(run) }
+        };
+        let members = vec![member("a", Verdict::block("a"), 2), member("b", Verdict::stop("b"), 1)];
+        bus.install("test", members).unwrap();
+        let receipt = publish(&bus).await;
+        assert_eq!(*told.lock().unwrap(), expected, "{pace:?}");
+        let verdict = if pace == Pace::InTurn { Verdict::block("a") } else { Verdict::stop("b") };
+        assert_eq!(receipt.verdict, verdict, "{pace:?}: the strongest of those that were asked");
     }
 }
