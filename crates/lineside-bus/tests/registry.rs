@@ -118,7 +118,7 @@ fn a_call_of_a_class_meets_the_hooks_for_its_tool_and_for_its_class_once() {
     let mut call = BeforeTool::new("Bash", json!({}));
     call.tool_class = Some("shell".to_owned());
     assert_eq!(ran(&now(session.publish(call)).unwrap()), ["both", "class", "tool"]);
-    assert_eq!(ran(&publish(&session, "Bash")), ["both", "tool"]);
+    assert_eq!(ran(&publish(&session, "Bash")), ["both", "class", "tool"], "HO-13: the name has a class");
 }
 
 #[test]

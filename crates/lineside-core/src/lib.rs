@@ -18,6 +18,7 @@ pub mod context;
 pub mod answer;
 pub mod failure;
 pub mod budget;
+pub mod tool_class;
 pub mod matcher;
 pub mod hook;
 pub mod ensemble;

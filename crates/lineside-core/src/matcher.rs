@@ -10,6 +10,7 @@ use crate::event::AnyEvent;
 use crate::hook::{Select, Selected};
 use crate::json::any_string;
 use crate::receipt::SkipReason;
+use crate::tool_class;
 use lineside_search::{Effort, Searcher};
 
 mod filter;
@@ -300,11 +301,12 @@ pub fn each_tool<'a>(event: &'a AnyEvent, visit: &mut dyn FnMut(&'a str)) {
     each_call(event, &mut |name, _| visit(name));
 }
 
-/// The same with what the tool is called with, where the event has that. A call whose class the event states is visited
-/// by the name of that class as well.
+/// The same with what the tool is called with, where the event has that. A call of a known class is visited by the name
+/// of that class as well; the class is the one that the event states, else that of the tool's name.
 fn each_call<'a>(event: &'a AnyEvent, visit: &mut dyn FnMut(&'a str, Option<&'a Value>)) {
-    let mut call = |name, class: Option<&str>, input| {
+    let mut call = |name: &'a str, class: Option<&str>, input| {
         visit(name, input);
+        let class = class.or_else(|| tool_class::of(name));
         if let Some(of_class) = class.and_then(name_of_class).filter(|of_class| *of_class != name) {
             visit(of_class, input);
         }

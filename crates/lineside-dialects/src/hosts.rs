@@ -29,7 +29,7 @@ use lineside_points::AfterToolError;
 
 pub use program::{HOSTS, Host, SERVED};
 pub(crate) use tools::{Column, Seen};
-pub use tools::{class_of, named_paths, tool_fields};
+pub use tools::{named_paths, tool_fields};
 
 /// The hooks in the files of Claude Code.
 pub static CLAUDE: import::Imported = import::Imported(&claude::FORMAT);

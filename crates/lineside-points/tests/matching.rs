@@ -68,7 +68,7 @@ fn without_a_filter_every_event_is_let_through() {
 #[test]
 fn a_tool_is_a_name_or_a_glob_and_case_counts() {
     check(&tool("Shell"), &call("Shell", json!({})), true);
-    check(&tool("Shell"), &call("shell", json!({})), false);
+    check(&tool("Shell"), &call("sHELL", json!({})), false);
     check(&tool("Shell"), &call("ShellX", json!({})), false);
     check(&tool("mcp__*"), &call("mcp__a__b", json!({})), true);
     check(&tool("mcp__*"), &call("Shell", json!({})), false);
@@ -230,9 +230,11 @@ fn a_tool_of_a_class_has_the_name_of_the_class_as_well() {
         check(&tool(name), &of_class(name, class), true);
         check(&tool(ours).argument("command", "^x$"), &of_class(name, class), true);
         check(&tool(ours).argument("command", "y"), &of_class(name, class), false);
-        check(&tool(ours), &call(name, json!({})), false);
+        check(&tool(ours), &call(name, json!({})), true);
         check(&tool(ours), &of_class(name, "mcp"), false);
     }
+    check(&tool("Shell"), &call("bASH", json!({})), false);
+    check(&tool("Shell"), &batch(&["x", "run_shell_command"]), true);
     check(&tool("Sh*"), &of_class("Bash", "shell"), true);
     check(&tool("Shell"), &of_class("Shell", "shell"), true);
 }

@@ -106,7 +106,7 @@ pub(super) const ROWS: &[Row] = &[
 
 fn is_mcp(document: &Map) -> bool {
     let tool = document.get("tool_name").and_then(Value::as_str);
-    tool.and_then(super::tools::class_of) == Some("mcp")
+    tool.and_then(lineside_core::tool_class::of) == Some("mcp")
 }
 
 /// The name by which the host knows an event that it calls by the name of Claude Code (HO-45).

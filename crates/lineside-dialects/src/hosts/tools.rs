@@ -1,7 +1,7 @@
 //! What kind of tool a call is of, under which name each format knows it, and which files it names (HO-12 to HO-16).
 
 use lineside_core::json::{Map, Value};
-use lineside_core::{AnyEvent, PointInfo};
+use lineside_core::{AnyEvent, PointInfo, tool_class};
 
 /// A set of tool names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,30 +77,10 @@ const CLASSES: [(&str, &[Cell]); 5] = [
 
 const MCP: &str = "mcp";
 
-/// The class of a tool, by its name in any program; `None` for one that is in no table.
-#[must_use]
-pub fn class_of(tool: &str) -> Option<&'static str> {
-    let has = |(_, presented, others): &&Cell| *presented == Some(tool) || others.contains(&tool);
-    let class = CLASSES.iter().find(|(_, cells)| cells.iter().any(|cell| has(&cell)));
-    class.map(|(class, _)| *class).or_else(|| is_mcp(tool).then_some(MCP))
-}
-
-/// HO-15
-fn is_mcp(tool: &str) -> bool {
-    let two_parts = |rest: &str, between: &str| {
-        rest.split_once(between).is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty())
-    };
-    if let Some(rest) = tool.strip_prefix("mcp__") {
-        return two_parts(rest, "__");
-    }
-    tool.strip_prefix("mcp_").is_some_and(|rest| two_parts(rest, "_"))
-        || tool.strip_prefix("MCP:").is_some_and(|tool| !tool.is_empty())
-}
-
 /// The class of the tool that an event is about: as its publisher says, else by the name.
 pub(crate) fn class(event: &AnyEvent) -> Option<&str> {
     let payload = event.payload();
-    payload.text("tool_class").or_else(|| class_of(payload.text("tool_name")?))
+    payload.text("tool_class").or_else(|| tool_class::of(payload.text("tool_name")?))
 }
 
 /// A call as a format sees it.
@@ -171,7 +151,7 @@ pub fn named_paths(tool: &str, input: &Value) -> Vec<String> {
 /// Adds the class and the files of a tool call to a payload that does not say them (HO-12, HO-13).
 pub fn tool_fields(point: &PointInfo, payload: &mut Map) {
     let Some(tool) = payload.get("tool_name").and_then(Value::as_str).map(str::to_owned) else { return };
-    if let (Some(_), Some(class)) = (point.field("tool_class"), class_of(&tool)) {
+    if let (Some(_), Some(class)) = (point.field("tool_class"), tool_class::of(&tool)) {
         payload.entry("tool_class").or_insert_with(|| class.into());
     }
     if let (Some(_), Some(input), None) =
@@ -188,24 +168,15 @@ pub fn tool_fields(point: &PointInfo, payload: &mut Map) {
 mod tests {
     use lineside_core::json::json;
 
-    use super::{class_of, named_paths};
+    use super::{CLASSES, named_paths, tool_class};
 
     #[test]
-    fn a_name_has_one_class_in_whatever_program() {
-        for (tool, class) in [
-            ("Bash", Some("shell")),
-            ("run_shell_command", Some("shell")),
-            ("NotebookEdit", Some("edit")),
-            ("collaborationspawn_agent", Some("task")),
-            ("agent", Some("task")),
-            ("mcp__git__log", Some("mcp")),
-            ("mcp_git_log", Some("mcp")),
-            ("MCP:rows", Some("mcp")),
-            ("mcp__git", None),
-            ("Grep", None),
-            ("bASH", None),
-        ] {
-            assert_eq!(class_of(tool), class, "{tool}");
+    fn every_name_of_a_column_has_the_class_of_its_row() {
+        for (class, cells) in CLASSES {
+            let names = cells.iter().flat_map(|(_, presented, others)| presented.iter().chain(others.iter()));
+            for name in names {
+                assert_eq!(tool_class::of(name), Some(class), "{name}");
+            }
         }
     }
 
