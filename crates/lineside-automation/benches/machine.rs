@@ -9,13 +9,13 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use lineside_automation::bursts::Bursts;
 use lineside_automation::control::{Control, Rules};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Occurrence};
 use lineside_automation::offered::Offered;
 use lineside_automation::report::Report;
 use lineside_automation::unix_micros::UnixMicros;
+use lineside_core::Timestamp;
 use lineside_core::flow::Debounce;
 use lineside_core::{AnyEvent, Envelope, EventId, Point as _, Source};
 use lineside_points::OnPermissionDenied;
@@ -39,7 +39,7 @@ fn events(tools: u64) -> Vec<Offered> {
     (0..EVENTS)
         .map(|number| {
             let envelope = Envelope {
-                id: EventId(uuid::Uuid::from_u128(u128::from(number))),
+                id: EventId::from_u128(u128::from(number)),
                 time: Timestamp::UNIX_EPOCH,
                 seq: number,
                 source: Arc::clone(&sources[(number % 100) as usize]),

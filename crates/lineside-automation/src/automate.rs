@@ -20,9 +20,16 @@ use crate::engine::{Automations, Canceller, Does, Handler, OpenError, Run, Trigg
 use crate::machine::job::AutomationId;
 use crate::report::Report;
 
-/// Where automations are registered.
-pub trait Automate {
-    /// An automation at a point, about to be registered.
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for lineside_bus::Bus {}
+    impl Sealed for lineside_bus::Session {}
+}
+
+/// Registers automations: on a [`Bus`] for every session, on a [`Session`] for it and those below it. No other type
+/// implements it.
+pub trait Automate: sealed::Sealed {
+    /// Begins an automation at a point; [`Automating::run`] registers it.
     fn automate<P: Point>(&self, name: impl Into<Arc<str>>) -> Automating<P>;
 }
 

@@ -200,5 +200,5 @@ fn text<'a>(json: &'a Map, name: &'static str) -> Result<&'a str, ReadEventError
 }
 
 fn id(json: &Map, name: &'static str) -> Result<EventId, ReadEventError> {
-    text(json, name)?.parse().map(EventId).map_err(|_| ReadEventError::Envelope(name))
+    text(json, name)?.parse().map_err(|_| ReadEventError::Envelope(name))
 }

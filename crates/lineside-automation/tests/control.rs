@@ -125,8 +125,8 @@ fn a_key_is_made_of_the_fields_of_an_event() {
     use lineside_core::{AnyEvent, Envelope, EventId, Source};
     let source = Source { project_root: Some("/p".into()), ..Source::root("s") };
     let envelope = Envelope {
-        id: EventId(uuid::Uuid::nil()),
-        time: jiff::Timestamp::UNIX_EPOCH,
+        id: EventId::from_u128(0),
+        time: lineside_core::Timestamp::UNIX_EPOCH,
         seq: 1,
         source: std::sync::Arc::new(source),
         cause: None,

@@ -25,7 +25,7 @@ fn fill(session: &Session, bus: &Bus) {
             hook: "lint".into(),
             dialect: "native",
             point: "on_idle".into(),
-            event: EventId(uuid::Uuid::nil()),
+            event: EventId::from_u128(0),
             seq: 0,
             id: None,
             append: Append::system(TEXT),

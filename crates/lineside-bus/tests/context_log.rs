@@ -51,7 +51,7 @@ impl Journal for Gated {
 }
 
 fn late(number: u64) -> DeferredMessage {
-    let event = EventId(uuid::Uuid::from_u128(u128::from(number)));
+    let event = EventId::from_u128(u128::from(number));
     let append = Append::system(format!("message {number}"));
     DeferredMessage {
         hook: "lint".into(),

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 /// A message of a hook about the event of that number.
 fn late(hook: &str, seq: u64, append: impl Into<Append>) -> DeferredMessage {
-    let event = EventId(uuid::Uuid::from_u128(u128::from(seq)));
+    let event = EventId::from_u128(u128::from(seq));
     let (hook, append) = (hook.into(), append.into());
     DeferredMessage { hook, dialect: "native", point: "on_idle".into(), event, seq, id: None, append }
 }

@@ -43,3 +43,32 @@ async fn a_gate_blocks_and_a_child_is_under_it() {
     assert_eq!(quiet.seq(), 2);
     assert!(bus.drain(std::time::Duration::from_secs(1)).await.is_clean());
 }
+
+#[tokio::test]
+async fn the_payload_of_a_decision_is_moved_out_and_not_copied() {
+    let bus = Bus::new();
+    let session = bus.session("s1").open().await.unwrap();
+    let text_of = |payload: &BeforeTool| payload.tool_name.as_ptr();
+    let publish = || session.publish(BeforeTool::new("Shell", json!({"command": "ls"})));
+    let gate = session.intercept::<BeforeTool>("gate").gate(async |_, _cx| Verdict::Continue).unwrap();
+    let decision = publish().await.unwrap();
+    let at = text_of(decision.payload());
+    assert_eq!(text_of(&decision.into_payload()), at);
+
+    // What another reference needs is copied.
+    let decision = publish().await.unwrap();
+    let (at, receipt) = (text_of(decision.payload()), decision.receipt().cloned());
+    assert_ne!(text_of(&decision.into_payload()), at);
+    assert_eq!(receipt.unwrap().event.payload().text("tool_name"), Some("Shell"));
+
+    assert!(gate.remove());
+    let input = json!({"command": "pwd"});
+    session
+        .intercept::<BeforeTool>("amends")
+        .amend(move |_, _cx| std::future::ready(Reply::amend(BeforeTool::amend().tool_input(input.clone()))))
+        .unwrap();
+    let decision = publish().await.unwrap();
+    let at = text_of(decision.payload());
+    let payload = decision.into_payload();
+    assert_eq!((payload.command(), text_of(&payload)), (Some("pwd"), at));
+}

@@ -145,6 +145,8 @@ mod tests {
     #[derive(Debug)]
     struct Fields(Map);
 
+    impl crate::payload::sealed::Sealed for Fields {}
+
     impl Payload for Fields {
         fn info(&self) -> &'static PointInfo {
             &POINT

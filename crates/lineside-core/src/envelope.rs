@@ -6,20 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::json::{Map, Value};
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
-/// The id of an event: a UUID of version 7, so that ids sort by time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct EventId(pub Uuid);
-
-impl fmt::Display for EventId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+pub use crate::id::EventId;
+use crate::timestamp::Timestamp;
 
 /// The id of a session, as its host names it. Any text; never used as a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -32,12 +32,28 @@ struct Inner<C: ?Sized> {
 /// How an event carries its payload: within itself, or shared with others.
 trait Carry: Send + Sync {
     fn payload(&self) -> &dyn Payload;
+
+    /// Ends the event: moves the payload into the place, an `Option` of its type, or returns what others share.
+    fn take(&mut self, place: &mut dyn Any) -> Option<Arc<dyn Payload>>;
 }
 
-impl<P: Payload> Carry for P {
+/// A payload within its event; absent only once it is taken.
+struct Within<P>(Option<P>);
+
+impl<P: Payload> Carry for Within<P> {
     #[inline]
     fn payload(&self) -> &dyn Payload {
-        self
+        match &self.0 {
+            Some(payload) => payload,
+            None => unreachable!("a payload is taken at the end of its event"),
+        }
+    }
+
+    fn take(&mut self, place: &mut dyn Any) -> Option<Arc<dyn Payload>> {
+        if let Some(place) = place.downcast_mut() {
+            *place = self.0.take();
+        }
+        None
     }
 }
 
@@ -46,11 +62,19 @@ impl Carry for Arc<dyn Payload> {
     fn payload(&self) -> &dyn Payload {
         &**self
     }
+
+    fn take(&mut self, _: &mut dyn Any) -> Option<Arc<dyn Payload>> {
+        Some(Arc::clone(self))
+    }
 }
 
 impl Carry for AnyEvent {
     fn payload(&self) -> &dyn Payload {
         Self::payload(self)
+    }
+
+    fn take(&mut self, place: &mut dyn Any) -> Option<Arc<dyn Payload>> {
+        Arc::get_mut(&mut self.0)?.carried.take(place)
     }
 }
 
@@ -72,7 +96,7 @@ impl AnyEvent {
     #[inline]
     #[must_use]
     pub fn of(envelope: Envelope, payload: impl Payload) -> Self {
-        Self(Arc::new(Inner::new(envelope, payload)))
+        Self(Arc::new(Inner::new(envelope, Within(Some(payload)))))
     }
 
     /// The same event with another payload; its version is one greater and its original stays that of the first.
@@ -117,6 +141,27 @@ impl AnyEvent {
     #[must_use]
     pub fn payload(&self) -> &dyn Payload {
         self.0.carried.payload()
+    }
+
+    /// Returns the payload of type `P`; `None` when the event's point is another one.
+    ///
+    /// The payload is moved out where this is the only reference to the event and to its payload, and copied otherwise.
+    #[must_use]
+    pub fn into_payload<P: Point>(mut self) -> Option<P> {
+        let mut taken: Option<P> = None;
+        let is_of_point = (self.payload() as &dyn Any).is::<P>();
+        if let Some(inner) = Arc::get_mut(&mut self.0).filter(|_| is_of_point) {
+            let shared = inner.carried.take(&mut taken);
+            if let Some(shared) = shared {
+                drop(self);
+                let shared: Arc<dyn Any + Send + Sync> = shared;
+                return shared.downcast().ok().map(Arc::unwrap_or_clone);
+            }
+            if taken.is_some() {
+                return taken;
+            }
+        }
+        (self.payload() as &dyn Any).downcast_ref().cloned()
     }
 
     /// The payload as it was published.

@@ -10,6 +10,8 @@
 
 pub mod point;
 pub mod payload;
+pub mod id;
+pub mod timestamp;
 pub mod envelope;
 pub mod event;
 pub mod verdict;
@@ -60,4 +62,5 @@ pub use point::{Phase, PointInfo};
 pub use propagation::{Propagation, Traceparent};
 pub use receipt::{CoverageMismatch, Outcome, Receipt, Round, Run, SkipReason};
 pub use roster::Roster;
+pub use timestamp::Timestamp;
 pub use verdict::{Reason, Strength, Verdict};

@@ -9,8 +9,16 @@ use crate::json::{Map, Value};
 
 use crate::point::PointInfo;
 
+#[doc(hidden)]
+pub mod sealed {
+    /// Seals the payload: only the catalogue and declared points implement it.
+    pub trait Sealed {}
+}
+
 /// The payload of an event, its type erased.
-pub trait Payload: Any + Send + Sync + Debug {
+///
+/// The types of `lineside-points` implement it, and no others: a program that needs a point of its own declares it there.
+pub trait Payload: sealed::Sealed + Any + Send + Sync + Debug {
     /// The point that it belongs to.
     fn info(&self) -> &'static PointInfo;
 

@@ -83,6 +83,8 @@ fn leak(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
 }
 
+impl lineside_core::payload::sealed::Sealed for Custom {}
+
 impl Payload for Custom {
     fn info(&self) -> &'static PointInfo {
         self.point

@@ -62,6 +62,8 @@ macro_rules! points {
             )*
         }
 
+        impl lineside_core::payload::sealed::Sealed for $point {}
+
         #[allow(unused_mut, unused_variables, reason = "a point may have no fields")]
         impl lineside_core::Payload for $point {
             fn info(&self) -> &'static lineside_core::PointInfo {

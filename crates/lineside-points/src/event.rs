@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use lineside_core::Timestamp;
 use lineside_core::envelope::Cause;
 use lineside_core::json::{Map, Value};
 use lineside_core::payload::DecodePayloadError;
@@ -75,7 +75,7 @@ fn text<'a>(json: &'a Map, name: &'static str) -> Result<&'a str, ReadEventError
 }
 
 fn id(json: &Map, name: &'static str) -> Result<EventId, ReadEventError> {
-    text(json, name)?.parse().map(EventId).map_err(|_| ReadEventError::Envelope(name))
+    text(json, name)?.parse().map_err(|_| ReadEventError::Envelope(name))
 }
 
 /// A field that may be absent.

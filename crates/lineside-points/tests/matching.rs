@@ -18,8 +18,8 @@ fn event(payload: impl Payload) -> AnyEvent {
 
 fn event_of(source: Source, payload: impl Payload) -> AnyEvent {
     let envelope = Envelope {
-        id: EventId(uuid::Uuid::nil()),
-        time: jiff::Timestamp::UNIX_EPOCH,
+        id: EventId::from_u128(0),
+        time: lineside_core::Timestamp::UNIX_EPOCH,
         seq: 1,
         source: Arc::new(source),
         cause: None,

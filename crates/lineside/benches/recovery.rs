@@ -51,7 +51,7 @@ async fn accept(folder: &Path) {
     let mut records: Vec<Record> = Vec::new();
     for number in 0..JOBS {
         let envelope = Envelope {
-            id: EventId(uuid::Uuid::from_u128(u128::from(number))),
+            id: EventId::from_u128(u128::from(number)),
             time: "2026-11-21T12:00:00Z".parse().unwrap(),
             seq: number,
             source: Arc::clone(&source),

@@ -126,7 +126,7 @@ const FINISHED: &str = "txt";
 const BEGUN: &str = "part";
 
 fn id_of(path: &Path) -> Option<MessageId> {
-    path.file_stem()?.to_str()?.parse().ok().map(MessageId)
+    path.file_stem()?.to_str()?.parse().ok()
 }
 
 impl FullTexts for TextFiles {

@@ -17,7 +17,7 @@ use lineside::prelude::*;
 
 fn late(seq: u64, append: impl Into<Append>) -> DeferredMessage {
     let append = append.into();
-    let event = EventId(lineside::json::from_str("\"00000000-0000-7000-8000-000000000001\"").unwrap());
+    let event = EventId::from_u128(1);
     DeferredMessage {
         hook: "h".into(),
         dialect: "native",

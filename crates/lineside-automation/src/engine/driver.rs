@@ -182,10 +182,13 @@ impl Engine {
         self.tasks.spawn(async move {
             let session = session_of(&bus, &event);
             let turn = || AttemptPermit { engine: Arc::clone(&engine), job, fence };
-            let call = session.call(&event, timeout, |cx| match does {
-                Does::Run(run) => run(event.clone(), assignment, cx),
-                Does::RunInTurn(run) => run(event.clone(), assignment, cx, turn()),
-                Does::Start(_) => unreachable!("it is started by its hook"),
+            let call = session.call(&event, timeout, |cx| {
+                let cx = cx.on_attempt(assignment.attempt);
+                match does {
+                    Does::Run(run) => run(event.clone(), assignment, cx),
+                    Does::RunInTurn(run) => run(event.clone(), assignment, cx, turn()),
+                    Does::Start(_) => unreachable!("it is started by its hook"),
+                }
             });
             let ended = match cancel.run_until_cancelled(call).await {
                 Some(result) => Ended::With(result.map_err(|failure| flat(&failure))),
@@ -272,7 +275,7 @@ impl Engine {
     fn message_id(&self, job: JobId, automation: &AutomationId, event: EventId) -> MessageId {
         let round = u64::from(self.ask(|machine| machine.taken_up_after(job)));
         let numbers = [job.0.to_le_bytes(), round.to_le_bytes()].concat();
-        MessageId::stable(&[automation.as_bytes(), event.0.as_bytes(), &numbers])
+        MessageId::stable(&[automation.as_bytes(), &event.as_u128().to_be_bytes(), &numbers])
     }
 
     /// A job is done when what it found is on record. If that fails, the next life hands it over again, and those who

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     fn id(number: usize) -> EventId {
-        EventId(format!("00000000-0000-7000-8000-{number:012}").parse().unwrap())
+        format!("00000000-0000-7000-8000-{number:012}").parse().unwrap()
     }
 
     #[test]

@@ -225,7 +225,7 @@ impl<E: Occurrence> Machine<E> {
         self.effects.push(Effect::Announce(Announcement {
             automation: Arc::from(""),
             job: Some(id),
-            event: EventId(uuid::Uuid::nil()),
+            event: EventId::from_u128(0),
             session: "".into(),
             news: News::Stale,
         }));

@@ -279,3 +279,22 @@ proptest! {
         })?;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_context_of_a_run_has_the_number_of_its_attempt() {
+    let (bus, automations) = open(None);
+    let (sent, seen) = std::sync::mpsc::sync_channel(8);
+    bus.automate::<AfterToolBatch>("work")
+        .retry(Retry::constant(3, millis(5)))
+        .run(move |_, cx| {
+            sent.send(cx.attempt()).unwrap();
+            let last = cx.attempt() == 3;
+            async move {
+                if last { Ok(Report::success("ok")) } else { Err(Failure::new(FailureKind::Error, "again")) }
+            }
+        })
+        .unwrap();
+    let _sessions = sessions(&bus, ["1".to_owned()]).await;
+    automations.at_rest().await.unwrap();
+    assert_eq!(seen.try_iter().collect::<Vec<_>>(), [1, 2, 3]);
+}

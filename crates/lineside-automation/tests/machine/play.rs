@@ -89,7 +89,7 @@ impl Player {
                     News::Held => Some(Said::Held(id)),
                     News::Queued => None,
                     News::Refused(why) => {
-                        let number = u32::try_from(told.event.0.as_u128()).unwrap();
+                        let number = u32::try_from(told.event.as_u128()).unwrap();
                         Some(Said::Refused(number, why.clone()))
                     }
                     News::Started(_) | News::Forgotten => None,

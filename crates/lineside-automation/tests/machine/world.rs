@@ -42,7 +42,7 @@ pub(crate) fn session_id(number: u8) -> SessionId {
 }
 
 pub(crate) fn event_id(number: u32) -> EventId {
-    EventId(uuid::Uuid::from_u128(u128::from(number)))
+    EventId::from_u128(u128::from(number))
 }
 
 thread_local! {

@@ -80,12 +80,23 @@ impl<P: Point> Decision<P> {
         }
     }
 
-    /// The payload, without a copy where this is the only reference.
+    /// Returns the payload that the decision is about: with every amendment.
+    ///
+    /// The payload is moved out where nothing else has the receipt or the event; a watcher of signals, an observer or a
+    /// hook that still runs has them, and then the payload is copied.
     #[must_use]
     pub fn into_payload(self) -> P {
-        match self.made {
-            Made::Unheard { payload, .. } => payload,
-            Made::Settled(_) => self.payload().clone(),
+        let receipt = match self.made {
+            Made::Unheard { payload, .. } => return payload,
+            Made::Settled(receipt) => receipt,
+        };
+        let event = match Arc::try_unwrap(receipt) {
+            Ok(receipt) => receipt.event,
+            Err(shared) => shared.event.clone(),
+        };
+        match event.into_payload() {
+            Some(payload) => payload,
+            None => unreachable!("an amendment keeps the type of the payload"),
         }
     }
 

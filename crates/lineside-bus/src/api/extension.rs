@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use lineside_core::Timestamp;
 use lineside_core::budget::{Bound, after};
 use lineside_core::envelope::Cause;
 use lineside_core::{AnyEvent, Append, EventId, Failure, MessageId, SessionId, Source};

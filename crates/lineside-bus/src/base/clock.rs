@@ -3,9 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-use lineside_core::EventId;
-use uuid::Builder;
+use lineside_core::{EventId, Timestamp};
 
 /// How long a reading of the wall clock is carried on by the monotonic one, which is read anyway. A step of the wall
 /// clock is seen that much later at most.
@@ -30,7 +28,7 @@ pub(crate) fn stamp(now: Instant) -> (EventId, Timestamp) {
     let mut random = [0; 10];
     random[..8].copy_from_slice(&fastrand::u64(..).to_ne_bytes());
     random[8..].copy_from_slice(&fastrand::u16(..).to_ne_bytes());
-    (EventId(Builder::from_unix_timestamp_millis(millis, &random).into_uuid()), time)
+    (EventId::at(millis, random), time)
 }
 
 /// The wall clock at a moment of the monotonic one that is just past, in whole milliseconds.
@@ -43,7 +41,7 @@ fn time_at(now: Instant) -> (i64, Timestamp) {
         Some((reading, millis)) if millis == reading.last.0 => return reading.last,
         Some(known) => known,
         None => {
-            let millis = Timestamp::now().as_millisecond();
+            let millis = jiff::Timestamp::now().as_millisecond();
             (Reading { at: now, millis, last: (millis, Timestamp::UNIX_EPOCH) }, millis)
         }
     };

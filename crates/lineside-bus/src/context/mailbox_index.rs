@@ -217,7 +217,7 @@ mod tests {
             hook: "h".into(),
             dialect: "native",
             point: "on_idle".into(),
-            event: lineside_core::EventId(uuid::Uuid::nil()),
+            event: lineside_core::EventId::from_u128(0),
             session: session.clone(),
         };
         let message = source.message(None, Append::system("x".repeat(1 << 20))).message;

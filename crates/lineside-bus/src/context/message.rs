@@ -53,7 +53,7 @@ impl Source {
         let now = Instant::now();
         let Self { hook, dialect, point, event, session } = self;
         let Append { role, text, key, expires } = append;
-        let id = id.unwrap_or_else(|| MessageId(clock::stamp(now.into_std()).0.0));
+        let id = id.unwrap_or_else(|| clock::stamp(now.into_std()).0.into());
         let dialect = dialect.into();
         let message = ContextMessage { id, hook, dialect, point, event, session, role, key, text, cut: None };
         Offer { message, expires: expires.and_then(|after| Expiry::after(now, after)) }

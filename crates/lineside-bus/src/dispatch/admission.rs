@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use lineside_core::Timestamp;
 use lineside_core::budget::Budget;
 use lineside_core::envelope::Cause;
 use lineside_core::point::Role;

@@ -51,6 +51,8 @@ struct Rare {
     chain: Option<ChainTime>,
     recorder: Option<Arc<dyn RunRecorder>>,
     attachment: Option<Attachment>,
+    /// The attempts before this one.
+    failed: u32,
 }
 
 /// Until when hooks whose answers count together may be started.
@@ -77,6 +79,29 @@ impl Cx {
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.deadline
+    }
+
+    /// Returns the number of the attempt: 1 for the first, 2 for the one after the first failure. Only automations and
+    /// other hooks with a retry make a second one.
+    ///
+    /// ```
+    /// # use lineside_bus::Cx;
+    /// fn timeout(cx: &Cx) -> std::time::Duration {
+    ///     std::time::Duration::from_secs(5) * cx.attempt()
+    /// }
+    /// ```
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        1 + self.rare.as_ref().map_or(0, |rare| rare.failed)
+    }
+
+    /// Replaces the number of the attempt; a number below 1 counts as 1. For what calls hooks again.
+    #[must_use]
+    pub fn on_attempt(mut self, number: u32) -> Self {
+        if number > 1 || self.rare.is_some() {
+            self.rare.get_or_insert_default().failed = number.saturating_sub(1);
+        }
+        self
     }
 
     /// Until when hooks may be started whose answers count together with this one's.

@@ -24,8 +24,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::escape::{self, NAME};
-use super::{ContextMessage, FullText, MessageId, Role};
-use crate::envelope::EventId;
+use super::{ContextMessage, FullText, Role};
 
 /// Ends an envelope; no escaped text has it.
 const CLOSE: &str = "\n</hook-message>\n";
@@ -40,7 +39,7 @@ const CLOSE: &str = "\n</hook-message>\n";
 ///     hook: "lint".into(),
 ///     dialect: "native".into(),
 ///     point: "after_tool".into(),
-///     event: EventId(uuid::Uuid::nil()),
+///     event: EventId::from_u128(0),
 ///     session: "s1".into(),
 ///     role: Role::System,
 ///     key: None,
@@ -127,11 +126,11 @@ fn envelope(text: &str) -> Result<(ContextMessage, &str), &'static str> {
     let (text, after) = body.split_once(CLOSE).ok_or("end")?;
     let mut labels = Labels(labels);
     let message = ContextMessage {
-        id: MessageId(labels.must("id")?.parse().map_err(|_| "id")?),
+        id: labels.must("id")?.parse().map_err(|_| "id")?,
         hook: labels.must("hook")?.into(),
         dialect: Cow::Owned(labels.must("dialect")?),
         point: Cow::Owned(labels.must("point")?),
-        event: EventId(labels.must("event")?.parse().map_err(|_| "event")?),
+        event: labels.must("event")?.parse().map_err(|_| "event")?,
         session: labels.must("session")?.into(),
         role: Role::named(&labels.must("role")?).ok_or("role")?,
         key: labels.may("key")?.map(Arc::from),

@@ -7,7 +7,6 @@ use std::time::Duration;
 use lineside_core::envelope::{EventId, Model, Source};
 use lineside_core::json::Value;
 use lineside_core::{AnyEvent, Envelope, OnFailure};
-use uuid::Uuid;
 
 use super::fields::Mode;
 use super::handler::{Hook, Runtime};
@@ -23,7 +22,7 @@ pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
         ..Source::root("s1")
     };
     let envelope = Envelope {
-        id: EventId(Uuid::nil()),
+        id: EventId::from_u128(0),
         time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
         seq: 1,
         source: Arc::new(source),

@@ -8,7 +8,6 @@ use lineside_core::envelope::{EventId, Model, Source};
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
 use lineside_core::json::{Map, Value};
 use lineside_core::{Agent, Amendment, AnyEvent, Diagnostic, Envelope};
-use uuid::Uuid;
 
 use super::file::{self, Counts, Entry};
 use super::findings::Findings;
@@ -42,7 +41,7 @@ impl Sample {
     pub(super) fn event(self, point: &str, payload: Value) -> AnyEvent {
         let point = lineside_points::find(point).unwrap();
         let envelope = Envelope {
-            id: EventId(Uuid::nil()),
+            id: EventId::from_u128(0),
             time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
             seq: 1,
             source: Arc::new(self.source),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use lineside_core::envelope::{EventId, Source};
 use lineside_core::json::Value;
 use lineside_core::{Agent, AnyEvent, Envelope, OnFailure};
-use uuid::Uuid;
 
 use super::{Definition, FlytoHook, HookType, Run};
 
@@ -22,7 +21,7 @@ pub(super) fn event_of(point: &str, payload: Value, change: impl FnOnce(&mut Sou
     let mut source = Source { agent: Agent::main("main"), ..Source::root("s1") };
     change(&mut source);
     let envelope = Envelope {
-        id: EventId(Uuid::nil()),
+        id: EventId::from_u128(0),
         time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
         seq: 1,
         source: Arc::new(source),

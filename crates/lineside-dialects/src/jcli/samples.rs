@@ -8,7 +8,6 @@ use lineside_core::envelope::{EventId, Source};
 use lineside_core::invocation::Captured;
 use lineside_core::json::{Map, Value};
 use lineside_core::{AnyEvent, Envelope};
-use uuid::Uuid;
 
 use super::definition::{Definition, OnError, Run};
 use super::events;
@@ -21,7 +20,7 @@ pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
     let Value::Object(fields) = payload else { panic!() };
     let (fields, extra): (Map, Map) = fields.into_iter().partition(|(name, _)| point.field(name).is_some());
     let envelope = Envelope {
-        id: EventId(Uuid::nil()),
+        id: EventId::from_u128(0),
         time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
         seq: 1,
         source: Arc::new(Source::root("s1")),

@@ -8,7 +8,6 @@ use lineside_core::envelope::{EventId, Source};
 use lineside_core::invocation::Inherit;
 use lineside_core::json::Value;
 use lineside_core::{AnyEvent, Envelope, Layer};
-use uuid::Uuid;
 
 use super::definition::Definition;
 use super::entry::Entry;
@@ -23,7 +22,7 @@ pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
     let point = lineside_points::find(point).unwrap();
     let Value::Object(fields) = payload else { panic!() };
     let envelope = Envelope {
-        id: EventId(Uuid::nil()),
+        id: EventId::from_u128(0),
         time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
         seq: 1,
         source: Arc::new(Source { project_root: Some("/repo".into()), ..Source::root("s1") }),

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use lineside_core::envelope::{EventId, Source};
 use lineside_core::json::{Map, Value};
 use lineside_core::{AnyEvent, Envelope};
-use uuid::Uuid;
 
 use crate::dialect::{Places, Trust};
 
@@ -16,7 +15,7 @@ pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
     let point = lineside_points::find(point).unwrap();
     let Value::Object(fields) = payload else { panic!() };
     let envelope = Envelope {
-        id: EventId(Uuid::nil()),
+        id: EventId::from_u128(0),
         time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
         seq: 1,
         source: Arc::new(Source::root("s1")),

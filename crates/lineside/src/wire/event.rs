@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use lineside_core::Timestamp;
 use lineside_core::json::read_strict;
 use lineside_core::json::{Map, Value};
 use lineside_core::nearest::suggestion;

@@ -1,9 +1,9 @@
 //! A job of an automation as JSON.
 
-use jiff::Timestamp;
 use lineside_automation::machine::job::{Attempt, AttemptEnd, Settled};
 use lineside_automation::machine::{Shown, Standing};
 use lineside_automation::unix_micros::UnixMicros;
+use lineside_core::Timestamp;
 use lineside_core::json::{Map, Value, json};
 
 /// Where a job stands, in one word.
@@ -131,7 +131,7 @@ pub fn attempt(number: usize, attempt: &Attempt) -> Value {
 pub fn stamp(moment: UnixMicros) -> String {
     let micros = i64::try_from(moment.0).unwrap_or(i64::MAX);
     match Timestamp::from_microsecond(micros) {
-        Ok(time) => format!("{time:.3}"),
-        Err(_) => moment.to_string(),
+        Some(time) => format!("{time:.3}"),
+        None => moment.to_string(),
     }
 }

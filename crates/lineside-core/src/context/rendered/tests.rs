@@ -1,9 +1,9 @@
 //! What is rendered can be had back, whatever the texts are.
 
 use proptest::prelude::*;
-use uuid::Uuid;
 
 use super::*;
+use crate::id::{EventId, MessageId};
 
 /// Pieces of an attempt to break out.
 const PIECES: &[&str] = &[
@@ -66,11 +66,11 @@ prop_compose! {
         cut in proptest::option::of((any::<usize>(), any::<usize>(), proptest::option::of(adversarial()))),
     ) -> ContextMessage {
         ContextMessage {
-            id: MessageId(Uuid::from_u128(ids.0)),
+            id: MessageId::from_u128(ids.0),
             hook: hook.into(),
             dialect: dialect.into(),
             point: point.into(),
-            event: EventId(Uuid::from_u128(ids.1)),
+            event: EventId::from_u128(ids.1),
             session: session.into(),
             role,
             key: key.map(Arc::from),
@@ -120,11 +120,11 @@ fn c01_time_is_linear_in_the_text() {
     for piece in ["<", "<|", "< ", "[/", "\n#", "⟦U+", "\nhuman ", "</hook-message", "\u{200b}"] {
         let text = piece.repeat(300_000);
         let message = ContextMessage {
-            id: MessageId(Uuid::nil()),
+            id: MessageId::from_u128(0),
             hook: "h".into(),
             dialect: "native".into(),
             point: "on_idle".into(),
-            event: EventId(Uuid::nil()),
+            event: EventId::from_u128(0),
             session: "s".into(),
             role: Role::User,
             key: None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use lineside_core::Timestamp;
 use lineside_core::envelope::AgentKind;
 use lineside_core::json::{Map, Value};
 use lineside_core::payload::DecodePayloadError;
@@ -141,7 +141,7 @@ impl Unread {
     fn time(&mut self) -> Option<Timestamp> {
         let time = match self.0.get("timestamp")? {
             Value::String(text) => text.parse().ok()?,
-            Value::Number(number) => Timestamp::from_millisecond(number.as_i64()?).ok()?,
+            Value::Number(number) => Timestamp::from_millisecond(number.as_i64()?)?,
             _ => return None,
         };
         self.0.remove("timestamp");
