@@ -1,6 +1,6 @@
 //! `lineside explain`: which hooks would run for an event, in which order, and why the others would not. Runs no hook.
 
-use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,6 +12,7 @@ use lineside::dialects::DIALECTS;
 use lineside::json::{Map, json};
 use lineside::listing::{self, Explanation};
 use lineside::wire::{EventDraft, Vocabulary, publication};
+use tokio::io::AsyncReadExt as _;
 
 use crate::control::ask;
 use crate::daemon_paths::AskArgs;
@@ -51,7 +52,7 @@ pub(crate) struct ExplainArgs {
 /// The project or the event cannot be opened, the event is none, there is no daemon to be asked, or the output cannot be
 /// written.
 pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> {
-    let text = read(args.event.as_deref())?;
+    let text = read(args.event.as_deref()).await?;
     let what = || format!("cannot explain {}", name_of(args.event.as_deref()));
     let (explanation, untrusted) = match args.ask.paths()? {
         Some(paths) => {
@@ -93,20 +94,21 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(path: Option<&Path>) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
+/// Reads aside, so that a signal still ends the command while nothing comes.
+async fn read(path: Option<&Path>) -> Result<Vec<u8>> {
     match path {
         Some(path) if path != Path::new("-") => {
-            text = std::fs::read(path).with_context(|| format!("failed to open {}", path.display()))?;
+            tokio::fs::read(path).await.with_context(|| format!("failed to open {}", path.display()))
         }
         _ => {
             if std::io::stdin().is_terminal() {
                 tell("reading an event from this terminal, one JSON object; Ctrl-D ends the input");
             }
-            std::io::stdin().read_to_end(&mut text).context("failed to read stdin")?;
+            let mut text = Vec::new();
+            tokio::io::stdin().read_to_end(&mut text).await.context("failed to read stdin")?;
+            Ok(text)
         }
     }
-    Ok(text)
 }
 
 fn name_of(path: Option<&Path>) -> String {

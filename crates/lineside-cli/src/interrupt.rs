@@ -54,6 +54,18 @@ impl Interrupt {
         })
     }
 
+    /// Does something unless a signal comes first, which drops it.
+    ///
+    /// # Errors
+    /// The signal.
+    pub(crate) async fn before<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            interrupted = self.next() => Err(interrupted),
+        }
+    }
+
     /// The next signal. Cancel safe.
     pub(crate) async fn next(&mut self) -> Interrupted {
         tokio::select! {

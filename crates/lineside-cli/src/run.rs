@@ -216,7 +216,14 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     let ground = args.places.ground()?;
     let (bus, kept) = args.journal.open(styles.err)?;
     let background = Background::of(&bus);
-    let (assembly, report) = load_on(bus, &ground, args.plugins(styles)).await?;
+    let left = |signal: Interrupted| {
+        kept.iter().for_each(Kept::leave);
+        Ok(ExitCode::from(signal.exit_status()))
+    };
+    let (assembly, report) = match interrupt.before(load_on(bus, &ground, args.plugins(styles))).await {
+        Ok(loaded) => loaded?,
+        Err(signal) => return left(signal),
+    };
     tell_findings(&report, styles.err);
     let errors = errors(&report.diagnostics);
     if args.strict && errors > 0 {
@@ -231,7 +238,14 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     if let Some(kept) = &kept {
         kept.all_registered(styles.err);
     }
-    let lines = Lines::open(args.events.as_deref()).await?;
+    // A pipe with a name opens when its writer does.
+    let lines = match interrupt.before(Lines::open(args.events.as_deref())).await {
+        Ok(lines) => lines?,
+        Err(signal) => {
+            drop(assembly.drain(HURRIED).await);
+            return left(signal);
+        }
+    };
     if lines.are_typed() {
         tell("reading events from this terminal, one JSON object a line; Ctrl-D ends the input");
     }

@@ -231,3 +231,45 @@ fn what_a_killed_command_has_left_is_ended_by_the_next_one() {
     assert_eq!(said.code, Some(0), "{}", said.err);
     ends(&pids);
 }
+
+/// Waits until a program catches `SIGINT` itself.
+fn wait_for_handler(child: &Child) {
+    let status = format!("/proc/{}/status", child.id());
+    let start = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(&status).unwrap();
+        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        if u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0 {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "SIGINT is not caught");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_command_that_waits_for_its_input_ends_at_once() {
+    let stage = Stage::new();
+    assert!(Command::new("mkfifo").arg(stage.path("project/events")).status().unwrap().success());
+    for arguments in [&["explain"][..], &["explain", "events"], &["run"], &["run", "events"]] {
+        let mut child = stage.command(arguments).spawn().unwrap();
+        // Held open, so that the end of the input does not come.
+        let input = child.stdin.take().unwrap();
+        wait_for_handler(&child);
+        interrupt(&child);
+        let start = Instant::now();
+        let code = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status.code();
+            }
+            if start.elapsed() > Duration::from_secs(20) {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                panic!("{arguments:?} goes on after SIGINT");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert_eq!(code, Some(130), "{arguments:?}");
+        drop(input);
+    }
+}
