@@ -134,6 +134,15 @@ pub struct Source {
 }
 
 impl Source {
+    /// The longest id of a session, and of an agent, a model, and what else names something, in bytes, where programs
+    /// of others choose it.
+    pub const LONGEST_NAME: usize = 1_024;
+    /// The longest path, in bytes; as long as Linux takes.
+    pub const LONGEST_PATH: usize = 4_096;
+    /// The greatest distance of a session from its root: hooks that start agents whose hooks start agents come to an
+    /// end.
+    pub const DEEPEST: u32 = 32;
+
     /// The source of a root session of that name; everything else is absent or a default.
     pub fn root(session: impl Into<SessionId>) -> Self {
         let session = session.into();

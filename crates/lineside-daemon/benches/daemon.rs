@@ -10,6 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::SendRequest;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
 use lineside::Client;
 use lineside::client::Session;
 use lineside::core::payload::Payload as _;
@@ -17,7 +25,7 @@ use lineside::dialects::{Places, Trust};
 use lineside::json::{Value, json};
 use lineside::prelude::*;
 use lineside_daemon::{Server, Settings};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::runtime::{Builder, Runtime};
 
@@ -37,6 +45,12 @@ const BURSTS: usize = 3;
 const SESSIONS: usize = 1_000;
 const SOAK: u64 = 10;
 
+/// How many clients misbehave.
+const BAD: usize = 64;
+
+/// How long a decision is, in bytes.
+const DECISION: usize = 361;
+
 const IDLE: usize = 10_000;
 const FOLDERS: usize = 500;
 const STARTS: usize = 7;
@@ -47,6 +61,7 @@ fn main() {
     let multi = || Builder::new_multi_thread().enable_all().build().unwrap();
     match &*role {
         "echo" => multi().block_on(echo(&folder.join("echo.sock"))),
+        "hyper" => multi().block_on(bare_server(&folder.join("hyper.sock"))),
         "daemon" => multi().block_on(daemon(&folder)),
         "gate" => multi().block_on(gate(&folder)),
         _ => measure(),
@@ -70,6 +85,31 @@ async fn echo(socket: &Path) {
                     }
                     line.clear();
                 }
+            });
+        }
+    };
+    until_over(serve).await;
+}
+
+/// Reads every request whole and answers with as many bytes as a decision has, by `hyper` and nothing else: what is left
+/// when the daemon does no work at all.
+async fn bare_server(socket: &Path) {
+    let listener = UnixListener::bind(socket).unwrap();
+    say_ready();
+    let answer = Bytes::from(vec![b' '; DECISION]);
+    let serve = async {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let answer = answer.clone();
+            tokio::spawn(async move {
+                let service = service_fn(async |request: Request<Incoming>| {
+                    request.into_body().collect().await?;
+                    let mut response = Response::new(Full::new(answer.clone()));
+                    let kind = HeaderValue::from_static("application/json");
+                    response.headers_mut().insert(CONTENT_TYPE, kind);
+                    Ok::<_, hyper::Error>(response)
+                });
+                http1::Builder::new().serve_connection(TokioIo::new(stream), service).await.ok();
             });
         }
     };
@@ -168,6 +208,27 @@ impl Line {
     }
 }
 
+/// The connection to the bare server.
+struct Bare(SendRequest<Full<Bytes>>);
+
+impl Bare {
+    async fn to(socket: &Path) -> Self {
+        let stream = UnixStream::connect(socket).await.unwrap();
+        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        Self(sender)
+    }
+
+    async fn ask(&mut self, line: &Bytes) {
+        let request = Request::post("/v1/events").header("host", "lineside");
+        let request =
+            request.header("content-type", "application/json").body(Full::new(line.clone())).unwrap();
+        self.0.ready().await.unwrap();
+        let response = self.0.send_request(request).await.unwrap();
+        assert_eq!(response.into_body().collect().await.unwrap().to_bytes().len(), DECISION);
+    }
+}
+
 fn call() -> BeforeTool {
     BeforeTool::new("Shell", json!({"command": "cargo test --workspace --all-features"}))
 }
@@ -190,6 +251,7 @@ fn measure() {
     let single = Builder::new_current_thread().enable_all().build().unwrap();
     let multi = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let echo = Party::start("echo", room.path());
+    let bare = Party::start("hyper", room.path());
     let daemon = Party::start("daemon", room.path());
     let gate = Party::start("gate", room.path());
     if wanted("latency") {
@@ -198,7 +260,10 @@ fn measure() {
     if wanted("throughput") {
         throughput(&multi, room.path());
     }
-    drop((gate, daemon, echo));
+    if wanted("bad_clients") {
+        bad_clients(&multi, room.path());
+    }
+    drop((gate, daemon, bare, echo));
     if wanted("soak") {
         soak(&multi);
     }
@@ -212,10 +277,13 @@ fn measure() {
 
 fn latency(runtime: &Runtime, room: &Path) {
     let line = line();
-    let (mut echo, mut bare, mut gated, mut attached) = (vec![], vec![], vec![], vec![]);
+    let body = Bytes::from(line.clone());
+    let (mut echo, mut hyper) = (vec![], vec![]);
+    let (mut bare, mut gated, mut attached) = (vec![], vec![], vec![]);
     runtime.block_on(async {
         let client = Client::new(room.join("run/lineside.sock"));
         let mut wire = Line::to(&room.join("echo.sock")).await;
+        let mut http = Bare::to(&room.join("hyper.sock")).await;
         let nothing = client.session("bare").open().await.unwrap();
         let within = client.session("gated").resume().open().await.unwrap();
         let outside = client.session("attached").resume().open().await.unwrap();
@@ -224,6 +292,11 @@ fn latency(runtime: &Runtime, room: &Path) {
                 let begun = Instant::now();
                 wire.ask(&line).await;
                 echo.push(begun.elapsed());
+            }
+            for _ in 0..REQUESTS {
+                let begun = Instant::now();
+                http.ask(&body).await;
+                hyper.push(begun.elapsed());
             }
             for (session, samples) in
                 [(&nothing, &mut bare), (&within, &mut gated), (&outside, &mut attached)]
@@ -236,11 +309,13 @@ fn latency(runtime: &Runtime, room: &Path) {
             }
         }
     });
-    let [echo, bare, gated, attached] = [echo, bare, gated, attached].map(median);
-    for (name, time) in [("echo", echo), ("publish", bare), ("one_gate", gated), ("attached_gate", attached)]
+    let [echo, hyper, bare, gated, attached] = [echo, hyper, bare, gated, attached].map(median);
+    let times = [echo, hyper, bare, gated, attached];
+    for (name, time) in ["echo", "hyper_alone", "publish", "one_gate", "attached_gate"].into_iter().zip(times)
     {
         println!("FIGURE daemon/{name} {:.1} us -", time * 1e6);
     }
+    println!("RATIO daemon/hyper_alone/echo {:.2} -", hyper / echo);
     println!("RATIO daemon/publish/echo {:.2} <=3", bare / echo);
     println!("RATIO daemon/one_gate/echo {:.2} <=3.2", gated / echo);
     println!("RATIO daemon/attached_gate_above_gate/echo {:.2} <=2", (attached - gated) / echo);
@@ -252,7 +327,7 @@ fn median(mut samples: Vec<Duration>) -> f64 {
 }
 
 fn throughput(runtime: &Runtime, room: &Path) {
-    let (mut echoed, mut published) = (vec![], vec![]);
+    let (mut echoed, mut bare, mut published) = (vec![], vec![], vec![]);
     for _ in 0..BURSTS {
         echoed.push(runtime.block_on(burst(async |_| {
             let (mut wire, line) = (Line::to(&room.join("echo.sock")).await, line());
@@ -260,6 +335,16 @@ fn throughput(runtime: &Runtime, room: &Path) {
             let mut count = 0;
             while Instant::now() < until {
                 wire.ask(&line).await;
+                count += 1;
+            }
+            count
+        })));
+        bare.push(runtime.block_on(burst(async |_| {
+            let (mut http, line) = (Bare::to(&room.join("hyper.sock")).await, Bytes::from(line()));
+            let until = Instant::now() + BURST;
+            let mut count = 0;
+            while Instant::now() < until {
+                http.ask(&line).await;
                 count += 1;
             }
             count
@@ -280,8 +365,9 @@ fn throughput(runtime: &Runtime, room: &Path) {
         counts.sort_unstable();
         counts[counts.len() / 2] as f64 / BURST.as_secs_f64()
     };
-    let (echoed, published) = (per_second(echoed), per_second(published));
+    let [echoed, bare, published] = [echoed, bare, published].map(per_second);
     println!("FIGURE daemon/echoes_of_64_connections {echoed:.0} per_second -");
+    println!("FIGURE daemon/hyper_alone_of_64_connections {bare:.0} per_second -");
     println!("FIGURE daemon/events_of_64_connections {published:.0} per_second -");
     println!("RATIO daemon/events/echoes {:.2} >=0.4", published / echoed);
 }
@@ -290,6 +376,62 @@ fn throughput(runtime: &Runtime, room: &Path) {
 async fn burst<F: Future<Output = u64>>(one: impl Fn(usize) -> F) -> u64 {
     let all = (0..CONNECTIONS).map(one);
     futures_util::future::join_all(all).await.into_iter().sum()
+}
+
+/// The slowest of a hundred publishes of one client, alone and beside clients that stall, flood or send half a frame.
+fn bad_clients(runtime: &Runtime, room: &Path) {
+    let (mut alone, mut beside) = (vec![], vec![]);
+    runtime.block_on(async {
+        let client = Client::new(room.join("run/lineside.sock"));
+        let quiet = client.session("quiet").open().await.unwrap();
+        for _ in 0..ROUNDS / 3 {
+            for (samples, bad) in [(&mut alone, 0), (&mut beside, BAD)] {
+                let mut clients = Vec::new();
+                for number in 0..bad {
+                    clients.push(bad_client(&room.join("run/lineside.sock"), number).await);
+                }
+                for _ in 0..REQUESTS {
+                    let begun = Instant::now();
+                    publish(&quiet).await;
+                    samples.push(begun.elapsed());
+                }
+            }
+        }
+    });
+    let [alone, beside] = [alone, beside].map(|mut samples: Vec<Duration>| {
+        samples.sort_unstable();
+        samples[samples.len() * 99 / 100].as_secs_f64()
+    });
+    println!("FIGURE daemon/p99_alone {:.1} us -", alone * 1e6);
+    println!("FIGURE daemon/p99_beside_{BAD}_bad_clients {:.1} us -", beside * 1e6);
+    println!("RATIO daemon/p99_beside_bad_clients/alone {:.2} <=2", beside / alone);
+}
+
+/// Half a head, half a body, half a frame of the protocol of workers, or requests whose answers are not read.
+async fn bad_client(socket: &Path, number: usize) -> UnixStream {
+    let body = json!({"point": "on_idle", "session": "bare"}).to_string();
+    let head = |more: &str, length: usize| {
+        format!(
+            "POST /v1/{more}\r\nhost: l\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+        )
+    };
+    let event = head("events HTTP/1.1", body.len()) + &body;
+    let mut stream = UnixStream::connect(socket).await.unwrap();
+    match number % 4 {
+        0 => stream.write_all(&event.as_bytes()[..20]).await.unwrap(),
+        1 => stream.write_all(&event.as_bytes()[..event.len() - 5]).await.unwrap(),
+        2 => {
+            let upgrade = "attach HTTP/1.1\r\nconnection: upgrade\r\nupgrade: lineside-worker/2";
+            stream.write_all(head(upgrade, 0).as_bytes()).await.unwrap();
+            stream.read_exact(&mut [0; 12]).await.unwrap();
+            stream.write_all(b"{\"type\": \"hel").await.unwrap();
+        }
+        _ => {
+            stream.writable().await.unwrap();
+            while stream.try_write(event.as_bytes()).is_ok() {}
+        }
+    }
+    stream
 }
 
 /// Sessions beside one another, whose numbers have no gap, and what the daemon weighs when all are open and at the end.

@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::middleware::Next;
@@ -84,29 +84,24 @@ fn not_below(id: &str, above: &Session) -> Problem {
 }
 
 /// Finds out who asks.
-pub(crate) async fn recognise(
-    State(daemon): State<Arc<Daemon>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let rights = {
-        let mut given = request.headers().get_all(HEADER).iter();
-        match (given.next(), given.next()) {
-            (None, _) => Some(Rights::User),
-            (Some(grant), None) => daemon.grants.session(grant.as_bytes()).map(Rights::Below),
-            (Some(_), Some(_)) => None,
-        }
+///
+/// # Errors
+/// It shows a grant that is not known.
+pub(crate) fn recognise(daemon: &Daemon, request: &Request) -> Result<Caller, Problem> {
+    let mut given = request.headers().get_all(HEADER).iter();
+    let rights = match (given.next(), given.next()) {
+        (None, _) => Some(Rights::User),
+        (Some(grant), None) => daemon.grants.session(grant.as_bytes()).map(Rights::Below),
+        (Some(_), Some(_)) => None,
     };
     let Some(rights) = rights else {
         let detail = "the header `Lineside-Grant` does not hold the grant of an open session; a grant ends with \
             its session, and a process that presents none is a root session of the user";
-        let problem =
-            Problem::new(StatusCode::FORBIDDEN, "no-such-grant", "The grant is not known", detail).blocks();
-        return problem.into_response();
+        let (word, title) = ("no-such-grant", "The grant is not known");
+        return Err(Problem::new(StatusCode::FORBIDDEN, word, title, detail).blocks());
     };
     let connection = request.extensions().get::<Connection>().map(|connection| Arc::clone(&connection.name));
-    request.extensions_mut().insert(Caller { rights, connection });
-    next.run(request).await
+    Ok(Caller { rights, connection })
 }
 
 /// Lets only the user in.

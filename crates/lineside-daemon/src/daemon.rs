@@ -1,8 +1,10 @@
 //! What all requests share: the bus with its hooks, what happened lately, deliveries that are out, and the switch.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
+use arc_swap::ArcSwap;
+use axum::http::StatusCode;
 use lineside::assembly::{HookFiles, Report};
 use lineside::automation::Automations;
 use lineside::automation::jobs::{Which, WhichState};
@@ -10,6 +12,7 @@ use lineside::bus::OpenSessionError;
 use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
 use lineside::claims::Claims;
+use lineside::core::envelope::Source;
 use lineside::core::{Agent, Diagnostic, Model, Notice, Receipt, SessionId};
 use lineside::dialects::Watched;
 use lineside::hosts::Hosts;
@@ -41,7 +44,7 @@ pub(crate) struct Daemon {
     pub(crate) automations: Automations,
     /// Held for as long as the journals are written.
     _durable: Durable,
-    pub(crate) feed: Feed,
+    feed: Feed,
     pub(crate) deliveries: Deliveries,
     pub(crate) switch: Switch,
     pub(crate) grants: Grants,
@@ -56,7 +59,7 @@ pub(crate) struct Daemon {
     /// Cancelled when the daemon is to end.
     pub(crate) ending: CancellationToken,
     pub(crate) counts: Counts,
-    loaded: RwLock<Loaded>,
+    loaded: ArcSwap<Loaded>,
     /// One load at a time.
     loading: AsyncMutex<Watching>,
     /// What is noticed of hook files.
@@ -68,7 +71,7 @@ pub(crate) struct Daemon {
 }
 
 /// What was loaded last.
-#[derive(Clone)]
+#[derive(Default)]
 pub(crate) struct Loaded {
     /// Which load it was, from 1.
     pub(crate) generation: u64,
@@ -117,15 +120,6 @@ pub(crate) struct Opening {
     pub(crate) connection: Option<Arc<str>>,
 }
 
-/// The greatest distance of a session from its root: hooks that start agents whose hooks start agents come to an end.
-const DEEPEST: u32 = 32;
-
-/// The longest id of a session, and of an agent and what else names something, in bytes.
-const NAME: usize = 1_024;
-
-/// The longest path, in bytes; as long as Linux takes.
-const PATH: usize = 4_096;
-
 impl Daemon {
     /// How many jobs are in this state.
     pub(crate) fn jobs(&self, state: WhichState) -> usize {
@@ -142,7 +136,7 @@ impl Daemon {
         Self {
             switch: Switch::of(&settings.state),
             vocabulary: Vocabulary::new(&settings.dialects),
-            feed: Feed::new(signals, receipts),
+            feed: Feed::new(assembly.bus().signals(), signals, receipts),
             room: Room::new(settings.limits.memory),
             settings,
             hosts: Hosts::new(assembly.bus().clone()).preparing(with_trace),
@@ -157,7 +151,7 @@ impl Daemon {
             started: Instant::now(),
             ending: CancellationToken::new(),
             counts: Counts::default(),
-            loaded: RwLock::new(Loaded { generation: 0, report: Arc::default(), claims: Claims::default() }),
+            loaded: ArcSwap::default(),
             loading: AsyncMutex::default(),
             changes: Arc::default(),
             closed: Closed::default(),
@@ -172,7 +166,7 @@ impl Daemon {
     ///
     /// # Errors
     /// More hooks at one point than can be numbered; those before stay in force.
-    pub(crate) async fn load(&self) -> Result<Loaded, RegisterHookError> {
+    pub(crate) async fn load(&self) -> Result<Arc<Loaded>, RegisterHookError> {
         let mut watching = self.loading.lock().await;
         // Set before anything is read: what changes meanwhile is noticed.
         let footprint = Footprint::of(&self.watched());
@@ -186,7 +180,7 @@ impl Daemon {
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub(crate) async fn load_changed(&self) -> Result<Option<Loaded>, RegisterHookError> {
+    pub(crate) async fn load_changed(&self) -> Result<Option<Arc<Loaded>>, RegisterHookError> {
         let mut watching = self.loading.lock().await;
         let begun = Instant::now();
         loop {
@@ -219,15 +213,15 @@ impl Daemon {
         &self,
         files: HookFiles,
         blind: Option<Diagnostic>,
-    ) -> Result<Loaded, RegisterHookError> {
+    ) -> Result<Arc<Loaded>, RegisterHookError> {
         let mut report = self.assembly.install(files).await?;
         report.diagnostics.extend(blind);
         let report = Arc::new(report);
-        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
         let claims = Claims::new(Some(self.automations.clone()), &report);
-        let now = Loaded { generation: loaded.generation + 1, report, claims };
-        let before = std::mem::replace(&mut *loaded, now.clone());
-        drop(loaded);
+        // Loads come one after another.
+        let generation = self.loaded.load().generation + 1;
+        let now = Arc::new(Loaded { generation, report, claims });
+        let before = self.loaded.swap(Arc::clone(&now));
         if before.generation > 0 {
             self.announce(&before, &now);
         }
@@ -245,8 +239,18 @@ impl Daemon {
         }
     }
 
-    pub(crate) fn loaded(&self) -> Loaded {
-        self.loaded.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What was loaded last.
+    pub(crate) fn loaded(&self) -> Arc<Loaded> {
+        self.loaded.load_full()
+    }
+
+    /// What has happened lately, up to now.
+    pub(crate) fn feed(&self) -> &Feed {
+        self.feed.hear(|session| {
+            self.grants.forget(session);
+            self.attachments.forget(session);
+        });
+        &self.feed
     }
 
     /// An open session.
@@ -267,7 +271,7 @@ impl Daemon {
             None => self.bus().session(asked.id.as_str()),
             Some(parent) => self.session(parent)?.subagent(asked.id.as_str()),
         };
-        if opening.source().depth > DEEPEST {
+        if opening.source().depth > Source::DEEPEST {
             return Err(too_deep(&asked.id));
         }
         let opening = match &asked.traceparent {
@@ -336,6 +340,14 @@ impl Daemon {
         self.mismatches.note(receipt);
     }
 
+    /// The problem with a session that is not open: that it was closed, where the daemon knows that.
+    ///
+    /// A session that it does not know may be one of an earlier daemon; its program can open it again.
+    pub(crate) fn closed_or(&self, id: &str, problem: Problem) -> Problem {
+        let is_unknown = problem.status == StatusCode::NOT_FOUND.as_u16();
+        if is_unknown && self.closed.contains(id) { closed(id) } else { problem }
+    }
+
     /// A session is open, whatever was remembered of it.
     pub(crate) fn note_open(&self, id: &SessionId) {
         self.closed.forget(id.as_str());
@@ -363,16 +375,16 @@ impl Opening {
         let agent = self.agent.as_ref();
         let model = self.model.as_ref();
         let texts = [
-            ("id", Some(self.id.as_str()), NAME),
-            ("parent", self.parent.as_deref(), NAME),
-            ("agent.id", agent.map(|agent| &*agent.id), NAME),
-            ("agent.type", agent.and_then(|agent| agent.role.as_deref()), NAME),
-            ("model.selected", model.and_then(|model| model.selected.as_deref()), NAME),
-            ("model.running", model.and_then(|model| model.running.as_deref()), NAME),
-            ("host", self.host.as_deref(), NAME),
-            ("traceparent", self.traceparent.as_deref(), NAME),
-            ("project_root", self.project_root.as_deref(), PATH),
-            ("cwd", self.cwd.as_deref(), PATH),
+            ("id", Some(self.id.as_str()), Source::LONGEST_NAME),
+            ("parent", self.parent.as_deref(), Source::LONGEST_NAME),
+            ("agent.id", agent.map(|agent| &*agent.id), Source::LONGEST_NAME),
+            ("agent.type", agent.and_then(|agent| agent.role.as_deref()), Source::LONGEST_NAME),
+            ("model.selected", model.and_then(|model| model.selected.as_deref()), Source::LONGEST_NAME),
+            ("model.running", model.and_then(|model| model.running.as_deref()), Source::LONGEST_NAME),
+            ("host", self.host.as_deref(), Source::LONGEST_NAME),
+            ("traceparent", self.traceparent.as_deref(), Source::LONGEST_NAME),
+            ("project_root", self.project_root.as_deref(), Source::LONGEST_PATH),
+            ("cwd", self.cwd.as_deref(), Source::LONGEST_PATH),
         ];
         for (name, text, most) in texts {
             if let Some(length) = text.map(str::len).filter(|length| *length > most) {
@@ -392,8 +404,9 @@ fn closed(id: &str) -> Problem {
 
 fn too_deep(id: &str) -> Problem {
     let detail = format!(
-        "session `{id}` would be {} levels below its root, at most {DEEPEST} are possible",
-        DEEPEST + 1
+        "session `{id}` would be {} levels below its root, at most {} are possible",
+        Source::DEEPEST + 1,
+        Source::DEEPEST
     );
     Problem::conflict("too-deep", "The session is too deep", detail).blocks()
 }

@@ -5,10 +5,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
 
 use crate::problem::Problem;
 use crate::token::Token;
@@ -29,15 +26,11 @@ pub(crate) struct Lock {
     pub(crate) token: Token,
 }
 
-/// Lets a request in, or says why not.
-pub(crate) async fn guard(State(door): State<Door>, request: Request, next: Next) -> Response {
-    match admit(&door, request.method(), request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
-    }
-}
-
-fn admit(door: &Door, method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+/// Whether a request may come in.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn admit(door: &Door, method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
     // A browser says for which page it asks; no page has business here.
     if headers.contains_key(header::ORIGIN) {
         let (word, title) = ("foreign-origin", "Requests of web pages are refused");

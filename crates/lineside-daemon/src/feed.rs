@@ -5,6 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use lineside::bus::signal::{Signals, Watched};
 use lineside::core::{EventId, Receipt, SessionId};
 use lineside::json::{Map, json};
 use lineside::{Signal, wire};
@@ -36,6 +37,8 @@ pub(crate) enum What {
 
 /// The feed. All its parts are bounded.
 pub(crate) struct Feed {
+    /// What the bus has sent and the feed has not taken.
+    sent: Mutex<Signals>,
     /// Which daemon it is: ids start again with each.
     pub(crate) epoch: String,
     kept: Mutex<Kept>,
@@ -58,13 +61,42 @@ struct Kept {
 }
 
 impl Feed {
-    pub(crate) fn new(most: usize, receipts: usize) -> Self {
+    /// A feed of what is sent from now on, of this many entries and receipts at most.
+    pub(crate) fn new(sent: Signals, most: usize, receipts: usize) -> Self {
         let epoch = format!("{:08x}", Uuid::new_v4().as_fields().0);
-        Self { epoch, kept: Mutex::default(), last: watch::Sender::new(0), most, receipts }
+        Self {
+            sent: Mutex::new(sent),
+            epoch,
+            kept: Mutex::default(),
+            last: watch::Sender::new(0),
+            most,
+            receipts,
+        }
+    }
+
+    /// Takes everything that the bus has sent, and names the sessions that are closed.
+    pub(crate) fn hear(&self, mut closed: impl FnMut(&SessionId)) {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(watched) = sent.try_next() {
+            match watched {
+                Watched::Signal(signal) => {
+                    if let Signal::SessionClosed { session, .. } = &signal {
+                        closed(session);
+                    }
+                    self.push(signal);
+                }
+                Watched::Lost(lost) => self.push_lost(lost),
+            }
+        }
+    }
+
+    /// Whether anything waits for entries.
+    pub(crate) fn has_readers(&self) -> bool {
+        self.last.receiver_count() > 0
     }
 
     /// Adds a signal.
-    pub(crate) fn push(&self, signal: Signal) {
+    fn push(&self, signal: Signal) {
         let session = session_of(&signal).cloned();
         let (closed, size) = match &signal {
             Signal::SessionClosed { .. } => (true, 0),
@@ -88,7 +120,7 @@ impl Feed {
     }
 
     /// Adds that the bus was faster.
-    pub(crate) fn push_lost(&self, lost: u64) {
+    fn push_lost(&self, lost: u64) {
         let mut kept = self.kept();
         kept.lost += lost;
         self.add(kept, None, What::Lost(lost), 0);

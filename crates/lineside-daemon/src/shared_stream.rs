@@ -17,7 +17,7 @@ use tokio::net::{TcpStream, UnixStream};
 pub(crate) trait Stream: Send + Sync + 'static {
     fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
-    fn read(&self, bytes: &mut [u8]) -> io::Result<usize>;
+    fn read(&self, buffer: &mut ReadBuf<'_>) -> io::Result<()>;
     fn write(&self, bytes: &[IoSlice<'_>]) -> io::Result<usize>;
     fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + Send;
 }
@@ -33,8 +33,16 @@ macro_rules! stream {
                 self.poll_write_ready(cx)
             }
 
-            fn read(&self, bytes: &mut [u8]) -> io::Result<usize> {
-                self.try_read(bytes)
+            fn read(&self, buffer: &mut ReadBuf<'_>) -> io::Result<()> {
+                let mut count = 0;
+                let read = self.try_io(Interest::READABLE, || {
+                    count = self.try_read_buf(buffer)?;
+                    // Less than there is room for is all that there was, and the next read waits without asking the
+                    // system for it.
+                    let is_all = count > 0 && buffer.remaining() > 0;
+                    if is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+                });
+                if count > 0 { Ok(()) } else { read }
             }
 
             fn write(&self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -85,13 +93,9 @@ impl<S: Stream> AsyncRead for SharedStream<S> {
     ) -> Poll<io::Result<()>> {
         loop {
             ready!(self.0.poll_readable(cx))?;
-            match self.0.read(buffer.initialize_unfilled()) {
+            match self.0.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
-                Ok(count) => {
-                    buffer.advance(count);
-                    return Poll::Ready(Ok(()));
-                }
+                read => return Poll::Ready(read),
             }
         }
     }

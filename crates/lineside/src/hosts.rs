@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use lineside_bus::publish::{PublishError, Stops};
 use lineside_bus::session::{OpenSession, OpenSessionError};
 use lineside_bus::{Bus, DeferredMessage, Session};
-use lineside_core::envelope::Cause;
+use lineside_core::envelope::{Cause, Source};
 use lineside_core::{Append, EventId, Point as _, Receipt};
 use lineside_dialects::hosts::serve::{
     self, Arrival, Arrived, CallId, Derived, Incoming, Outcome, Publishing, Reading,
@@ -24,13 +24,6 @@ pub use lineside_dialects::hosts::{HOSTS, Host, SERVED, install};
 
 /// The session below which a host's sessions are, if it is open.
 const PARENT: &str = "LINESIDE_SESSION";
-
-/// The longest id of a session that a host names, and of its model, in bytes.
-const NAME: usize = 1_024;
-/// The longest path that a host names, in bytes.
-const PATH: usize = 4_096;
-/// The greatest distance of a host's session from its root.
-const DEEPEST: u32 = 32;
 
 /// What is done to a session before it is opened.
 type Prepare = dyn Fn(OpenSession) -> OpenSession + Send + Sync;
@@ -112,7 +105,7 @@ pub enum ServeHostError {
         parent: String,
     },
     /// Its session would be more than 32 levels below its root.
-    #[error("session `{0}` would be more than {DEEPEST} levels below its root")]
+    #[error("session `{0}` would be more than {most} levels below its root", most = Source::DEEPEST)]
     TooDeep(String),
     /// A name in its document is too long to be kept.
     #[error("`{name}` of the host's session has {length} bytes, at most {most} are possible")]
@@ -289,7 +282,7 @@ impl Hosts {
     }
 
     fn open(&self, opening: OpenSession, id: &str) -> Result<Session, ServeHostError> {
-        if opening.source().depth > DEEPEST {
+        if opening.source().depth > Source::DEEPEST {
             return Err(ServeHostError::TooDeep(id.to_owned()));
         }
         let opening = match &self.prepare {
@@ -359,11 +352,11 @@ fn fits(publishing: &Publishing) -> Result<(), ServeHostError> {
     let Incoming { root, cwd, project_root, model, .. } = &publishing.incoming;
     let model = model.as_ref().and_then(|model| model.selected.as_deref());
     let names = [
-        ("id", Some(publishing.session.as_str()), NAME),
-        ("root", Some(root), NAME),
-        ("model", model, NAME),
-        ("cwd", cwd.as_deref(), PATH),
-        ("project_root", project_root.as_deref(), PATH),
+        ("id", Some(publishing.session.as_str()), Source::LONGEST_NAME),
+        ("root", Some(root), Source::LONGEST_NAME),
+        ("model", model, Source::LONGEST_NAME),
+        ("cwd", cwd.as_deref(), Source::LONGEST_PATH),
+        ("project_root", project_root.as_deref(), Source::LONGEST_PATH),
     ];
     for (name, text, most) in names {
         if let Some(length) = text.map(str::len).filter(|length| *length > most) {

@@ -82,9 +82,14 @@ impl Outside {
     /// The same for the environment of a worker that we start.
     pub(crate) fn rebase_worker(&self, worker: &mut HookWorker) {
         if let WorkerReach::Program { environment, .. } = &mut worker.reach {
-            self.rebase(environment);
-            propagate(&self.warm.environment(), environment);
+            self.rebase_shared(environment);
         }
+    }
+
+    /// The same for any process that serves several sessions: it inherits what belongs to none of them.
+    pub(crate) fn rebase_shared(&self, environment: &mut Environment) {
+        self.rebase(environment);
+        propagate(&self.warm.environment(), environment);
     }
 
     /// Has an environment inherit what hooks inherit here.

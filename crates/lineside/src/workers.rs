@@ -270,7 +270,7 @@ impl Workers {
         let Some(Plugins { worker: mut spec, script, registered }) = plugins else {
             return (None, Replaced(kept.remove(dialect).map(|kept| kept.worker)));
         };
-        outside.rebase(&mut spec.environment);
+        outside.rebase_shared(&mut spec.environment);
         if let Some(same) = kept.get(dialect).filter(|kept| kept.spec == spec && kept.started.is_ok()) {
             add(loaded, registered(same.started.clone()));
             return (Some(same.worker.clone()), Replaced(None));

@@ -60,7 +60,7 @@ fn trusted(places: &Places) -> Option<String> {
 )]
 pub(super) async fn metrics(State(daemon): State<Arc<Daemon>>) -> Response {
     let counts = &daemon.counts;
-    let (signals, lost) = daemon.feed.counts();
+    let (signals, lost) = daemon.feed().counts();
     let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
     let sessions = u64::try_from(daemon.bus().sessions().len()).unwrap_or(u64::MAX);
     let rows = [

@@ -33,7 +33,8 @@ const MOST: usize = 10_000;
     responses(
         (status = 200, body = Decision),
         (status = 400, body = Problem, description = "no event; `verdict` says that it must not happen"),
-        (status = 404, body = Problem, description = "the session is not open"),
+        (status = 404, body = Problem, description = "the session is not open, and this daemon has not closed it"),
+        (status = 409, body = Problem, description = "the session was closed"),
         (status = 413, body = Problem, description = "too large for a gate to see; `verdict` is `block`"),
     )
 )]
@@ -109,7 +110,7 @@ async fn decide(daemon: &Daemon, caller: &Caller, query: &PublishQuery, fields: 
         let connection = caller.connection.clone();
         daemon.session_of_event(Opening { parent, connection, ..opening(id, &draft) }).await?
     } else {
-        caller.session(daemon, &id).map_err(Problem::blocks)?
+        caller.session(daemon, &id).map_err(|problem| daemon.closed_or(&id, problem).blocks())?
     };
     let publication = wire::publication(&session, draft);
     let publication = match query.within_ms {
@@ -124,11 +125,11 @@ async fn decide(daemon: &Daemon, caller: &Caller, query: &PublishQuery, fields: 
     };
     let receipt = publication.publish_any().await.map_err(|error| not_published(&error))?;
     daemon.note(&receipt);
-    let of = daemon.loaded().claims;
+    let of = daemon.loaded();
     let claims = if query.unkept {
-        of.unkept(&receipt)
+        of.claims.unkept(&receipt)
     } else {
-        of.of(&receipt, daemon.settings.limits.keeping).await
+        of.claims.of(&receipt, daemon.settings.limits.keeping).await
     };
     if receipt.event.point().name == "after_session" {
         daemon.note_closed(session.id());

@@ -72,7 +72,7 @@ pub(super) async fn explain(
     let Some(id) = draft.session.clone() else {
         return Err(Problem::bad_request("the field `session` is absent"));
     };
-    let report = daemon.loaded().report;
+    let report = Arc::clone(&daemon.loaded().report);
     match daemon.bus().find(&id) {
         Some(session) => explained(&session, &id, draft, &report).await,
         None => {

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use lineside::hosts::{
-    CallOrigin, Confinement, HOSTS, Host, HostAnswer, HostCall, HostReply, ServeHostError, silent,
+    CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, SERVED, ServeHostError, silent,
 };
 
 use crate::body::{Document, Path};
@@ -38,7 +38,7 @@ const STDOUT: HeaderName = HeaderName::from_static("lineside-stdout-bytes");
 #[utoipa::path(
     post, path = "/v1/hosts/{host}", tag = "hosts",
     params(
-        ("host" = String, Path, description = "in whose words the answer is: `claude`, `codex`, `copilot`, `cursor`, `gemini`, `kimi` or `qwen`"),
+        ("host" = String, Path, description = "in whose words the answer is: `claude`, `codex`, `copilot`, `cursor`, `gemini`, `kimi`, `opencode` or `qwen`"),
         ("lineside-event" = Option<String>, Header, description = "the name of the event, as the host's entry states it; percent-encoded"),
         ("lineside-environment" = Option<String>, Header, description = "variables of the host, as `NAME=value` joined by `&`; values are percent-encoded"),
         ("lineside-within-ms" = Option<u64>, Header, description = "the time that is left for the decision, in milliseconds"),
@@ -161,7 +161,7 @@ fn decoded(text: &str, header: &str) -> Result<String, Problem> {
 }
 
 fn no_host(name: &str) -> Problem {
-    let names: Vec<_> = HOSTS.iter().map(|host| host.name()).collect();
+    let names: Vec<_> = SERVED.iter().map(|host| host.name()).collect();
     let name: String = name.chars().take(100).collect();
     Problem::not_found(format!("there is no host {name:?}; there are {}", names.join(", "))).blocks()
 }

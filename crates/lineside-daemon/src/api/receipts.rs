@@ -21,7 +21,7 @@ pub(super) async fn list(
     State(daemon): State<Arc<Daemon>>,
     Query(query): Query<ReceiptsQuery>,
 ) -> Json<Receipts> {
-    let latest = daemon.feed.receipts(query.session.as_deref(), query.most.unwrap_or(USUAL));
+    let latest = daemon.feed().receipts(query.session.as_deref(), query.most.unwrap_or(USUAL));
     Json(Receipts { receipts: latest.iter().map(|receipt| wire::receipt(receipt)).collect() })
 }
 
@@ -36,7 +36,7 @@ pub(super) async fn look_up(
 ) -> Result<Json<Map>, Problem> {
     let id: EventId = lineside::json::from_value(&Value::String(event.clone()))
         .map_err(|_| Problem::bad_request(format!("`{event}` is not the id of an event, which is a UUID")))?;
-    match daemon.feed.receipt(id) {
+    match daemon.feed().receipt(id) {
         Some(receipt) => Ok(Json(wire::receipt(&receipt))),
         None => {
             let most = daemon.settings.limits.receipts;

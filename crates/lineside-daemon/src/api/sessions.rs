@@ -45,10 +45,17 @@ pub(super) async fn open(
     }
     let (agent, model) = (agent.map(Into::into), model.map(Into::into));
     let parent = caller.parent(&daemon, parent)?;
-    let connection = caller.connection;
+    let connection = caller.connection.clone();
     let opening = Opening { id, parent, agent, project_root, cwd, model, host, traceparent, connection };
-    let session = daemon.open(opening).await?;
-    Ok(opened(StatusCode::CREATED, &session))
+    let name = resume.then(|| opening.id.clone());
+    match (daemon.open(opening).await, name) {
+        (Ok(session), _) => Ok(opened(StatusCode::CREATED, &session)),
+        // Another request has opened it meanwhile.
+        (Err(problem), Some(id)) => {
+            caller.session(&daemon, &id).map(|session| opened(StatusCode::OK, &session)).map_err(|_| problem)
+        }
+        (Err(problem), None) => Err(problem),
+    }
 }
 
 /// What whoever opens a session gets, which is not shown again: what processes of the session inherit.

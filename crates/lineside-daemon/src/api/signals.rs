@@ -57,8 +57,8 @@ pub(super) async fn stream(
         (None, _) if caller.granted().is_some() => return Err(caller::too_far()),
         _ => None,
     };
-    let watch = daemon.feed.watch();
-    let epoch = &daemon.feed.epoch;
+    let feed = daemon.feed();
+    let (watch, epoch) = (feed.watch(), &feed.epoch);
     let after = match headers.get("last-event-id") {
         Some(id) => Some(position(id.as_bytes(), epoch, "Last-Event-ID")?),
         None => query.after.map(|id| position(id.as_bytes(), epoch, "after")).transpose()?,
@@ -119,7 +119,7 @@ impl Reader {
                 }
             }
             self.watch.mark_unchanged();
-            let (lost, entries) = self.daemon.feed.after(self.after, AT_ONCE);
+            let (lost, entries) = self.daemon.feed().after(self.after, AT_ONCE);
             self.waiting.extend(entries);
             if lost > 0 {
                 self.after += lost;
@@ -135,7 +135,7 @@ impl Reader {
     }
 
     fn event(&self, id: u64, kind: &str, fields: Map) -> Event {
-        let id = format!("{}-{id}", self.daemon.feed.epoch);
+        let id = format!("{}-{id}", self.daemon.feed().epoch);
         Event::default().id(id).event(kind).data(Value::Object(fields).to_string())
     }
 

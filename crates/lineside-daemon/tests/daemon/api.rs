@@ -34,6 +34,10 @@ async fn a_session_lives_from_its_opening_to_its_close() {
     assert_eq!((status, closed), (200, json!({"id": "c", "last_seq": 0})));
     let (status, gone) = house.get("/v1/sessions/c").await;
     assert_eq!((status, &gone["type"]), (404, &json!("urn:lineside:problem:no-such-session")));
+    // An event of it says more: a session that this daemon does not know may be one of an earlier daemon.
+    let (status, closed) = house.post("/v1/events", &shell("c", "ls")).await;
+    assert_eq!((status, &closed["verdict"]), (409, &json!("block")));
+    assert_eq!(closed["type"], json!("urn:lineside:problem:session-closed"));
     assert!(house.server.end().await.drained.is_clean());
 }
 

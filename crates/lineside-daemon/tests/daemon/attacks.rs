@@ -4,7 +4,8 @@ use std::fs::File;
 use std::time::Duration;
 
 use hyper::Method;
-use lineside::json::{Value, json};
+use lineside::json::Value;
+use lineside::prelude::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
@@ -107,6 +108,43 @@ async fn the_hook_of_a_client_that_has_gone_ends_also_with_a_second_request_behi
     let abandoned = soon(reader.until("abandoned")).await;
     assert_eq!((&abandoned["session"], &abandoned["seq"]), (&json!("s"), &json!(1)));
     drop(gate);
+}
+
+#[tokio::test]
+async fn n06_clients_that_stall_flood_or_send_half_a_frame_keep_no_other_waiting() {
+    let house = House::new().await;
+    let client = house.client();
+    let quiet = client.session("quiet").open().await.unwrap();
+    house.post("/v1/sessions", &json!({"id": "loud"})).await;
+    let one = raw("/v1/events", &shell("loud", "ls").to_string());
+    let mut bad = Vec::new();
+    for number in 0..64 {
+        let mut stream = UnixStream::connect(house.socket()).await.unwrap();
+        match number % 4 {
+            // Half a head, half a body, and half a frame of the protocol of workers.
+            0 => stream.write_all(&one[..20]).await.unwrap(),
+            1 => stream.write_all(&one[..one.len() - 5]).await.unwrap(),
+            2 => {
+                let attach = b"POST /v1/attach HTTP/1.1\r\nhost: l\r\ncontent-type: application/json\r\n\
+                    connection: upgrade\r\nupgrade: lineside-worker/2\r\ncontent-length: 0\r\n\r\n";
+                stream.write_all(attach).await.unwrap();
+                let mut head = [0; 12];
+                stream.read_exact(&mut head).await.unwrap();
+                assert_eq!(&head, b"HTTP/1.1 101");
+                stream.write_all(b"{\"type\": \"hel").await.unwrap();
+            }
+            // Requests without an end, whose answers are not read: as many as the system takes.
+            _ => while stream.try_write(&one).is_ok() {},
+        }
+        bad.push(stream);
+    }
+    for number in 1..=200 {
+        let decision = quiet.publish(BeforeTool::new("Shell", json!({"command": "ls"})));
+        assert_eq!(soon(decision).await.unwrap().seq(), Some(number));
+    }
+    drop(bad);
+    let (report, ()) = tokio::join!(house.server.end(), async {});
+    assert!(report.drained.is_clean());
 }
 
 #[tokio::test]

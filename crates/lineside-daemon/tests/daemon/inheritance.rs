@@ -192,6 +192,26 @@ for line in sys.stdin:
 }
 
 #[tokio::test]
+async fn a_worker_of_plugins_has_what_belongs_to_no_session() {
+    let house = House::new().await;
+    let plugin = house.folder.path().join("project/.openclaw/plugins/p");
+    std::fs::create_dir_all(&plugin).unwrap();
+    let manifest = r#"{"id": "p", "configSchema": {"type": "object"}}"#;
+    std::fs::write(plugin.join("openclaw.plugin.json"), manifest).unwrap();
+    let script = "export default { id: 'p', register(api) { api.on('before_tool_call', () => {
+        const { LINESIDE_SOCKET: socket, LINESIDE_SESSION: session, LINESIDE_GRANT: grant } = process.env;
+        return { block: true, blockReason: JSON.stringify([socket, session ?? null, grant ?? null]) };
+    }); } };";
+    std::fs::write(plugin.join("index.mjs"), script).unwrap();
+    house.post("/v1/reload", &json!({})).await;
+    let session = house.client().session("s").open().await.unwrap();
+    let decision = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();
+    let said = decision.reason().unwrap_or_else(|| panic!("{:?}", decision.json())).as_str();
+    let said: Value = lineside::json::from_str(said).unwrap();
+    assert_eq!(said, json!([session.environment().get(SOCKET), null, null]));
+}
+
+#[tokio::test]
 async fn a_command_of_a_session_has_its_variables() {
     let house = House::new().await;
     let session = house.client().session("s").open().await.unwrap();

@@ -1,7 +1,7 @@
 //! A decision as JSON: what was decided about which payload, and what goes to whom.
 
 use lineside_core::json::{Map, Value, json};
-use lineside_core::{Outcome, Receipt, SkipReason};
+use lineside_core::{CoverageMismatch, Outcome, Receipt, SkipReason};
 
 /// The decision of a receipt, with everything else that the receipt holds when the `whole` of it is wanted.
 ///
@@ -12,15 +12,21 @@ use lineside_core::{Outcome, Receipt, SkipReason};
 /// of hooks), `extra`. With `whole` also `took_us`, `hooks` and `changes`.
 #[must_use]
 pub fn decision(receipt: &Receipt, whole: bool) -> Map {
-    let mut receipt_json = receipt.to_json();
-    let mut map = Map::new();
-    for field in ["id", "session", "seq", "point", "verdict", "reason", "by"] {
-        if let Some(value) = receipt_json.remove(field) {
-            map.insert(field.to_owned(), value);
-        }
+    let (event, mut map) = (&receipt.event, Map::new());
+    let envelope = event.envelope();
+    map.insert("id".to_owned(), json!(envelope.id));
+    map.insert("session".to_owned(), json!(envelope.source.session));
+    map.insert("seq".to_owned(), json!(envelope.seq));
+    map.insert("point".to_owned(), json!(event.point().name));
+    map.insert("verdict".to_owned(), json!(receipt.verdict.strength()));
+    if let Some(reason) = receipt.verdict.reason() {
+        map.insert("reason".to_owned(), json!(reason));
     }
-    map.insert("payload".to_owned(), Value::Object(receipt.event.payload_json().clone()));
-    map.insert("payload_sha256".to_owned(), receipt_json.remove("payload_sha256").unwrap_or_default());
+    if let Some(author) = receipt.author() {
+        map.insert("by".to_owned(), json!(author.name));
+    }
+    map.insert("payload".to_owned(), Value::Object(event.payload_json().clone()));
+    map.insert("payload_sha256".to_owned(), json!(event.digest()));
     let context = receipt
         .context
         .iter()
@@ -41,14 +47,17 @@ pub fn decision(receipt: &Receipt, whole: bool) -> Map {
             map.insert(name.to_owned(), Value::Array(list));
         }
     }
-    if let Some(mismatch) = receipt_json.remove("coverage_mismatch") {
+    if let Some(mismatch) = receipt.coverage.as_deref() {
+        let CoverageMismatch { believed, in_force } = mismatch;
+        let mismatch = json!({"believed": believed, "in_force": in_force});
         map.insert("coverage_mismatch".to_owned(), mismatch);
     }
-    if let Some(extra) = receipt_json.remove("extra") {
-        map.insert("extra".to_owned(), extra);
+    if !receipt.extra.is_empty() {
+        map.insert("extra".to_owned(), Value::Object(receipt.extra.clone()));
     }
     if whole {
-        map.extend(receipt_json);
+        // The rest: what stands in the decision already has its place and its value.
+        map.extend(receipt.to_json());
     }
     map
 }

@@ -1,5 +1,6 @@
 //! What came of a published event, as far as a host is told of it.
 
+use lineside_core::context::is_unseen;
 use lineside_core::json::Map;
 use lineside_core::{Receipt, Strength, Verdict};
 
@@ -32,7 +33,10 @@ impl Outcome {
             }
         }
         Self {
-            verdict: receipt.verdict.clone(),
+            verdict: match &receipt.verdict {
+                Verdict::Ask(reason) => Verdict::ask(shown(reason.as_str())),
+                verdict => verdict.clone(),
+            },
             before: receipt.event.original().to_json(),
             after: receipt.event.payload_json().clone(),
             amenders,
@@ -69,5 +73,34 @@ impl Outcome {
 
     pub(super) fn reason(&self) -> &str {
         self.verdict.reason().map_or("", |reason| reason.as_str())
+    }
+}
+
+/// A text that a person is asked about, whole and with nothing in it that hides another part of it: characters that move a
+/// cursor, turn the direction of the line or cannot be seen stand there as their escapes.
+fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for char in text.chars() {
+        if char != '\n' && (char.is_control() || is_unseen(char)) {
+            shown.extend(char.escape_unicode());
+        } else {
+            shown.push(char);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn t09_a_person_sees_all_of_what_they_are_asked_about() {
+        let plain = "run `rm -rf ./build`?\nIt is no longer needed: ü, 字.";
+        assert_eq!(shown(plain), plain);
+        let hides = "run ls\u{1b}[2K\rrm -rf ~ \u{202e}sl\u{200b}\u{8}\u{9b}1A?";
+        assert_eq!(shown(hides), r"run ls\u{1b}[2K\u{d}rm -rf ~ \u{202e}sl\u{200b}\u{8}\u{9b}1A?");
+        let long = "x ".repeat(100_000) + "rm -rf ~";
+        assert_eq!(shown(&long), long);
     }
 }
