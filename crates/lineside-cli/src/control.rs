@@ -234,7 +234,8 @@ fn findings(status: &Map) -> impl Iterator<Item = &Value> {
     status.get("findings").and_then(Value::as_array).into_iter().flatten()
 }
 
-fn tell_findings(status: &Map, style: Style) {
+/// Reports what is wrong with hook files.
+pub(crate) fn tell_findings(status: &Map, style: Style) {
     for finding in findings(status) {
         tell(&finding_line(finding, style));
     }

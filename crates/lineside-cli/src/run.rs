@@ -48,6 +48,7 @@ mod waiting;
 mod standard_output;
 mod tally;
 mod under;
+mod of_daemon;
 
 /// Publish events and print what was decided about each.
 ///
@@ -107,6 +108,16 @@ pub(crate) struct RunArgs {
     #[arg(long, short)]
     verbose: bool,
 
+    /// Have the running daemon decide, with the hooks that are in force there.
+    ///
+    /// Its sessions are opened, or taken over where they are open, and stay open until their `after_session`. Background
+    /// work is the daemon's; the run does not wait for it.
+    #[arg(
+        long = "daemon",
+        conflicts_with_all = ["journal", "strict", "pretty", "untrusted", "dialects", "verbose", "command"]
+    )]
+    of_daemon: bool,
+
     #[command(flatten)]
     daemon: DaemonArgs,
 
@@ -125,6 +136,7 @@ pub(crate) struct RunArgs {
 
 const USAGE: &str = "\
 lineside run [OPTIONS] [EVENTS.jsonl]
+       lineside run --daemon [OPTIONS] [EVENTS.jsonl]
        lineside run [--project <DIR>] [--socket <PATH>] -- <COMMAND>...";
 
 const EXIT_STATUS: &str = "\
@@ -203,6 +215,9 @@ impl RunArgs {
 pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     if !args.command.is_empty() {
         return under::run(&args.command, &args.daemon, &args.places).await;
+    }
+    if args.of_daemon {
+        return of_daemon::run(args, styles).await;
     }
     let goes_nowhere = args.shape() != Shape::Nothing && standard_output::goes_nowhere();
     if goes_nowhere {

@@ -96,7 +96,7 @@ fn everything_but_hook_is_the_full_command_beside_it() {
 }
 
 #[test]
-fn a_daemon_that_cannot_be_started_closes_the_gate_at_once() {
+fn d11_a_daemon_that_cannot_be_started_closes_the_gate_at_once() {
     let installed = Installed::new();
     let began = Instant::now();
     let (code, out, err) = installed.run(&["hook", "claude"], TOOL);

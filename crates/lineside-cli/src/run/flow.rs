@@ -30,16 +30,16 @@ use crate::sessions::{Sessions, hand_over, named};
 use crate::style::{Style, Tone, tell};
 
 /// How many events may be under way or wait for others. Reading pauses when there are more.
-const MOST_EVENTS: usize = 1024;
+pub(super) const MOST_EVENTS: usize = 1024;
 
 /// How many bytes of input these may have together, beyond the last one: one line of the longest.
-const MOST_BYTES: usize = lines::LONGEST;
+pub(super) const MOST_BYTES: usize = lines::LONGEST;
 
 /// How long the bus may take to come to its end once the person has asked for it.
 pub(super) const HURRIED: Duration = Duration::from_secs(2);
 
 /// How many unknown keys are told of; a stream with more is of another format.
-const MOST_UNKNOWN: usize = 64;
+pub(super) const MOST_UNKNOWN: usize = 64;
 
 /// In which order decisions are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -73,6 +73,20 @@ impl Tally {
         unkept.first().filter(|_| is_first).and_then(|accepted| accepted.why.clone())
     }
 
+    /// One more decision of a daemon, how many hooks have failed at it, and how many of its background runs are not kept.
+    pub(super) fn decided_elsewhere(&mut self, strength: Strength, failed: usize, unkept: usize) {
+        *self.verdicts.entry(strength).or_default() += 1;
+        self.failures += failed;
+        self.unkept += unkept;
+    }
+
+    /// The decisions of the daemon that have not been printed are lost.
+    pub(super) fn undecided(&mut self) {
+        if self.open > 0 {
+            self.lost.push(count(self.open, "decision"));
+        }
+    }
+
     pub(super) fn failed(&mut self, failures: u64) {
         self.failures = number(failures);
     }

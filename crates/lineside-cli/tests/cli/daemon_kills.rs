@@ -223,6 +223,50 @@ async fn w06_a_daemon_that_is_killed_decides_nothing_twice_and_leaves_no_client_
     drop(daemon);
 }
 
+/// How many hooks run when the daemon is killed.
+const RUNNING: usize = 50;
+
+/// The processes that have written down their numbers.
+fn recorded(stage: &Stage) -> Vec<String> {
+    let text = std::fs::read_to_string(stage.path("project/running")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p07_the_hooks_of_a_daemon_that_was_killed_end_with_the_start_of_the_next() {
+    let stage = Stage::new();
+    let hook = "hooks:\n  - {name: waits, on: before_tool, timeout: 600, command: 'echo $$ >> running; exec sleep 900'}\n";
+    stage.file("project/.lineside/hooks.yaml", hook);
+    let client = Client::new(stage.path("home/.local/state/lineside/lineside.sock"));
+    let daemon = Daemon::start(&stage);
+    let publishing = (0..RUNNING).map(|number| {
+        let client = client.clone();
+        tokio::spawn(async move {
+            let session = client.session(format!("s{number}")).open().await.unwrap();
+            session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await.is_err()
+        })
+    });
+    let publishing: Vec<_> = publishing.collect();
+    let all = async {
+        while recorded(&stage).len() < RUNNING {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(HUNG, all).await.expect("the hooks do not start");
+    daemon.kill();
+    for publish in publishing {
+        assert!(publish.await.unwrap(), "an event was decided by a daemon that was killed");
+    }
+    let sleeps = |pid: &String| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.starts_with(b"sleep\x00900")
+    };
+    assert!(recorded(&stage).iter().any(sleeps), "nothing is left behind, so nothing is shown");
+    let _next = Daemon::start(&stage);
+    let left: Vec<String> = recorded(&stage).into_iter().filter(sleeps).collect();
+    assert!(left.is_empty(), "{} of {RUNNING} hooks run without their daemon", left.len());
+}
+
 #[test]
 fn a_daemon_serves_the_socket_that_a_supervisor_hands_over() {
     let stage = Stage::new();

@@ -169,7 +169,7 @@ fn a_call_without_a_daemon_starts_one_and_only_one_that_keeps_nothing_of_the_hos
 }
 
 #[test]
-fn without_a_daemon_that_can_be_started_gates_are_closed_at_once_and_the_rest_is_open() {
+fn d11_without_a_daemon_that_can_be_started_gates_are_closed_at_once_and_the_rest_is_open() {
     let stage = Stage::new();
     let _background = Background(&stage);
     stage.file("home/.local/state/lineside", "a file where the folder should be");

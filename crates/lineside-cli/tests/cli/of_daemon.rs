@@ -1,11 +1,11 @@
-//! `list`, `explain` and `jobs` of the running daemon: what they print without it, they print of it.
+//! `run`, `list`, `explain` and `jobs` of the running daemon: what they print without it, they print of it.
 
 use lineside::Client;
 use lineside::json::{Value, json};
 use lineside::prelude::*;
 
 use crate::daemon::Daemon;
-use crate::stage::{Stage, shell};
+use crate::stage::{Said, Stage, shell, timeless};
 
 const HOOKS: &str = r#"
 hooks:
@@ -65,7 +65,9 @@ fn hooks_of_the_daemon_are_listed_and_explained_as_those_of_the_project() {
 #[test]
 fn without_a_daemon_that_is_said() {
     let stage = stage();
-    for arguments in [&["list", "--daemon"][..], &["explain", "--daemon"], &["jobs", "--daemon"]] {
+    for arguments in
+        [&["run", "--daemon"][..], &["list", "--daemon"], &["explain", "--daemon"], &["jobs", "--daemon"]]
+    {
         let said = stage.run(arguments, shell("ls"));
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
         assert!(said.err.contains("no daemon answers at") && said.err.contains("lineside serve"), "{said:?}");
@@ -103,4 +105,77 @@ async fn jobs_of_the_daemon_are_listed_shown_taken_up_again_and_dropped() {
     assert_eq!((said.code, said.out.as_str()), (Some(0), "job 1 is dropped; it was dead\n"), "{said:?}");
     let said = stage.run(&["jobs", "--daemon", "--json"], "");
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{said:?}");
+}
+
+/// What a run has said, without what is different each time.
+fn repeatable(said: &Said) -> (Option<i32>, Vec<Value>, String) {
+    let mut decisions = said.json();
+    for decision in &mut decisions {
+        let Value::Object(fields) = decision else { panic!("{decision}") };
+        fields.remove("id");
+        for message in fields.get_mut("delivered").and_then(Value::as_array_mut).into_iter().flatten() {
+            message.as_object_mut().unwrap().remove("event");
+        }
+    }
+    (said.code, decisions, timeless(&said.err))
+}
+
+#[test]
+fn events_are_decided_by_the_daemon_as_they_are_without_it() {
+    let stage = Stage::new();
+    stage.hook(
+        "guard",
+        "trigger: before_tool",
+        "grep -q forbidden && { echo 'not that' >&2; exit 2; } || exit 0",
+    );
+    let context = r#"{"additional_context": "look twice"}"#;
+    stage.hook("told", "trigger: subagent_start", &format!("cat >/dev/null\necho '{context}'"));
+    stage.hook("wrong", "trigger: nowhere", "exit 0");
+    stage.hook("breaks", "trigger: subagent_start\npriority: 1", "exit 1");
+    let _daemon = Daemon::start(&stage);
+    let event = |point: &str, session: &str, payload: Value| {
+        format!("{}\n", json!({"point": point, "session": session, "payload": payload}))
+    };
+    let child = json!({"child_session": "c", "agent_type": "reviewer"});
+    let input = [
+        shell("ls"),
+        shell("forbidden"),
+        event("before_subagent", "s1", child),
+        event("on_idle", "c", json!({})),
+        "{\"point\": \"on_idl\"}\n".to_owned(),
+        "garbage\n\n".to_owned(),
+        "{\"point\": \"on_idle\", \"session\": \"d\", \"parent_session\": \"c\", \"sesion\": 1}\n".to_owned(),
+        event("after_session", "d", json!({"reason": "exit"})),
+        event("on_idle", "d", json!({})),
+        "{\"point\": \"on_idle\", \"session\": \"e\", \"parent_session\": \"e\"}\n".to_owned(),
+    ]
+    .concat();
+    let embedded = stage.run(&["run", "--project", ".", "--ordered"], &input);
+    let daemon = stage.run(&["run", "--daemon", "--ordered"], &input);
+    assert_eq!(embedded.code, Some(1));
+    assert_eq!(embedded.field("verdict").len(), 6, "{embedded:?}");
+    assert!(embedded.out.contains("look twice") && embedded.err.contains("is closed"), "{embedded:?}");
+    assert_eq!(repeatable(&embedded), repeatable(&daemon), "without the daemon, and of it");
+    let quiet = stage.run(&["run", "--daemon", "--quiet"], shell("ls"));
+    assert_eq!((quiet.code, quiet.out.as_str()), (Some(0), ""), "{quiet:?}");
+    let whole = stage.run(&["run", "--daemon", "--receipts"], shell("ls"));
+    assert_eq!(whole.json()[0]["hooks"][0]["hook"], json!("guard"), "{whole:?}");
+    assert_eq!(whole.json()[0]["seq"], json!(5), "the session stays open in the daemon");
+}
+
+#[test]
+fn two_runs_of_one_session_at_once_are_one_session_of_the_daemon() {
+    let stage = Stage::new();
+    let _daemon = Daemon::start(&stage);
+    let input = shell("ls").repeat(50);
+    let runs = [0; 4].map(|_| {
+        let mut run = stage.command(&["run", "--daemon"]).spawn().unwrap();
+        std::io::Write::write_all(&mut run.stdin.take().unwrap(), input.as_bytes()).unwrap();
+        run
+    });
+    let said = runs.map(|run| stage.said(run));
+    let numbers = said.iter().flat_map(|said| said.field("seq"));
+    let mut numbers: Vec<u64> = numbers.map(|number| number.as_u64().unwrap()).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=200).collect::<Vec<_>>(), "{said:?}");
 }
