@@ -10,14 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http1::SendRequest;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
+use hyper::body::Bytes;
 use lineside::Client;
 use lineside::client::Session;
 use lineside::core::payload::Payload as _;
@@ -25,9 +18,13 @@ use lineside::dialects::{Places, Trust};
 use lineside::json::{Value, json};
 use lineside::prelude::*;
 use lineside_daemon::{Server, Settings};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{UnixListener, UnixStream};
 use tokio::runtime::{Builder, Runtime};
+
+use bad_clients::bad_clients;
+use baselines::{Bare, Line, bare_server, echo};
+
+mod bad_clients;
+mod baselines;
 
 /// The variable that says which role this process has.
 const ROLE: &str = "LINESIDE_BENCH_ROLE";
@@ -45,12 +42,6 @@ const BURSTS: usize = 3;
 const SESSIONS: usize = 1_000;
 const SOAK: u64 = 10;
 
-/// How many clients misbehave.
-const BAD: usize = 64;
-
-/// How long a decision is, in bytes.
-const DECISION: usize = 361;
-
 const IDLE: usize = 10_000;
 const FOLDERS: usize = 500;
 const STARTS: usize = 7;
@@ -66,54 +57,6 @@ fn main() {
         "gate" => multi().block_on(gate(&folder)),
         _ => measure(),
     }
-}
-
-/// Sends back every line that it gets.
-async fn echo(socket: &Path) {
-    let listener = UnixListener::bind(socket).unwrap();
-    say_ready();
-    let serve = async {
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            tokio::spawn(async move {
-                let (read, mut write) = stream.into_split();
-                let mut read = tokio::io::BufReader::new(read);
-                let mut line = Vec::new();
-                while read.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
-                    if write.write_all(&line).await.is_err() {
-                        return;
-                    }
-                    line.clear();
-                }
-            });
-        }
-    };
-    until_over(serve).await;
-}
-
-/// Reads every request whole and answers with as many bytes as a decision has, by `hyper` and nothing else: what is left
-/// when the daemon does no work at all.
-async fn bare_server(socket: &Path) {
-    let listener = UnixListener::bind(socket).unwrap();
-    say_ready();
-    let answer = Bytes::from(vec![b' '; DECISION]);
-    let serve = async {
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            let answer = answer.clone();
-            tokio::spawn(async move {
-                let service = service_fn(async |request: Request<Incoming>| {
-                    request.into_body().collect().await?;
-                    let mut response = Response::new(Full::new(answer.clone()));
-                    let kind = HeaderValue::from_static("application/json");
-                    response.headers_mut().insert(CONTENT_TYPE, kind);
-                    Ok::<_, hyper::Error>(response)
-                });
-                http1::Builder::new().serve_connection(TokioIo::new(stream), service).await.ok();
-            });
-        }
-    };
-    until_over(serve).await;
 }
 
 /// A daemon as `lineside serve` is one, with a gate in its own process on the session `gated`.
@@ -185,47 +128,6 @@ impl Drop for Party {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
         self.0.wait().ok();
-    }
-}
-
-/// The connection to the echo.
-struct Line {
-    read: tokio::io::BufReader<tokio::net::unix::OwnedReadHalf>,
-    write: tokio::net::unix::OwnedWriteHalf,
-    text: Vec<u8>,
-}
-
-impl Line {
-    async fn to(socket: &Path) -> Self {
-        let (read, write) = UnixStream::connect(socket).await.unwrap().into_split();
-        Self { read: tokio::io::BufReader::new(read), write, text: Vec::new() }
-    }
-
-    async fn ask(&mut self, line: &[u8]) {
-        self.write.write_all(line).await.unwrap();
-        self.text.clear();
-        self.read.read_until(b'\n', &mut self.text).await.unwrap();
-    }
-}
-
-/// The connection to the bare server.
-struct Bare(SendRequest<Full<Bytes>>);
-
-impl Bare {
-    async fn to(socket: &Path) -> Self {
-        let stream = UnixStream::connect(socket).await.unwrap();
-        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
-        tokio::spawn(connection);
-        Self(sender)
-    }
-
-    async fn ask(&mut self, line: &Bytes) {
-        let request = Request::post("/v1/events").header("host", "lineside");
-        let request =
-            request.header("content-type", "application/json").body(Full::new(line.clone())).unwrap();
-        self.0.ready().await.unwrap();
-        let response = self.0.send_request(request).await.unwrap();
-        assert_eq!(response.into_body().collect().await.unwrap().to_bytes().len(), DECISION);
     }
 }
 
@@ -376,62 +278,6 @@ fn throughput(runtime: &Runtime, room: &Path) {
 async fn burst<F: Future<Output = u64>>(one: impl Fn(usize) -> F) -> u64 {
     let all = (0..CONNECTIONS).map(one);
     futures_util::future::join_all(all).await.into_iter().sum()
-}
-
-/// The slowest of a hundred publishes of one client, alone and beside clients that stall, flood or send half a frame.
-fn bad_clients(runtime: &Runtime, room: &Path) {
-    let (mut alone, mut beside) = (vec![], vec![]);
-    runtime.block_on(async {
-        let client = Client::new(room.join("run/lineside.sock"));
-        let quiet = client.session("quiet").open().await.unwrap();
-        for _ in 0..ROUNDS / 3 {
-            for (samples, bad) in [(&mut alone, 0), (&mut beside, BAD)] {
-                let mut clients = Vec::new();
-                for number in 0..bad {
-                    clients.push(bad_client(&room.join("run/lineside.sock"), number).await);
-                }
-                for _ in 0..REQUESTS {
-                    let begun = Instant::now();
-                    publish(&quiet).await;
-                    samples.push(begun.elapsed());
-                }
-            }
-        }
-    });
-    let [alone, beside] = [alone, beside].map(|mut samples: Vec<Duration>| {
-        samples.sort_unstable();
-        samples[samples.len() * 99 / 100].as_secs_f64()
-    });
-    println!("FIGURE daemon/p99_alone {:.1} us -", alone * 1e6);
-    println!("FIGURE daemon/p99_beside_{BAD}_bad_clients {:.1} us -", beside * 1e6);
-    println!("RATIO daemon/p99_beside_bad_clients/alone {:.2} <=2", beside / alone);
-}
-
-/// Half a head, half a body, half a frame of the protocol of workers, or requests whose answers are not read.
-async fn bad_client(socket: &Path, number: usize) -> UnixStream {
-    let body = json!({"point": "on_idle", "session": "bare"}).to_string();
-    let head = |more: &str, length: usize| {
-        format!(
-            "POST /v1/{more}\r\nhost: l\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
-        )
-    };
-    let event = head("events HTTP/1.1", body.len()) + &body;
-    let mut stream = UnixStream::connect(socket).await.unwrap();
-    match number % 4 {
-        0 => stream.write_all(&event.as_bytes()[..20]).await.unwrap(),
-        1 => stream.write_all(&event.as_bytes()[..event.len() - 5]).await.unwrap(),
-        2 => {
-            let upgrade = "attach HTTP/1.1\r\nconnection: upgrade\r\nupgrade: lineside-worker/2";
-            stream.write_all(head(upgrade, 0).as_bytes()).await.unwrap();
-            stream.read_exact(&mut [0; 12]).await.unwrap();
-            stream.write_all(b"{\"type\": \"hel").await.unwrap();
-        }
-        _ => {
-            stream.writable().await.unwrap();
-            while stream.try_write(event.as_bytes()).is_ok() {}
-        }
-    }
-    stream
 }
 
 /// Sessions beside one another, whose numbers have no gap, and what the daemon weighs when all are open and at the end.
