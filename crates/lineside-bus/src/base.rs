@@ -1,5 +1,5 @@
-//! What everything above stands on: signals, the wall clock, the time of an event, tasks, events under way, panics, and how often an agent may
-//! be made to try again. It knows no hook, and sessions by their ids.
+//! What everything above stands on: signals, the wall clock, the time of an event, tasks, events under way, panics, and
+//! how often an agent may be made to try again. It knows no hook, and sessions by their ids.
 
 pub(crate) mod clock;
 pub(crate) mod stopwatch;

@@ -18,6 +18,7 @@ use crate::base::caught::Failures;
 use crate::base::extensions::Extensions;
 use crate::base::gauge::Gauge;
 use crate::base::signal::{Signal, SignalBus, Signals};
+use crate::base::stopwatch;
 use crate::context::full_texts::{FullTexts, TextsInMemory};
 use crate::context::log::{ContextRecovered, Log};
 use crate::context::mailbox::WAITING;
@@ -72,6 +73,7 @@ impl BusBuilder {
     /// Makes the bus.
     #[must_use]
     pub fn build(self) -> Bus {
+        stopwatch::calibrate();
         let signals = SignalBus::new();
         if let Some(log) = &self.context {
             log.tell_by(&signals);

@@ -4,8 +4,9 @@
 //! deadlines follow it, also where a test has paused it. How long hooks take that answer at once is counted; the clock
 //! is read again when that comes to more than [`COARSE`].
 
-use std::sync::LazyLock;
-use std::time::Duration;
+use std::sync::{Once, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant as StdInstant};
 
 use quanta::Clock;
 use tokio::time::Instant;
@@ -13,24 +14,47 @@ use tokio::time::Instant;
 /// How far the clock may be behind when a deadline is set.
 const COARSE: Duration = Duration::from_micros(100);
 
-/// The rate of the counter is measured when it is read first, which takes about 0.6 ms of a process. Where the processor
-/// has none that keeps its rate, the clock is read.
-static COUNTER: LazyLock<Clock> = LazyLock::new(Clock::new);
+/// The counter, once its rate is known. Where the processor has none that keeps its rate, it reads the clock.
+static COUNTER: OnceLock<Clock> = OnceLock::new();
 
-/// What the counter says.
+/// Has the rate of the counter measured, once in a process and in a thread of its own: that takes 0.6 ms, and up to
+/// 200 ms while the machine is busy. The clock is read until then, and for good if there can be no such thread.
+pub(crate) fn calibrate() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let thread = thread::Builder::new().name("lineside-counter".to_owned());
+        thread.spawn(|| COUNTER.get_or_init(Clock::new)).ok();
+    });
+}
+
+/// A moment, by the counter or by the clock.
 #[derive(Debug, Clone, Copy)]
-struct Tick(u64);
+enum Tick {
+    Counted(&'static Clock, u64),
+    Read(StdInstant),
+}
 
 impl Tick {
     #[inline]
     fn now() -> Self {
-        Self(COUNTER.raw())
+        match COUNTER.get() {
+            Some(counter) => Self::Counted(counter, counter.raw()),
+            None => Self::Read(StdInstant::now()),
+        }
     }
 
     /// The time from an earlier one.
     #[inline]
     fn since(self, earlier: Self) -> Duration {
-        Duration::from_nanos(COUNTER.delta_as_nanos(earlier.0, self.0))
+        match (earlier, self) {
+            (Self::Counted(counter, earlier), Self::Counted(_, now)) => {
+                Duration::from_nanos(counter.delta_as_nanos(earlier, now))
+            }
+            // The rate became known meanwhile.
+            (Self::Read(earlier), Self::Counted(..)) => earlier.elapsed(),
+            (Self::Read(earlier), Self::Read(now)) => now.saturating_duration_since(earlier),
+            (Self::Counted(..), Self::Read(_)) => Duration::ZERO,
+        }
     }
 }
 
@@ -134,6 +158,18 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(7)).await;
         time.waited();
         assert_eq!((time.now(), time.elapsed()), (began + Duration::from_secs(7), Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn a_moment_of_before_the_rate_was_known_counts_as_well() {
+        let before = Tick::Read(StdInstant::now());
+        work(Duration::from_micros(200));
+        COUNTER.get_or_init(Clock::new);
+        let counted = Tick::now();
+        assert!(matches!(counted, Tick::Counted(..)));
+        assert!(counted.since(before) >= Duration::from_micros(200));
+        assert!(Tick::Read(StdInstant::now()).since(before) >= Duration::from_micros(200));
+        assert!(Tick::now().since(counted) > Duration::ZERO);
     }
 
     #[test]
