@@ -12,6 +12,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::quality::RandomState;
 use lineside_core::{EventId, FailureKind, SessionId};
 
 use crate::bursts::Bursts;
@@ -262,7 +263,7 @@ pub struct Machine<E> {
     /// How many of them are the work of hooks.
     of_hooks: usize,
     /// The unsettled jobs of each session.
-    sessions: HashMap<SessionId, BTreeSet<JobId>>,
+    sessions: HashMap<SessionId, BTreeSet<JobId>, RandomState>,
     keys: HashMap<Arc<str>, Key>,
     /// Jobs that have everything but a turn.
     ready: BTreeSet<(Reverse<i32>, JobId)>,
@@ -361,7 +362,7 @@ impl<E: Occurrence> Machine<E> {
             jobs: ByJob::default(),
             live: 0,
             of_hooks: 0,
-            sessions: HashMap::new(),
+            sessions: HashMap::default(),
             keys: HashMap::new(),
             ready: BTreeSet::new(),
             due: BTreeSet::new(),

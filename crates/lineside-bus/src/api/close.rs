@@ -1,12 +1,14 @@
 //! The end of a session: its events are decided, what it runs ends, and its hooks are released.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::budget::after;
+use tokio::time::{Instant, timeout_at};
 
 use crate::base::signal::Signal;
 use crate::hook::cx::is_part_of;
-use crate::hook::state::Session;
+use crate::hook::state::{Node, Session, Shared};
 
 impl Session {
     /// Ends the session: its events are refused from now on. Waits until the events under way are decided, and then
@@ -19,79 +21,80 @@ impl Session {
     ///
     /// Cancel safe: the session is closed at the first poll; waiting can be taken up by calling it again.
     pub async fn close(&self) {
-        self.end(None).await;
+        self.shared().end(self.node(), None).await;
     }
 
     /// As [`close`](Self::close), but what still runs after `limit` is cut short. An event that is undecided then is left
     /// to its publisher; post-decision hooks and automations are not started for it.
     pub async fn close_within(&self, limit: Duration) {
-        self.end(Some(after(tokio::time::Instant::now(), limit))).await;
+        self.shared().end(self.node(), Some(after(Instant::now(), limit))).await;
     }
+}
 
-    /// Ends what it runs. The session itself is closed afterwards: until then it is found by callers that take
+impl Shared {
+    /// Ends what a session runs. The session itself is closed afterwards: until then it is found by callers that take
     /// up a drain that was given up.
-    pub(crate) fn begin_end(&self) {
-        if let Some(background) = self.node().state.background_so_far() {
-            background.end(self.id(), &self.shared().failures);
+    pub(crate) fn begin_end(&self, node: &Node) {
+        if let Some(background) = node.state.background_so_far() {
+            background.end(&node.source.session, &self.failures);
         }
     }
 
-    /// Waits until everything that it runs has ended.
-    pub(crate) async fn has_ended(&self) {
-        if let Some(background) = self.node().state.background_so_far() {
-            background.ended(self.id(), &self.shared().failures).await;
+    /// Waits until everything that a session runs has ended.
+    pub(crate) async fn has_ended(&self, node: &Node) {
+        if let Some(background) = node.state.background_so_far() {
+            background.ended(&node.source.session, &self.failures).await;
         }
     }
 
-    /// What it runs has no more time.
-    pub(crate) fn cut(&self) {
-        if let Some(background) = self.node().state.background_so_far() {
-            background.cut(self.id(), &self.shared().failures);
+    /// What a session runs has no more time.
+    pub(crate) fn cut(&self, node: &Node) {
+        if let Some(background) = node.state.background_so_far() {
+            background.cut(&node.source.session, &self.failures);
         }
     }
 
-    pub(crate) async fn end(&self, deadline: Option<tokio::time::Instant>) {
-        let node = self.node();
-        self.shared().tree.close(node);
+    /// Ends a session, of which a drain has no handle.
+    pub(crate) async fn end(self: &Arc<Self>, node: &Arc<Node>, deadline: Option<Instant>) {
+        self.tree.close(node);
         node.state.in_flight.close();
         if is_part_of(node) {
-            let session = self.clone();
+            let (shared, node) = (Arc::clone(self), Arc::clone(node));
             // Without a runtime there is nothing that would have to be waited for.
-            self.shared().endings.start(|| async move { session.come_to_its_end(deadline).await });
+            self.endings.start(|| async move { shared.come_to_its_end(&node, deadline).await });
         } else {
-            self.come_to_its_end(deadline).await;
+            self.come_to_its_end(node, deadline).await;
         }
     }
 
-    async fn come_to_its_end(&self, deadline: Option<tokio::time::Instant>) {
-        let state = &self.node().state;
+    async fn come_to_its_end(&self, node: &Node, deadline: Option<Instant>) {
         // Told at its end, which comes too when this is dropped.
-        let _closing = Closing(self);
+        let _closing = Closing(self, node);
         let decided = match deadline {
-            Some(deadline) => tokio::time::timeout_at(deadline, state.in_flight.emptied()).await.is_ok(),
+            Some(deadline) => timeout_at(deadline, node.state.in_flight.emptied()).await.is_ok(),
             None => {
-                state.in_flight.emptied().await;
+                node.state.in_flight.emptied().await;
                 true
             }
         };
         if !decided {
-            state.background().cut(self.id(), &self.shared().failures);
+            node.state.background().cut(&node.source.session, &self.failures);
         }
-        if let Some(background) = state.background_so_far() {
-            background.drain(self.id(), deadline, &self.shared().failures).await;
+        if let Some(background) = node.state.background_so_far() {
+            background.drain(&node.source.session, deadline, &self.failures).await;
         }
     }
 }
 
 /// A session about to come to its end.
-struct Closing<'a>(&'a Session);
+struct Closing<'a>(&'a Shared, &'a Node);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        let Self(session) = self;
-        if session.shared().tree.end(session.node()) {
-            let (id, last_seq) = (session.id().clone(), session.last_seq());
-            session.shared().signals.emit(|| Signal::SessionClosed { session: id, last_seq });
+        let Self(shared, node) = self;
+        if shared.tree.end(node) {
+            let (id, last_seq) = (node.source.session.clone(), node.last_seq());
+            shared.signals.emit(|| Signal::SessionClosed { session: id, last_seq });
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Shutting down: what is under way comes to its end, up to a deadline, and a report says what did not.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::budget::after;
@@ -8,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::api::bus::Bus;
 use crate::api::job_store::JobCounts;
-use crate::hook::state::Session;
+use crate::hook::state::Node;
 
 /// What a drain found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,13 +49,13 @@ impl DrainReport {
     }
 
     /// Adds what has become of its work and of its messages.
-    fn count(&mut self, session: &Session) {
-        if let Some(background) = session.node().state.background_so_far() {
+    fn count(&mut self, session: &Node) {
+        if let Some(background) = session.state.background_so_far() {
             let (finished, cut_short) = background.counts();
             self.detached_finished += finished;
             self.detached_cut_short += cut_short;
         }
-        if let Some(mailbox) = session.node().state.mailbox_so_far() {
+        if let Some(mailbox) = session.state.mailbox_so_far() {
             let (waiting, dropped) = mailbox.counts();
             self.context_waiting += waiting;
             self.context_dropped += dropped;
@@ -80,8 +79,7 @@ impl Bus {
         if timeout_at(deadline, shared.in_flight.emptied()).await.is_err() {
             report.undecided = shared.in_flight.inside();
         }
-        let sessions: Vec<Session> =
-            shared.tree.sessions().into_iter().map(|node| Session::new(node, Arc::clone(shared))).collect();
+        let sessions = shared.tree.sessions();
         report.sessions = sessions.len();
         let listeners = shared.tree.listeners();
         let job_store = shared.job_store();
@@ -90,11 +88,11 @@ impl Bus {
         }
         // All of them, before any of them is waited for.
         for session in &sessions {
-            session.begin_end();
+            shared.begin_end(session);
         }
         let ended = async {
             for session in &sessions {
-                session.has_ended().await;
+                shared.has_ended(session).await;
             }
             if let Some(job_store) = &job_store {
                 job_store.rested().await;
@@ -105,11 +103,11 @@ impl Bus {
             report.jobs = job_store.bus_ended().await;
         }
         if !in_time {
-            sessions.iter().for_each(Session::cut);
+            sessions.iter().for_each(|session| shared.cut(session));
         }
         for session in &sessions {
             // It has ended, or was cut a moment ago, with what has begun since.
-            session.end(Some(deadline)).await;
+            shared.end(session, Some(deadline)).await;
             report.count(session);
         }
         timeout_at(deadline, shared.endings.come()).await.ok();

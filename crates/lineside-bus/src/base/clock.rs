@@ -22,6 +22,7 @@ struct Reading {
 }
 
 /// A new event's id and time. The id is a UUID of version 7 of that time.
+#[inline]
 pub(crate) fn stamp(now: Instant) -> (EventId, Timestamp) {
     let (millis, time) = time_at(now);
     let millis = u64::try_from(millis).unwrap_or_default();
@@ -32,6 +33,7 @@ pub(crate) fn stamp(now: Instant) -> (EventId, Timestamp) {
 }
 
 /// The wall clock at a moment of the monotonic one that is just past, in whole milliseconds.
+#[inline]
 fn time_at(now: Instant) -> (i64, Timestamp) {
     let carried_on = READING.get().and_then(|reading| {
         let since = now.checked_duration_since(reading.at).filter(|since| *since < CARRIED_ON)?;

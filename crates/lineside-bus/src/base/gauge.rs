@@ -21,6 +21,7 @@ pub(crate) struct InFlight<'a> {
 
 impl Gauge {
     /// Lets one more in; `None` once the gauge is closed.
+    #[inline]
     pub(crate) fn enter(&self) -> Option<InFlight<'_>> {
         let before = self.count.fetch_add(1, Ordering::AcqRel);
         let in_flight = InFlight { gauge: self };
@@ -50,6 +51,7 @@ impl Gauge {
 }
 
 impl Drop for InFlight<'_> {
+    #[inline]
     fn drop(&mut self) {
         let before = self.gauge.count.fetch_sub(1, Ordering::AcqRel);
         if before == CLOSED + 1 {

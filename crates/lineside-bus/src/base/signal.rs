@@ -235,6 +235,7 @@ impl Heard {
         Self { ring: Ring::new(BEHIND), watchers: Arc::default() }
     }
 
+    #[inline]
     fn is_watched(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) > 0
     }
@@ -267,11 +268,13 @@ impl SignalBus {
         Self { all: Heard::new(), news: Heard::new(), watchers: Arc::default() }
     }
 
+    #[inline]
     pub(crate) fn is_watched(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) > 0
     }
 
     /// Sends a signal, which is only made when there is a watcher.
+    #[inline]
     pub(crate) fn emit(&self, signal: impl FnOnce() -> Signal) {
         if !self.is_watched() {
             return;

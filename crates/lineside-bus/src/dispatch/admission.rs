@@ -80,6 +80,7 @@ impl Details {
     };
 
     /// Lets the event in: it has a number and a plan from here on.
+    #[inline]
     pub(crate) fn admit<'a>(
         &'a self,
         session: &'a Session,
@@ -105,11 +106,13 @@ impl Details {
     }
 
     /// Whether its publisher has stated what hooks it is under.
+    #[inline]
     pub(crate) fn believes(&self) -> bool {
         self.coverage.is_some()
     }
 
     /// What was stated, where that is not so.
+    #[inline]
     pub(crate) fn mismatch(&self, session: &Session) -> Option<CoverageMismatch> {
         let believed = self.coverage.clone()?;
         let in_force = session.coverage();
@@ -117,11 +120,13 @@ impl Details {
     }
 
     /// The smaller of the event's own bound and that of the bus.
+    #[inline]
     pub(crate) fn budget(&self, bus: Budget) -> Budget {
         self.budget.within(bus)
     }
 
     /// The envelope of the event.
+    #[inline]
     pub(crate) fn envelope(
         &self,
         source: &Arc<Source>,
@@ -147,6 +152,7 @@ impl Details {
 }
 
 /// The agent has got something new to work on: its stops are counted anew.
+#[inline]
 fn forget_stops(node: &Node, point: &PointInfo, different: Option<&Source>) {
     let Some(stops) = node.state.stops_so_far() else { return };
     if point.role == Role::NewWork {

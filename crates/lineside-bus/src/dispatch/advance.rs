@@ -24,6 +24,7 @@ pub(crate) enum Halt<'a> {
 
 impl<'a> Dispatcher<'a> {
     /// Runs the hooks from `next` on, until there are no more or one has to be waited for.
+    #[inline]
     pub(crate) fn advance(
         &mut self,
         plan: &Plan<'_>,

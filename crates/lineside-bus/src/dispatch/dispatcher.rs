@@ -42,6 +42,7 @@ pub(crate) struct Dispatcher<'a> {
 }
 
 impl<'a> Dispatcher<'a> {
+    #[inline]
     pub(crate) fn new(
         session: &'a Session,
         hooks: Arc<[Arc<Hook>]>,
@@ -131,6 +132,7 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// Where failures are counted.
+    #[inline]
     pub(crate) fn failures(&self) -> Cow<'a, Failures> {
         Cow::Borrowed(&self.session.shared().failures)
     }
@@ -149,10 +151,12 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// What its hooks handle.
+    #[inline]
     pub(crate) fn handled(&self) -> Handled {
         Handled::of(self.session, self.cause)
     }
 
+    #[inline]
     pub(crate) fn cx(&self, time: Time) -> Cx {
         Cx::new(self.session.clone(), self.cause, time.deadline)
     }

@@ -27,6 +27,7 @@ pub(crate) struct Dispatch<'a> {
 
 impl Dispatch<'_> {
     /// Whether the event has hooks, watchers or a count.
+    #[inline]
     pub(crate) fn is_heard(&self) -> bool {
         !self.in_force.is_empty()
             || self.details.believes()
@@ -36,6 +37,7 @@ impl Dispatch<'_> {
     }
 
     /// The envelope of the event.
+    #[inline]
     pub(crate) fn envelope(&self, now: Instant) -> Envelope {
         self.details.envelope(&self.session.node().source, self.seq, self.cause, now)
     }
@@ -74,11 +76,13 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
+    #[inline]
     fn over(session: &'a Session, event: &AnyEvent) -> Self {
         let envelope = event.envelope();
         Self { session, lost: Some((envelope.seq, envelope.id)) }
     }
 
+    #[inline]
     fn disarm(mut self) {
         self.lost = None;
     }
@@ -93,6 +97,7 @@ impl Drop for Watch<'_> {
     }
 }
 
+#[inline]
 fn tell_observers(session: &Session, in_force: &InForce, receipt: &Arc<Receipt>) {
     let Some(observers) = in_force.observers(&receipt.event) else { return };
     let weight = LazyCell::new(|| receipt.weight());

@@ -58,6 +58,7 @@ impl SideEffects {
     }
 
     /// Converts them for the receipt.
+    #[inline]
     pub(crate) fn into_given(self) -> Option<Box<Given>> {
         let Lists { changes, context, notices, remarks, extra, .. } = *self.0?;
         let context = context.into_iter().map(|message| message.by).collect();
@@ -72,6 +73,7 @@ impl SideEffects {
     }
 
     /// The failed attempts of the hook that is being taken in, which are not here afterwards.
+    #[inline]
     pub(crate) fn take_earlier(&mut self) -> Vec<Failure> {
         self.0.as_mut().map(|lists| std::mem::take(&mut lists.earlier)).unwrap_or_default()
     }

@@ -69,7 +69,7 @@ where
             });
         }
         let (reply, answer) = oneshot::channel();
-        let signal = put(self.actor.clone(), question, reply);
+        let signal = put(self.actor.clone(), Box::new(question), reply);
         // Sent here, where nothing has to be kept for it; only a full mailbox has to be waited for.
         let sent = self.actor.mailbox_sender().try_send(signal);
         let full = match sent {
@@ -93,7 +93,7 @@ where
 }
 
 /// What puts a question to an actor when its turn comes, unless it was dropped before.
-fn put<A, M>(actor_ref: ActorRef<A>, question: M, reply: BoxReplySender) -> Signal<A>
+fn put<A, M>(actor_ref: ActorRef<A>, question: Box<M>, reply: BoxReplySender) -> Signal<A>
 where
     A: Message<M>,
     M: Send + 'static,
@@ -107,7 +107,7 @@ where
                     return;
                 }
                 let mut stop = false;
-                let handled = actor.on_message(Box::new(question), actor_ref, Some(reply), &mut stop).await;
+                let handled = actor.on_message(question, actor_ref, Some(reply), &mut stop).await;
                 if let Err(error) = handled {
                     // As an actor meets an error that it could not give to who asked; it has no other way here.
                     std::panic::resume_unwind(Box::new(error));

@@ -23,6 +23,7 @@ pub(crate) struct Handled {
 }
 
 impl Handled {
+    #[inline]
     pub(crate) fn of(session: &Session, cause: Cause) -> Self {
         Self { cause, session: address(session.node()) }
     }
@@ -65,6 +66,7 @@ pub struct ChainTime {
 }
 
 impl Cx {
+    #[inline]
     pub(crate) fn new(session: Session, cause: Cause, deadline: Instant) -> Self {
         Self { session, cause, deadline, rare: None }
     }
@@ -142,16 +144,19 @@ impl Cx {
     }
 
     /// The event that is handled, as the cause of others.
+    #[inline]
     pub(crate) fn cause(&self) -> Cause {
         self.cause
     }
 
+    #[inline]
     pub(crate) fn handled(&self) -> Handled {
         Handled::of(&self.session, self.cause)
     }
 }
 
 /// Runs `work` as part of handling an event, so that what it publishes carries that as its cause.
+#[inline]
 pub(crate) fn handling<T>(of: Handled, work: impl FnOnce() -> T) -> T {
     let outer = HANDLING.get();
     let nested = outer.is_some_and(|outer| outer.nested || outer.of.session != of.session);
@@ -180,6 +185,7 @@ pub(crate) fn is_part_of(session: &Node) -> bool {
     HANDLING.get().is_some_and(|handling| handling.nested || handling.of.session == address(session))
 }
 
+#[inline]
 fn address(session: &Node) -> usize {
     std::ptr::from_ref(session).addr()
 }

@@ -84,6 +84,7 @@ impl<'a> Guarded<'a> {
 }
 
 /// Begins a call and polls it once. The caller runs this as part of [handling] the event.
+#[inline]
 pub(crate) fn poll_once(
     run: &dyn Interceptor,
     event: AnyEvent,

@@ -69,6 +69,7 @@ impl State {
     }
 
     /// The counts of blocked stops, if there ever was one.
+    #[inline]
     pub(crate) fn stops_so_far(&self) -> Option<&StopLimit> {
         self.stops.get().map(|stops| &**stops)
     }
@@ -140,7 +141,7 @@ impl Session {
     /// The number of the last event; 0 before the first.
     #[must_use]
     pub fn last_seq(&self) -> u64 {
-        self.inner.node.seq.load(Ordering::Relaxed)
+        self.inner.node.last_seq()
     }
 
     /// Puts a message into its mailbox; what becomes of others, or of it, is signalled.
@@ -166,6 +167,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    #[inline]
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Acquire)
     }

@@ -61,6 +61,7 @@ impl<I: Clone, O: Clone> Own<I, O> {
     }
 
     /// The hooks at a point.
+    #[inline]
     pub(crate) fn at(&self, point: &PointInfo, from: From) -> Option<Arc<AtPoint<I, O>>> {
         let mask = self.mask.load(Ordering::Acquire);
         if mask & bit(point) == 0 {

@@ -41,6 +41,7 @@ const _: () =
     assert!(lineside_points::COUNT <= 62, "a mask has 64 bits, two of which are for something else");
 
 /// The bit of a point in a mask.
+#[inline]
 pub(crate) fn bit(point: &PointInfo) -> u64 {
     match point.slot {
         Slot::Catalogue(number) => 1 << number,
@@ -90,6 +91,7 @@ impl<I: Clone, O: Clone> Table<I, O> {
     }
 
     /// The hooks at a point.
+    #[inline]
     pub(crate) fn at(&self, point: &PointInfo, from: From) -> Option<&Arc<AtPoint<I, O>>> {
         self.points(from).at(point)
     }
@@ -100,6 +102,7 @@ impl<I: Clone, O: Clone> Table<I, O> {
         points.catalogue.iter().chain(&points.declared)
     }
 
+    #[inline]
     fn points(&self, from: From) -> &Points<I, O> {
         match (from, &self.below) {
             (From::Below, Some(below)) => below,
@@ -170,6 +173,7 @@ impl<I: Clone, O: Clone> Points<I, O> {
     }
 
     /// Where a point of the catalogue stands among those that have hooks.
+    #[inline]
     fn index(&self, point: &PointInfo) -> usize {
         (self.mask & (bit(point) - 1)).count_ones() as usize
     }
@@ -211,11 +215,13 @@ impl<I, O> Default for Table<I, O> {
 pub(crate) struct InForce<I, O>(pub(crate) SmallVec<[Arc<AtPoint<I, O>>; 2]>);
 
 impl<I: Clone, O: Clone> InForce<I, O> {
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The interceptors that may run for an event.
+    #[inline]
     pub(crate) fn interceptors(&self, event: &AnyEvent) -> Candidates<'_, I> {
         let mut parts = Parts::new();
         self.0.iter().for_each(|at| at.interceptors.parts(event, &mut parts));
@@ -223,6 +229,7 @@ impl<I: Clone, O: Clone> InForce<I, O> {
     }
 
     /// The observers that may hear an event; `None` where there are none.
+    #[inline]
     pub(crate) fn observers(&self, event: &AnyEvent) -> Option<Candidates<'_, O>> {
         let mut parts = Parts::new();
         self.0.iter().for_each(|at| at.observers.parts(event, &mut parts));
@@ -246,6 +253,7 @@ impl<I: Clone, O: Clone> InForce<I, O> {
     }
 
     /// The interceptors that name their tools.
+    #[inline]
     pub(crate) fn named(&self) -> Vec<Named> {
         let mut named = Vec::new();
         for at in &self.0 {

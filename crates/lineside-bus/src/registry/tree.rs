@@ -53,16 +53,24 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
         node
     }
 
+    #[inline]
     pub(crate) fn is_open(&self) -> bool {
         self.phase.load(Ordering::Acquire) == OPEN
     }
 
     /// The next sequence number; the first is 1.
+    #[inline]
     pub(crate) fn next_seq(&self) -> u64 {
         self.seq.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// The number of the last event; 0 before the first.
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.seq.load(Ordering::Relaxed)
+    }
+
     /// Whether its hooks have been released: it is over, and nothing below it needs them.
+    #[inline]
     fn is_released(&self) -> bool {
         self.phase.load(Ordering::Acquire) == OVER && self.alive.load(Ordering::Acquire) == 0
     }
@@ -73,6 +81,7 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
     }
 
     /// The session and its ancestors, each with how it is looked at from the session.
+    #[inline]
     fn lineage(&self) -> impl Iterator<Item = (From, &Self)> {
         let ancestors = std::iter::successors(self.parent.as_deref(), |node| node.parent.as_deref());
         std::iter::once((From::Here, self)).chain(ancestors.map(|node| (From::Below, node)))
@@ -222,6 +231,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     }
 
     /// What an event of a session meets at its point.
+    #[inline]
     pub(crate) fn in_force(&self, node: &Node<I, O, S>, point: &PointInfo) -> InForce<I, O> {
         let mut in_force = InForce(SmallVec::new());
         if !node.is_released() {
