@@ -23,6 +23,9 @@ pub mod import;
 pub mod install;
 pub mod serve;
 
+#[cfg(test)]
+mod pages;
+
 use lineside_core::hook::Standby;
 use lineside_core::{Diagnostic, Hook, Point as _};
 use lineside_points::AfterToolError;

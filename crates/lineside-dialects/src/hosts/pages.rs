@@ -1,0 +1,113 @@
+//! The pages of the agent programs have the tables that the code has: each event, its point, and what can be said there.
+
+use super::program::{Host, SERVED};
+use super::table::{Amend, Context, How, Row, Say, Scope, Standing, When};
+use super::{claude, codex, copilot, cursor, gemini, kimi, opencode, qwen};
+
+/// The page of a host.
+fn page(host: Host) -> &'static str {
+    match host {
+        Host::Claude => include_str!("../../../../docs/dialects/claude.md"),
+        Host::Codex => include_str!("../../../../docs/dialects/codex.md"),
+        Host::Copilot => include_str!("../../../../docs/dialects/copilot.md"),
+        Host::Cursor => include_str!("../../../../docs/dialects/cursor.md"),
+        Host::Gemini => include_str!("../../../../docs/dialects/gemini.md"),
+        Host::Kimi => include_str!("../../../../docs/dialects/kimi.md"),
+        Host::Opencode => include_str!("../../../../docs/dialects/opencode.md"),
+        Host::Qwen => include_str!("../../../../docs/dialects/qwen.md"),
+    }
+}
+
+/// The tables of a host's page: each a list of rows, and whether they are those that get an entry unasked.
+fn tables(host: Host) -> Vec<(&'static [Row], bool)> {
+    let rows = match host {
+        Host::Claude => claude::ROWS,
+        Host::Codex => codex::ROWS,
+        Host::Copilot => return vec![(copilot::CAMEL, true), (copilot::PASCAL, false)],
+        Host::Cursor => cursor::ROWS,
+        Host::Gemini => gemini::ROWS,
+        Host::Kimi => kimi::CODE_ROWS,
+        Host::Opencode => opencode::ROWS,
+        Host::Qwen => qwen::ROWS,
+    };
+    vec![(rows, true)]
+}
+
+fn event(row: &Row) -> String {
+    let event = row.event;
+    match row.when {
+        When::Always => format!("`{event}`"),
+        When::Is(field, values) => {
+            let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+            format!("`{event}`, `{field}` {}", values.join(" or "))
+        }
+        When::Has(field) => format!("`{event}` with `{field}`"),
+        When::Empty(field) => format!("`{event}` without `{field}`"),
+        When::InSubagent => format!("`{event}` in a subagent"),
+        When::Own(_) => format!("`{event}`, as its document says"),
+    }
+}
+
+fn block(say: Say) -> &'static str {
+    let is_held = say.hold.is_some();
+    let is_notice = |how| match how {
+        How::Json(document) => {
+            ["{\"systemMessage\"", "{\"user_message\""].iter().any(|one| document.starts_with(one))
+        }
+        how => matches!(how, How::Notice | How::Context | How::Beside(_)),
+    };
+    match (say.how, say.hold) {
+        (How::Silent, Some(Scope::Session)) => "holds the session",
+        (How::Silent, Some(Scope::Turn)) => "holds the turn",
+        (How::Silent, Some(_)) => "holds the subagent",
+        (How::Silent, None) => "",
+        (how, _) if !is_held && is_notice(how) => "advises",
+        (_, Some(_)) => "advises, and holds",
+        _ => "refuses",
+    }
+}
+
+fn context(context: Context) -> &'static str {
+    match context {
+        Context::Waits => "waits",
+        Context::BesideBlock(_) => "beside a block",
+        Context::Json(_) | Context::Plain => "yes",
+    }
+}
+
+fn change((field, amend): &(&str, Amend)) -> String {
+    let how = match amend {
+        Amend::Refuse(_) => ", refused with the value",
+        Amend::Withhold => ", as the reason of a refusal",
+        _ => "",
+    };
+    format!("`{field}`{how}")
+}
+
+fn table(rows: &[Row], is_usual: bool) -> String {
+    let mut table =
+        "| event | point | a block | context | may be changed |\n|---|---|---|---|---|\n".to_owned();
+    for row in rows {
+        let mark = if is_usual && row.standing == Standing::OnRequest { " \\*" } else { "" };
+        let changes: Vec<String> = row.words.amend.iter().map(change).collect();
+        let cells = [
+            format!("{}{mark}", event(row)),
+            format!("`{}`", row.point),
+            block(row.words.block).to_owned(),
+            context(row.words.context).to_owned(),
+            changes.join("; "),
+        ];
+        table.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    table
+}
+
+#[test]
+fn the_page_of_each_host_has_its_events_as_they_are() {
+    for host in SERVED {
+        for (rows, is_usual) in tables(host) {
+            let expected = table(rows, is_usual);
+            assert!(page(host).contains(&expected), "the page of {host} lacks:\n{expected}");
+        }
+    }
+}
