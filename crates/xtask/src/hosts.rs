@@ -4,6 +4,7 @@
 //! a scripted model on the loopback interface, so no run needs an account or leaves the machine. `lineside install`
 //! writes our entries into a home of their own, and a daemon of their own decides.
 
+mod between;
 mod model;
 mod program;
 mod protocol;
@@ -25,12 +26,21 @@ use scene::{Checked, Outcome, Stage};
 /// Where recordings are.
 const RECORDINGS: &str = "examples/sessions";
 
-/// Runs the chore for all programs, or for those that are named; with `--record` first, records a session of each.
-pub(crate) fn run(workspace: &Workspace, names: &[&str]) -> Result<ExitCode> {
-    let (records, names) = match names {
-        ["--record", names @ ..] => (true, names),
-        names => (false, names),
-    };
+/// Runs the chore for all programs, or for those that are named; with `--record` records a session of each instead. What
+/// the programs have left is removed, unless something fails or `--keep` asks for it.
+pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode> {
+    let has = |option: &str| arguments.contains(&option);
+    let (records, keeps) = (has("--record"), has("--keep"));
+    let names: Vec<&str> =
+        arguments.iter().copied().filter(|name| !["--record", "--keep"].contains(name)).collect();
+    let done = play(workspace, &names, records, keeps);
+    if !keeps {
+        scene::leave();
+    }
+    done
+}
+
+fn play(workspace: &Workspace, names: &[&str], records: bool, keeps: bool) -> Result<ExitCode> {
     let known = |name: &str| PROGRAMS.iter().any(|program| is_named(program, name));
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         let all: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
@@ -48,6 +58,7 @@ pub(crate) fn run(workspace: &Workspace, names: &[&str]) -> Result<ExitCode> {
             let into = workspace.root.join(RECORDINGS).join(format!("{}.jsonl", program.name));
             let calls = Stage::set(workspace, program, program.install(workspace)?)?.record(&into)?;
             println!("    {calls} calls in {}", workspace.shown(&into));
+            clear(workspace, program, keeps)?;
             continue;
         }
         let row = program.install(workspace).map(|installed| {
@@ -55,6 +66,9 @@ pub(crate) fn run(workspace: &Workspace, names: &[&str]) -> Result<ExitCode> {
                 |error: anyhow::Error| vec![("without our entries", Outcome::Fails(format!("{error:#}")))];
             Stage::set(workspace, program, installed).map_or_else(failed, Stage::check)
         });
+        let is_sound =
+            |checked: &Vec<Checked>| !checked.iter().any(|(_, outcome)| matches!(outcome, Outcome::Fails(_)));
+        clear(workspace, program, keeps || !row.as_ref().is_ok_and(is_sound))?;
         match &row {
             Ok(checked) => {
                 for (name, outcome) in checked {
@@ -69,6 +83,17 @@ pub(crate) fn run(workspace: &Workspace, names: &[&str]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     Ok(report(&rows))
+}
+
+/// Removes what a program has left, or says where it is.
+fn clear(workspace: &Workspace, program: &Program, keeps: bool) -> Result<()> {
+    let folder = scene::folder(workspace, program);
+    match folder.exists() {
+        true if keeps => println!("    what it has left is in {}", workspace.shown(&folder)),
+        true => std::fs::remove_dir_all(folder)?,
+        false => {}
+    }
+    Ok(())
 }
 
 fn is_named(program: &Program, name: &str) -> bool {

@@ -43,7 +43,7 @@ cargo xtask CHORE
   crash --daemon [--cycles N]          the same for `lineside serve`, judged by what its clients have seen
   faults [--repeat N]                  the tests of the table of faults, and how each row fared
   reality [NAME]                       published plugins through lineside and through OpenClaw, and where they differ
-  hosts [--record] [NAME…]             real agent programs behind our entries, with a scripted model
+  hosts [--record] [--keep] [NAME…]    real agent programs behind our entries, with a scripted model
   docs                                 the book and the API reference
 
 `test` ends with a line `N passed, N failed` and fails when anything did.

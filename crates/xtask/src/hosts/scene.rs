@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
+use super::between;
 use super::model::Model;
 use super::program::{Ground, Lack, Program};
 use super::record;
@@ -63,9 +64,25 @@ pub(super) struct Stage<'a> {
     daemon: Option<Daemon>,
 }
 
+/// The folder in which a program is played with.
+pub(super) fn folder(workspace: &Workspace, program: &Program) -> PathBuf {
+    workspace.target.join("hosts").join(program.name)
+}
+
+/// The folder of the sockets of this run.
+fn sockets() -> PathBuf {
+    std::env::temp_dir().join(format!("lineside-hosts-{}", std::process::id()))
+}
+
+/// Removes the sockets of this run.
+pub(super) fn leave() {
+    // There are none where no program was played with.
+    drop(fs::remove_dir_all(sockets()));
+}
+
 /// A folder of this run that others may not enter.
 fn private() -> Result<PathBuf> {
-    let folder = std::env::temp_dir().join(format!("lineside-hosts-{}", std::process::id()));
+    let folder = sockets();
     fs::create_dir_all(&folder)?;
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
     Ok(folder)
@@ -85,7 +102,7 @@ impl Drop for Daemon {
 impl<'a> Stage<'a> {
     /// Lays everything out: the program, its settings, our entries, the policies, the daemon.
     pub(super) fn set(workspace: &Workspace, program: &'a Program, installed: PathBuf) -> Result<Self> {
-        let folder = workspace.target.join("hosts").join(program.name);
+        let folder = folder(workspace, program);
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
@@ -202,13 +219,17 @@ impl<'a> Stage<'a> {
     }
 
     /// Records a turn in which everything happens. Gives how many calls it has.
-    pub(super) fn record(self, into: &Path) -> Result<usize> {
+    pub(super) fn record(mut self, into: &Path) -> Result<usize> {
         if let Outcome::Fails(why) = self.install()? {
             anyhow::bail!("{why}");
         }
         let calls = record::stand_in(&self.ground, &self.folder)?;
+        if self.program.host == "opencode" {
+            let own = private()?.join("between.sock");
+            between::listen(&own, &self.ground.socket, &calls, self.program.host)?;
+            self.ground.socket = own;
+        }
         self.play("all", "all.log")?;
-        drop(fs::remove_file(&self.ground.socket));
         record::write(self.program, &self.ground, &calls, into)
     }
 
