@@ -113,7 +113,7 @@ enum Command {
 /// Needs no set-up, no network and no agent, and leaves nothing behind.
 #[derive(Debug, Args)]
 struct DemoArgs {
-    /// The agent program: claude-code, codex, copilot, gemini-cli, kimi-cli, kimi-code or qwen-code.
+    /// The agent program: claude-code, codex, copilot, gemini-cli, kimi-cli, kimi-code, opencode or qwen-code.
     #[arg(value_name = "PROGRAM")]
     program: Option<String>,
 

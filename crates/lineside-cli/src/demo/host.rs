@@ -22,6 +22,7 @@ use super::screen::{Pace, Screen};
 use crate::page::fitting::{column, cut, wrapped};
 use crate::style::{Tone, print};
 
+mod plugin;
 mod recording;
 mod said;
 
@@ -38,8 +39,8 @@ const BEAT: Duration = Duration::from_millis(90);
 const READY: Duration = Duration::from_secs(20);
 
 /// The widths of the columns.
-const EVENT: usize = 19;
-const ABOUT: usize = 28;
+const EVENT: usize = 20;
+const ABOUT: usize = 27;
 const TOOK: usize = 8;
 
 /// Plays the recording of a program.
@@ -57,7 +58,8 @@ pub(crate) async fn run(name: &str, screen: Screen, out: &mut impl Write) -> Res
     let mut tally: BTreeMap<Said, usize> = BTreeMap::new();
     let mut times = Vec::new();
     for call in &calls {
-        let Answer { said, text, took } = stage.call(&head.host, call)?;
+        let Answer { said, text, took } =
+            if head.has_plugin() { stage.ask(&head.host, call)? } else { stage.call(&head.host, call)? };
         *tally.entry(said).or_default() += 1;
         times.push(took);
         print(out, line(screen, call, said, &text, took))?;
@@ -70,9 +72,15 @@ pub(crate) async fn run(name: &str, screen: Screen, out: &mut impl Write) -> Res
 }
 
 fn opening(screen: Screen, head: &Head, calls: usize) -> Vec<String> {
-    let title = format!("{} {}, {calls} calls of its hook command", head.program, head.version);
-    let what = "The agent program is a recording. The hook command, the daemon and the policies are real: a removal is \
-                refused, a command is rewritten, a hint is added, and an agent may not stop at once.";
+    let what = if head.has_plugin() { "plugin" } else { "hook command" };
+    let title = format!("{} {}, {calls} calls of its {what}", head.program, head.version);
+    let what = if head.has_plugin() {
+        "The agent program and its plugin are a recording. The daemon and the policies are real: a removal is refused, \
+         and a command is rewritten."
+    } else {
+        "The agent program is a recording. The hook command, the daemon and the policies are real: a removal is \
+         refused, a command is rewritten, a hint is added, and an agent may not stop at once."
+    };
     let mut lines = vec![format!("{}  {title}", screen.style.paint(Tone::Bold, "lineside demo"))];
     lines.extend(wrapped(what, screen.columns, 3));
     lines.push(String::new());
@@ -176,6 +184,17 @@ impl Stage {
             sleep(Duration::from_millis(5)).await;
         }
         Ok(())
+    }
+
+    /// Makes a call as the plugin of the host has made it.
+    ///
+    /// # Errors
+    /// The daemon does not answer.
+    fn ask(&self, host: &str, call: &Call) -> Result<Answer> {
+        let document = lineside::json::to_string(&call.stdin).unwrap_or_default();
+        let began = Instant::now();
+        let text = plugin::ask(&self.folder.path().join("socket"), host, &document)?;
+        Ok(Answer { said: Said::of(Some(0), &text), text: text.trim().to_owned(), took: began.elapsed() })
     }
 
     /// Makes a call as the host has made it.

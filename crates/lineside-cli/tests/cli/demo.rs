@@ -2,8 +2,8 @@
 
 use crate::stage::Stage;
 
-const PROGRAMS: [&str; 7] =
-    ["claude-code", "codex", "copilot", "gemini-cli", "kimi-cli", "kimi-code", "qwen-code"];
+const PROGRAMS: [&str; 8] =
+    ["claude-code", "codex", "copilot", "gemini-cli", "kimi-cli", "kimi-code", "opencode", "qwen-code"];
 
 #[test]
 fn each_recorded_session_plays_and_what_its_policies_refuse_is_refused() {

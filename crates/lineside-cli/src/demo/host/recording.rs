@@ -23,8 +23,16 @@ macro_rules! recordings {
 }
 
 /// All recordings.
-pub(super) const RECORDINGS: [Recording; 7] =
-    recordings!["claude-code", "codex", "copilot", "gemini-cli", "kimi-cli", "kimi-code", "qwen-code"];
+pub(super) const RECORDINGS: [Recording; 8] = recordings![
+    "claude-code",
+    "codex",
+    "copilot",
+    "gemini-cli",
+    "kimi-cli",
+    "kimi-code",
+    "opencode",
+    "qwen-code"
+];
 
 /// What the first line says of the program.
 #[derive(Debug, Deserialize)]
@@ -43,6 +51,13 @@ pub(super) struct Call {
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
     pub(super) stdin: Map,
+}
+
+impl Head {
+    /// Whether the program has a plugin and no hook command.
+    pub(super) fn has_plugin(&self) -> bool {
+        self.host == "opencode"
+    }
 }
 
 impl Recording {

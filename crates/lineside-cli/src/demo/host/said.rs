@@ -42,8 +42,9 @@ impl Said {
 
 /// The words of an answer that a person wants to read: a reason, a command, a hint; all of it where it has none of them.
 pub(super) fn words(answer: &str) -> String {
-    const NAMES: [&str; 10] = [
+    const NAMES: [&str; 11] = [
         "permissionDecisionReason",
+        "throw",
         "reason",
         "message",
         "user_message",
@@ -78,8 +79,8 @@ fn look(document: &Map, said: &mut Said) {
                 _ => Said::Nothing,
             },
             "continue" if *value == Value::Bool(false) => Said::Refused,
-            "followup_message" => Said::Refused,
-            "updatedInput" | "updated_input" | "modifiedArgs" | "tool_input" | "modifiedPrompt" => {
+            "followup_message" | "throw" => Said::Refused,
+            "updatedInput" | "updated_input" | "modifiedArgs" | "tool_input" | "modifiedPrompt" | "args" => {
                 Said::Rewritten
             }
             "additionalContext" | "additional_context" => Said::Context,
@@ -122,6 +123,8 @@ mod tests {
             (0, r#"{"hookSpecificOutput":{"additionalContext":"x","updatedInput":{}}}"#, Said::Rewritten),
             (0, r#"{"hookSpecificOutput":{"permissionDecision":"deny"}}"#, Said::Refused),
             (0, r#"{"hookSpecificOutput":{"decision":{"behavior":"deny"}}}"#, Said::Refused),
+            (0, r#"{"throw":"no"}"#, Said::Refused),
+            (0, r#"{"args":{"command":"ls"}}"#, Said::Rewritten),
             (0, r#"{"modifiedArgs":{"decision":"block"}}"#, Said::Rewritten),
         ] {
             assert_eq!(Said::of(Some(exit), stdout), expected, "{stdout}");
