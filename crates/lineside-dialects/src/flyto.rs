@@ -30,7 +30,6 @@ use lineside_core::{Hook, PointInfo, SkipReason};
 
 pub use catalogue::HookType;
 pub use definition::{DEFAULT_TIMEOUT, Definition, Run};
-pub use entry::is_web_address;
 pub use handler::FlytoHook;
 pub use output::HookResult;
 

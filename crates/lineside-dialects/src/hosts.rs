@@ -19,8 +19,11 @@ mod kimi;
 mod opencode;
 mod qwen;
 
+#[cfg(feature = "hosts")]
 pub mod import;
+#[cfg(feature = "hosts")]
 pub mod install;
+#[cfg(feature = "hosts")]
 pub mod serve;
 
 #[cfg(test)]
@@ -35,16 +38,22 @@ pub(crate) use tools::{Column, Seen};
 pub use tools::{named_paths, tool_fields};
 
 /// The hooks in the files of Claude Code.
+#[cfg(feature = "hosts")]
 pub static CLAUDE: import::Imported = import::Imported(&claude::FORMAT);
 /// The hooks in the files of Codex.
+#[cfg(feature = "hosts")]
 pub static CODEX: import::Imported = import::Imported(&codex::FORMAT);
 /// The hooks in the files of Copilot.
+#[cfg(feature = "hosts")]
 pub static COPILOT: import::Imported = import::Imported(&copilot::FORMAT);
 /// The hooks in the files of Cursor.
+#[cfg(feature = "hosts")]
 pub static CURSOR: import::Imported = import::Imported(&cursor::FORMAT);
 /// The hooks in the files of Gemini CLI.
+#[cfg(feature = "hosts")]
 pub static GEMINI: import::Imported = import::Imported(&gemini::FORMAT);
 /// The hooks in the files of Kimi CLI and Kimi Code.
+#[cfg(feature = "hosts")]
 pub static KIMI: import::Imported = import::Imported(&kimi::FORMAT);
 
 /// A finding for each hook that waits for something that an agent program with an entry of ours never reports: Codex

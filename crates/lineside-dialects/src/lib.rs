@@ -2,8 +2,23 @@
 //! their input, their output to an answer.
 //!
 //! A dialect is a value behind one trait; adding one touches its own folder and the list below.
+//! lineside's own format is always there; each other one is a feature of its own name, and `hosts` are those of the six
+//! agent programs. What the formats and their events are called is known without them.
+//!
 //! This crate reads files when hooks are loaded. It does not know the bus, starts no process and opens no connection:
 //! a handler only says what is to be run, and reads what came of it.
+// What only formats that are off would use is there all the same.
+#![cfg_attr(
+    not(all(
+        feature = "agenthooks",
+        feature = "chord",
+        feature = "flyto",
+        feature = "hosts",
+        feature = "jcli",
+        feature = "openclaw"
+    )),
+    allow(dead_code, unused_imports)
+)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod dialect;
@@ -18,6 +33,7 @@ mod rivals;
 mod near_keys;
 mod programs;
 mod unspoken;
+mod web_address;
 pub mod lined_json;
 pub mod raw_object;
 pub mod text;
@@ -28,12 +44,17 @@ pub mod yaml;
 #[path = "../../../tests/redaction/canaries.rs"]
 mod canaries;
 
+#[cfg(feature = "agenthooks")]
 pub mod agenthooks;
+#[cfg(feature = "chord")]
 pub mod chord;
+#[cfg(feature = "flyto")]
 pub mod flyto;
 pub mod hosts;
+#[cfg(feature = "jcli")]
 pub mod jcli;
 pub mod native;
+#[cfg(feature = "openclaw")]
 pub mod openclaw;
 
 pub use consent::refuse_programs_of_projects;
@@ -46,20 +67,32 @@ pub use names::meant;
 pub use near_keys::AnswerKeys;
 pub use rivals::{exposed, outrun};
 pub use unspoken::{HostPayload, UnspokenFile, host_payload, unspoken_files};
+pub use web_address::is_web_address;
 
-/// All dialects, in the order in which their hooks are registered.
+/// The dialects whose features are on, in the order in which their hooks are registered.
 pub static DIALECTS: &[&dyn Dialect] = &[
     &native::Native,
+    #[cfg(feature = "agenthooks")]
     &agenthooks::AgentHooks,
+    #[cfg(feature = "chord")]
     &chord::Chord,
+    #[cfg(feature = "flyto")]
     &flyto::Flyto,
+    #[cfg(feature = "jcli")]
     &jcli::Jcli,
+    #[cfg(feature = "openclaw")]
     &openclaw::OpenClaw,
+    #[cfg(feature = "hosts")]
     &hosts::CLAUDE,
+    #[cfg(feature = "hosts")]
     &hosts::CODEX,
+    #[cfg(feature = "hosts")]
     &hosts::COPILOT,
+    #[cfg(feature = "hosts")]
     &hosts::CURSOR,
+    #[cfg(feature = "hosts")]
     &hosts::GEMINI,
+    #[cfg(feature = "hosts")]
     &hosts::KIMI,
 ];
 
@@ -67,4 +100,11 @@ pub static DIALECTS: &[&dyn Dialect] = &[
 #[must_use]
 pub fn find(name: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
+}
+
+/// Declares the points that the catalogue has not and a format has. A second call has no effect.
+pub fn declare_points() {
+    hosts::declare_points();
+    #[cfg(feature = "openclaw")]
+    openclaw::declare_points();
 }

@@ -11,7 +11,6 @@ use lineside_core::control::Control;
 use lineside_core::hook::Hook;
 use lineside_core::worker::{HookWorker, WorkerStart};
 use lineside_core::{Diagnostic, Layer, SkipReason};
-use lineside_dialects::hosts::import::supersede;
 use lineside_dialects::hosts::never_reported;
 use lineside_dialects::{
     DIALECTS, Dialect, Inert, Loaded, Places, Watched, exposed, outrun, refuse_programs_of_projects,
@@ -216,7 +215,8 @@ impl Assembly {
     pub fn read(&self, places: &Places) -> HookFiles {
         let loaded = self.dialects.iter().map(|dialect| (*dialect, dialect.load(places)));
         let loaded: Vec<_> = loaded.collect();
-        supersede(loaded.iter().map(|(_, loaded)| loaded));
+        #[cfg(feature = "hosts")]
+        lineside_dialects::hosts::import::supersede(loaded.iter().map(|(_, loaded)| loaded));
         HookFiles { loaded, places: places.clone() }
     }
 

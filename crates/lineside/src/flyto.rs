@@ -43,7 +43,8 @@ use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, Installed, Interceptor, OfDialect, Session};
 use lineside_core::hook::{Hook, Standby};
 use lineside_core::{Layer, SkipReason};
-use lineside_dialects::flyto::{DIALECT, FlytoHook, is_web_address};
+use lineside_dialects::flyto::{DIALECT, FlytoHook};
+use lineside_dialects::is_web_address;
 use lineside_exec::{HttpClient, Runner};
 use lineside_redact::redact;
 

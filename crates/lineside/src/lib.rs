@@ -35,11 +35,14 @@
 //! | feature | adds |
 //! |---|---|
 //! | `actors` | actors of [`kameo`] as interceptors and observers |
+//! | `counter` | a counter of the processor for how long hooks take: gates cost less than with the system's clock |
 //! | `automation` | background work that is debounced, keyed and tried again |
 //! | `journal` | jobs, context and long texts that survive the process (`automation`) |
 //! | `exec` | programs and workers as handlers |
 //! | `http` | posts as handlers (`exec`) |
-//! | `dialects` | hooks in files, of the formats that are read (`automation`, `exec`) |
+//! | `dialects` | hooks in files, in lineside's own format (`automation`, `exec`) |
+//! | `agenthooks`, `chord`, `flyto`, `jcli`, `openclaw` | hooks in files of the format of that name (`dialects`) |
+//! | `hosts` | hooks in the files of Claude Code, Codex, Copilot, Cursor, Gemini CLI and Kimi, and their hook command (`dialects`) |
 //! | `client` | the verbs of the bus, over the socket of a daemon |
 //! | `macros` | the derives of [`kameo`] (`actors`) |
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -50,11 +53,11 @@ pub mod assembly;
 pub mod claims;
 #[cfg(feature = "journal")]
 pub mod durable;
-#[cfg(feature = "dialects")]
+#[cfg(feature = "flyto")]
 pub mod flyto;
-#[cfg(feature = "dialects")]
+#[cfg(feature = "hosts")]
 pub mod hosts;
-#[cfg(feature = "dialects")]
+#[cfg(feature = "jcli")]
 pub mod jcli;
 #[cfg(feature = "dialects")]
 pub mod listing;
@@ -125,7 +128,17 @@ pub use lineside_exec::{Proxy, ReadProxyError};
 pub use workers::PluginLine;
 
 /// The code of the README and of the book's pages, which is run as it stands there.
-#[cfg(all(doctest, feature = "client", feature = "dialects", feature = "journal"))]
+#[cfg(all(
+    doctest,
+    feature = "agenthooks",
+    feature = "chord",
+    feature = "client",
+    feature = "flyto",
+    feature = "hosts",
+    feature = "jcli",
+    feature = "journal",
+    feature = "openclaw"
+))]
 mod pages {
     #[doc = include_str!("../../../README.md")]
     struct Readme;

@@ -2,12 +2,12 @@
 //!
 //! Reading the clock takes longer than most gates do. It is read when the event begins and after each wait, so that
 //! deadlines follow it, also where a test has paused it. How long hooks take that answer at once is counted; the clock
-//! is read again when that comes to more than [`COARSE`].
+//! is read again when that comes to more than [`COARSE`]. Without the feature `counter` the clock of the system is read.
 
-use std::sync::{Once, OnceLock};
-use std::thread;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant as StdInstant};
 
+#[cfg(feature = "counter")]
 use quanta::Clock;
 use tokio::time::Instant;
 
@@ -20,11 +20,30 @@ static COUNTER: OnceLock<Clock> = OnceLock::new();
 /// Has the rate of the counter measured, once in a process and in a thread of its own: that takes 0.6 ms, and up to
 /// 200 ms while the machine is busy. The clock is read until then, and for good if there can be no such thread.
 pub(crate) fn calibrate() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let thread = thread::Builder::new().name("lineside-counter".to_owned());
-        thread.spawn(|| COUNTER.get_or_init(Clock::new)).ok();
-    });
+    #[cfg(feature = "counter")]
+    {
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        ONCE.call_once(|| {
+            let thread = std::thread::Builder::new().name("lineside-counter".to_owned());
+            thread.spawn(|| COUNTER.get_or_init(Clock::new)).ok();
+        });
+    }
+}
+
+/// A counter that is never there.
+#[cfg(not(feature = "counter"))]
+#[derive(Debug)]
+enum Clock {}
+
+#[cfg(not(feature = "counter"))]
+impl Clock {
+    fn raw(&self) -> u64 {
+        match *self {}
+    }
+
+    fn delta_as_nanos(&self, _: u64, _: u64) -> u64 {
+        match *self {}
+    }
 }
 
 /// A moment, by the counter or by the clock.

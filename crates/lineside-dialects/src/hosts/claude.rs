@@ -1,8 +1,11 @@
 //! Claude Code (CL-1 to CL-12): its events and its words.
 
+#[cfg(feature = "hosts")]
 mod answer;
+#[cfg(feature = "hosts")]
 mod import;
 
+#[cfg(feature = "hosts")]
 pub(super) use import::project_root;
 
 use super::table::{
@@ -81,6 +84,7 @@ const NOTICING: Words = Words { notices: SYSTEM_MESSAGE, ..Words::FACT };
 const CONTEXT_ALONE: Words = Words { context: CONTEXT, notices: SYSTEM_MESSAGE, ..Words::GATE };
 
 /// The hooks in the files of the host.
+#[cfg(feature = "hosts")]
 pub(super) static FORMAT: import::Files = import::Files;
 
 /// The events.

@@ -1,7 +1,9 @@
 //! Codex (CX-1 to CX-9): its events and its words. The host refuses a whole answer for one field that it does not
 //! expect, so no other fields are printed than those here.
 
+#[cfg(feature = "hosts")]
 mod answer;
+#[cfg(feature = "hosts")]
 mod import;
 
 use super::claude::{
@@ -39,6 +41,7 @@ pub(super) const NOTIFIED: &[Row] = &[fact(
 )];
 
 /// The hooks in the files of the host.
+#[cfg(feature = "hosts")]
 pub(super) static FORMAT: import::Files = import::Files;
 
 /// The events.

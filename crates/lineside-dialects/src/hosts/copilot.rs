@@ -1,9 +1,12 @@
 //! Copilot (CP-1 to CP-12): the events of its two forms, and their words. A pascal answer carries a decision twice, for
 //! the command line program and for VS Code.
 
+#[cfg(feature = "hosts")]
 mod answer;
+#[cfg(feature = "hosts")]
 mod import;
 
+#[cfg(feature = "hosts")]
 pub(super) use import::user_folder;
 
 use super::claude::{MESSAGE, PROMPT, QUESTION, REASON, SOURCE, SYSTEM_MESSAGE, TRIGGER};
@@ -54,6 +57,7 @@ const PERMISSION: Words = Words {
 };
 
 /// The hooks in the files of the host.
+#[cfg(feature = "hosts")]
 pub(super) static FORMAT: import::Files = import::Files;
 
 /// The events in camelCase.

@@ -1,6 +1,8 @@
 //! Cursor (CU-1 to CU-10): its events and its words. Every answer is an object.
 
+#[cfg(feature = "hosts")]
 mod answer;
+#[cfg(feature = "hosts")]
 mod import;
 
 use lineside_core::json::{Map, Value};
@@ -42,6 +44,7 @@ const fn tool(name: &'static str) -> Field {
 }
 
 /// The hooks in the files of the host.
+#[cfg(feature = "hosts")]
 pub(super) static FORMAT: import::Files = import::Files;
 
 /// The events.

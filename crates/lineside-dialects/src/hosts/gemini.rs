@@ -1,8 +1,11 @@
 //! Gemini CLI (GE-1 to GE-8): its events and its words.
 
+#[cfg(feature = "hosts")]
 mod answer;
+#[cfg(feature = "hosts")]
 mod import;
 
+#[cfg(feature = "hosts")]
 pub(super) use import::bash;
 
 use lineside_core::json::{Map, Value, json as value};
@@ -36,6 +39,7 @@ const ANSWER: &[Field] = &[
 const REQUESTED: &str = r#"{"hookSpecificOutput":{"hookEventName":"$E","llm_request":"$V"}}"#;
 
 /// The hooks in the files of the host.
+#[cfg(feature = "hosts")]
 pub(super) static FORMAT: import::Files = import::Files;
 
 /// The events.

@@ -1,6 +1,8 @@
 //! Kimi CLI and Kimi Code (KI-1 to KI-8): their events and their words. They understand one decision, a refusal.
 
+#[cfg(feature = "hosts")]
 mod answer;
+#[cfg(feature = "hosts")]
 mod import;
 
 use lineside_core::json::{Map, Value};
@@ -112,6 +114,7 @@ macro_rules! rows {
 }
 
 /// The hooks in the files of the host.
+#[cfg(feature = "hosts")]
 pub(super) static FORMAT: import::Files = import::Files;
 
 /// The events of Kimi CLI.
@@ -123,6 +126,7 @@ pub(super) const ROWS: &[Row] = rows!(Context::Waits);
 pub(super) const CODE_ROWS: &[Row] = rows!(Context::Plain);
 
 /// Whether Kimi CLI has an event of that name.
+#[cfg(feature = "hosts")]
 pub(super) fn is_of_cli(event: &str) -> bool {
     import::OF_CLI.contains(&event)
 }

@@ -14,7 +14,7 @@ use super::findings::{LoadError, LoadWarning};
 use super::places::{Place, Seat};
 use super::values::{Values, shown};
 use crate::dialect::Places;
-use crate::flyto::is_web_address;
+use crate::web_address::is_web_address;
 use crate::yaml::{Content, Node};
 
 /// Says what of our environment the process of a hook sees.

@@ -46,8 +46,7 @@ impl Vocabulary {
     /// The names of the catalogue and of these dialects.
     #[must_use]
     pub fn new(dialects: &[&'static dyn Dialect]) -> Self {
-        lineside_dialects::hosts::declare_points();
-        lineside_dialects::openclaw::declare_points();
+        lineside_dialects::declare_points();
         let is_host = |dialect: &&dyn Dialect| Host::named(dialect.name()).is_some();
         Self {
             dialects: dialects.to_vec(),

@@ -11,8 +11,24 @@ use crate::workspace::Workspace;
 const LIBRARY: &str = "lineside";
 
 /// The features, each with those that it brings along.
-const FEATURES: [&str; 9] =
-    ["", "actors", "automation", "journal", "exec", "http", "dialects", "client", "macros"];
+const FEATURES: [&str; 16] = [
+    "",
+    "actors",
+    "counter",
+    "automation",
+    "journal",
+    "exec",
+    "http",
+    "dialects",
+    "agenthooks",
+    "chord",
+    "flyto",
+    "hosts",
+    "jcli",
+    "openclaw",
+    "client",
+    "macros",
+];
 
 /// How many crates of others the bus alone may have.
 const MOST: usize = 60;
