@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::time::Duration;
 
 /// The flag of a thread of the kernel among the flags of a process.
 const KERNEL: u64 = 0x0020_0000;
@@ -62,6 +63,13 @@ pub(crate) fn newest() -> Option<i32> {
     short("/proc/loadavg")?.split_ascii_whitespace().next_back()?.parse().ok()
 }
 
+/// How long the first thread of a process has waited for a processor while it could have run, since its start. Nothing
+/// where the kernel does not count that.
+pub(crate) fn starved(pid: i32) -> Option<Duration> {
+    let counted = short(&format!("/proc/{pid}/schedstat"))?;
+    counted.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+}
+
 /// Where the numbers of processes mean what they mean to us: a container has its own. Zero where that is not known.
 pub(crate) fn space() -> u64 {
     use std::os::unix::fs::MetadataExt;
@@ -106,6 +114,7 @@ mod tests {
         let entry = Entry::of(own).unwrap();
         assert_eq!((entry.pid, entry.dead, entry.kernel), (own, false, false));
         assert!(newest().is_some());
+        assert!(starved(own).is_some_and(|before| starved(own) >= Some(before)));
         assert_eq!(ancestors().first(), Some(&Entry::of(own).unwrap().parent));
     }
 }

@@ -16,6 +16,7 @@ use rustix::process::{Pid, Signal};
 use crate::containment::{self, Hold, Prepared};
 use crate::escaped::{EscapedProcess, Found, Search};
 use crate::group::{Group, GroupMembers};
+use crate::procfs;
 use crate::watch::{Look, Watch, look};
 
 /// How long the last resort waits for a process that got `SIGKILL`.
@@ -85,6 +86,15 @@ impl Tree {
     /// Ready when the leader has exited.
     pub(crate) fn poll_exit(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.taken.is_some() { Poll::Ready(()) } else { self.watch.poll(self.pid, cx) }
+    }
+
+    /// How long the leader has waited for a processor while it could have run. Zero where that is not known.
+    pub(crate) fn starved(&self) -> Duration {
+        match self.taken {
+            // Its number may be another's by now.
+            Some(_) => Duration::ZERO,
+            None => procfs::starved(self.pid.as_raw_nonzero().get()).unwrap_or_default(),
+        }
     }
 
     /// Whether the leader has exited, without waiting for the runtime to notice it.

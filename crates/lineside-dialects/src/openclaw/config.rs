@@ -29,7 +29,8 @@ const UPSTREAM: &str = "openclaw.json";
 const LONGEST: Duration = Duration::from_millis(600_000);
 /// Calls without an answer that may be under way (OC-43).
 const MOST_UNTOLD: usize = 1024;
-/// OC-72
+/// OC-72. What the worker waits for a processor meanwhile is not counted, up to twice as much; together that is the time
+/// that a handler of a gate has.
 const HELLO: Duration = Duration::from_secs(5);
 
 /// What other files than the dialect's own say of it: its sections in lineside's native configuration.

@@ -122,6 +122,11 @@ impl Connection {
         !matches!(self.end, End::Far | End::Silent { .. })
     }
 
+    /// How long the worker has waited for a processor, since its start.
+    pub(super) fn starved(&self) -> Duration {
+        self.transport.starved()
+    }
+
     /// Kills the whole tree; the event of the end follows.
     pub(super) fn kill(&mut self, why: &'static str) {
         if let End::Far | End::Silent { .. } = self.end {

@@ -50,6 +50,32 @@ pub(super) async fn bring_up(
     }
 }
 
+/// The time in which a worker must have done something while it is brought up.
+///
+/// The time that it spends waiting for a processor on a busy machine does not count, up to [`MOST_STARVED`] times the time
+/// itself. A call that waits for the worker has a time of its own, which this does not extend.
+struct Allowance {
+    time: Duration,
+    from: Instant,
+    starved: Duration,
+}
+
+impl Allowance {
+    /// From now on.
+    fn of(connection: &Connection, time: Duration) -> Self {
+        Self { time, from: Instant::now(), starved: connection.starved() }
+    }
+
+    /// When it is over, by what is known now; later looks may find a later moment.
+    fn end(&self, connection: &Connection) -> Instant {
+        let starved = connection.starved().saturating_sub(self.starved);
+        after(self.from, self.time.saturating_add(starved.min(self.time * MOST_STARVED)))
+    }
+}
+
+/// A machine on which a start takes three times as long does not start programs any more.
+const MOST_STARVED: u32 = 2;
+
 async fn greet(
     profile: &WorkerProfile,
     connect: &mut dyn Connect,
@@ -60,7 +86,8 @@ async fn greet(
     let token = profile.protocol.has_token.then(token);
     let hello = frames::hello(profile.protocol, token.as_deref(), profile.frame, &profile.hello);
     let mut connection = Connection::new(transport, token, profile.frame, hello);
-    let by = after(Instant::now(), profile.greeting);
+    let allowance = Allowance::of(&connection, profile.greeting);
+    let mut by = allowance.end(&connection);
     let failed = |log_sink: &LogSink, why: &str, hello| {
         Err(StartWorkerError::Failed { why: log_sink.with_stderr(why), hello })
     };
@@ -68,6 +95,10 @@ async fn greet(
         let event = tokio::select! {
             event = connection.event(log_sink) => event,
             () = until(Some(by)) => {
+                by = allowance.end(&connection);
+                if by > Instant::now() {
+                    continue;
+                }
                 connection.ended(log_sink).await;
                 return failed(log_sink, &format!("it said no hello within {:?}", profile.greeting), None);
             }
@@ -147,12 +178,18 @@ enum One {
 async fn load(live: &mut Live, how: &Map, profile: &WorkerProfile, log_sink: &mut LogSink) -> One {
     let id = live.ids.next();
     live.connection.push(&frames::load(id, how));
-    let mut by = after(Instant::now(), profile.loading);
+    let allowance = Allowance::of(&live.connection, profile.loading);
+    let mut by = allowance.end(&live.connection);
     let mut cancelled = false;
     loop {
         let event = tokio::select! {
             event = live.connection.event(log_sink) => event,
             () = until(Some(by)) => {
+                let extended = allowance.end(&live.connection);
+                if !cancelled && extended > Instant::now() {
+                    by = extended;
+                    continue;
+                }
                 if mem::replace(&mut cancelled, true) {
                     return One::Stuck;
                 }
@@ -196,25 +233,4 @@ fn handlers(frame: &Map) -> Vec<(HandlerKey, u64)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use lineside_core::json::json;
-
-    use super::*;
-
-    /// OC-29, OC-73.
-    #[test]
-    fn handlers_are_known_by_their_place_among_those_of_the_same_hook() {
-        let frame = json!({ "plugin": { "id": "p" }, "registrations": [
-            { "kind": "hook", "handler": 4, "hook": "agent_end" },
-            { "kind": "command", "name": "x" },
-            { "kind": "hook", "hook": "before_install", "fires": false },
-            { "kind": "hook", "handler": 5, "hook": "before_tool_call" },
-            { "kind": "hook", "handler": 6, "hook": "agent_end" },
-        ] });
-        let key = |hook: &str, nth| HandlerKey { plugin: "p".to_owned(), hook: hook.to_owned(), nth };
-        assert_eq!(
-            handlers(frame.as_object().unwrap()),
-            [(key("agent_end", 1), 4), (key("before_tool_call", 1), 5), (key("agent_end", 2), 6)]
-        );
-    }
-}
+mod tests;

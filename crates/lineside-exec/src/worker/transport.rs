@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use lineside_core::worker::StartWorkerError;
 
@@ -44,6 +45,10 @@ pub(super) trait Transport: fmt::Debug + Send {
 
     /// Ready when the worker has ended, whatever of it is still to be read.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()>;
+
+    /// How long the worker has waited for a processor while it could have run, since its start. Zero where that is not
+    /// known.
+    fn starved(&self) -> Duration;
 
     /// Ends the worker, with all processes that it has started if it was started here.
     fn kill(&mut self);

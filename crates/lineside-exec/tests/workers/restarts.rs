@@ -2,10 +2,10 @@
 
 use lineside_core::failure::FailureKind;
 use lineside_core::json::json;
-use lineside_core::worker::{CallClass, Repeat, WorkerCall, WorkerEnded};
+use lineside_core::worker::{CallClass, Repeat, WorkerCall, WorkerEnded, WorkerScript};
 use lineside_exec::WorkerLog;
 
-use crate::room::millis;
+use crate::room::{Room, millis};
 use crate::set::{Set, call, failed, guard, returned, spec, with, with_spec, within};
 
 const DIES: &str = "module.exports = (api) => { let n = 0; api.on('before_tool_call', (e) => { n += 1;
@@ -150,4 +150,45 @@ fn a_plugin_that_eats_its_heap_ends_the_worker() {
             assert_eq!(set.guard("a", json!({})).await, returned(json!({ "params": {} })));
         },
     );
+}
+
+/// OC-57: a call that finds the next worker hanging before its first frame waits its own time and no longer.
+#[test]
+fn a_call_waits_for_a_worker_that_hangs_at_its_start_no_longer_than_its_own_time() {
+    let once = "import fs from 'node:fs';
+        import readline from 'node:readline';
+        let token;
+        const say = (frame) => process.stdout.write(JSON.stringify({ token, ...frame }) + '\\n');
+        readline.createInterface({ input: process.stdin }).on('line', (line) => {
+            const frame = JSON.parse(line);
+            if (frame.type === 'hello') {
+                const mark = `${frame.projectRoot}/begun`;
+                if (fs.existsSync(mark)) return;
+                fs.writeFileSync(mark, '');
+                token = frame.token;
+                say({ type: 'hello', protocol: 1 });
+            }
+            const handler = { kind: 'hook', handler: 1, hook: 'before_tool_call', priority: 0 };
+            if (frame.type === 'load') {
+                say({ type: 'loaded', id: frame.id, plugin: { id: 'a' }, registrations: [handler] });
+            }
+            if (frame.type === 'call') {
+                say({ type: 'started', id: frame.id });
+                process.exit(1);
+            }
+        });";
+    let room = Room::enter();
+    let spec = spec(&room, &[("a", FINE)]);
+    let files: &'static [(&str, &str)] = Box::leak(Box::new([("it.mjs", once)]));
+    room.block_on(async {
+        let set = Set::start_script(spec, &WorkerScript { entry: "it.mjs", files }).await;
+        let first = set.guard("a", json!({})).await;
+        assert!(matches!(first, WorkerEnded::Failed { kind: FailureKind::Exit, .. }), "{first:?}");
+        let waits = set.ask(within(millis(300), guard("a", json!({})))).await;
+        let WorkerEnded::Failed { kind, message, started } = waits else { panic!("{waits:?}") };
+        let timed_out = (FailureKind::Timeout, "timed out after 300ms".to_owned(), false);
+        assert_eq!((kind, message, started), timed_out);
+        set.worker.shutdown().await;
+    });
+    room.leave();
 }

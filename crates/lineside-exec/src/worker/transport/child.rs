@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use lineside_core::budget::after;
 use lineside_core::failure::FailureKind;
@@ -131,6 +132,10 @@ impl Transport for Started {
 
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.tree.poll_exit(cx)
+    }
+
+    fn starved(&self) -> Duration {
+        self.tree.starved()
     }
 
     fn kill(&mut self) {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use lineside_core::failure::FailureKind;
 use lineside_core::worker::StartWorkerError;
@@ -116,6 +117,10 @@ impl Transport for Connection {
 
     fn poll_gone(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
         if self.stream.is_none() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn starved(&self) -> Duration {
+        Duration::ZERO
     }
 
     fn kill(&mut self) {
