@@ -55,6 +55,26 @@ async fn a_hook_that_is_always_ready_has_no_more_time() {
     assert_eq!(failure.kind, FailureKind::Timeout);
 }
 
+#[tokio::test]
+async fn the_time_of_a_hook_that_answers_at_once_counts() {
+    let (_bus, root) = session().await;
+    for (name, priority, works) in [("works", 2, millis(30)), ("late", 1, millis(0))] {
+        root.intercept::<BeforeTool>(name)
+            .priority(priority)
+            .on_failure(OnFailure::Continue)
+            .gate(move |_, _| async move {
+                let began = std::time::Instant::now();
+                while began.elapsed() < works {}
+                Verdict::Continue
+            })
+            .unwrap();
+    }
+    let decision = root.event(shell("ls")).within(millis(20)).publish().await.unwrap();
+    assert_eq!(outcome(&decision, "works"), Outcome::Answered(Verdict::Continue), "it does not wait");
+    let Outcome::Failed { failure, .. } = outcome(&decision, "late") else { panic!("nothing was left") };
+    assert_eq!(failure.detail, "the event's 0.02 s were used up, most of them by hook \"works\"");
+}
+
 #[tokio::test(start_paused = true)]
 async fn d08_guards_not_reached_count_as_failed() {
     let (_bus, root) = session().await;
