@@ -28,6 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lineside_core::hook::{NATIVE, Select, Standby};
+use lineside_core::invocation::Inherit;
 use lineside_core::json::Map;
 use lineside_core::{Hook, Layer, Matcher, OnFailure, PointInfo, SkipReason};
 use lineside_points::CATALOGUE;
@@ -38,6 +39,14 @@ use self::findings::Findings;
 use self::handler::NativeHook;
 use crate::broken::Owner;
 use crate::dialect::{Automation, Dialect, ForeignHook, Loaded, Places, Trust, Watched};
+
+/// What the user's file says that the hooks of every format inherit of our environment that do not say it themselves;
+/// `None` where it says nothing. Reads the file.
+#[must_use]
+pub fn inherited(places: &Places) -> Option<Inherit> {
+    let user = places::all(places).into_iter().find(|place| place.layer == Layer::User)?;
+    file::inherited(&user, places)
+}
 
 /// The dialect `native`.
 #[derive(Debug, Clone, Copy)]

@@ -8,10 +8,12 @@ use lineside_automation::{Automations, Keys};
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport};
 use lineside_core::control::Control;
-use lineside_core::hook::Hook;
+use lineside_core::hook::{Hook, NATIVE};
+use lineside_core::invocation::Inherit;
 use lineside_core::worker::{HookWorker, WorkerStart};
 use lineside_core::{Diagnostic, Layer, SkipReason};
 use lineside_dialects::hosts::never_reported;
+use lineside_dialects::native::inherited;
 use lineside_dialects::{
     DIALECTS, Dialect, Inert, Loaded, Places, Watched, exposed, outrun, refuse_programs_of_projects,
 };
@@ -42,6 +44,8 @@ pub struct Assembly {
 pub struct HookFiles {
     places: Places,
     loaded: Vec<(&'static dyn Dialect, Loaded)>,
+    /// What the user says that hooks inherit which do not say it themselves.
+    inherit: Inherit,
 }
 
 impl std::fmt::Debug for HookFiles {
@@ -146,6 +150,7 @@ impl Assembly {
             runner: Runner::new(),
             http: HttpClient::new(),
             environment: None,
+            inherit: Inherit::All,
             worker: None,
             warm: Arc::new(HookWorkers::new(&bus)),
             exported: Arc::default(),
@@ -217,7 +222,7 @@ impl Assembly {
         let loaded: Vec<_> = loaded.collect();
         #[cfg(feature = "hosts")]
         lineside_dialects::hosts::import::supersede(loaded.iter().map(|(_, loaded)| loaded));
-        HookFiles { loaded, places: places.clone() }
+        HookFiles { loaded, places: places.clone(), inherit: inherited(places).unwrap_or_default() }
     }
 
     /// Reads the hook files of every dialect and [installs](Self::install) what they say.
@@ -245,11 +250,14 @@ impl Assembly {
     /// # Errors
     /// More hooks at one point than can be numbered.
     pub async fn install(&self, files: HookFiles) -> Result<Report, RegisterHookError> {
-        let HookFiles { places, loaded } = files;
+        let HookFiles { places, loaded, inherit } = files;
         let served: Vec<&str> = loaded.iter().filter_map(|(_, loaded)| loaded.served).collect();
         let mut bound = Vec::new();
         for (dialect, loaded) in loaded {
-            bound.push(self.bind(dialect, loaded, &places).await);
+            // Hooks of lineside's own file have it already, unless they say otherwise.
+            let inherit = if dialect.name() == NATIVE { Inherit::All } else { inherit.clone() };
+            let outside = Outside { inherit, ..self.outside.clone() };
+            bound.push(self.bind(dialect, loaded, &places, outside).await);
         }
         let (mut report, workers) = self.put_in_force(bound).await?;
         report.judge(&served);
@@ -258,8 +266,13 @@ impl Assembly {
     }
 
     /// Binds what a dialect has found to what runs it. Nothing of it is in force yet.
-    async fn bind(&self, dialect: &'static dyn Dialect, mut loaded: Loaded, places: &Places) -> Bound {
-        let mut outside = self.outside.clone();
+    async fn bind(
+        &self,
+        dialect: &'static dyn Dialect,
+        mut loaded: Loaded,
+        places: &Places,
+        mut outside: Outside,
+    ) -> Bound {
         let (worker, replaced) = self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
         outside.worker = worker.or(outside.worker);
         if outside.worker.is_none() {

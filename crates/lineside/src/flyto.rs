@@ -42,6 +42,7 @@ use lineside_automation::Keys;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, Installed, Interceptor, OfDialect, Session};
 use lineside_core::hook::{Hook, Standby};
+use lineside_core::invocation::Inherit;
 use lineside_core::{Layer, SkipReason};
 use lineside_dialects::flyto::{DIALECT, FlytoHook};
 use lineside_dialects::is_web_address;
@@ -201,6 +202,7 @@ fn own() -> Outside {
         runner: Runner::new(),
         http: HttpClient::new(),
         environment: None,
+        inherit: Inherit::All,
         worker: None,
         warm: Arc::default(),
         exported: Arc::default(),

@@ -22,6 +22,8 @@ pub(crate) struct Outside {
     pub(crate) http: HttpClient,
     /// What hooks inherit instead of the environment of this process.
     pub(crate) environment: Option<Arc<BTreeMap<String, String>>>,
+    /// What those inherit of it that would inherit everything.
+    pub(crate) inherit: Inherit,
     /// Where hooks that are functions live.
     pub(crate) worker: Option<Worker>,
     /// The workers that hooks name.
@@ -94,6 +96,9 @@ impl Outside {
 
     /// Has an environment inherit what hooks inherit here.
     pub(crate) fn rebase(&self, environment: &mut Environment) {
+        if environment.inherit == Inherit::All {
+            environment.inherit = self.inherit.clone();
+        }
         if let Some(base) = &self.environment {
             *environment = based_on(base, environment);
         }

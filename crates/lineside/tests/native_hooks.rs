@@ -253,3 +253,99 @@ async fn hooks_of_a_project_do_not_see_the_whole_environment() {
         }
     }
 }
+
+/// A hook of each format that leaves a file when it sees a variable of ours.
+const SEES: &[(&str, &str)] = &[
+    (".agents/hooks/g/HOOK.md", "---\nname: g\ndescription: d\ntrigger: before_tool\n---\n"),
+    (".agents/hooks/w/HOOK.md", "---\nname: w\ndescription: d\ntrigger: before_tool\nmode: worker\n---\n"),
+    (".chord/config.yaml", "hooks:\n  on_tool_call:\n  - {name: g, command: [$ROOT/sees]}\n"),
+    (".flyto/settings.json", "{\"hooks\": {\"pre_tool_use\": [{\"command\": \"$ROOT/sees\"}]}}"),
+    (".jcli/hooks/g/HOOK.yaml", "events: [pre_tool_execution]\ncommand: $ROOT/sees\n"),
+    (
+        ".claude/settings.json",
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"$ROOT/sees\"}]}]}}",
+    ),
+    (
+        ".codex/hooks.json",
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"$ROOT/sees\"}]}]}}",
+    ),
+    (
+        ".github/hooks/g.json",
+        "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"type\": \"command\", \"bash\": \"$ROOT/sees\"}]}}",
+    ),
+    (".cursor/hooks.json", "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"command\": \"$ROOT/sees\"}]}}"),
+    (
+        ".gemini/settings.json",
+        "{\"hooks\": {\"BeforeTool\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"$ROOT/sees\"}]}]}}",
+    ),
+    (".kimi/config.toml", "[[hooks]]\nevent = 'PreToolUse'\ncommand = '$ROOT/sees'\n"),
+    (
+        ".openclaw/plugins/p/index.mjs",
+        "import { writeFileSync } from 'node:fs';\nexport default { id: 'p', register(api) { api.on('before_tool_call', () => {\n  if (process.env.CARGO_PKG_NAME) writeFileSync('$ROOT/saw', '');\n}); } };\n",
+    ),
+];
+
+#[tokio::test]
+async fn the_environment_of_the_users_file_holds_for_the_hooks_of_every_format() {
+    let sees = "#!/bin/sh\n[ -z \"$CARGO_PKG_NAME\" ] || touch \"$ROOT/saw\"\n";
+    let worker =
+        "#!/bin/sh\n[ -z \"$CARGO_PKG_NAME\" ] || touch \"$ROOT/saw\"\nexec python3 \"$ROOT/worker.py\"\n";
+    for (file, text) in SEES {
+        for (environment, expected) in [
+            ("", true),
+            ("environment: inherit", true),
+            ("environment: [CARGO_PKG_NAME]", true),
+            ("environment: minimal", false),
+            ("environment: none", false),
+            ("environment: minimal\nhooks: [", false),
+        ] {
+            let room = tempfile::tempdir().unwrap();
+            let root = room.path().to_str().unwrap();
+            let write = |name: &str, text: &str| {
+                let path = room.path().join(name);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(&path, text.replace("$ROOT", root)).unwrap();
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                std::fs::set_permissions(path, mode).unwrap();
+            };
+            write(file, text);
+            write("sees", sees);
+            write(".agents/hooks/g/scripts/run", sees);
+            write(".agents/hooks/w/scripts/run", worker);
+            write(
+                "worker.py",
+                "from lineside_hook import hook, serve\n\n@hook\ndef check(event):\n    pass\n\nserve()\n",
+            );
+            let kit = lineside::KITS.iter().find(|kit| kit.text.contains("def serve")).unwrap();
+            write(kit.file, kit.text);
+            write(
+                ".openclaw/plugins/p/openclaw.plugin.json",
+                "{\"id\": \"p\", \"configSchema\": {\"type\": \"object\"}}",
+            );
+            write(
+                ".openclaw/plugins/p/package.json",
+                "{\"name\": \"p\", \"version\": \"1.0.0\", \"type\": \"module\", \"openclaw\": {\"extensions\": [\"./index.mjs\"]}}",
+            );
+            if !file.starts_with(".openclaw") {
+                std::fs::remove_dir_all(room.path().join(".openclaw")).unwrap();
+            }
+            write(".config/lineside/hooks.yaml", environment);
+            let places = Places {
+                environment: [
+                    ("PATH".to_owned(), std::env::var("PATH").unwrap()),
+                    ("HOME".to_owned(), root.to_owned()),
+                ]
+                .into(),
+                project_root: Some(room.path().to_owned()),
+                cwd: room.path().to_owned(),
+                trust: Trust::Granted,
+            };
+            let assembly = Assembly::new(Bus::new());
+            assembly.load(&places).await.unwrap();
+            let session = assembly.bus().session("s1").project_root(root).open().await.unwrap();
+            drop(session.publish(shell("ls")).await.unwrap());
+            drop(assembly.drain(Duration::from_secs(10)).await);
+            assert_eq!(room.path().join("saw").exists(), expected, "{file}, {environment}");
+        }
+    }
+}

@@ -37,6 +37,18 @@ pub(super) fn read(place: &Place, places: &Places, findings: &mut Findings) -> C
     contents(&bytes, place, places, findings)
 }
 
+/// What the user says that the hooks of every format inherit that do not say it themselves; the least where the file
+/// that says it cannot be read.
+pub(super) fn inherited(place: &Place, places: &Places) -> Option<Inherit> {
+    let read = lineside_files::read_if_there(&place.file, places.boundary(place.layer), yaml::LONGEST)?;
+    let Ok(bytes) = read else { return Some(Inherit::minimal_and([])) };
+    let mut findings = Findings::about(&place.file);
+    match items(&bytes, place.layer, &mut findings) {
+        Some(items) => items.inherit,
+        None => String::from_utf8_lossy(&bytes).contains(ENVIRONMENT).then(|| Inherit::minimal_and([])),
+    }
+}
+
 /// Nothing is known of the hooks of the file, and what guards something has to be closed.
 fn lose(findings: &mut Findings) {
     findings.lose_file(Guard::everywhere().named(), true);
