@@ -22,17 +22,18 @@ use accepted::Accepted;
 use fates::{Fate, Fates};
 use passes::{Pass, passes};
 
-/// What is judged when no path is given: what decides, and what must not lose anything. A star stands for slashes, too.
-const AREAS: [&str; 9] = [
-    "crates/lineside-redact/src/**",
-    "crates/lineside-search/src/**",
-    "crates/lineside-pyregex/src/**",
+/// What is judged when no path is given: what decides, and what must not lose anything. Only two stars stand for slashes.
+const AREAS: [&str; 10] = [
     "crates/lineside-core/src/**",
-    "crates/lineside-bus/src/dispatch/*",
-    "crates/lineside-bus/src/registry/tree*",
-    "crates/lineside-automation/src/machine*",
+    "crates/lineside-bus/src/dispatch/**",
+    "crates/lineside-bus/src/registry/**",
+    "crates/lineside-automation/src/machine.rs",
+    "crates/lineside-automation/src/machine/**",
     "crates/lineside-journal/src/recovery*",
-    "crates/lineside-dialects/src/*/output*",
+    "crates/lineside-dialects/src/*/{output,effects,decision,chain}.rs",
+    "crates/lineside-dialects/src/openclaw/{handler,failure,ensembles}.rs",
+    "crates/lineside-dialects/src/openclaw/ensembles/**",
+    "crates/lineside-dialects/src/hosts/*/{answer,heard,handler}.rs",
 ];
 
 /// Of the viable changes, at least so many of a hundred have to be noticed.
