@@ -11,7 +11,7 @@ use lineside::dialects::Trust;
 use lineside::prelude::*;
 use lineside::{Assembly, State};
 
-use crate::loading::{places, project};
+use crate::loading::{CLAUDE, judged_at, places, project};
 
 const NATIVE: &str = ".lineside/hooks.yaml";
 const USERS_NATIVE: &str = ".config/lineside/hooks.yaml";
@@ -145,5 +145,63 @@ async fn a_file_of_the_user_that_others_may_write_stands_closed_and_one_of_a_pro
                 assert_eq!(found.state == State::Closed, of_user, "{users}: {:?}", found.state);
             }
         }
+    }
+}
+
+/// Files of a user with a guard, and files of a project that the host reads as switching it off.
+const SWITCHED_OFF: &[(&str, &str, &str, &str)] = &[
+    (
+        CLAUDE,
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo no >&2; exit 2\"}]}]}}",
+        CLAUDE,
+        "{\"disableAllHooks\": true}",
+    ),
+    (
+        CLAUDE,
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo no >&2; exit 2\"}]}]}}",
+        ".claude/settings.local.json",
+        "{\"disableAllHooks\": true}",
+    ),
+    (
+        ".codex/hooks.json",
+        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo no >&2; exit 2\"}]}]}}",
+        ".codex/config.toml",
+        "[features]\nhooks = false\n",
+    ),
+    (
+        ".copilot/hooks/g.json",
+        "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"type\": \"command\", \"bash\": \"echo no >&2; exit 2\"}]}}",
+        ".github/copilot/settings.json",
+        "{\"disableAllHooks\": true}",
+    ),
+    (
+        ".gemini/settings.json",
+        "{\"hooks\": {\"BeforeTool\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo no >&2; exit 2\"}]}]}}",
+        ".gemini/settings.json",
+        "{\"hooksConfig\": {\"enabled\": false}}",
+    ),
+    (
+        ".gemini/settings.json",
+        "{\"hooks\": {\"BeforeTool\": [{\"hooks\": [{\"type\": \"command\", \"name\": \"g\", \"command\": \"echo no >&2; exit 2\"}]}]}}",
+        ".gemini/settings.json",
+        "{\"hooksConfig\": {\"disabled\": [\"g\"]}}",
+    ),
+];
+
+#[tokio::test]
+async fn a_project_switches_off_no_guard_of_the_user_unseen() {
+    for (of_user, guard, of_project, switch) in SWITCHED_OFF {
+        let home = project(&[(of_user, guard)]);
+        let project = project(&[(of_project, switch)]);
+        let (decision, report) = judged_at(project.path(), home.path(), Trust::Withheld).await;
+        assert!(decision.is_refused(), "{of_project}: {decision:?}");
+        assert_eq!(report.diagnostics.len(), 0, "{of_project}: {:?}", report.diagnostics);
+
+        let (decision, report) = judged_at(project.path(), home.path(), Trust::Granted).await;
+        assert!(!decision.is_refused(), "{of_project}");
+        let [finding] = &report.diagnostics[..] else { panic!("{of_project}: {:?}", report.diagnostics) };
+        assert_eq!(**finding.origin.as_ref().unwrap().file, *project.path().join(of_project));
+        assert!(finding.text.contains("switches off the hook"), "{finding}");
+        assert!(finding.text.contains(home.path().join(of_user).to_str().unwrap()), "{finding}");
     }
 }

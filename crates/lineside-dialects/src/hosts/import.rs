@@ -20,6 +20,7 @@ mod matcher;
 mod plan;
 mod select;
 mod source;
+mod switched;
 
 pub(super) use assignments::{assignments, is_variable};
 pub(super) use condition::Condition;

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use lineside_core::Layer;
 
 use super::closing;
-use super::entry::{Entry, Run};
+use super::entry::Entry;
 use super::fields::{Fields, Refused};
 use super::format::{At, Format, Shape, Switches};
 use super::matcher::Matcher;
 use super::plan::hooks;
 use super::source::Source;
+use super::switched;
 use crate::broken::{Broken, Owner};
 use crate::dialect::{Loaded, Places, Trust};
 use crate::findings::Findings;
@@ -36,7 +37,7 @@ pub(super) fn load(format: &'static dyn Format, places: &Places) -> Loaded {
             }
         }
     }
-    let switches = format.switches(&files);
+    let switches = switched::switched(format, places.trust, &files);
     let mut names = HashMap::new();
     let mut entries = Vec::new();
     for (at, (source, node)) in files.iter().enumerate() {
@@ -66,6 +67,7 @@ pub(super) fn load(format: &'static dyn Format, places: &Places) -> Loaded {
         }
         finish(format, places, source, findings, &mut loaded);
     }
+    loaded.diagnostics.extend(switched::findings(format, places.trust, &files, &entries));
     format.adjust(&mut entries);
     let mut hooks = hooks(format, places, entries, &files);
     hooks.append(&mut loaded.hooks);
@@ -281,7 +283,7 @@ impl Reading<'_> {
             self.findings.hook_warning(node.line, &name, warning);
         }
         let is_disabled =
-            self.switches.files.contains(&self.file) || self.is_named_off(&handler.given_name, &handler.run);
+            switched::is_off(self.switches, self.file, handler.given_name.as_deref(), &handler.run);
         if let Some(given) = handler.given_name.clone().filter(|given| !given.trim().is_empty()) {
             let before = self.names.entry(given.clone()).or_default();
             *before += 1;
@@ -300,15 +302,6 @@ impl Reading<'_> {
             is_disabled,
             handler,
         });
-    }
-
-    fn is_named_off(&self, name: &Option<String>, run: &Run) -> bool {
-        let called = match (name, run) {
-            (Some(name), _) => name,
-            (None, Run::Shell { line, .. }) => line,
-            (None, _) => return false,
-        };
-        self.switches.names.contains(called)
     }
 
     /// A handler that was meant to close its gate stands closed.
