@@ -284,25 +284,20 @@ async fn serve(
     stream.set_timeout(Some(limits.unread));
     let pace = Pace::default();
     let mut builder = http1::Builder::new();
-    builder.timer(pace.clone()).header_read_timeout(limits.head).keep_alive(true);
+    // That the peer is gone under a request is seen here, and without a read that hardly ever finds anything.
+    builder.timer(pace.clone()).header_read_timeout(limits.head).keep_alive(true).half_close(true);
     let router = TowerToHyperService::new(router);
-    let (times, looked_at) = (pace.clone(), Arc::clone(&seen));
+    let looked_at = Arc::clone(&seen);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Connection { name: Arc::clone(&from), stream: seen.held() });
-        let (answer, under_way) = (router.call(request), times.asks());
-        async move {
-            let answer = answer.await;
-            drop(under_way);
-            answer
-        }
+        router.call(request)
     });
     let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), service).with_upgrades();
     tokio::pin!(connection);
     let mut asked = false;
     loop {
         tokio::select! {
-            // With a request behind the one that is answered, the server does not see by itself that the peer is gone.
-            ended = pace.keep(connection.as_mut(), || looked_at.is_peer_gone()) => {
+            ended = pace.keep(connection.as_mut(), |cx| looked_at.poll_gone(cx)) => {
                 if let Some(Err(error)) = ended {
                     tracing::debug!(%error, "a connection broke off");
                 }

@@ -33,6 +33,7 @@ mod daemon;
 mod caller;
 pub mod api;
 mod shared_stream;
+mod inline_waker;
 mod pace;
 mod connections;
 pub mod serve;

@@ -6,7 +6,6 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -14,7 +13,9 @@ use std::time::{Duration, Instant};
 use hyper::rt::Timer;
 use tokio::time::sleep_until;
 
-/// How often a connection with a request under way is looked at.
+use crate::inline_waker::Inline;
+
+/// How often a connection with a request under way is looked at, where nothing wakes it.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The times of one connection. Clones are the same.
@@ -23,10 +24,8 @@ pub(crate) struct Pace(Arc<Times>);
 
 #[derive(Debug, Default)]
 struct Times {
-    /// Until when a head has to be there, while one is waited for.
+    /// Until when a head has to be there. `None` while a request is under way: a server waits for either.
     head: Mutex<Option<Instant>>,
-    /// A request is under way.
-    asks: AtomicBool,
 }
 
 impl Times {
@@ -35,40 +34,25 @@ impl Times {
     }
 }
 
-/// A request that is under way until this is dropped.
-pub(crate) struct UnderWay(Arc<Times>);
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.asks.store(false, Ordering::Relaxed);
-    }
-}
-
 impl Pace {
-    /// A request begins. A connection has one at a time.
-    pub(crate) fn asks(&self) -> UnderWay {
-        self.0.asks.store(true, Ordering::Relaxed);
-        UnderWay(Arc::clone(&self.0))
-    }
-
-    /// When the connection is to be looked at next.
-    fn due(&self, now: Instant) -> Option<Instant> {
-        if self.0.asks.load(Ordering::Relaxed) { Some(now + LOOK) } else { *self.0.head() }
-    }
-
-    /// A connection to its end; `None` when the peer is gone under its request.
+    /// Has a connection come to its end; `None` when its peer is gone under a request. The second function is asked
+    /// whether it is while one is under way.
     pub(crate) async fn keep<C: Future>(
         &self,
         mut connection: Pin<&mut C>,
-        is_gone: impl Fn() -> bool,
+        mut poll_gone: impl FnMut(&mut Context<'_>) -> Poll<()>,
     ) -> Option<C::Output> {
-        let mut timer = None;
+        let (mut timer, inline) = (None, Inline::default());
         poll_fn(|cx| {
             loop {
-                if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
+                if let Poll::Ready(ended) = inline.poll(connection.as_mut(), cx) {
                     return Poll::Ready(Some(ended));
                 }
-                let Some(due) = self.due(Instant::now()) else { return Poll::Pending };
+                let head = *self.0.head();
+                if head.is_none() && poll_gone(cx).is_ready() {
+                    return Poll::Ready(None);
+                }
+                let due = head.unwrap_or_else(|| Instant::now() + LOOK);
                 let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(due.into())));
                 if due < timer.deadline().into_std() {
                     timer.as_mut().reset(due.into());
@@ -76,12 +60,8 @@ impl Pace {
                 if timer.as_mut().poll(cx).is_pending() {
                     return Poll::Pending;
                 }
-                if self.0.asks.load(Ordering::Relaxed) && is_gone() {
-                    return Poll::Ready(None);
-                }
-                let next = self.due(Instant::now()).unwrap_or_else(|| Instant::now() + LOOK);
-                timer.as_mut().reset(next.into());
-                // A head that is late is noticed by the connection, when it is asked once more.
+                // A head that is late is noticed by the connection, which is polled once more.
+                timer.as_mut().reset(due.into());
             }
         })
         .await
@@ -134,9 +114,13 @@ mod tests {
     async fn a_peer_that_is_gone_under_its_request_ends_the_connection() {
         tokio::time::pause();
         let pace = Pace::default();
-        let _under_way = pace.asks();
-        let ended = pace.keep(pin!(pending::<()>()), || true).await;
-        assert_eq!(ended, None);
+        // What is not noticed by itself is looked for once a second.
+        let mut looks = 0;
+        let gone = |_: &mut Context<'_>| {
+            looks += 1;
+            if looks > 3 { Poll::Ready(()) } else { Poll::Pending }
+        };
+        assert_eq!(pace.keep(pin!(pending::<()>()), gone).await, None);
     }
 
     #[tokio::test]
@@ -145,6 +129,6 @@ mod tests {
         let (timer, within) = (pace.clone(), Duration::from_millis(20));
         // As a server does: it asks its timer when it is polled, and sets no other.
         let connection = async move { timer.sleep(within).await };
-        assert_eq!(pace.keep(pin!(connection), || true).await, Some(()));
+        assert_eq!(pace.keep(pin!(connection), |_| Poll::Pending).await, Some(()));
     }
 }

@@ -77,8 +77,17 @@ impl<S: Stream> SharedStream<S> {
         Arc::clone(&self.0) as _
     }
 
+    /// Ready when the peer has closed its side. While something is there that was not read, nothing wakes the task for
+    /// that, and it has to look again.
+    pub(crate) fn poll_gone(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.0.poll_readable(cx) {
+            Poll::Ready(_) if self.is_peer_gone() => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    }
+
     /// Whether the peer has closed its side, as far as the runtime has noticed.
-    pub(crate) fn is_peer_gone(&self) -> bool {
+    fn is_peer_gone(&self) -> bool {
         let ready = pin!(self.0.ready(Interest::READABLE));
         let found = ready.poll(&mut Context::from_waker(Waker::noop()));
         matches!(found, Poll::Ready(Ok(ready)) if ready.is_read_closed())

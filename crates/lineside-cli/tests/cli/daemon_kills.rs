@@ -19,8 +19,9 @@ use crate::stage::Stage;
 /// How often it is killed, unless `LINESIDE_LIVES` says otherwise.
 const LIVES: usize = 6;
 
-/// How many agents publish at once.
+/// How many agents publish at once, and in how many sessions together.
 const AGENTS: usize = 8;
+const SESSIONS: usize = 1_000;
 
 /// When a publish without an end has no end: far beyond every deadline of its hook.
 const HUNG: Duration = Duration::from_secs(60);
@@ -60,13 +61,16 @@ enum Seen {
     Error,
 }
 
-/// Publishes until the daemon is gone.
+/// Opens its share of the sessions, and publishes in one after another until the daemon is gone.
 async fn agent(client: Client, life: usize, number: usize, seen: mpsc::Sender<Seen>) {
-    let id = format!("s{number}");
-    let Ok(session) = client.session(id.as_str()).open().await else {
-        return drop(seen.send(Seen::Error).await);
-    };
-    for event in 0.. {
+    let mut sessions = Vec::new();
+    for id in (number..SESSIONS).step_by(AGENTS) {
+        let Ok(session) = client.session(format!("s{id}")).open().await else {
+            return drop(seen.send(Seen::Error).await);
+        };
+        sessions.push(session);
+    }
+    for (event, session) in sessions.iter().cycle().enumerate() {
         let decided = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await;
         let Ok(decision) = decided else { break };
         let id = decision.id().unwrap().to_owned();
@@ -76,7 +80,7 @@ async fn agent(client: Client, life: usize, number: usize, seen: mpsc::Sender<Se
         let mark = format!("{life}-{number}-{event}");
         let mut fields = lineside::json::Map::new();
         fields.insert("point".to_owned(), json!("on_idle"));
-        fields.insert("session".to_owned(), json!(format!("s{number}")));
+        fields.insert("session".to_owned(), json!(session.id()));
         fields.insert("host".to_owned(), json!(mark));
         let Ok(answer) = client.post::<Value>("/v1/events", &fields).await else { break };
         let event = answer["id"].as_str().unwrap().to_owned();
@@ -86,7 +90,7 @@ async fn agent(client: Client, life: usize, number: usize, seen: mpsc::Sender<Se
         if seen.send(Seen::Told { mark, event, kept }).await.is_err() {
             return;
         }
-        if take(&session, &seen).await.is_err() {
+        if take(session, &seen).await.is_err() {
             break;
         }
     }
@@ -184,7 +188,7 @@ async fn w06_a_daemon_that_is_killed_decides_nothing_twice_and_leaves_no_client_
     // The last one does what is left.
     let daemon = Daemon::start(&stage);
     let mut sessions = Vec::new();
-    for number in 0..AGENTS {
+    for number in 0..SESSIONS {
         let open = async || client.session(format!("s{number}")).open().await;
         sessions.push(match open().await {
             Ok(session) => session,

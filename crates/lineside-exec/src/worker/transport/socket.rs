@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use lineside_core::failure::FailureKind;
 use lineside_core::worker::StartWorkerError;
+use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
@@ -59,6 +60,18 @@ impl Connect for Await {
     }
 }
 
+/// Reads what is there. Less than there is room for is all that there was: what comes later makes itself known, and the
+/// system is not asked for it in between.
+fn read(stream: &UnixStream, into: &mut [u8]) -> io::Result<usize> {
+    let mut count = 0;
+    let read = stream.try_io(Interest::READABLE, || {
+        count = stream.try_read(into)?;
+        let is_all = count > 0 && count < into.len();
+        if is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
+    });
+    if count > 0 { Ok(count) } else { read }
+}
+
 /// A connection.
 #[derive(Debug)]
 struct Connection {
@@ -77,7 +90,7 @@ impl Transport for Connection {
             return Ok(bytes);
         }
         let read = match (&self.stream, from) {
-            (Some(stream), Output::Frames) => stream.try_read(into),
+            (Some(stream), Output::Frames) => read(stream, into),
             _ => return Ok(0),
         };
         match &read {
