@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use lineside::Assembly;
 use lineside::automation::jobs::{Which, WhichState};
 use lineside::automation::machine::{Bounds, Standing};
 use lineside::automation::{Automations, Durability, JobId};
 use lineside::core::{Failure, FailureKind};
+use lineside::dialects::{Places, Trust};
 use lineside::journal::MemoryJournal;
 use lineside::prelude::*;
 use tokio::time::Instant;
@@ -93,6 +95,61 @@ async fn a_concurrency_key_means_one_at_a_time() {
     assert_eq!(most.load(Ordering::SeqCst), 1, "across automations, sessions and attempts");
     let expected = ["lint 0", "test 0", "lint 1", "test 1", "lint 2", "test 2", "lint 3", "test 3"];
     assert_eq!(*order.lock().unwrap(), expected, "and in order");
+}
+
+/// Hooks of a file, one that is waited for and one that is not, whose runs fail where one of them or of an automation
+/// with their key is under way.
+const KEYED: &str = "hooks:
+  on_tool_batch_complete:
+  - {name: told, concurrency: build, shell: 'mkdir busy || echo told >> overlaps; sleep 0.02; rmdir busy; echo told >> ran'}
+  on_tool_call:
+  - {name: asked, concurrency: build, shell: 'mkdir busy || echo asked >> overlaps; sleep 0.02; rmdir busy; echo asked >> ran'}
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_concurrency_key_means_one_at_a_time_for_hooks_of_files_too() {
+    let project = tempfile::tempdir().unwrap();
+    std::fs::create_dir(project.path().join(".chord")).unwrap();
+    std::fs::write(project.path().join(".chord/config.yaml"), KEYED).unwrap();
+    let assembly = Assembly::new(Bus::new());
+    let places = Places {
+        environment: std::env::vars().filter(|(name, _)| name == "PATH").collect(),
+        project_root: Some(project.path().to_owned()),
+        cwd: project.path().to_owned(),
+        trust: Trust::Granted,
+    };
+    assert_eq!(assembly.load(&places).await.unwrap().hooks.len(), 2);
+    let folder = project.path().to_owned();
+    let automation = assembly
+        .bus()
+        .automate::<AfterToolBatch>("automation")
+        .concurrency("chord:build")
+        .run(move |_, _| {
+            let folder = folder.clone();
+            async move {
+                let is_alone = std::fs::create_dir(folder.join("busy"));
+                tokio::time::sleep(millis(20)).await;
+                let is_alone = std::fs::remove_dir(folder.join("busy")).and(is_alone);
+                is_alone.map_err(|error| Failure::new(FailureKind::Error, error.to_string()))?;
+                Ok(Report::success("alone"))
+            }
+        })
+        .unwrap();
+    let root = project.path().to_str().unwrap();
+    let mut sessions = Vec::new();
+    for number in 0..3 {
+        sessions.push(assembly.bus().session(format!("s{number}")).project_root(root).open().await.unwrap());
+    }
+    for session in sessions.iter().chain(&sessions) {
+        drop(session.publish(changed("a")).await.unwrap());
+        drop(session.publish(crate::shell("ls")).await.unwrap());
+    }
+    assert!(assembly.drain(secs(60)).await.is_clean());
+    let read = |name: &str| std::fs::read_to_string(project.path().join(name)).unwrap_or_default();
+    assert_eq!(read("overlaps"), "", "across formats, sessions, and what is waited for and what is not");
+    assert_eq!(read("ran"), "told\nasked\n".repeat(6), "and in the order in which they became due");
+    let done = automation.automations().jobs().list(&Which::default());
+    assert!(done.iter().all(|job| job.standing.to_string() == "done") && done.len() == 6, "{done:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{
-    Accepted, Begun, Bus, DurableRun, Ending, Release, RunRecorder, Session, Ticket, UntilBegun,
+    Accepted, BackgroundRuns, Begun, Bus, DurableRun, Ending, Release, RunRecorder, Session, Ticket,
+    UntilBegun,
 };
 use lineside_core::flow::{Debounce, Retry};
 use lineside_core::hook::{Join, Lane, Standby};
-use lineside_core::{AnyEvent, Failure, FailureKind, SessionId};
+use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, SessionId, SkipReason};
 use tokio_util::sync::CancellationToken;
 
 use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy, Pause, Rules, Work};
-use crate::debouncer::Last;
-use crate::engine::{Automations, Engine, job_of};
+use crate::engine::{Automations, Does, Engine, Handler, job_of};
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Ended, Input, Run};
 use crate::offered::Offered;
@@ -29,18 +29,34 @@ mod hook_id;
 
 pub use hook_id::HookId;
 
+/// Says why the hook does not run for what a burst came to; `None` when it does.
+pub type Last = Box<dyn Fn(&AnyEvent) -> Option<SkipReason> + Send + Sync>;
+
 /// How often a run is started again at most after its process was killed, or after its session had no more time for it.
 /// Two: a kill has its reasons elsewhere most of the time, and a hook that ends its own process must not do so for ever.
 pub const RESTARTS: u32 = 2;
+
+/// Where the runs of a hook are on record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recording {
+    /// Nowhere: they end with their session at the latest.
+    Memory,
+    /// In the journal of the automations, where they have one.
+    Journal,
+}
 
 /// What has to be known of a hook whose runs are to be jobs.
 pub struct Adoption {
     /// Which hook it is.
     pub id: HookId,
+    /// Where its runs are on record.
+    pub recording: Recording,
     /// Its events are held until it is quiet.
     pub debounce: Option<Debounce>,
     /// How often it tries again, by itself.
     pub retry: Retry,
+    /// Its runs and those of everything else with this key go one at a time.
+    pub key: Option<Arc<str>>,
     /// Whether the next model call waits for it.
     pub join: Join,
     /// Whether it runs beside others of its dialect.
@@ -51,12 +67,13 @@ pub struct Adoption {
     pub standby: Standby,
 }
 
-/// A hook whose runs are jobs. Clones are the same.
-#[derive(Clone)]
+/// A hook whose runs are jobs. When it is dropped, no further event will come for it.
 pub struct Adopted {
     engine: Arc<Engine>,
     id: AutomationId,
+    registration: u64,
     accepted: Accepted,
+    recording: Recording,
 }
 
 /// The hooks of a bus whose runs are jobs. Clones are the same.
@@ -81,60 +98,61 @@ struct Known {
     loaded: HashSet<String>,
     /// Those that are there.
     current: HashSet<AutomationId>,
-    /// Those that were there and may have work left.
-    registered: HashSet<AutomationId>,
 }
 
 /// How the engine starts a run of a hook.
 pub(crate) struct Starting {
     accepted: Accepted,
+    recording: Recording,
     last: Last,
 }
 
 impl Automations {
-    /// The hooks of a bus whose runs are jobs: those of automations that were opened with a journal. `None` when there
-    /// are none, and then runs begin and end with the process.
+    /// The hooks of the bus whose runs are jobs.
     #[must_use]
-    pub fn adoptions(bus: &Bus) -> Option<Adoptions> {
-        let engine = Arc::clone(&bus.kept_extension::<Self>()?.engine);
-        engine.is_durable().then_some(Adoptions { engine })
+    pub fn adoptions(&self) -> Adoptions {
+        Adoptions { engine: Arc::clone(&self.engine) }
     }
 }
 
 impl Adoptions {
-    /// Takes a hook in. It has to be in force before it is called, and [`Self::replaced`] has to be
-    /// told when it is.
+    /// Takes a hook in. It has to be in force before it is called, and those of a file are then [replaced](Self::replaced).
     #[must_use]
-    pub fn adopt(&self, adoption: Adoption) -> Adopted {
-        let Adoption { id, debounce, retry, join, lane, last, standby } = adoption;
-        let (name, key): (Arc<str>, AutomationId) = (Arc::from(&*id.name), id.to_string().into());
-        let accepted = if debounce.is_some() { Accepted::Holds } else { Accepted::Runs };
-        if self.engine.adopted.known().registered.insert(Arc::clone(&key)) {
-            let rules = rules(&id.dialect, debounce, retry, join, lane);
-            let starting = Starting { accepted, last };
-            self.engine.adopt(&key, name, starting, Arc::new(rules));
+    pub fn adopt(&self, adoption: Adoption) -> Arc<Adopted> {
+        let Adoption { mut id, recording, debounce, retry, key, join, lane, last, standby } = adoption;
+        if recording == Recording::Memory {
+            // It is another one each time, because there may be nothing by which it is known again.
+            id.content = self.engine.next_registration().to_string();
         }
-        self.engine.step(Input::SwitchedOff(Arc::clone(&key), standby != Standby::Ready));
-        Adopted { engine: Arc::clone(&self.engine), id: key, accepted }
+        let recording = if self.engine.is_durable() { recording } else { Recording::Memory };
+        let (name, own): (Arc<str>, AutomationId) = (Arc::from(&*id.name), id.to_string().into());
+        let accepted = if debounce.is_some() { Accepted::Holds } else { Accepted::Runs };
+        let work = match recording {
+            Recording::Memory => Work::InMemory,
+            Recording::Journal => Work::Adopted { restarts: RESTARTS },
+        };
+        let in_line = lane == Lane::Shared && debounce.is_none();
+        let rules = Rules {
+            concurrency: key.map(|key| (KeyTemplate::of_text(&key), 1)),
+            lane: in_line.then(|| KeyTemplate::of_event(&format!("lane:{}", id.dialect))),
+            work,
+            ..rules(debounce, retry, join)
+        };
+        let does = Does::Start(Arc::new(Starting { accepted, recording, last }));
+        let handler = Handler { registration: 0, name, timeout: Duration::MAX, does };
+        let registration = self.engine.replace(&own, handler, Arc::new(rules));
+        self.engine.step(Input::SwitchedOff(Arc::clone(&own), standby != Standby::Ready));
+        Arc::new(Adopted { engine: Arc::clone(&self.engine), id: own, registration, accepted, recording })
     }
 
     /// The hooks of a dialect that are in force from now on. What was accepted for one that is not comes to its end
     /// with what is known of it, if it is of this life, and to a bad one otherwise.
-    pub fn replaced(&self, bus: &Bus, dialect: &str, hooks: &[Adopted]) {
+    pub fn replaced<'a>(&self, bus: &Bus, dialect: &str, hooks: impl IntoIterator<Item = &'a Arc<Adopted>>) {
         {
             let mut known = self.engine.adopted.known();
             known.loaded.insert(dialect.to_owned());
             known.current.retain(|id| HookId::read(id).is_none_or(|id| id.dialect != dialect));
-            known.current.extend(hooks.iter().map(|hook| Arc::clone(&hook.id)));
-            let Known { current, registered, .. } = &mut *known;
-            // Those of another dialect may be adopted already, and be in force only when it is its turn.
-            let is_own = |id: &AutomationId| HookId::read(id).is_none_or(|id| id.dialect == dialect);
-            let idle = |id: &AutomationId| {
-                is_own(id) && !current.contains(id) && !self.engine.ask(|machine| machine.is_busy(id))
-            };
-            for gone in registered.extract_if(idle) {
-                self.engine.unregister(&gone);
-            }
+            known.current.extend(hooks.into_iter().map(|hook| Arc::clone(&hook.id)));
         }
         for session in bus.sessions().iter().filter_map(|id| bus.find(id.as_str())) {
             self.engine.opened(&session);
@@ -192,18 +210,17 @@ impl Engine {
     }
 }
 
-/// What the machine has to know: everything that paces a run is the hook's own, except that events are held and that
-/// the hooks of one lane go one after another for each event.
-fn rules(dialect: &str, debounce: Option<Debounce>, retry: Retry, join: Join, lane: Lane) -> Rules {
+/// What the machine has to know: the attempts of a run are the hook's own.
+fn rules(debounce: Option<Debounce>, retry: Retry, join: Join) -> Rules {
     // A burst is due with one event more than it may hold, as everywhere.
     let hold = debounce.map(|pace| Hold { pace, count: MOST_HELD + 1 });
-    let in_line = lane == Lane::Shared && debounce.is_none();
     Rules {
         rate: None,
         hold,
         hold_key: KeyTemplate::of_agent(),
         priority: 0,
-        concurrency: in_line.then(|| (KeyTemplate::of_event(&format!("lane:{dialect}")), 1)),
+        concurrency: None,
+        lane: None,
         on_busy: OnBusy::Queue,
         timeout: LONGEST,
         retry: control::Retry {
@@ -215,48 +232,67 @@ fn rules(dialect: &str, debounce: Option<Debounce>, retry: Retry, join: Join, la
         result: ResultRule { when: ResultWhen::Ignore, ..ResultRule::default() },
         at_end: AtEnd::Drain(LONGEST),
         cancellable: false,
-        work: Work::Adopted { restarts: RESTARTS },
+        work: Work::default(),
+    }
+}
+
+impl Drop for Adopted {
+    fn drop(&mut self) {
+        self.engine.leaves(&self.id, self.registration);
     }
 }
 
 impl Adopted {
-    /// The name by which the hook is found again in another life.
+    /// Where its runs are on record.
     #[must_use]
-    pub fn name(&self) -> &str {
-        &self.id
+    pub fn recording(&self) -> Recording {
+        self.recording
     }
+}
 
-    /// Takes over a run.
-    ///
-    /// # Errors
-    /// The ticket, when nothing is put on record any more, or there are as many jobs as there may be.
-    pub fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
+impl BackgroundRuns for Adopted {
+    /// Gives the ticket back when there are as many jobs as there may be, or everything was left to the next life.
+    fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
         if !self.engine.takes() {
             return Err(ticket);
         }
         let id = event.envelope().id;
         let offered = Input::Offered(Arc::clone(&self.id), Offered::with(event.clone(), ticket));
-        if let Some(job) = self.engine.step_and_see(offered, |effects| job_of(id, effects)) {
-            self.engine.recent.note(id, Arc::clone(&self.id), job);
+        match self.recording {
+            Recording::Memory => self.engine.step(offered),
+            Recording::Journal => {
+                if let Some(job) = self.engine.step_and_see(offered, |effects| job_of(id, effects)) {
+                    self.engine.recent.note(id, Arc::clone(&self.id), job);
+                }
+            }
         }
-        Ok(self.accepted)
+        Ok(match self.accepted {
+            Accepted::Runs => Outcome::Detached,
+            Accepted::Holds => Outcome::Skipped(SkipReason::Debounced),
+        })
     }
 
-    /// As an interceptor does it.
-    pub fn release(&self, session: &SessionId, which: Release) {
+    fn release(&self, session: &SessionId, which: Release) {
         self.engine.release(session, which);
     }
 
-    /// As an interceptor does it.
-    #[must_use]
-    pub fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
-        let (engine, session) = (Arc::clone(&self.engine), session.clone());
-        Box::pin(async move { engine.settled(session, which.into()).await })
+    fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
+        self.engine.settling(session, which)
     }
 
-    /// As an interceptor does it.
-    pub fn cut(&self, session: &SessionId) {
+    fn cut(&self, session: &SessionId) {
         self.engine.step(Input::SessionCut(session.clone()));
+    }
+
+    fn kept_as(&self) -> Option<&str> {
+        (self.recording == Recording::Journal).then_some(&*self.id)
+    }
+}
+
+/// Reports that a run will never start.
+pub(crate) fn cut_short(offered: &Offered) {
+    if let (Ok(event), Some(ticket)) = (offered.event(), offered.ticket()) {
+        ticket.cut_short(event);
     }
 }
 
@@ -284,8 +320,9 @@ pub(crate) fn start(engine: &Arc<Engine>, bus: &Bus, starting: &Starting, run: R
     let failed = engine.ask(|machine| machine.failures(job));
     let earlier = failed.into_iter().map(|(kind, detail)| Failure::new(kind, detail)).collect();
     let cancel = CancellationToken::new();
-    engine.can_cancel(job, fence, cancel.clone());
-    let recorder = Arc::new(OfJob { engine: Arc::clone(engine), job, fence, earlier });
+    let recording = starting.recording;
+    engine.can_cancel(job, fence, cancel.clone(), recording);
+    let recorder = Arc::new(OfJob { engine: Arc::clone(engine), job, fence, earlier, recording });
     let mut turn = engine.adopted.turn.lock().unwrap_or_else(PoisonError::into_inner);
     let durable = DurableRun { recorder, cancel, accepted: starting.accepted, behind: turn.take() };
     *turn = Some(ticket.start_durable(event, durable));
@@ -302,6 +339,7 @@ struct OfJob {
     job: JobId,
     fence: Fence,
     earlier: Vec<Failure>,
+    recording: Recording,
 }
 
 impl RunRecorder for OfJob {
@@ -314,8 +352,15 @@ impl RunRecorder for OfJob {
         self.engine.step(Input::Failed(self.job, self.fence, *kind, detail.to_string(), pause));
     }
 
+    fn is_kept(&self) -> bool {
+        self.recording == Recording::Journal
+    }
+
     fn begins(&self) -> BoxFuture<UntilBegun> {
         self.engine.step(Input::Begins(self.job, self.fence));
+        if self.recording == Recording::Memory {
+            return Box::pin(std::future::ready(Box::new(()) as _));
+        }
         let begun = CancellationToken::new();
         let before = self.engine.adopted.begins(begun.clone());
         let (engine, until_begun) = (Arc::clone(&self.engine), begun.drop_guard());
@@ -336,7 +381,7 @@ impl RunRecorder for OfJob {
             Ending::Cancelled => Ended::Cancelled,
             Ending::Left => Ended::Left,
         };
-        self.engine.cannot_cancel(self.job, self.fence);
+        self.engine.cannot_cancel(self.job, self.fence, self.recording);
         self.engine.step(Input::Ended(self.job, self.fence, ended));
     }
 }

@@ -7,9 +7,9 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
-use lineside_bus::interceptor::{BoxFuture, Interceptor};
+use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::register::RegisterHookError;
-use lineside_bus::{Bus, Cx, Installed, Registration, Session};
+use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Registration, Session};
 use lineside_core::hook::Hook;
 use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
 use lineside_core::payload::Point;
@@ -201,8 +201,8 @@ impl<P: Point> Automating<P> {
         let mut automation =
             Automation { automations: automations.clone(), id: Arc::clone(&id), hooks: Vec::new() };
         let trigger = Trigger { engine: Arc::clone(engine), automation: Arc::clone(&id), registration };
-        let mut attach = |point, hook, run: Arc<dyn Interceptor>| {
-            let attached = place.attach(Installed { point, hook, run });
+        let mut attach = |point, hook, runs: Arc<dyn BackgroundRuns>| {
+            let attached = place.attach(Installed::in_background(point, hook, runs));
             attached.map(|hook| automation.hooks.push(hook))
         };
         let mut attached = attach(P::INFO, hook, Arc::new(trigger));

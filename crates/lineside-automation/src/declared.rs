@@ -52,11 +52,11 @@ impl Automations {
         }
         let mut hooks = Vec::with_capacity(1 + cancelled_by.len());
         let trigger = Trigger { engine: Arc::clone(&self.engine), automation: Arc::clone(&id), registration };
-        hooks.push(Installed { point, hook: hook.clone(), run: Arc::new(trigger) });
+        hooks.push(Installed::in_background(point, hook.clone(), Arc::new(trigger)));
         for (point, select) in cancelled_by {
             let canceller = Canceller { engine: Arc::clone(&self.engine), automation: Arc::clone(&id) };
             let hook = hook.clone().when(select);
-            hooks.push(Installed { point, hook, run: Arc::new(canceller) });
+            hooks.push(Installed::in_background(point, hook, Arc::new(canceller)));
         }
         hooks
     }

@@ -14,14 +14,14 @@ use lineside_bus::{Bus, Cx, WeakBus};
 use lineside_core::budget::after;
 use lineside_core::journal::{Durability, Journal, Sequence, Unavailable};
 use lineside_core::{Acceptance, AnyEvent, Failure, SessionId};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::adopted::{Register, Starting};
 use crate::control::{Assignment, Rules};
 use crate::declared::Declared;
-use crate::machine::job::{AutomationId, Fence, JobId, Why};
+use crate::machine::job::{AutomationId, ClaimId, Fence, JobId, Why};
 use crate::machine::{Bounds, Effect, Input, Machine, News};
 use crate::offered::Offered;
 use crate::record::{Entry, Record};
@@ -30,6 +30,7 @@ use crate::tasks::Tasks;
 use crate::unix_micros::UnixMicros;
 
 mod adopting;
+mod claims;
 mod compaction;
 mod driver;
 mod job_store;
@@ -39,6 +40,7 @@ mod trigger;
 mod permit;
 mod waiting;
 
+pub use claims::{Claim, HeldKey};
 pub use permit::AttemptPermit;
 pub use recovered::{Finding, Recovered};
 
@@ -122,6 +124,10 @@ struct Core {
     outbox: VecDeque<Effect<Offered>>,
     wake: Option<UnixMicros>,
     runs: HashMap<(JobId, Fence), CancellationToken, RandomState>,
+    /// Those without records, which the ends of their sessions wait for and not the engine's.
+    unrecorded_runs: HashMap<(JobId, Fence), CancellationToken, RandomState>,
+    /// Tells those that wait for keys and are no jobs.
+    claims: HashMap<ClaimId, oneshot::Sender<()>>,
     /// How many effects the machine ever wanted done.
     wanted: u64,
     /// How many of them are done.
@@ -226,6 +232,8 @@ impl Automations {
             outbox: VecDeque::new(),
             wake: None,
             runs: HashMap::default(),
+            unrecorded_runs: HashMap::default(),
+            claims: HashMap::new(),
             wanted: 0,
             done: 0,
             kept: durability,
@@ -322,12 +330,6 @@ impl Automations {
         }
     }
 
-    /// Whether one more run of a hook can be put on record now.
-    #[must_use]
-    pub fn has_room(&self) -> bool {
-        self.engine.takes()
-    }
-
     /// Waits until everything that was offered up to now is kept, and says what it survives.
     ///
     /// Cancel safe.
@@ -399,12 +401,13 @@ impl Engine {
         let now = self.clock.now();
         let effects = core.machine.step(now, input);
         let seen = see(&effects);
-        // Most steps that a session takes to wait for its jobs leave nothing to be done.
-        let has_work = !effects.is_empty();
+        let wanted = core.wanted;
+        let (mut granted, mut wakes) = (Vec::new(), false);
         for effect in effects {
             match effect {
-                Effect::WakeAt(at) => core.wake = Some(at),
+                Effect::WakeAt(at) => (core.wake, wakes) = (Some(at), true),
                 Effect::Persist(_) if self.journal.is_none() => {}
+                Effect::Granted(claim) => granted.extend(core.claims.remove(&claim)),
                 other => {
                     if let Some((_, is_lost)) = end_of(&other) {
                         core.finished += u64::from(!is_lost);
@@ -415,9 +418,15 @@ impl Engine {
                 }
             }
         }
+        // Most steps that a session takes to wait for its jobs leave nothing to be done.
+        let has_work = core.wanted > wanted || wakes;
         drop(core);
         if has_work {
             self.work.notify_one();
+        }
+        for granted in granted {
+            // One that waits no longer gives the key back when it is dropped.
+            granted.send(()).ok();
         }
         seen
     }
@@ -459,9 +468,13 @@ impl Engine {
         self.refused.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn next_registration(&self) -> u64 {
+        self.registrations.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
     /// Registers an automation; gives the number of its registration, and `None` where there is one of its name.
     pub(crate) fn register(&self, id: &AutomationId, mut handler: Handler, rules: Arc<Rules>) -> Option<u64> {
-        let registration = self.registrations.fetch_add(1, Ordering::Relaxed) + 1;
+        let registration = self.next_registration();
         handler.registration = registration;
         let mut core = self.core();
         // One that leaves and still has work may come back.
@@ -477,7 +490,7 @@ impl Engine {
     /// Registers an automation in the place of the one of this name; gives the number of its registration. With the
     /// rules that it has already, nothing of its work is touched.
     pub(crate) fn replace(&self, id: &AutomationId, mut handler: Handler, rules: Arc<Rules>) -> u64 {
-        let registration = self.registrations.fetch_add(1, Ordering::Relaxed) + 1;
+        let registration = self.next_registration();
         handler.registration = registration;
         let mut core = self.core();
         let replaced = core.handlers.insert(Arc::clone(id), handler);

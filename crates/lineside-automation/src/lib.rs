@@ -15,22 +15,18 @@ pub mod port;
 pub mod offered;
 pub mod unix_micros;
 pub mod bursts;
-pub mod debouncer;
-pub mod keys;
 pub mod adopted;
 pub mod declared;
 
 mod tasks;
 
-pub use adopted::{Adopted, Adoption, Adoptions, HookId};
+pub use adopted::{Adopted, Adoption, Adoptions, HookId, Recording};
 pub use automate::{Automate, AutomateError, Automating, Automation, WhyNotAutomate};
 pub use bursts::Bursts;
 pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Rate, Retry};
-pub use debouncer::Debouncer;
 pub use declared::Declaration;
-pub use engine::{Automations, OpenError, Recovered};
+pub use engine::{Automations, Claim, HeldKey, OpenError, Recovered};
 pub use jobs::Jobs;
-pub use keys::{Held, Keys};
 pub use lineside_core::{control, report};
 pub use machine::Machine;
 pub use machine::job::JobId;

@@ -33,13 +33,14 @@ mod orphans;
 mod timers;
 mod session;
 mod adopted;
+mod claims;
 mod explain;
 mod progress;
 mod recover;
 mod snapshot;
 mod weights;
 
-use job::{AutomationId, ByJob, Fence, Job, JobId, State, Why};
+use job::{AutomationId, ByJob, ClaimId, Fence, Job, JobId, State, Why};
 use queue::{Key, RateState};
 use timers::Timers;
 use weights::Weights;
@@ -112,6 +113,10 @@ pub enum Input<E> {
     BusEnds(Remains),
     /// The bus has ended: nothing has any more time, and nothing starts.
     BusCut,
+    /// Something that is no job wants a key.
+    Claim(ClaimId, Arc<str>),
+    /// It has the key no longer, or does not wait for it any more.
+    GiveUp(ClaimId),
     /// A person takes a dead job up again.
     Revive(JobId),
     /// A person drops a job.
@@ -144,6 +149,12 @@ pub enum Effect<E> {
     Announce(Announcement),
     /// An automation is gone, with everything that was known of it.
     Gone(AutomationId),
+    /// What is no job has the key that it wants.
+    Granted(ClaimId),
+    /// A job without records is over; it is forgotten, and nothing else is announced of it.
+    Over(JobId),
+    /// The run of such a job will never start: its session has ended, or a person has dropped it.
+    CutShort(E),
 }
 
 /// One run.
@@ -262,9 +273,15 @@ pub struct Machine<E> {
     live: usize,
     /// How many of them are the work of hooks.
     of_hooks: usize,
+    /// How many of them have no records.
+    in_memory: usize,
     /// The unsettled jobs of each session.
     sessions: HashMap<SessionId, BTreeSet<JobId>, RandomState>,
     keys: HashMap<Arc<str>, Key>,
+    /// The keys of what is no job.
+    claims: HashMap<ClaimId, Arc<str>>,
+    /// How many places in lines were given that are not those of the numbers of jobs.
+    places: u64,
     /// Jobs that have everything but a turn.
     ready: BTreeSet<(Reverse<i32>, JobId)>,
     /// Jobs that have everything and need no turn.
@@ -362,8 +379,11 @@ impl<E: Occurrence> Machine<E> {
             jobs: ByJob::default(),
             live: 0,
             of_hooks: 0,
+            in_memory: 0,
             sessions: HashMap::default(),
             keys: HashMap::new(),
+            claims: HashMap::new(),
+            places: 0,
             ready: BTreeSet::new(),
             due: BTreeSet::new(),
             running: 0,
@@ -412,6 +432,8 @@ impl<E: Occurrence> Machine<E> {
             Input::SessionCut(session) => self.session_cut(&session),
             Input::BusEnds(remains) => self.bus_ends(remains),
             Input::BusCut => self.bus_cut(),
+            Input::Claim(claim, key) => self.claim(claim, &key),
+            Input::GiveUp(claim) => self.give_up(claim),
             Input::Revive(job) => self.revive(job),
             Input::Drop(job) => self.drop_job(job),
         }
@@ -458,7 +480,11 @@ impl<E: Occurrence> Machine<E> {
     fn new_job(&mut self, automation: usize, event: E, state: State) -> JobId {
         self.last_job += 1;
         let id = JobId(self.last_job);
-        self.add_job(id, Job::new(automation, event, self.now, state));
+        let mut job = Job::new(automation, event, self.now, state);
+        let rules = self.automations.get(automation).and_then(|own| own.rules.as_deref());
+        job.in_memory = rules.is_some_and(Rules::is_in_memory);
+        self.in_memory += usize::from(job.in_memory);
+        self.add_job(id, job);
         id
     }
 
@@ -515,6 +541,9 @@ impl<E: Occurrence> Machine<E> {
 
     fn tell(&mut self, id: JobId, news: News) {
         let Some(job) = self.jobs.get(&id) else { return };
+        if job.in_memory {
+            return;
+        }
         let told = Announcement {
             automation: self.automation_id(job.automation),
             job: Some(id),

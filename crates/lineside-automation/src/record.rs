@@ -49,6 +49,9 @@ pub enum Record<E> {
         /// Its concurrency key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Arc<str>>,
+        /// The key of its lane.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lane: Option<Arc<str>>,
         /// The key of its rate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate: Option<Arc<str>>,
@@ -153,6 +156,9 @@ pub enum Record<E> {
         /// Its concurrency key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Arc<str>>,
+        /// The key of its lane.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lane: Option<Arc<str>>,
         /// The key of its rate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate: Option<Arc<str>>,

@@ -4,12 +4,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lineside_automation::Debouncer;
+use lineside_automation::{Adopted, Adoption, Automations, HookId, Recording};
 use lineside_bus::interceptor::BoxFuture;
-use lineside_bus::{Bus, Cx, Installed, Interceptor, Release, Session, Ticket};
-use lineside_core::flow::Debounce;
-use lineside_core::hook::{Hook, Join};
-use lineside_core::{Agent, AnyEvent, Failure, Outcome, Part, Said, SessionId, SkipReason, Verdict};
+use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor, Session};
+use lineside_core::flow::{Debounce, Retry};
+use lineside_core::hook::{Hook, Join, Standby};
+use lineside_core::{Agent, AnyEvent, Failure, Outcome, Part, Said, SkipReason, Verdict};
 use lineside_points::AfterToolBatch;
 use lineside_points::parts::{ChangedFile, ToolCall};
 use tokio::time::{Instant, sleep};
@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep};
 type Ran = (u64, Vec<String>, Vec<String>, Option<u64>);
 
 struct Lint {
-    debouncer: Debouncer,
+    adopted: Arc<Adopted>,
     began: Instant,
     ran: Arc<Mutex<Vec<Ran>>>,
 }
@@ -33,13 +33,8 @@ impl Interceptor for Lint {
         Box::pin(async { Ok(Verdict::Continue.into()) })
     }
 
-    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
-        self.debouncer.hold(event, ticket);
-        Ok(Outcome::Skipped(SkipReason::Debounced))
-    }
-
-    fn release(&self, session: &SessionId, which: Release) {
-        self.debouncer.release(session, which);
+    fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {
+        Some(Arc::clone(&self.adopted) as _)
     }
 }
 
@@ -56,9 +51,19 @@ async fn scene(join: Join) -> Scene {
         let files = event.payload_json()["changed_files"].as_array().map_or(0, Vec::len);
         (files == 0).then_some(SkipReason::Filter)
     };
-    let debouncer = Debouncer::new(pace, Box::new(few));
-    let run = Arc::new(Lint { debouncer, began: Instant::now(), ran: Arc::clone(&ran) });
     let hook = Hook::native("lint", Part::PostDecision).join(join);
+    let adopted = Automations::of(&bus).unwrap().adoptions().adopt(Adoption {
+        id: HookId::in_memory("test", "lint"),
+        recording: Recording::Memory,
+        debounce: Some(pace),
+        retry: Retry::default(),
+        key: None,
+        join,
+        lane: hook.lane,
+        last: Box::new(few),
+        standby: Standby::Ready,
+    });
+    let run = Arc::new(Lint { adopted, began: Instant::now(), ran: Arc::clone(&ran) });
     let point = lineside_points::find("after_tool_batch").unwrap();
     bus.install("test", vec![Installed { point, hook, run }]).unwrap();
     Scene { session: bus.session("s").open().await.unwrap(), ran }

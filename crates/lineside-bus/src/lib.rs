@@ -35,7 +35,7 @@ pub use drain::DrainReport;
 pub use durable_run::{Accepted, Begun, DurableRun, Ending, RunRecorder, UntilBegun};
 #[cfg(feature = "actors")]
 pub use interceptor::Intercept;
-pub use interceptor::{Interceptor, Ticket};
+pub use interceptor::{BackgroundRuns, Interceptor, Ticket};
 pub use job_store::{JobCounts, JobStore};
 pub use observer::{Heard, Lost, Overflow};
 pub use of_dialect::OfDialect;

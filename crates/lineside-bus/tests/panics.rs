@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
-use lineside_bus::{Accepted, Bus, Cx, Installed, Interceptor, Release, Session, Ticket};
+use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor, Release, Session, Ticket};
 use lineside_core::hook::{Hook, Join};
 use lineside_core::json::json;
 use lineside_core::{
@@ -16,9 +16,8 @@ use lineside_points::BeforeTool;
 /// What a hook panics in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum In {
-    KeptAs,
+    Background,
     Accept,
-    Hold,
     Skipped,
     Release,
     Settled,
@@ -35,28 +34,27 @@ impl Panics {
     }
 }
 
-impl Interceptor for Panics {
+struct Hooked(Arc<Panics>);
+
+impl Interceptor for Hooked {
     fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Said, Failure>> {
         Box::pin(async { Ok(Verdict::Continue.into()) })
     }
 
-    fn kept_as(&self) -> Option<&str> {
-        self.now(In::KeptAs);
-        (self.0 == In::Accept).then_some("kept")
-    }
-
-    fn accept(&self, _: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
-        self.now(In::Accept);
-        Err(ticket)
-    }
-
-    fn hold(&self, _: &AnyEvent, _: Ticket) -> Result<Outcome, Ticket> {
-        self.now(In::Hold);
-        Ok(Outcome::Skipped(SkipReason::Debounced))
+    fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {
+        self.0.now(In::Background);
+        Some(Arc::clone(&self.0) as _)
     }
 
     fn skipped(&self, _: &AnyEvent, _: SkipReason) {
-        self.now(In::Skipped);
+        self.0.now(In::Skipped);
+    }
+}
+
+impl BackgroundRuns for Panics {
+    fn accept(&self, _: &AnyEvent, _: Ticket) -> Result<Outcome, Ticket> {
+        self.now(In::Accept);
+        Ok(Outcome::Skipped(SkipReason::Debounced))
     }
 
     fn release(&self, _: &SessionId, _: Release) {
@@ -83,7 +81,8 @@ async fn with(part: Part, what: In) -> (Bus, Session) {
     let bus = Bus::new();
     let hook = Hook::native("panics", part).join(Join::BeforeNextModel);
     let point = lineside_points::find("before_tool").unwrap();
-    bus.install("test", vec![Installed { point, hook, run: Arc::new(Panics(what)) }]).unwrap();
+    bus.install("test", vec![Installed { point, hook, run: Arc::new(Hooked(Arc::new(Panics(what)))) }])
+        .unwrap();
     let session = bus.session("s").open().await.unwrap();
     (bus, session)
 }
@@ -98,8 +97,8 @@ async fn receipt(session: &Session) -> Arc<Receipt> {
 async fn a_hook_that_panics_when_it_is_to_take_an_event_has_failed() {
     let both = [Part::PostDecision, Part::Detached]
         .into_iter()
-        .flat_map(|part| [(part, In::KeptAs), (part, In::Accept)]);
-    for (part, what) in both.chain([(Part::PostDecision, In::Hold)]) {
+        .flat_map(|part| [(part, In::Background), (part, In::Accept)]);
+    for (part, what) in both {
         let (bus, session) = with(part, what).await;
         let receipt = receipt(&session).await;
         let Outcome::Failed { failure, verdict } = &receipt.runs[0].outcome else {
@@ -135,7 +134,11 @@ async fn a_gate_that_panics_when_the_one_beside_it_blocks_is_counted() {
         .unwrap();
     let point = lineside_points::find("before_tool").unwrap();
     let hook = Hook::native("panics", Part::Gate).layer(lineside_core::Layer::Managed);
-    bus.install("test", vec![Installed { point, hook, run: Arc::new(Panics(In::Skipped)) }]).unwrap();
+    bus.install(
+        "test",
+        vec![Installed { point, hook, run: Arc::new(Hooked(Arc::new(Panics(In::Skipped)))) }],
+    )
+    .unwrap();
     let session = bus.session("s").open().await.unwrap();
     let decision = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();
     assert_eq!(decision.verdict(), &Verdict::block("no"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::signal::Watched;
-use lineside_bus::{Bus, Cx, Installed, Interceptor, Release, Signal, Ticket};
+use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor, Release, Signal, Ticket};
 use lineside_core::hook::{Hook, Join, Lane};
 use lineside_core::json::json;
 use lineside_core::{
@@ -161,12 +161,21 @@ struct Holds {
     held: Mutex<Vec<(AnyEvent, Ticket)>>,
 }
 
-impl Interceptor for Holds {
+/// The same as an interceptor.
+struct Hooked(Arc<Holds>);
+
+impl Interceptor for Hooked {
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        self.told.intercept(event, cx)
+        self.0.told.intercept(event, cx)
     }
 
-    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
+    fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {
+        Some(Arc::clone(&self.0) as _)
+    }
+}
+
+impl BackgroundRuns for Holds {
+    fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
         self.held.lock().unwrap().push((event.clone(), ticket));
         Ok(Outcome::Skipped(SkipReason::Debounced))
     }
@@ -179,13 +188,19 @@ impl Interceptor for Holds {
             }
         }
     }
+
+    fn settled(&self, _session: &SessionId, _which: Release) -> BoxFuture<()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn cut(&self, _session: &SessionId) {}
 }
 
 #[tokio::test]
 async fn held_events_are_released_by_a_collection_and_by_the_end_of_the_session() {
     // CH-50, CH-60
     let (bus, log) = (Bus::new(), Log::default());
-    let run = Arc::new(Holds { told: log.told("h", None), held: Mutex::default() });
+    let run = Arc::new(Hooked(Arc::new(Holds { told: log.told("h", None), held: Mutex::default() })));
     bus.install("test", vec![at("after_tool_batch", hook("h", Lane::Own, Join::BeforeNextModel), run)])
         .unwrap();
     let session = bus.session("s").open().await.unwrap();

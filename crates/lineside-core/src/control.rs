@@ -287,6 +287,8 @@ pub struct Rules {
     pub priority: i32,
     /// How many runs of a key go at a time.
     pub concurrency: Option<(KeyTemplate, u32)>,
+    /// The key of what its runs go one after another with before they wait for their concurrency key.
+    pub lane: Option<KeyTemplate>,
     /// What happens when the key is taken.
     pub on_busy: OnBusy,
     /// How long one attempt may take.
@@ -321,13 +323,21 @@ pub enum Work {
         /// How often it is started again at most after its process was killed or its session ended.
         restarts: u32,
     },
+    /// That of a session likewise, without a record: it ends with its session, and is shown until then.
+    InMemory,
 }
 
 impl Rules {
     /// Whether its runs are the work of a session.
     #[must_use]
     pub fn is_adopted(&self) -> bool {
-        matches!(self.work, Work::Adopted { .. })
+        matches!(self.work, Work::Adopted { .. } | Work::InMemory)
+    }
+
+    /// Whether there are no records of its runs.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        self.work == Work::InMemory
     }
 }
 
@@ -382,6 +392,7 @@ impl Control {
             hold_key: template("hold_key", hold_key, of_hold)?,
             priority: self.priority,
             concurrency,
+            lane: None,
             on_busy: self.on_busy,
             timeout: self.timeout,
             retry: self.retry,

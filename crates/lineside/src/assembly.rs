@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use lineside_automation::{Automations, Keys};
+use lineside_automation::Automations;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport};
 use lineside_core::control::Control;
@@ -33,7 +33,6 @@ use crate::workers::{HookWorkers, PluginLine, Workers};
 pub struct Assembly {
     bus: Bus,
     pub(crate) outside: Outside,
-    pub(crate) keys: Keys,
     workers: Workers,
     patience: Patience,
     dialects: Vec<&'static dyn Dialect>,
@@ -158,7 +157,6 @@ impl Assembly {
         Self {
             bus,
             outside,
-            keys: Keys::default(),
             workers: Workers::default(),
             patience: Patience::default(),
             dialects: DIALECTS.to_vec(),
@@ -241,9 +239,10 @@ impl Assembly {
     /// A file that is broken, and was not when it was last read, keeps the hooks that it had then; the report has a
     /// finding about it. Plugins that share a worker are kept as one.
     ///
-    /// If the bus has automations with a journal by now, what the hooks run without being waited for are jobs of theirs:
-    /// accepted on record, and taken up again in another life of the process, when its session is open and has the hook
-    /// from the same line of the same file, and nothing in that file has changed.
+    /// What the hooks run without being waited for are jobs of the bus's automations. If these have a journal by now, the
+    /// jobs are accepted on record, and taken up again in another life of the process, when its session is open and has
+    /// the hook from the same line of the same file, and nothing in that file has changed. Without one they end with
+    /// their session.
     ///
     /// One call at a time. Not cancel safe: a dropped call may have started workers that no hook names.
     ///
@@ -252,14 +251,16 @@ impl Assembly {
     pub async fn install(&self, files: HookFiles) -> Result<Report, RegisterHookError> {
         let HookFiles { places, loaded, inherit } = files;
         let served: Vec<&str> = loaded.iter().filter_map(|(_, loaded)| loaded.served).collect();
+        let mut automations =
+            self.bus.kept_extension::<Automations>().map(|automations| (*automations).clone());
         let mut bound = Vec::new();
         for (dialect, loaded) in loaded {
             // Hooks of lineside's own file have it already, unless they say otherwise.
             let inherit = if dialect.name() == NATIVE { Inherit::All } else { inherit.clone() };
             let outside = Outside { inherit, ..self.outside.clone() };
-            bound.push(self.bind(dialect, loaded, &places, outside).await);
+            bound.push(self.bind(dialect, loaded, &places, outside, &mut automations).await);
         }
-        let (mut report, workers) = self.put_in_force(bound).await?;
+        let (mut report, workers) = self.put_in_force(bound, automations.as_ref()).await?;
         report.judge(&served);
         self.start_ahead(workers);
         Ok(report)
@@ -272,6 +273,7 @@ impl Assembly {
         mut loaded: Loaded,
         places: &Places,
         mut outside: Outside,
+        automations: &mut Option<Automations>,
     ) -> Bound {
         let (worker, replaced) = self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
         outside.worker = worker.or(outside.worker);
@@ -280,14 +282,12 @@ impl Assembly {
         }
         refuse_programs_of_projects(places.trust, &mut loaded);
         let log = loaded.log.take().map(|target| Arc::new(DebugLog::to(target)));
-        let adoptions = Automations::adoptions(&self.bus);
         let binder = Binder {
             bus: &self.bus,
             places,
             outside,
-            keys: &self.keys,
             patience: &self.patience,
-            adoptions,
+            automations,
             log,
             contents: Contents::default(),
         };
@@ -299,18 +299,18 @@ impl Assembly {
     async fn put_in_force(
         &self,
         mut bound: Vec<Bound>,
+        automations: Option<&Automations>,
     ) -> Result<(Report, Vec<HookWorker>), RegisterHookError> {
         let installed = bound.iter_mut().map(|bound| (bound.dialect, std::mem::take(&mut bound.installed)));
         self.bus.install_all(installed.collect::<Vec<_>>())?;
-        let adoptions = Automations::adoptions(&self.bus);
         let (mut report, mut workers) = (Report::default(), Vec::new());
         for Bound {
             dialect, automated, adopted, replaced, found, diagnostics, inert, workers: named, ..
         } in bound
         {
-            automated.declared(&self.bus, dialect);
-            if let Some(adoptions) = &adoptions {
-                adoptions.replaced(&self.bus, dialect, &adopted);
+            if let Some(automations) = automations {
+                automated.declared(automations, dialect);
+                automations.adoptions().replaced(&self.bus, dialect, &adopted);
             }
             replaced.end().await;
             report.add(dialect, found, diagnostics, inert);

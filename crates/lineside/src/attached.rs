@@ -200,7 +200,8 @@ impl Assembly {
                 hook.declared = Some((automations, source));
             }
             None => {
-                let run = Arc::new(Foreign::new(&found, self.outside.clone(), self.keys.clone(), None));
+                let run = Foreign::new(&found, self.outside.clone(), None).in_memory(&found, self.bus());
+                let run = Arc::new(run);
                 installed.extend(found.points.iter().map(|point| Installed {
                     point,
                     hook: found.hook.clone(),

@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use lineside_automation::engine::{OpenError, RunInTurn};
+use lineside_automation::engine::RunInTurn;
 use lineside_automation::{Automations, Declaration};
-use lineside_bus::{Bus, Installed};
+use lineside_bus::Installed;
 use lineside_core::control::Control;
 use lineside_core::hook::Standby;
 use lineside_core::{Hook, PointInfo};
@@ -18,7 +18,6 @@ use crate::outside::Outside;
 /// The automations of one load of a dialect.
 #[derive(Default)]
 pub(crate) struct Automated {
-    automations: Option<Automations>,
     /// Those that can run.
     ids: HashSet<Arc<str>>,
 }
@@ -38,20 +37,13 @@ const CANCELS: &str = "cancelled_by";
 impl Automated {
     /// Declares the automations that a hook is at its points, and gives the hooks of each: the one that starts it, then
     /// those that cancel its work.
-    ///
-    /// # Errors
-    /// There is no tokio runtime.
     pub(crate) fn declare(
         &mut self,
-        bus: &Bus,
+        automations: &Automations,
         found: &ForeignHook,
         automation: &Automation,
         outside: &Outside,
-    ) -> Result<Vec<DeclaredHook>, OpenError> {
-        let automations = match &self.automations {
-            Some(automations) => automations,
-            None => self.automations.insert(Automations::of(bus)?),
-        };
+    ) -> Vec<DeclaredHook> {
         let hook = &found.hook;
         let mut hooks = Vec::new();
         for point in &found.points {
@@ -74,16 +66,12 @@ impl Automated {
                 control: None,
             }));
         }
-        Ok(hooks)
+        hooks
     }
 
     /// All of them are declared, and their hooks are installed: those that the dialect declared before are over.
-    pub(crate) fn declared(&self, bus: &Bus, dialect: &str) {
-        let automations =
-            self.automations.clone().or_else(|| Some((*bus.kept_extension::<Automations>()?).clone()));
-        if let Some(automations) = automations {
-            automations.declared(dialect, &self.ids);
-        }
+    pub(crate) fn declared(&self, automations: &Automations, dialect: &str) {
+        automations.declared(dialect, &self.ids);
     }
 }
 

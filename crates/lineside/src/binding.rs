@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use lineside_automation::{Adopted, Adoptions, Keys};
+use lineside_automation::engine::OpenError;
+use lineside_automation::{Adopted, Automations, Recording};
 use lineside_bus::{Bus, Installed};
 use lineside_core::hook::Standby;
 use lineside_core::worker::HookWorker;
@@ -15,7 +16,7 @@ use crate::assembly::{Found, State};
 use crate::automated::{Automated, DeclaredHook};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
-use crate::foreign::Foreign;
+use crate::foreign::{Foreign, is_background};
 use crate::missing::missing;
 use crate::outside::Outside;
 use crate::patience::Patience;
@@ -26,10 +27,9 @@ pub(crate) struct Binder<'a> {
     pub(crate) bus: &'a Bus,
     pub(crate) places: &'a Places,
     pub(crate) outside: Outside,
-    pub(crate) keys: &'a Keys,
     pub(crate) patience: &'a Patience,
-    /// Makes runs jobs, where a journal keeps them.
-    pub(crate) adoptions: Option<Adoptions>,
+    /// The automations of the bus, made for the first hook whose runs are jobs.
+    pub(crate) automations: &'a mut Option<Automations>,
     pub(crate) log: Option<Arc<DebugLog>>,
     pub(crate) contents: Contents,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Bound {
     pub(crate) installed: Vec<Installed>,
     pub(crate) automated: Automated,
     /// Those whose runs are jobs.
-    pub(crate) adopted: Vec<Adopted>,
+    pub(crate) adopted: Vec<Arc<Adopted>>,
     /// The worker that is not needed any more once they are in force.
     pub(crate) replaced: Replaced,
     /// Numbered from 1.
@@ -104,21 +104,22 @@ impl Binder<'_> {
     }
 
     /// Binds a hook that its file declares as an automation.
-    fn automation(&self, found: &ForeignHook, automation: &Automation, listed: Listed, bound: &mut Bound) {
-        let declared = match bound.automated.declare(self.bus, found, automation, &self.outside) {
-            Ok(declared) => declared,
-            Err(error) => {
-                return bound.diagnostics.push(Diagnostic {
-                    severity: Severity::Error,
-                    origin: found.hook.origin.clone(),
-                    text: format!("hook \"{}\": {error}", found.hook.name),
-                });
-            }
+    fn automation(
+        &mut self,
+        found: &ForeignHook,
+        automation: &Automation,
+        listed: Listed,
+        bound: &mut Bound,
+    ) {
+        let automations = match self.automations() {
+            Ok(automations) => automations,
+            Err(error) => return bound.diagnostics.push(unbound(found, &error)),
         };
+        let kept = automations.has_journal();
+        let declared = bound.automated.declare(&automations, found, automation, &self.outside);
         let Listed { number, state } = listed;
         for DeclaredHook { installed, trigger, control } in declared {
             let (hook, point) = (installed.hook.clone(), installed.point.name);
-            let kept = self.adoptions.is_some();
             bound.found.push(Found { number, hook, point, trigger, state, kept, control });
             bound.installed.push(installed);
         }
@@ -126,17 +127,20 @@ impl Binder<'_> {
 
     /// Binds any other hook, at each of its points.
     fn hook(&mut self, found: ForeignHook, listed: Listed, bound: &mut Bound) {
-        let mut run = Foreign::new(&found, self.outside.clone(), self.keys.clone(), self.log.clone());
-        // What a plugin remembers ends with its process, and its functions are called in the order of their format: a
-        // record of a call would be of no use and hold up the next one.
-        if let Some(adoptions) = self.adoptions.as_ref().filter(|_| self.outside.worker.is_none())
-            && let Some(id) = self.contents.id_of(&found)
-        {
-            run = run.kept(&found, adoptions, id);
+        let mut run = Foreign::new(&found, self.outside.clone(), self.log.clone());
+        if is_background(&found.hook) {
+            let (id, recording) = self.contents.id_of(&found);
+            // What a plugin remembers ends with its process, and its functions are called in the order of their format: a
+            // record of a call would be of no use and hold up the next one.
+            let recording = if self.outside.worker.is_some() { Recording::Memory } else { recording };
+            match self.automations() {
+                Ok(automations) => run = run.adopted(&found, &automations.adoptions(), (id, recording)),
+                Err(error) => return bound.diagnostics.push(unbound(&found, &error)),
+            }
         }
-        bound.adopted.extend(run.adopted().cloned());
+        bound.adopted.extend(run.as_adopted().cloned());
         let Listed { number, state } = listed;
-        let kept = run.adopted().is_some();
+        let kept = run.as_adopted().is_some_and(|adopted| adopted.recording() == Recording::Journal);
         let run = Arc::new(run);
         let apart = found.apart.then(|| found.listed_apart());
         for point in found.points {
@@ -152,6 +156,14 @@ impl Binder<'_> {
             let (hook, trigger) = (found.hook.clone(), found.trigger.clone());
             bound.installed.push(Installed { point, hook: hook.clone(), run: Arc::clone(&run) as _ });
             bound.found.push(Found { number, hook, point: point.name, trigger, state, kept, control: None });
+        }
+    }
+
+    /// The automations of the bus.
+    fn automations(&mut self) -> Result<Automations, OpenError> {
+        match &self.automations {
+            Some(automations) => Ok(automations.clone()),
+            None => Ok(self.automations.insert(Automations::of(self.bus)?).clone()),
         }
     }
 
@@ -174,6 +186,15 @@ impl Binder<'_> {
                 true
             }
         }
+    }
+}
+
+/// Says that nothing can run a hook in the background.
+fn unbound(found: &ForeignHook, error: &OpenError) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Error,
+        origin: found.hook.origin.clone(),
+        text: format!("hook \"{}\": {error}", found.hook.name),
     }
 }
 

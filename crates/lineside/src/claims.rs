@@ -51,9 +51,20 @@ impl Claims {
     pub fn unkept(&self, receipt: &Receipt) -> Vec<Claim> {
         let mut claims = first_word(receipt);
         if let Some(automations) = &self.automations {
-            name_jobs(&mut claims, automations, receipt);
+            let named = claims.iter_mut().filter(|claim| self.is_job(claim, receipt));
+            name_jobs(named, automations, receipt);
         }
         claims
+    }
+
+    /// Whether a claim is about a job that is known by its number: one of an automation, or one that is kept.
+    fn is_job(&self, claim: &Claim, receipt: &Receipt) -> bool {
+        match &receipt.runs[claim.run].outcome {
+            Outcome::Offered(acceptance) => acceptance.is_accepted(),
+            _ => {
+                receipt.hook(receipt.runs[claim.run].hook).is_some_and(|hook| self.kept.contains(&key(hook)))
+            }
+        }
     }
 
     /// What became of an event in the background. Waits until that is kept, where it is to be, and for `most` of this
@@ -64,12 +75,7 @@ impl Claims {
         let mut claims = self.unkept(receipt);
         let Some(automations) = &self.automations else { return claims };
         let runs_anyway = |claim: &Claim| !matches!(receipt.runs[claim.run].outcome, Outcome::Offered(_));
-        let is_job = |claim: &Claim| match &receipt.runs[claim.run].outcome {
-            Outcome::Offered(acceptance) => acceptance.is_accepted(),
-            _ => {
-                receipt.hook(receipt.runs[claim.run].hook).is_some_and(|hook| self.kept.contains(&key(hook)))
-            }
-        };
+        let is_job = |claim: &Claim| self.is_job(claim, receipt);
         if !claims.iter().any(is_job) {
             return claims;
         }
@@ -137,11 +143,8 @@ fn first_word(receipt: &Receipt) -> Vec<Claim> {
 }
 
 /// Gives each claim the job of its hook. Two hooks of one name have accepted the event in the order of their runs.
-fn name_jobs(claims: &mut [Claim], automations: &Automations, receipt: &Receipt) {
-    let accepts = |claim: &&mut Claim| {
-        !matches!(claim.accepted.verb, AcknowledgedAs::Cancels | AcknowledgedAs::Refused)
-    };
-    let mut claims = claims.iter_mut().filter(accepts).peekable();
+fn name_jobs<'a>(claims: impl Iterator<Item = &'a mut Claim>, automations: &Automations, receipt: &Receipt) {
+    let mut claims = claims.peekable();
     if claims.peek().is_none() {
         return;
     }

@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use lineside_automation::HookId;
-use lineside_core::Part;
+use lineside_automation::{HookId, Recording};
 use lineside_dialects::ForeignHook;
 use lineside_files::Boundary;
 use sha2::{Digest as _, Sha256};
@@ -21,29 +20,22 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Which hook it is; `None` for one that is waited for, and for one of no file that could be read.
-    pub(crate) fn id_of(&mut self, found: &ForeignHook) -> Option<HookId> {
-        let hook = &found.hook;
-        if !matches!(hook.part, Part::Detached | Part::PostDecision) {
-            return None;
-        }
-        let origin = hook.origin.as_ref()?;
+    /// Which hook it is, and whether another life may know it again: not one of a file that cannot be read.
+    pub(crate) fn id_of(&mut self, found: &ForeignHook) -> (HookId, Recording) {
+        let mut id = HookId::in_memory(found.hook.dialect, &found.hook.name);
+        id.trigger.clone_from(&found.trigger);
+        let Some(origin) = &found.hook.origin else { return (id, Recording::Memory) };
+        (id.line, id.file) = (origin.line, origin.file.to_string_lossy().into_owned());
         let digest = self.digests.entry(Arc::clone(&origin.file)).or_insert_with(|| digest(&origin.file));
-        let mut id = HookId {
-            dialect: hook.dialect.to_owned(),
-            content: digest.clone()?,
-            line: origin.line,
-            file: origin.file.to_string_lossy().into_owned(),
-            trigger: found.trigger.clone(),
-            name: hook.name.to_string(),
-        };
+        let Some(digest) = digest else { return (id, Recording::Memory) };
+        id.content.clone_from(digest);
         let before = self.seen.entry(id.clone()).or_default();
         *before += 1;
         // A format may declare several of one name on one line.
         if *before > 1 {
             id.trigger = format!("{}#{before}", id.trigger);
         }
-        Some(id)
+        (id, Recording::Journal)
     }
 }
 

@@ -38,7 +38,6 @@ mod function;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lineside_automation::Keys;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, Installed, Interceptor, OfDialect, Session};
 use lineside_core::hook::{Hook, Standby};
@@ -52,7 +51,7 @@ use lineside_redact::redact;
 pub use definition::{Definition, Function, Variables};
 pub use lineside_dialects::flyto::{HookResult, HookType};
 
-use self::function::Called;
+use self::function::{Called, adopted};
 use crate::assembly::Assembly;
 use crate::foreign::Foreign;
 use crate::outside::Outside;
@@ -67,6 +66,7 @@ pub struct Manager {
     /// The depth of the session; absent for the runtime.
     depth: Option<u32>,
     outside: Outside,
+    bus: Bus,
     cwd: PathBuf,
 }
 
@@ -74,18 +74,18 @@ impl Manager {
     /// The runtime's. Programs that it starts are its own; use [`Assembly::flyto`] to have a drain wait for them.
     #[must_use]
     pub fn of_bus(bus: &Bus) -> Self {
-        Self::new(bus.of_dialect(DIALECT), None, own())
+        Self::new(bus.clone(), bus.of_dialect(DIALECT), None, own())
     }
 
     /// That of a session, which its sub-agents' sessions inherit (FL-45).
     #[must_use]
     pub fn of_session(session: &Session) -> Self {
-        Self::new(session.of_dialect(DIALECT), Some(session.source().depth), own())
+        Self::new(session.bus(), session.of_dialect(DIALECT), Some(session.source().depth), own())
     }
 
-    fn new(hooks: OfDialect, depth: Option<u32>, outside: Outside) -> Self {
+    fn new(bus: Bus, hooks: OfDialect, depth: Option<u32>, outside: Outside) -> Self {
         let cwd = std::env::current_dir().unwrap_or_default();
-        Self { hooks, depth, outside, cwd }
+        Self { hooks, depth, outside, bus, cwd }
     }
 
     /// Puts a hook at the end of the list of its type (FL-36).
@@ -103,10 +103,11 @@ impl Manager {
         let hook = FlytoHook::new(hook_type, name, definition, self.cwd.clone());
         let known = self.placed(hook.hook());
         let run: Arc<dyn Interceptor> = match function {
-            Some(function) => Arc::new(Called { hook, function }),
+            Some(function) => Arc::new(Called { adopted: adopted(&self.bus, &known), hook, function }),
             None => {
                 let foreign = hook.into_foreign(known.clone());
-                Arc::new(Foreign::new(&foreign, self.outside.clone(), Keys::default(), None))
+                let run = Foreign::new(&foreign, self.outside.clone(), None);
+                Arc::new(run.in_memory(&foreign, &self.bus))
             }
         };
         self.hooks.add(Installed { point: hook_type.point(), hook: known, run })?;
@@ -187,13 +188,14 @@ impl Assembly {
     /// The manager of the runtime, with the hooks that were loaded; a drain waits for the programs that it starts.
     #[must_use]
     pub fn flyto(&self) -> Manager {
-        Manager::new(self.bus().of_dialect(DIALECT), None, self.outside.clone())
+        Manager::new(self.bus().clone(), self.bus().of_dialect(DIALECT), None, self.outside.clone())
     }
 
     /// The manager of a session; a drain waits for the programs that it starts.
     #[must_use]
     pub fn flyto_of(&self, session: &Session) -> Manager {
-        Manager::new(session.of_dialect(DIALECT), Some(session.source().depth), self.outside.clone())
+        let hooks = session.of_dialect(DIALECT);
+        Manager::new(self.bus().clone(), hooks, Some(session.source().depth), self.outside.clone())
     }
 }
 

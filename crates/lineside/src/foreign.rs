@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_automation::debouncer::Last;
-use lineside_automation::{Adopted, Adoption, Adoptions, Debouncer, HookId, Keys};
+use lineside_automation::adopted::Last;
+use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId, Recording};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
-use lineside_bus::{Accepted, ChainTime, Cx, Release, Ticket};
+use lineside_bus::{BackgroundRuns, Bus, ChainTime, Cx};
 use lineside_core::flow::Retry;
 use lineside_core::propagation::TRACEPARENT;
-use lineside_core::{Answer, AnyEvent, Failure, Layer, Outcome, Propagation, Said, SessionId, SkipReason};
+use lineside_core::{Answer, AnyEvent, Failure, Hook, Layer, Part, Propagation, Said, SessionId, SkipReason};
 use lineside_dialects::{Call, ForeignHook, Handler, LogStage};
 use tokio::time::{Instant, sleep};
 
@@ -22,10 +22,8 @@ use crate::outside::Outside;
 pub(crate) struct Foreign {
     attempts: Arc<Attempts>,
     key: Option<Arc<str>>,
-    keys: Keys,
-    debouncer: Option<Debouncer>,
-    /// Its runs are jobs, if they are kept.
-    adopted: Option<Adopted>,
+    /// Has its runs that no publisher waits for, which are jobs.
+    adopted: Option<Arc<Adopted>>,
 }
 
 /// The attempts of one hook.
@@ -39,20 +37,27 @@ struct Attempts {
 }
 
 impl Foreign {
-    pub(crate) fn new(hook: &ForeignHook, outside: Outside, keys: Keys, log: Option<Arc<DebugLog>>) -> Self {
+    pub(crate) fn new(hook: &ForeignHook, outside: Outside, log: Option<Arc<DebugLog>>) -> Self {
         let handler = Arc::clone(&hook.handler);
-        let debouncer = hook.debounce.map(|pace| Debouncer::new(pace, last_look(hook, log.clone())));
         let (dialect, layer) = (hook.hook.dialect, hook.hook.layer);
         let attempts = Arc::new(Attempts { handler, outside, log, retry: hook.retry, dialect, layer });
-        Self { attempts, key: hook.key.clone(), keys, debouncer, adopted: None }
+        Self { attempts, key: hook.key.clone(), adopted: None }
     }
 
-    /// Has its runs be jobs.
-    pub(crate) fn kept(mut self, hook: &ForeignHook, adoptions: &Adoptions, id: HookId) -> Self {
+    /// Has its runs that no publisher waits for be jobs.
+    pub(crate) fn adopted(
+        mut self,
+        hook: &ForeignHook,
+        adoptions: &Adoptions,
+        known: (HookId, Recording),
+    ) -> Self {
+        let (id, recording) = known;
         let adopted = adoptions.adopt(Adoption {
             id,
+            recording,
             debounce: hook.debounce,
             retry: hook.retry,
+            key: hook.key.clone(),
             join: hook.hook.join,
             lane: hook.hook.lane,
             last: last_look(hook, self.attempts.log.clone()),
@@ -62,10 +67,27 @@ impl Foreign {
         self
     }
 
+    /// Has its runs that no publisher waits for be jobs without records. Where there is no tokio runtime they start at
+    /// once.
+    pub(crate) fn in_memory(self, hook: &ForeignHook, bus: &Bus) -> Self {
+        match Automations::of(bus) {
+            Ok(automations) if is_background(&hook.hook) => {
+                let id = HookId::in_memory(hook.hook.dialect, &hook.hook.name);
+                self.adopted(hook, &automations.adoptions(), (id, Recording::Memory))
+            }
+            _ => self,
+        }
+    }
+
     /// Itself as a hook whose runs are jobs.
-    pub(crate) fn adopted(&self) -> Option<&Adopted> {
+    pub(crate) fn as_adopted(&self) -> Option<&Arc<Adopted>> {
         self.adopted.as_ref()
     }
+}
+
+/// Whether no publisher waits for a hook.
+pub(crate) fn is_background(hook: &Hook) -> bool {
+    matches!(hook.part, Part::Detached | Part::PostDecision)
 }
 
 /// Says why a hook does not run for what a burst came to.
@@ -81,67 +103,21 @@ fn last_look(hook: &ForeignHook, log: Option<Arc<DebugLog>>) -> Last {
 impl Interceptor for Foreign {
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
         let attempts = Arc::clone(&self.attempts);
-        // The place in the queue is taken now, so that hooks go in the order in which they became due.
-        let queued = self.key.as_ref().map(|key| cx.take().unwrap_or_else(|| self.keys.queue(key)));
+        // A job has its key when it starts. The place in the line is taken now, so that hooks go in the order in which
+        // they became due.
+        let key = self.key.as_ref().filter(|_| cx.recorder().is_none());
+        let claim = key.and_then(|key| Some(Automations::of(&cx.session().bus()).ok()?.claim(key)));
         Box::pin(async move {
-            let _held = match queued {
-                Some(queued) => Some(queued.await),
+            let _held = match claim {
+                Some(claim) => Some(claim.await),
                 None => None,
             };
             attempts.run(&event, &cx).await.map(Said::from)
         })
     }
 
-    fn kept_as(&self) -> Option<&str> {
-        self.adopted.as_ref().map(Adopted::name)
-    }
-
-    fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
-        let Some(adopted) = &self.adopted else { return Err(ticket) };
-        // Its place in the queue is that of the moment at which it became due, not of the one at which that is on record.
-        let is_due = self.debouncer.is_none() && !ticket.is_behind();
-        let ticket = match self.key.as_ref().filter(|_| is_due) {
-            Some(key) => ticket.with(self.keys.queue(key)),
-            None => ticket,
-        };
-        let accepted = adopted.accept(event, ticket)?;
-        if accepted == Accepted::Holds {
-            self.attempts.tell(&LogStage::Skipped { why: SkipReason::Debounced });
-        }
-        Ok(accepted)
-    }
-
-    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
-        match &self.debouncer {
-            Some(debouncer) => {
-                debouncer.hold(event, ticket);
-                self.attempts.tell(&LogStage::Skipped { why: SkipReason::Debounced });
-                Ok(Outcome::Skipped(SkipReason::Debounced))
-            }
-            None => Err(ticket),
-        }
-    }
-
-    fn release(&self, session: &SessionId, which: Release) {
-        if let Some(debouncer) = &self.debouncer {
-            debouncer.release(session, which);
-        }
-        if let Some(adopted) = &self.adopted {
-            adopted.release(session, which);
-        }
-    }
-
-    fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
-        match &self.adopted {
-            Some(adopted) => adopted.settled(session, which),
-            None => Box::pin(std::future::ready(())),
-        }
-    }
-
-    fn cut(&self, session: &SessionId) {
-        if let Some(adopted) = &self.adopted {
-            adopted.cut(session);
-        }
+    fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {
+        self.adopted.clone().map(|adopted| adopted as _)
     }
 
     fn skipped(&self, _event: &AnyEvent, why: SkipReason) {

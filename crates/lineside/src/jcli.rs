@@ -44,7 +44,7 @@ impl Assembly {
         let point = jcli::point_of(event)?;
         let before = registered.list().iter().filter(|(other, _)| *other == point).count();
         let found = session_hook(event, before, hook, places)?;
-        let run = Foreign::new(&found, self.outside.clone(), self.keys.clone(), None);
+        let run = Foreign::new(&found, self.outside.clone(), None).in_memory(&found, self.bus());
         Ok(registered.add(Installed { point, hook: found.hook, run: Arc::new(run) })?)
     }
 }

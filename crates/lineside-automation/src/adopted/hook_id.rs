@@ -30,6 +30,14 @@ impl fmt::Display for HookId {
 }
 
 impl HookId {
+    /// A hook of no file.
+    #[must_use]
+    pub fn in_memory(dialect: &str, name: &str) -> Self {
+        let (dialect, name) = (dialect.to_owned(), name.to_owned());
+        let (content, file, trigger) = (String::new(), String::new(), String::new());
+        Self { dialect, content, line: 0, file, trigger, name }
+    }
+
     /// Whether an automation is a hook.
     #[must_use]
     pub fn names(automation: &str) -> bool {

@@ -1,15 +1,25 @@
 //! What hooks whose runs are jobs need of the engine.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use lineside_core::journal::{Durability, Unavailable};
 use tokio_util::sync::CancellationToken;
 
-use super::{Does, Engine, Handler, MOST_BEHIND};
-use crate::adopted::Starting;
-use crate::control::Rules;
-use crate::machine::job::{AutomationId, Fence, JobId};
+use super::{Automations, Engine, MOST_BEHIND};
+use crate::adopted::Recording;
+use crate::machine::job::{Fence, JobId};
+
+impl Automations {
+    /// Whether there is a journal that keeps what is accepted.
+    #[must_use]
+    pub fn has_journal(&self) -> bool {
+        self.engine.is_durable()
+    }
+
+    /// Whether one more run of a hook can be put on record now.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.engine.has_room()
+    }
+}
 
 impl Engine {
     /// Whether there is a journal.
@@ -18,25 +28,40 @@ impl Engine {
     }
 
     /// Whether one more run can be put on record.
-    pub(crate) fn takes(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         let core = self.core();
         core.failed.is_none() && core.outbox.len() < MOST_BEHIND && core.machine.has_room()
     }
 
-    /// Registers a hook, which is not registered yet.
-    pub(crate) fn adopt(&self, id: &AutomationId, name: Arc<str>, starting: Starting, rules: Arc<Rules>) {
-        let does = Does::Start(Arc::new(starting));
-        self.register(id, Handler { registration: 0, name, timeout: Duration::MAX, does }, rules);
+    /// Whether one more run of a hook is taken over. It goes on where its record cannot be kept, as nothing else does:
+    /// others may wait for it.
+    pub(crate) fn takes(&self) -> bool {
+        let core = self.core();
+        !core.is_left && core.machine.has_room()
     }
 
     /// What cancels a run from now on.
-    pub(crate) fn can_cancel(&self, job: JobId, fence: Fence, cancel: CancellationToken) {
-        self.core().runs.insert((job, fence), cancel);
+    pub(crate) fn can_cancel(
+        &self,
+        job: JobId,
+        fence: Fence,
+        cancel: CancellationToken,
+        recording: Recording,
+    ) {
+        let mut core = self.core();
+        match recording {
+            Recording::Journal => core.runs.insert((job, fence), cancel),
+            Recording::Memory => core.unrecorded_runs.insert((job, fence), cancel),
+        };
     }
 
     /// Nothing cancels a run any more: it is over.
-    pub(crate) fn cannot_cancel(&self, job: JobId, fence: Fence) {
-        self.core().runs.remove(&(job, fence));
+    pub(crate) fn cannot_cancel(&self, job: JobId, fence: Fence, recording: Recording) {
+        let mut core = self.core();
+        match recording {
+            Recording::Journal => core.runs.remove(&(job, fence)),
+            Recording::Memory => core.unrecorded_runs.remove(&(job, fence)),
+        };
     }
 
     /// Waits until everything that was wanted up to now is done.

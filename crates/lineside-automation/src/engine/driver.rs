@@ -56,13 +56,19 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
             let core = engine.core();
             (core.failed.is_none(), core.is_left)
         };
-        // What hooks were to run goes on as it would without a journal: others may wait for it.
-        let batch = batch.into_iter().filter(|effect| goes_on || !is_left && is_of_hook(effect));
         if let (true, Some(snapshot), Some(journal)) = (goes_on, snapshot, &engine.journal) {
             let up_to = engine.core().last;
             engine.tasks.spawn(compact(Arc::clone(&engine), Arc::clone(journal), snapshot, up_to));
         }
         for effect in batch {
+            // What hooks were to run goes on as it would without a journal: others may wait for it.
+            if !goes_on && (is_left || !is_of_hook(&effect)) {
+                // It is not started, and holds up no hook that waits for its key.
+                if let Effect::Start(run) = effect {
+                    engine.step(Input::Ended(run.job, run.fence, Ended::Left));
+                }
+                continue;
+            }
             let rests = rests(&effect);
             engine.act(effect);
             if let Some(job) = rests {
@@ -79,7 +85,11 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
 
 /// The job whose waiters may be released after this.
 fn rests(effect: &Effect<Offered>) -> Option<JobId> {
-    let Effect::Announce(told) = effect else { return None };
+    let told = match effect {
+        Effect::Over(job) => return Some(*job),
+        Effect::Announce(told) => told,
+        _ => return None,
+    };
     let rests = matches!(told.news, News::Finished | News::Dead(_) | News::Cancelled(_) | News::Parked);
     told.job.filter(|_| rests)
 }
@@ -89,8 +99,8 @@ fn is_of_hook(effect: &Effect<Offered>) -> bool {
     match effect {
         Effect::Start(run) => HookId::names(&run.automation),
         Effect::Announce(told) => HookId::names(&told.automation),
-        Effect::Cancel(..) | Effect::Gone(_) => true,
-        Effect::Persist(_) | Effect::Deliver(..) | Effect::WakeAt(_) => false,
+        Effect::Cancel(..) | Effect::Gone(_) | Effect::Over(_) | Effect::CutShort(_) => true,
+        Effect::Persist(_) | Effect::Deliver(..) | Effect::WakeAt(_) | Effect::Granted(_) => false,
     }
 }
 
@@ -136,18 +146,21 @@ impl Engine {
     fn act(self: &Arc<Self>, effect: Effect<Offered>) {
         match effect {
             // It is kept by now, or was dealt with when it was said.
-            Effect::Persist(_) | Effect::WakeAt(_) => {}
+            Effect::Persist(_) | Effect::WakeAt(_) | Effect::Granted(_) => {}
             Effect::Start(run) => self.start(run),
             Effect::Cancel(job, fence) => self.cancel(job, fence),
             Effect::Deliver(job, automation, event, what) => self.hand_over(job, automation, event, what),
             Effect::Announce(told) => self.announce(told),
             Effect::Gone(automation) => self.gone(&automation),
+            Effect::Over(_) => {}
+            Effect::CutShort(event) => crate::adopted::cut_short(&event),
         }
     }
 
     /// Cancels a run, if it is under way still.
     pub(super) fn cancel(&self, job: JobId, fence: Fence) {
-        if let Some(run) = self.core().runs.get(&(job, fence)) {
+        let core = self.core();
+        if let Some(run) = core.runs.get(&(job, fence)).or_else(|| core.unrecorded_runs.get(&(job, fence))) {
             run.cancel();
         }
     }

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_bus::interceptor::{BoxFuture, Interceptor};
-use lineside_bus::{Cx, JobCounts, JobStore, Release};
+use lineside_bus::interceptor::BoxFuture;
+use lineside_bus::{BackgroundRuns, JobCounts, JobStore, Release, Ticket};
 use lineside_core::journal::Unavailable;
-use lineside_core::{AnyEvent, Failure, Said, SessionId};
+use lineside_core::{AnyEvent, Outcome, SessionId};
 use tokio_util::sync::CancellationToken;
 
 use super::Engine;
-use super::trigger::takes_every_event;
 use crate::machine::job::{AutomationId, JobId};
 use crate::machine::{Input, Remains};
 use crate::offered::Offered;
@@ -29,7 +28,7 @@ pub(super) struct Waiting {
 pub(super) struct KeptBy(pub(super) Arc<Engine>);
 
 impl JobStore for KeptBy {
-    fn opened(&self, session: &SessionId) -> Option<Arc<dyn Interceptor>> {
+    fn opened(&self, session: &SessionId) -> Option<Arc<dyn BackgroundRuns>> {
         let Self(engine) = self;
         let open = engine.bus.upgrade().and_then(|bus| bus.find(session.as_str()));
         if let Some(open) = open {
@@ -92,6 +91,7 @@ impl Engine {
             core.is_left |= core.failed.is_none();
             core.failed.get_or_insert_with(|| Unavailable::because("the work is left to the next life"));
             core.waits.all_over();
+            core.claims.clear();
             core.runs.values().cloned().collect()
         };
         runs.iter().for_each(CancellationToken::cancel);
@@ -107,7 +107,7 @@ impl Engine {
         let is_told = tokio::time::timeout(GRACE, self.told_of_everything()).await.is_ok();
         self.leave();
         let core = self.core();
-        let live = core.machine.live();
+        let live = core.machine.accounted();
         let keeps = self.journal.is_some() && core.is_left && is_told;
         let (kept, lost) = if keeps { (live, 0) } else { (0, live) };
         let forgotten = core.machine.forgotten();
@@ -135,9 +135,10 @@ impl Engine {
 /// The work of an earlier life for one session, as the session knows its hooks.
 struct Rejoined(Arc<Engine>);
 
-impl Interceptor for Rejoined {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        takes_every_event()
+impl BackgroundRuns for Rejoined {
+    /// No event comes by it.
+    fn accept(&self, _event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
+        Err(ticket)
     }
 
     fn release(&self, session: &SessionId, which: Release) {
@@ -145,8 +146,7 @@ impl Interceptor for Rejoined {
     }
 
     fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
-        let (engine, session) = (Arc::clone(&self.0), session.clone());
-        Box::pin(async move { engine.settled(session, which.into()).await })
+        self.0.settling(session, which)
     }
 
     fn cut(&self, session: &SessionId) {

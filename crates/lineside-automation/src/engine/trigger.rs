@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use lineside_bus::interceptor::{BoxFuture, Interceptor};
-use lineside_bus::{Cx, Release, Ticket};
+use lineside_bus::interceptor::BoxFuture;
+use lineside_bus::{BackgroundRuns, Release, Ticket};
 use lineside_core::journal::Durability;
-use lineside_core::{Acceptance, AnyEvent, EventId, Failure, FailureKind, Outcome, Said, SessionId};
+use lineside_core::{Acceptance, AnyEvent, EventId, Outcome, SessionId};
 
 use super::Engine;
 use crate::machine::job::{AutomationId, JobId};
@@ -33,12 +33,8 @@ pub(crate) struct Canceller {
     pub(crate) automation: AutomationId,
 }
 
-impl Interceptor for Trigger {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        takes_every_event()
-    }
-
-    fn hold(&self, event: &AnyEvent, _ticket: Ticket) -> Result<Outcome, Ticket> {
+impl BackgroundRuns for Trigger {
+    fn accept(&self, event: &AnyEvent, _ticket: Ticket) -> Result<Outcome, Ticket> {
         Ok(Outcome::Offered(self.engine.offer(&self.automation, event)))
     }
 
@@ -47,8 +43,7 @@ impl Interceptor for Trigger {
     }
 
     fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
-        let (engine, session) = (Arc::clone(&self.engine), session.clone());
-        Box::pin(async move { engine.settled(session, which.into()).await })
+        self.engine.settling(session, which)
     }
 
     fn cut(&self, session: &SessionId) {
@@ -56,12 +51,8 @@ impl Interceptor for Trigger {
     }
 }
 
-impl Interceptor for Canceller {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        takes_every_event()
-    }
-
-    fn hold(&self, event: &AnyEvent, _ticket: Ticket) -> Result<Outcome, Ticket> {
+impl BackgroundRuns for Canceller {
+    fn accept(&self, event: &AnyEvent, _ticket: Ticket) -> Result<Outcome, Ticket> {
         let cancelling = Input::Cancelling(Arc::clone(&self.automation), event.clone().into());
         let jobs = self.engine.step_and_see(cancelling, |effects| {
             let cancelled = |effect: &&Effect<Offered>| {
@@ -71,9 +62,23 @@ impl Interceptor for Canceller {
         });
         Ok(Outcome::Offered(Acceptance::Cancels(jobs)))
     }
+
+    /// It holds nothing of its own.
+    fn release(&self, _session: &SessionId, _which: Release) {}
+
+    fn settled(&self, _session: &SessionId, _which: Release) -> BoxFuture<()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn cut(&self, _session: &SessionId) {}
 }
 
 impl Engine {
+    pub(crate) fn settling(self: &Arc<Self>, session: &SessionId, which: Release) -> BoxFuture<()> {
+        let (engine, session) = (Arc::clone(self), session.clone());
+        Box::pin(async move { engine.settled(session, which.into()).await })
+    }
+
     pub(crate) fn release(&self, session: &SessionId, which: Release) {
         self.step(match which {
             Release::Joining => Input::Release(session.clone()),
@@ -120,10 +125,4 @@ pub(super) fn acceptance(event: EventId, effects: &[Effect<Offered>], durability
         }
     }
     acceptance.unwrap_or(Acceptance::Refused("nothing has become of it".into()))
-}
-
-/// What would be seen if the bus ran what has taken the event.
-pub(super) fn takes_every_event() -> BoxFuture<Result<Said, Failure>> {
-    let failure = Failure::not_started(FailureKind::Closed, "an automation runs by itself");
-    Box::pin(std::future::ready(Err(failure)))
 }

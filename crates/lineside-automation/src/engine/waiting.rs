@@ -94,10 +94,14 @@ impl Engine {
     async fn over(&self, which: impl FnOnce(&Core) -> Vec<JobId>) {
         let place = {
             let mut core = self.core();
-            if core.failed.is_some() {
+            let mut jobs = which(&core);
+            if core.is_left {
                 return;
             }
-            let mut jobs = which(&core);
+            if core.failed.is_some() {
+                // Only what hooks run goes on.
+                jobs.retain(|job| core.machine.is_of_hook(*job));
+            }
             jobs.retain(|job| !core.machine.is_over_for_now(*job) && !core.unkept.contains(job));
             if jobs.is_empty() {
                 return;

@@ -13,6 +13,7 @@ impl<E: Occurrence> Machine<E> {
         let Some(job) = self.jobs.get(&id) else { return };
         let (place, event, ids) = (job.automation, job.event.clone(), job.ids.clone());
         let key = rules.concurrency.as_ref().map(|(template, _)| self.key(template, &event));
+        let lane = rules.lane.as_ref().map(|template| self.key(template, &event));
         let mut restarts = None;
         if let Some(key) = &key {
             match self.meet(id, place, key, rules) {
@@ -33,11 +34,14 @@ impl<E: Occurrence> Machine<E> {
         let automation = self.automation_id(place);
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.key.clone_from(&key);
-        job.recorded = true;
+        job.lane.clone_from(&lane);
+        job.recorded = !job.in_memory;
         let rate = job.rate.clone();
-        self.remember(place, &event, &ids);
-        self.persist(Record::Accepted { job: id, automation, event, ids, key, rate, restarts, at });
-        self.tell(id, News::Queued);
+        if job.recorded {
+            self.remember(place, &event, &ids);
+            self.persist(Record::Accepted { job: id, automation, event, ids, key, lane, rate, restarts, at });
+            self.tell(id, News::Queued);
+        }
         self.line_up(id, rules);
         // Its events are kept with the new job by now.
         if let Some(other) = restarts {
@@ -60,7 +64,7 @@ impl<E: Occurrence> Machine<E> {
             }
             (OnBusy::Drop, _) if busy => Met::Dropped,
             (OnBusy::Restart, None) if busy => {
-                let mut holders = state.holders.iter().map(|(holder, _)| *holder);
+                let mut holders = state.jobs_that_hold();
                 let own = holders.find(|holder| {
                     self.jobs.get(holder).is_some_and(|job| {
                         job.automation == place && !matches!(job.state, State::Running(_, Some(_)))
@@ -171,6 +175,10 @@ impl<E: Occurrence> Machine<E> {
                 self.effects.push(Effect::Cancel(id, fence));
             }
             State::Held(_) | State::Parked(_) | State::Waiting(_) | State::Delayed(_) => {
+                if job.in_memory {
+                    let event = job.last().clone();
+                    self.effects.push(Effect::CutShort(event));
+                }
                 self.withdraw(id);
                 self.settle(id, Settled::Cancelled(why), None);
             }

@@ -27,7 +27,9 @@ impl<E: Occurrence> Machine<E> {
         let end = AttemptEnd::Failed(kind, detail.clone());
         (attempt.ended, attempt.again) = (Some((at, end.clone())), Some(again));
         let fence = attempt.fence;
-        self.persist(Record::Ended { job: id, fence, at, end, again: Some(again) });
+        if self.is_recorded(id) {
+            self.persist(Record::Ended { job: id, fence, at, end, again: Some(again) });
+        }
         self.tell(id, News::Retried { failed: detail, again });
     }
 
@@ -47,9 +49,11 @@ impl<E: Occurrence> Machine<E> {
         let Some(job) = self.jobs.get_mut(&id) else { return 0 };
         self.last_fence = fence.0;
         job.attempts.push(Attempt::begun(fence, at));
-        let (attempt, place) = (job.made(), job.automation);
+        let (attempt, place, recorded) = (job.made(), job.automation, job.recorded);
         let rate = job.rate.clone().filter(|_| std::mem::take(&mut job.admitted));
-        self.persist(Record::Started { job: id, fence, at });
+        if recorded {
+            self.persist(Record::Started { job: id, fence, at });
+        }
         if let Some(rate) = rate {
             self.count_start(place, &rate);
         }
@@ -96,6 +100,13 @@ impl<E: Occurrence> Machine<E> {
         self.rest_for_later(id, how);
     }
 
+    /// There is no more time for a job without records: what waits is cut short. What runs is cut by its session.
+    pub(super) fn cut_in_memory(&mut self, id: JobId) {
+        if self.jobs.get(&id).is_some_and(|job| !matches!(job.state, State::Running(..))) {
+            self.cancel(id, Why::SessionEnded);
+        }
+    }
+
     /// There is no more time for what waits: it rests. Where the bus ends, so does what runs.
     pub(super) fn leave_for_later(&mut self, id: JobId) {
         let ends = self.remains == Some(Remains::OnRecord);
@@ -134,6 +145,25 @@ impl<E: Occurrence> Machine<E> {
         self.of_hooks
     }
 
+    /// How many unsettled jobs have records, or are of automations.
+    pub(crate) fn accounted(&self) -> usize {
+        self.live - self.in_memory
+    }
+
+    /// Whether a job is the work of a hook.
+    pub(crate) fn is_of_hook(&self, id: JobId) -> bool {
+        let automation = self.jobs.get(&id).and_then(|job| self.automations.get(job.automation));
+        automation.is_some_and(|own| HookId::names(&own.id))
+    }
+
+    pub(super) fn is_recorded(&self, id: JobId) -> bool {
+        self.jobs.get(&id).is_some_and(|job| job.recorded)
+    }
+
+    pub(super) fn is_in_memory(&self, id: JobId) -> bool {
+        self.jobs.get(&id).is_some_and(|job| job.in_memory)
+    }
+
     /// Whether a job's waiters may be released: it is settled, its session has to be opened first, or it is
     /// left to the next life.
     pub(crate) fn is_over_for_now(&self, id: JobId) -> bool {
@@ -148,7 +178,7 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn is_lost(&self, id: JobId, rules: &Rules) -> bool {
         let Some(job) = self.jobs.get(&id) else { return false };
         match rules.work {
-            Work::Own | Work::InTurn => job.made() >= rules.retry.attempts,
+            Work::Own | Work::InTurn | Work::InMemory => job.made() >= rules.retry.attempts,
             Work::Adopted { restarts } => {
                 let counted = job.attempts.iter().skip(job.spent as usize);
                 counted.filter(|attempt| attempt.ended.is_none()).count() > restarts as usize
@@ -161,7 +191,7 @@ impl<E: Occurrence> Machine<E> {
         let of_session = self.sessions.get(session).into_iter().flatten();
         let resting = of_session.filter_map(|id| {
             let job = self.jobs.get(id)?;
-            let rests = matches!(job.state, State::Parked(_) | State::Held(_));
+            let rests = !job.in_memory && matches!(job.state, State::Parked(_) | State::Held(_));
             rests.then(|| (*id, self.automation_id(job.automation), job.whole()))
         });
         resting.collect()
@@ -181,12 +211,6 @@ impl<E: Occurrence> Machine<E> {
     /// Whether there is room for one more job.
     pub(crate) fn has_room(&self) -> bool {
         self.live < self.bounds.jobs && (self.live == 0 || self.weights.live < self.bounds.bytes)
-    }
-
-    /// Whether an automation has an unsettled job.
-    pub(crate) fn is_busy(&self, automation: &AutomationId) -> bool {
-        let own = self.names.get(automation).and_then(|place| self.automations.get(*place));
-        own.is_some_and(|own| own.live > 0)
     }
 
     /// Gives a job that has everything else its turn; one that needs none is due at once.

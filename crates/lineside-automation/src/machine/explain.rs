@@ -7,6 +7,7 @@ use std::sync::Arc;
 use lineside_core::{EventId, SessionId};
 
 use super::job::{Attempt, AutomationId, JobId, Settled, Stage, State};
+use super::queue::Waiter;
 use super::{Announcement, Machine, Occurrence};
 use crate::unix_micros::UnixMicros;
 
@@ -35,7 +36,7 @@ pub enum Standing {
     Key {
         /// The key.
         key: Arc<str>,
-        /// Who has it.
+        /// The jobs that have it; none where something has it that is no job, such as a gate.
         holders: Vec<JobId>,
         /// How many wait before it.
         ahead: usize,
@@ -139,11 +140,13 @@ impl<E: Occurrence> Machine<E> {
                 let until = state.starts.front().map(|start| *start + rate.period);
                 Standing::Rate { until, ahead: state.waiting.range(..entry).count() }
             }
-            State::Waiting(Stage::Key) => {
-                let state = self.keys.get(job.key.as_ref()?)?;
+            State::Waiting(stage @ (Stage::Lane | Stage::Key)) => {
+                let key = if *stage == Stage::Lane { &job.lane } else { &job.key }.as_ref()?;
+                let state = self.keys.get(key)?;
+                let entry = (entry.0, job.place(id), Waiter::Job(id));
                 Standing::Key {
-                    key: Arc::clone(job.key.as_ref()?),
-                    holders: state.holders.iter().map(|(holder, _)| *holder).collect(),
+                    key: Arc::clone(key),
+                    holders: state.jobs_that_hold().collect(),
                     ahead: state.waiting.range(..entry).count(),
                 }
             }
@@ -225,7 +228,7 @@ impl<E: Occurrence> Machine<E> {
 
     /// How many jobs a snapshot has: the unsettled and the dead ones.
     pub(crate) fn kept(&self) -> usize {
-        self.live + self.dead.len()
+        self.accounted() + self.dead.len()
     }
 
     /// Whether a job is settled, or not known.

@@ -20,6 +20,13 @@ pub type AutomationId = Arc<str>;
 #[serde(transparent)]
 pub struct JobId(pub u64);
 
+/// Tells a claim from all others of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClaimId(pub u64);
+
+/// A place in the line for a key: behind the job of this number, and behind those that came so after it.
+pub(crate) type Place = (u64, u64);
+
 /// What is known by job. The numbers are the machine's own, so that a cheap hash will do.
 pub(crate) type ByJob<T> = HashMap<JobId, T, RandomState>;
 
@@ -152,6 +159,8 @@ pub(crate) struct Job<E> {
     /// All its events, if there are more than one.
     pub(crate) ids: Vec<EventId>,
     pub(crate) key: Option<Arc<str>>,
+    /// The key of its lane.
+    pub(crate) lane: Option<Arc<str>>,
     pub(crate) rate: Option<Arc<str>>,
     pub(crate) accepted: UnixMicros,
     pub(crate) state: State,
@@ -162,10 +171,17 @@ pub(crate) struct Job<E> {
     pub(crate) admitted: bool,
     /// Its key is its own.
     pub(crate) has_key: bool,
+    /// It is its turn in its lane.
+    pub(crate) has_lane: bool,
+    /// Its place in the line for its key, if that is not the one of its number: the work of hooks goes in the order in
+    /// which it became due.
+    pub(crate) due: Option<Place>,
     /// About how many bytes its events take.
     pub(crate) weight: usize,
     /// There is a record of it.
     pub(crate) recorded: bool,
+    /// There is none, and never will be: it ends with its session, and is forgotten then.
+    pub(crate) in_memory: bool,
     /// Until when it has time because its session has ended; [`UnixMicros::NEVER`] while that has not.
     pub(crate) drain_by: UnixMicros,
 }
@@ -193,6 +209,7 @@ pub(crate) enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Rate,
+    Lane,
     Key,
     Turn,
 }
@@ -272,6 +289,11 @@ impl<E: Occurrence> Job<E> {
 }
 
 impl<E> Job<E> {
+    /// Its place in the line for its key.
+    pub(crate) fn place(&self, id: JobId) -> Place {
+        self.due.unwrap_or((id.0, 0))
+    }
+
     pub(crate) fn new(automation: usize, event: E, accepted: UnixMicros, state: State) -> Self {
         Self {
             automation,
@@ -279,6 +301,7 @@ impl<E> Job<E> {
             more: Vec::new(),
             ids: Vec::new(),
             key: None,
+            lane: None,
             rate: None,
             accepted,
             state,
@@ -286,8 +309,11 @@ impl<E> Job<E> {
             spent: 0,
             admitted: false,
             has_key: false,
+            has_lane: false,
+            due: None,
             weight: 0,
             recorded: false,
+            in_memory: false,
             drain_by: UnixMicros::NEVER,
         }
     }

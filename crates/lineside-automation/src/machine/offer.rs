@@ -114,6 +114,9 @@ impl<E: Occurrence> Machine<E> {
         let (automation, at) = (self.automation_id(place), self.now);
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let State::Held(window) = &job.state else { return };
+        if job.in_memory {
+            return;
+        }
         job.recorded = true;
         let record = Record::Held { job: id, automation, window: Arc::clone(window), event, at };
         self.persist(record);
@@ -158,8 +161,9 @@ impl<E: Occurrence> Machine<E> {
         }
         let Some(event) = E::merge(&events) else { return self.cancel(id, Why::Duplicate) };
         self.set_event(id, event, ids);
+        let due = rules.is_adopted().then(|| self.next_place());
         if let Some(job) = self.jobs.get_mut(&id) {
-            job.state = State::Waiting(Stage::Rate);
+            (job.state, job.due) = (State::Waiting(Stage::Rate), due);
         }
         self.accept(id, rules);
     }

@@ -4,18 +4,25 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::job::{JobId, Stage, State};
+use super::job::{ClaimId, JobId, Place, Stage, State};
 use super::timers::Timer;
-use super::{Machine, Occurrence};
+use super::{Effect, Machine, Occurrence};
 use crate::control::{Excess, KeyTemplate, Rate, Rules};
 use crate::unix_micros::UnixMicros;
+
+/// What has a key or waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Waiter {
+    Job(JobId),
+    Claim(ClaimId),
+}
 
 /// Who has a key and who waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Key {
     /// Each with the limit that it was given the key under.
-    pub(super) holders: Vec<(JobId, u32)>,
-    pub(super) waiting: BTreeSet<(Reverse<i32>, JobId)>,
+    pub(super) holders: Vec<(Waiter, u32)>,
+    pub(super) waiting: BTreeSet<(Reverse<i32>, Place, Waiter)>,
     /// The one job of an automation that has not started and that others are merged into.
     pub(super) pending: Vec<(usize, JobId)>,
 }
@@ -25,6 +32,14 @@ impl Key {
     pub(super) fn has_room(&self, limit: u32) -> bool {
         let limit = self.holders.iter().map(|(_, limit)| *limit).fold(limit, u32::min);
         self.holders.len() < limit as usize
+    }
+
+    /// The jobs that have it.
+    pub(super) fn jobs_that_hold(&self) -> impl Iterator<Item = JobId> {
+        self.holders.iter().filter_map(|(holder, _)| match holder {
+            Waiter::Job(job) => Some(*job),
+            Waiter::Claim(_) => None,
+        })
     }
 
     fn is_idle(&self) -> bool {
@@ -144,18 +159,24 @@ impl<E: Occurrence> Machine<E> {
         self.admit_waiting(place, key);
     }
 
-    /// Puts a job in line for its key; without one it has everything but a turn.
+    /// A place in the line for a key behind all that is due.
+    pub(super) fn next_place(&mut self) -> Place {
+        self.places += 1;
+        (self.last_job, self.places)
+    }
+
+    /// Puts a job in line for its lane, then for its key; without them it has everything but a turn.
     pub(super) fn queue_for_key(&mut self, id: JobId, rules: &Rules) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        match job.key.clone() {
-            Some(key) => {
-                job.state = State::Waiting(Stage::Key);
-                let entry = (Reverse(rules.priority), id);
-                self.keys.entry(Arc::clone(&key)).or_default().waiting.insert(entry);
-                self.hand_on(&key);
-            }
-            None => self.queue_for_turn(id, rules),
-        }
+        let (key, stage) = match (&job.lane, &job.key) {
+            (Some(lane), _) if !job.has_lane => (Arc::clone(lane), Stage::Lane),
+            (_, Some(key)) => (Arc::clone(key), Stage::Key),
+            _ => return self.queue_for_turn(id, rules),
+        };
+        job.state = State::Waiting(stage);
+        let entry = (Reverse(rules.priority), job.place(id), Waiter::Job(id));
+        self.keys.entry(Arc::clone(&key)).or_default().waiting.insert(entry);
+        self.hand_on(&key);
     }
 
     /// Gives a key to who is next, as long as it may be given.
@@ -164,21 +185,44 @@ impl<E: Occurrence> Machine<E> {
             let Some(state) = self.keys.get_mut(key) else { return };
             // Most keys with waiters are held, and then it does not matter which waiter is first.
             let next = state.waiting.first().copied().filter(|_| state.has_room(u32::MAX));
-            let Some(next) = next else { break };
-            let Some(job) = self.jobs.get_mut(&next.1) else { break };
-            let limit = limit_of(self.automations.get(job.automation).and_then(|own| own.rules.as_deref()));
+            let Some(next @ (priority, _, waiter)) = next else { break };
+            let id = match waiter {
+                Waiter::Job(id) => id,
+                Waiter::Claim(claim) => {
+                    if !state.has_room(1) {
+                        break;
+                    }
+                    state.waiting.remove(&next);
+                    state.holders.push((waiter, 1));
+                    self.effects.push(Effect::Granted(claim));
+                    continue;
+                }
+            };
+            let Some(job) = self.jobs.get_mut(&id) else { break };
+            let rules = self.automations.get(job.automation).and_then(|own| own.rules.as_ref());
+            let lane_of = rules.filter(|_| job.state == State::Waiting(Stage::Lane)).cloned();
+            let limit = if lane_of.is_some() { 1 } else { limit_of(rules.map(|rules| &**rules)) };
             if !state.has_room(limit) {
                 break;
             }
             state.waiting.remove(&next);
-            state.holders.push((next.1, limit));
+            state.holders.push((waiter, limit));
+            if let Some(rules) = lane_of {
+                job.has_lane = true;
+                let due = self.next_place();
+                if let Some(job) = self.jobs.get_mut(&id) {
+                    job.due = Some(due);
+                }
+                self.queue_for_key(id, &rules);
+                continue;
+            }
             job.has_key = true;
             job.state = State::Waiting(Stage::Turn);
             let place = job.automation;
             if self.takes_turn(place) {
-                self.ready.insert(next);
+                self.ready.insert((priority, id));
             } else {
-                self.due.insert(next.1);
+                self.due.insert(id);
             }
         }
         if self.keys.get(key).is_some_and(Key::is_idle) {
@@ -186,28 +230,36 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    /// Takes a key for a job that was under way, if it is free.
+    /// Takes its lane and its key for a job that was under way, if they are free.
     pub(super) fn keep_key(&mut self, id: JobId, rules: &Rules) -> bool {
-        let limit = limit_of(Some(rules));
-        let Some(job) = self.jobs.get_mut(&id) else { return false };
-        let Some(key) = &job.key else { return true };
-        let state = self.keys.entry(Arc::clone(key)).or_default();
-        let free = state.has_room(limit);
-        if free {
-            state.holders.push((id, limit));
-            job.has_key = true;
+        let Some(job) = self.jobs.get(&id) else { return false };
+        let own = [(job.lane.clone(), 1), (job.key.clone(), limit_of(Some(rules)))];
+        let own = own.map(|(key, limit)| key.map(|key| (key, limit)));
+        let is_free =
+            |(key, limit): &(Arc<str>, u32)| self.keys.get(key).is_none_or(|state| state.has_room(*limit));
+        if !own.iter().flatten().all(is_free) {
+            return false;
         }
-        free
+        for (key, limit) in own.into_iter().flatten() {
+            self.keys.entry(key).or_default().holders.push((Waiter::Job(id), limit));
+        }
+        if let Some(job) = self.jobs.get_mut(&id) {
+            (job.has_lane, job.has_key) = (job.lane.is_some(), job.key.is_some());
+        }
+        true
     }
 
-    /// A job does not need its key any more.
+    /// A job does not need its lane and its key any more.
     pub(super) fn give_back_key(&mut self, id: JobId) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        let Some(key) = job.key.clone().filter(|_| std::mem::take(&mut job.has_key)) else { return };
-        if let Some(state) = self.keys.get_mut(&key) {
-            state.holders.retain(|(holder, _)| *holder != id);
+        let key = job.key.clone().filter(|_| std::mem::take(&mut job.has_key));
+        let lane = job.lane.clone().filter(|_| std::mem::take(&mut job.has_lane));
+        for key in [key, lane].into_iter().flatten() {
+            if let Some(state) = self.keys.get_mut(&key) {
+                state.holders.retain(|(holder, _)| *holder != Waiter::Job(id));
+            }
+            self.hand_on(&key);
         }
-        self.hand_on(&key);
     }
 
     /// Nothing is merged into a job any more.
@@ -224,7 +276,8 @@ impl<E: Occurrence> Machine<E> {
     /// Takes a job out of every line that it stands in.
     pub(super) fn withdraw(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
-        let (place, key, rate) = (job.automation, job.key.clone(), job.rate.clone());
+        let (place, key, lane, rate) = (job.automation, job.key.clone(), job.lane.clone(), job.rate.clone());
+        let in_line = job.place(id);
         let (state, admitted) = (job.state.clone(), job.admitted);
         let Some(automation) = self.automations.get_mut(place) else { return };
         let entry = (Reverse(automation.rules.as_ref().map_or(0, |rules| rules.priority)), id);
@@ -244,9 +297,10 @@ impl<E: Occurrence> Machine<E> {
                     self.admit_waiting(place, rate);
                 }
             }
-            State::Waiting(Stage::Key) => {
+            State::Waiting(stage @ (Stage::Lane | Stage::Key)) => {
+                let key = if stage == Stage::Lane { &lane } else { &key };
                 if let Some(state) = key.as_ref().and_then(|key| self.keys.get_mut(key)) {
-                    state.waiting.remove(&entry);
+                    state.waiting.remove(&(entry.0, in_line, Waiter::Job(id)));
                 }
             }
             State::Waiting(Stage::Turn) => {
@@ -263,7 +317,7 @@ impl<E: Occurrence> Machine<E> {
             self.give_back_start(place, &rate);
         }
         self.give_back_key(id);
-        if let Some(key) = key {
+        for key in [key, lane].into_iter().flatten() {
             self.hand_on(&key);
         }
     }

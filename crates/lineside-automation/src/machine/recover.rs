@@ -77,7 +77,7 @@ impl<E: Occurrence> Machine<E> {
                     self.add_job(job, held);
                 }
             }
-            Record::Accepted { job, automation, event, ids, key, rate, restarts, at } => {
+            Record::Accepted { job, automation, event, ids, key, lane, rate, restarts, at } => {
                 self.number(job);
                 let other = restarts.and_then(|other| self.jobs.get(&other));
                 let before = other.map(|other| (other.whole(), other.all_ids()));
@@ -86,7 +86,8 @@ impl<E: Occurrence> Machine<E> {
                 self.remember(own, &event, &ids);
                 let accepted = self.jobs.get(&job).map_or(at, |held| held.accepted);
                 let mut next = Job::new(own, event, accepted, State::Parked(Parked::Accepted));
-                (next.ids, next.key, next.rate, next.recorded) = (ids, key, rate, true);
+                (next.ids, next.key, next.lane) = (ids, key, lane);
+                (next.rate, next.recorded) = (rate, true);
                 self.replace(job, next);
                 if let (Some((event, ids)), Some(job)) = (before, self.jobs.get_mut(&job)) {
                     job.take_over(event, ids);

@@ -54,6 +54,9 @@ impl<E: Occurrence> Machine<E> {
             Settled::Dead(why) => News::Dead(why.clone()),
             Settled::Cancelled(why) => News::Cancelled(why.clone()),
         };
+        if job.in_memory {
+            return self.forget(id);
+        }
         let is_dead = matches!(settled, Settled::Dead(_));
         if is_dead {
             // It may be taken up again.
@@ -74,6 +77,16 @@ impl<E: Occurrence> Machine<E> {
             self.finished.push_back(id);
         }
         self.forget_oldest();
+    }
+
+    /// Forgets a job without records, which is over.
+    fn forget(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let (place, session) = (job.automation, job.last().session().clone());
+        self.in_memory -= 1;
+        self.leave(id, place, &session);
+        self.effects.push(Effect::Over(id));
+        self.remove(id);
     }
 
     fn leave(&mut self, id: JobId, place: usize, session: &lineside_core::SessionId) {

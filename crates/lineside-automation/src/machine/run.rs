@@ -80,6 +80,7 @@ impl<E: Occurrence> Machine<E> {
         // The work of a session that was not cancelled is left as well.
         let is_left = ended == Ended::Left || ended == Ended::Cancelled && !self.takes_turn(place);
         let bus_ends = cancelling == Some(Why::BusEnded) && self.remains == Some(Remains::OnRecord);
+        let is_left = is_left && !self.is_in_memory(id);
         if is_left && cancelling.is_none() || bus_ends && ended == Ended::Cancelled {
             return self.left(id);
         }
@@ -107,8 +108,8 @@ impl<E: Occurrence> Machine<E> {
                 attempt.ended = Some((now, end.clone()));
                 (attempt.fence, end)
             });
-        let record =
-            open.clone().map(|(fence, end)| Record::Ended { job: id, fence, at: now, end, again: None });
+        let recorded = open.clone().filter(|_| job.recorded);
+        let record = recorded.map(|(fence, end)| Record::Ended { job: id, fence, at: now, end, again: None });
         let made = job.made();
         // It was let in, and has not begun.
         let not_started = job.rate.clone().filter(|_| std::mem::take(&mut job.admitted));
@@ -163,7 +164,9 @@ impl<E: Occurrence> Machine<E> {
             if let Some(attempt) = self.jobs.get_mut(&id).and_then(|job| job.attempts.last_mut()) {
                 attempt.again = again;
             }
-            self.persist(Record::Ended { job: id, fence, at, end, again });
+            if self.is_recorded(id) {
+                self.persist(Record::Ended { job: id, fence, at, end, again });
+            }
         }
         match again {
             Some(again) => {

@@ -79,7 +79,9 @@ impl<E: Occurrence> Machine<E> {
     /// A session that has ended gives its jobs no more time.
     pub(super) fn session_cut(&mut self, session: &SessionId) {
         for id in self.awaited(session, Awaited::Draining) {
-            if self.is_adopted(id) {
+            if self.is_in_memory(id) {
+                self.cut_in_memory(id);
+            } else if self.is_adopted(id) {
                 self.leave_for_later(id);
             } else if self.jobs.get(&id).is_some_and(|job| job.drain_by < UnixMicros::NEVER) {
                 self.has_no_time(id);
@@ -103,6 +105,9 @@ impl<E: Occurrence> Machine<E> {
 
     /// A job has no more time: its session has ended, or the bus with everything.
     fn has_no_time(&mut self, job: JobId) {
+        if self.is_in_memory(job) {
+            return self.cut_in_memory(job);
+        }
         match self.remains {
             None => self.cancel(job, Why::SessionEnded),
             Some(Remains::Nowhere) => self.cancel(job, Why::BusEnded),

@@ -27,7 +27,7 @@ impl<E: Occurrence> Machine<E> {
             }
         }
         // The dead ones come last, in the order in which they go.
-        let live = self.jobs().into_iter().filter(|id| !self.is_settled(*id));
+        let live = self.jobs().into_iter().filter(|id| !self.is_settled(*id) && !self.is_in_memory(*id));
         for id in live.chain(self.dead.iter().copied()) {
             if let Some(job) = self.jobs.get(&id) {
                 self.snapshot_of(id, job, &mut records);
@@ -63,6 +63,7 @@ impl<E: Occurrence> Machine<E> {
             event: job.whole(),
             ids: job.ids.clone(),
             key: job.key.clone(),
+            lane: job.lane.clone(),
             rate: job.rate.clone(),
             at: job.accepted,
             attempts: job.attempts.clone(),
@@ -85,12 +86,25 @@ impl<E: Occurrence> Machine<E> {
                 let own = self.place(&automation);
                 self.rate_of(own, &rate).starts.extend(starts);
             }
-            Record::Job { job: id, automation, event, ids, key, rate, at, attempts, spent, settled } => {
+            Record::Job {
+                job: id,
+                automation,
+                event,
+                ids,
+                key,
+                lane,
+                rate,
+                at,
+                attempts,
+                spent,
+                settled,
+            } => {
                 self.number(id);
                 let own = self.place(&automation);
                 self.remember(own, &event, &ids);
                 let mut job = Job::new(own, event, at, State::Parked(super::job::Parked::Accepted));
-                (job.ids, job.key, job.rate, job.recorded) = (ids, key, rate, true);
+                (job.ids, job.key, job.lane) = (ids, key, lane);
+                (job.rate, job.recorded) = (rate, true);
                 (job.attempts, job.spent) = (attempts, spent);
                 job.state = State::Parked(job.parked());
                 self.add_job(id, job);

@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use lineside_automation::jobs::Which;
 use lineside_automation::machine::{Bounds, Standing};
-use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId};
+use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId, Recording};
 use lineside_bus::interceptor::BoxFuture;
-use lineside_bus::{Accepted, Bus, Cx, Installed, Interceptor, Release, Ticket};
+use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor};
 use lineside_core::flow::{Debounce, Retry};
 use lineside_core::hook::{Hook, Join, Lane, Standby};
 use lineside_core::payload::Point as _;
-use lineside_core::{
-    Answer, AnyEvent, Append, Failure, FailureKind, Outcome, Part, Said, SessionId, SkipReason,
-};
+use lineside_core::{Answer, AnyEvent, Append, Failure, FailureKind, Outcome, Part, Said, SkipReason};
 use lineside_points::OnIdle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
@@ -49,7 +47,7 @@ struct Slow {
     /// What it waits for before it begins.
     turns: Option<Arc<Semaphore>>,
     log: Log,
-    adopted: Option<Adopted>,
+    adopted: Option<Arc<Adopted>>,
 }
 
 impl Interceptor for Slow {
@@ -82,27 +80,8 @@ impl Interceptor for Slow {
         })
     }
 
-    fn kept_as(&self) -> Option<&str> {
-        self.adopted.as_ref().map(Adopted::name)
-    }
-
-    fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
-        match &self.adopted {
-            Some(adopted) => adopted.accept(event, ticket),
-            None => Err(ticket),
-        }
-    }
-
-    fn release(&self, session: &SessionId, which: Release) {
-        self.adopted.as_ref().unwrap().release(session, which);
-    }
-
-    fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
-        self.adopted.as_ref().unwrap().settled(session, which)
-    }
-
-    fn cut(&self, session: &SessionId) {
-        self.adopted.as_ref().unwrap().cut(session);
+    fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {
+        self.adopted.clone().map(|adopted| adopted as _)
     }
 }
 
@@ -127,7 +106,7 @@ fn open(disk: &Disk) -> (Bus, Automations) {
 
 /// Puts hooks in the place of those that were there.
 fn install(bus: &Bus, part: Part, hooks: Vec<Declared>) {
-    let adoptions: Adoptions = Automations::adoptions(bus).unwrap();
+    let adoptions: Adoptions = Automations::of(bus).unwrap().adoptions();
     let (mut installed, mut current) = (Vec::new(), Vec::new());
     for (line, Declared { mut hook, lane, debounce }) in (1..).zip(hooks) {
         let adopted = adoptions.adopt(Adoption {
@@ -139,14 +118,16 @@ fn install(bus: &Bus, part: Part, hooks: Vec<Declared>) {
                 trigger: "idle".to_owned(),
                 name: hook.name.to_owned(),
             },
+            recording: Recording::Journal,
             debounce,
             retry: Retry { again: 1, delay: millis(50), ..Retry::default() },
+            key: None,
             join: Join::BeforeNextModel,
             lane,
             last: Box::new(|_| None),
             standby: Standby::Ready,
         });
-        current.push(adopted.clone());
+        current.push(Arc::clone(&adopted));
         hook.adopted = Some(adopted);
         let join = Join::BeforeNextModel;
         let known = Hook::native(hook.name, part).dialect("test").lane(lane).join(join);

@@ -4,6 +4,7 @@
 mod compaction;
 mod drain;
 mod adopted;
+mod in_memory;
 mod in_turn;
 mod bytes;
 mod closing;

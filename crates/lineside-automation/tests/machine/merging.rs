@@ -80,6 +80,7 @@ fn what_version_1_has_merged_is_read() {
         automation: name(0),
         event: Ev::new(number, 0, 0),
         ids: Vec::new(),
+        lane: None,
         key: Some(Arc::from("one")),
         rate: None,
         restarts: None,

@@ -62,7 +62,11 @@ impl Player {
 
     fn take(&mut self, effect: &Effect<Ev>, inputs: &mut Vec<Input<Ev>>) -> Option<Said> {
         match effect {
-            Effect::Persist(_) | Effect::Gone(_) => None,
+            Effect::Persist(_)
+            | Effect::Gone(_)
+            | Effect::Over(_)
+            | Effect::CutShort(_)
+            | Effect::Granted(_) => None,
             Effect::WakeAt(at) => {
                 self.wake = Some(at.0.div_ceil(1000));
                 None

@@ -352,6 +352,7 @@ fn a_record_about_nothing_is_reported_and_the_others_count() {
             automation: name(0),
             event: Ev::new(1, 0, 0),
             ids: Vec::new(),
+            lane: None,
             key: None,
             rate: None,
             restarts: None,

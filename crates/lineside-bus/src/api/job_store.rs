@@ -6,14 +6,14 @@ use lineside_core::SessionId;
 
 use crate::api::bus::Bus;
 use crate::base::caught::BoxFuture;
-use crate::hook::interceptor::Interceptor;
+use crate::hook::interceptor::BackgroundRuns;
 use crate::hook::state::Shared;
 
 /// Has jobs that outlive their session.
 pub trait JobStore: Send + Sync + 'static {
     /// Called when a session is opened. Returns a stand-in for its earlier jobs, if there are any: the bus releases,
     /// settles and cuts it like a hook that has taken events of the session.
-    fn opened(&self, session: &SessionId) -> Option<Arc<dyn Interceptor>>;
+    fn opened(&self, session: &SessionId) -> Option<Arc<dyn BackgroundRuns>>;
 
     /// Called when the bus is about to end: no further event will come. Jobs without time from now on are left to the
     /// next process where they are recorded, and are lost otherwise.

@@ -22,7 +22,7 @@ use lineside_points::CATALOGUE;
 use crate::hook::asked::{Asked, Intercept};
 use crate::hook::closure::{Closure, Fallible};
 use crate::hook::cx::Cx;
-use crate::hook::interceptor::Interceptor;
+use crate::hook::interceptor::{BackgroundRuns, Interceptor, TakenOver};
 #[cfg(feature = "actors")]
 use crate::hook::observer::hear_by;
 use crate::hook::observer::{Capacity, Hear, Heard, Overflow, Queue, hear_with};
@@ -40,6 +40,12 @@ pub struct Installed {
 }
 
 impl Installed {
+    /// A detached or post-decision hook that runs for no event itself: all of its runs are taken over.
+    #[must_use]
+    pub fn in_background(point: &'static PointInfo, hook: Hook, runs: Arc<dyn BackgroundRuns>) -> Self {
+        Self { point, hook, run: Arc::new(TakenOver(runs)) }
+    }
+
     pub(crate) fn added(self, installed: Option<Arc<str>>) -> Added {
         let Self { point, hook, run } = self;
         Added { hook, point, runs: Runs::Interceptor(run), installed }

@@ -18,7 +18,7 @@ use crate::base::background::{Cut, Terms};
 use crate::base::signal::Signal;
 use crate::context::message::{Order, Source};
 use crate::hook::cx::{ChainTime, Cx};
-use crate::hook::durable_run::{Accepted, Ending};
+use crate::hook::durable_run::Ending;
 use crate::hook::guard::{Guarded, Time};
 use crate::hook::interceptor::{DetachedRun, Ticket};
 
@@ -89,7 +89,7 @@ impl DetachedRun {
             bound.map(|whole| *self.chain.get_or_init(|| ChainTime { ends: after(began, whole), whole }));
         let recorder = self.durable.as_ref().map(|(recorder, _)| Arc::clone(recorder));
         let cx = Cx::new(self.session.clone(), self.cause, time.deadline).within(chain);
-        let cx = cx.durable(recorder, self.attachment.clone());
+        let cx = cx.durable(recorder);
         let failures = Cow::Owned(self.session.shared().failures.clone());
         (Guarded::start(&*self.run, event, cx, time, failures), began)
     }
@@ -121,29 +121,32 @@ pub(crate) struct SerialQueues {
 }
 
 impl SerialQueues {
-    /// Has a hook taken over by who has it on record.
+    /// Has a hook taken over.
     ///
     /// # Errors
-    /// The hook, when it is not recorded.
+    /// The hook, when nothing takes it over.
     pub(crate) fn entrust(
         &mut self,
         mut detached: DetachedRun,
         event: &AnyEvent,
-    ) -> Result<Accepted, DetachedRun> {
-        if detached.run.kept_as().is_none() {
+    ) -> Result<Outcome, DetachedRun> {
+        let Some(runs) = detached.run.background() else { return Err(detached) };
+        let background = Arc::clone(detached.session.node().state.background());
+        // What is kept may run in another life, though the session has no more time.
+        let admitted = background.admit();
+        if admitted.is_none() && runs.kept_as().is_none() {
             return Err(detached);
         }
         if detached.hook.lane == Lane::Shared {
             let dialect = detached.hook.dialect;
             match self.durable.iter().find(|(other, _)| *other == dialect) {
-                Some((_, chain)) => (detached.chain, detached.is_behind) = (Arc::clone(chain), true),
+                Some((_, chain)) => detached.chain = Arc::clone(chain),
                 None => self.durable.push((dialect, Arc::clone(&detached.chain))),
             }
         }
-        let (run, session) = (Arc::clone(&detached.run), detached.session.clone());
         // Before it is taken over: from then on, it may be waited for.
-        session.node().state.background().holds(&run);
-        run.accept(event, Ticket::new(detached)).map_err(|ticket| ticket.detached)
+        background.holds(&runs);
+        runs.accept(event, Ticket::new(detached)).map_err(|ticket| ticket.detached)
     }
 
     /// Starts a hook behind those that were started before it.
@@ -184,6 +187,11 @@ impl Ticket {
     /// Does not run for this event after all.
     pub fn skip(self, event: &AnyEvent, why: SkipReason) {
         self.detached.released(event, Some(why));
+    }
+
+    /// Ends without having run: its session has no more time, or the run is not wanted any more.
+    pub fn cut_short(self, event: AnyEvent) {
+        Report { detached: self.into_detached(&event), event }.cut(Cut::Unbegun);
     }
 
     /// What is to run, on behalf of this event.
@@ -240,16 +248,21 @@ impl Report {
     fn cut(self, why: Cut) {
         let background = self.detached.session.node().state.background();
         let recorder = self.detached.durable.as_ref().map(|(recorder, _)| Arc::clone(recorder));
-        let ending = match (why, recorder.is_some()) {
-            (Cut::Cancelled, _) => Ending::Cancelled,
+        let is_kept = recorder.as_ref().is_some_and(|recorder| recorder.is_kept());
+        let ending = match (why, is_kept) {
+            (Cut::Cancelled, true) => Ending::Cancelled,
             // It is not over: it runs again when the session does.
             (Cut::Deadline | Cut::Unbegun, true) => Ending::Left,
-            (Cut::Deadline | Cut::Unbegun, false) | (Cut::Patience, _) => {
+            (_, false) | (Cut::Patience, _) => {
                 background.count_cut_short();
-                let failure = if why == Cut::Unbegun {
-                    Failure::not_started(FailureKind::Closed, "the session had closed before it began")
-                } else {
-                    Failure::new(FailureKind::Closed, "still running when the session closed")
+                let failure = match why {
+                    Cut::Unbegun => {
+                        Failure::not_started(FailureKind::Closed, "the session had closed before it began")
+                    }
+                    Cut::Cancelled => Failure::new(FailureKind::Closed, "it was cancelled"),
+                    Cut::Deadline | Cut::Patience => {
+                        Failure::new(FailureKind::Closed, "still running when the session closed")
+                    }
                 };
                 self.signal(failed(failure.clone()), Vec::new(), Duration::ZERO);
                 Ending::Failed(failure)

@@ -1,8 +1,5 @@
 //! Durable runs: given to an interceptor as tickets, and started from there.
 
-use std::any::Any;
-use std::sync::{Arc, Mutex};
-
 use lineside_core::AnyEvent;
 use lineside_core::envelope::Cause;
 use lineside_core::hook::Standby;
@@ -14,16 +11,17 @@ use crate::hook::state::Session;
 
 impl Session {
     /// The right to run for an event of an earlier life of this session; `None` when no hook of that name that is
-    /// [kept](crate::Interceptor::kept_as) is ready here at the point of the event.
+    /// [kept](crate::BackgroundRuns::kept_as) is ready here at the point of the event.
     #[must_use]
     pub fn ticket(&self, event: &AnyEvent, kept_as: &str) -> Option<Ticket> {
         let in_force = self.shared().tree.in_force(self.node(), event.point());
         let plan = in_force.interceptors(event);
         let mut entries = (0..).map_while(|place| Some((place, plan.entry(place)?)));
         let (place, (hook, run)) = entries.find(|(_, (hook, run))| {
-            hook.standby == Standby::Ready && run.kept_as().is_some_and(|name| name == kept_as)
+            let runs = run.background().filter(|_| hook.standby == Standby::Ready);
+            runs.is_some_and(|runs| runs.kept_as() == Some(kept_as))
         })?;
-        self.node().state.background().holds(run);
+        self.node().state.background().holds(&run.background()?);
         let envelope = event.envelope();
         let cause = Cause { event: envelope.id, depth: envelope.cause.map_or(0, |cause| cause.depth) };
         Some(Ticket::new(DetachedRun::new(self, hook, place, run, cause)))
@@ -41,18 +39,5 @@ impl Ticket {
         detached.durable = Some((recorder, cancel));
         let turn = Beginning { after: None, behind: behind.map(|Begun(behind)| behind) };
         Begun(detached.start(event, turn).begun)
-    }
-
-    /// Whether the run begins when another one of its lane is over.
-    #[must_use]
-    pub fn is_behind(&self) -> bool {
-        self.detached.is_behind
-    }
-
-    /// Gives the run something that it [takes](crate::Cx::take) when it begins. It is dropped with the ticket.
-    #[must_use]
-    pub fn with(mut self, attachment: impl Any + Send) -> Self {
-        self.detached.attachment = Some(Arc::new(Mutex::new(Some(Box::new(attachment)))));
-        self
     }
 }

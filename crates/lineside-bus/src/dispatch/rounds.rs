@@ -8,15 +8,14 @@ use std::time::Duration;
 
 use lineside_core::hook::{Hook, Selected};
 use lineside_core::receipt::Round;
-use lineside_core::{Acceptance, Failure, Outcome, Part, SkipReason};
+use lineside_core::{Acceptance, Failure, Outcome, Part};
 
 use crate::dispatch::advance::Halt;
 use crate::dispatch::detached::failed;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::group;
-use crate::hook::durable_run::Accepted;
 use crate::hook::guard::Guarded;
-use crate::hook::interceptor::{DetachedRun, Interceptor, Ticket};
+use crate::hook::interceptor::{DetachedRun, Interceptor};
 use crate::hook::state::Plan;
 
 impl Dispatcher<'_> {
@@ -76,10 +75,15 @@ impl Dispatcher<'_> {
 
     pub(crate) fn detach(&mut self, index: u32, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) {
         let outcome = match self.entrust(index, hook, run) {
-            Ok(Ok(_)) => Outcome::Detached,
+            Ok(Ok(outcome)) => outcome,
             Ok(Err(detached)) => self.start(detached),
             Err(failure) => failed(failure),
         };
+        match &outcome {
+            Outcome::Offered(Acceptance::Unavailable(_)) => self.session.shared().failures.count(),
+            Outcome::Skipped(why) => self.tell_skipped(&**run, *why),
+            _ => {}
+        }
         self.chain.record(index, Round::First, Duration::ZERO, outcome);
     }
 
@@ -103,50 +107,19 @@ impl Dispatcher<'_> {
                 self.leave_out(index, &**run, Round::First, why);
                 continue;
             }
-            let outcome = match self.entrust(index, hook, run) {
-                Ok(Ok(Accepted::Holds)) => Outcome::Skipped(SkipReason::Debounced),
-                Ok(Ok(Accepted::Runs)) => Outcome::Detached,
-                Ok(Err(detached)) => match self.offer(run, detached.clone()) {
-                    Ok(Ok(outcome)) => {
-                        if let Outcome::Offered(Acceptance::Unavailable(_)) = &outcome {
-                            self.session.shared().failures.count();
-                        }
-                        outcome
-                    }
-                    Ok(Err(_ticket)) => self.start(detached),
-                    Err(failure) => failed(failure),
-                },
-                Err(failure) => failed(failure),
-            };
-            self.chain.record(index, Round::First, Duration::ZERO, outcome);
+            self.detach(index, hook, run);
         }
     }
 
-    /// Hands a detached hook to its recorder; returns it when there is none.
+    /// Has a detached hook taken over; returns it when nothing takes it over.
     fn entrust(
         &mut self,
         place: u32,
         hook: &Arc<Hook>,
         run: &Arc<dyn Interceptor>,
-    ) -> Result<Result<Accepted, DetachedRun>, Failure> {
+    ) -> Result<Result<Outcome, DetachedRun>, Failure> {
         let detached = DetachedRun::new(self.session, hook, place, run, self.cause);
         self.session.shared().failures.caught(|| self.queues.entrust(detached, &self.event))
-    }
-
-    /// Has a hook take the event, to run for it by itself, unless the session has no more time.
-    fn offer(
-        &self,
-        run: &Arc<dyn Interceptor>,
-        detached: DetachedRun,
-    ) -> Result<Result<Outcome, Ticket>, Failure> {
-        let ticket = Ticket::new(detached);
-        let background = self.session.node().state.background();
-        let Some(_admitted) = background.admit() else { return Ok(Err(ticket)) };
-        let held = self.session.shared().failures.caught(|| run.hold(&self.event, ticket))?;
-        if held.is_ok() {
-            background.holds(run);
-        }
-        Ok(held)
     }
 
     /// Starts a detached hook.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lineside_core::envelope::Cause;
 use tokio::time::Instant;
 
-use crate::hook::durable_run::{Attachment, RunRecorder, unpack};
+use crate::hook::durable_run::RunRecorder;
 use crate::hook::state::{Node, Session};
 
 thread_local! {
@@ -51,7 +51,6 @@ pub struct Cx {
 struct Rare {
     chain: Option<ChainTime>,
     recorder: Option<Arc<dyn RunRecorder>>,
-    attachment: Option<Attachment>,
     /// The attempts before this one.
     failed: u32,
 }
@@ -118,20 +117,9 @@ impl Cx {
         self.rare.as_ref()?.recorder.as_ref()
     }
 
-    /// What the run was [given](crate::Ticket::with) when it was accepted, if it is of this type; only the first time.
-    #[must_use]
-    pub fn take<T: std::any::Any + Send>(&self) -> Option<T> {
-        unpack(self.rare.as_ref()?.attachment.as_ref()?)
-    }
-
-    pub(crate) fn durable(
-        mut self,
-        recorder: Option<Arc<dyn RunRecorder>>,
-        attachment: Option<Attachment>,
-    ) -> Self {
-        if recorder.is_some() || attachment.is_some() {
-            let rare = self.rare.get_or_insert_default();
-            (rare.recorder, rare.attachment) = (recorder, attachment);
+    pub(crate) fn durable(mut self, recorder: Option<Arc<dyn RunRecorder>>) -> Self {
+        if recorder.is_some() {
+            self.rare.get_or_insert_default().recorder = recorder;
         }
         self
     }

@@ -1,11 +1,11 @@
 //! Durable runs: detached hooks whose runs are recorded, so that they continue in the next process.
 //!
-//! A bus has none unless an interceptor says that it [is kept](crate::Interceptor::kept_as); otherwise runs begin and end
-//! with the process. This is the interface between such a run and the bus; what is recorded, and where, is
+//! A bus has none unless something [takes runs over](crate::BackgroundRuns); otherwise they start at once, and begin and
+//! end with the process. This is the interface between such a run and the bus; what is recorded, and where, is
 //! decided in `lineside-automation`.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::Failure;
@@ -47,6 +47,10 @@ pub trait RunRecorder: Send + Sync {
     /// that never reached its attempt does not count one.
     fn begins(&self) -> BoxFuture<UntilBegun>;
 
+    /// Whether what is left of the run goes on in another life of the session. If it does not, a run that is cut
+    /// short has failed, and is counted and signalled.
+    fn is_kept(&self) -> bool;
+
     /// Records the end.
     fn ended(&self, ending: Ending);
 }
@@ -70,18 +74,3 @@ pub struct DurableRun {
 /// Signals that a run has begun.
 #[derive(Clone)]
 pub struct Begun(pub(crate) CancellationToken);
-
-/// A value that a run receives when it is accepted.
-pub(crate) type Attachment = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
-
-/// Takes the attachment, if it is of this type.
-pub(crate) fn unpack<T: Any + Send>(attachment: &Attachment) -> Option<T> {
-    let mut attachment = attachment.lock().unwrap_or_else(PoisonError::into_inner);
-    match attachment.take()?.downcast() {
-        Ok(this) => Some(*this),
-        Err(other) => {
-            *attachment = Some(other);
-            None
-        }
-    }
-}

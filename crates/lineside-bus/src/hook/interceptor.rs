@@ -1,11 +1,12 @@
-//! What runs an interceptor: one trait, behind which stand closures, kameo actors, and whatever else answers; and the
-//! right to run for an event that it has received.
+//! What runs an interceptor: one trait, behind which stand closures, kameo actors, and whatever else answers; what takes
+//! over the runs that no publisher waits for, to start them later, several together, or never; and the right to run for an
+//! event that it has received.
 
 use std::sync::{Arc, OnceLock};
 
 use lineside_core::envelope::Cause;
 use lineside_core::hook::Hook;
-use lineside_core::{AnyEvent, Failure, Outcome, Said, SessionId, SkipReason};
+use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Said, SessionId, SkipReason};
 use tokio_util::sync::CancellationToken;
 
 pub use crate::base::caught::BoxFuture;
@@ -14,7 +15,7 @@ pub use crate::hook::asked::Intercept;
 
 use crate::base::background::{Holder, Release};
 use crate::hook::cx::{ChainTime, Cx};
-use crate::hook::durable_run::{Accepted, Attachment, RunRecorder};
+use crate::hook::durable_run::RunRecorder;
 use crate::hook::state::Session;
 
 /// Something that answers events of any point.
@@ -24,50 +25,12 @@ pub trait Interceptor: Send + Sync {
     /// Answers one event.
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>>;
 
-    /// The name under which it is known in another life of the process, when what it runs without being waited for is
-    /// kept until then; `None` when it is not.
-    fn kept_as(&self) -> Option<&str> {
+    /// What takes over its runs that no publisher waits for. By default nothing does, and they start at once.
+    fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {
         None
     }
 
-    /// Takes over a detached run, if it is [kept](Self::kept_as): it uses the ticket when the run is on
-    /// record. By default it gives the ticket back.
-    ///
-    /// # Errors
-    /// The ticket, when it cannot be kept; then it runs without a record.
-    fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Accepted, Ticket> {
-        let _ = event;
-        Err(ticket)
-    }
-
-    /// Takes an event, to run for it later or never, and returns what it did with it. By default it
-    /// gives the ticket back, which means that it runs at once.
-    ///
-    /// # Errors
-    /// The ticket, when it does not take the event.
-    fn hold(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
-        let _ = event;
-        Err(ticket)
-    }
-
-    /// Runs at once for the events of a session that it holds.
-    fn release(&self, session: &SessionId, which: Release) {
-        let _ = (session, which);
-    }
-
-    /// Waits until everything is over that it holds or runs for a session by itself, up to now: what the next model
-    /// call waits for, or what the end of the session does. Runs of tickets are waited for anyway.
-    fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()> {
-        let _ = (session, which);
-        Box::pin(std::future::ready(()))
-    }
-
-    /// A session has ended, and what it runs by itself for that has no more time.
-    fn cut(&self, session: &SessionId) {
-        let _ = session;
-    }
-
-    /// It would have had its turn, and does not run.
+    /// It would have had its turn, and does not run, or not yet.
     fn skipped(&self, event: &AnyEvent, why: SkipReason) {
         let _ = (event, why);
     }
@@ -109,10 +72,6 @@ pub(crate) struct DetachedRun {
     pub(crate) chain: Arc<OnceLock<ChainTime>>,
     /// Where it is on record, and what cancels it, if it is.
     pub(crate) durable: Option<(Arc<dyn RunRecorder>, CancellationToken)>,
-    /// What it was given when it was accepted.
-    pub(crate) attachment: Option<Attachment>,
-    /// Its recorder starts it when the one before it in its lane is over.
-    pub(crate) is_behind: bool,
 }
 
 impl DetachedRun {
@@ -124,12 +83,51 @@ impl DetachedRun {
         cause: Cause,
     ) -> Self {
         let (session, hook, run) = (session.clone(), Arc::clone(hook), Arc::clone(run));
-        let (chain, durable, attachment) = (Arc::default(), None, None);
-        Self { session, hook, place, run, cause, chain, durable, attachment, is_behind: false }
+        Self { session, hook, place, run, cause, chain: Arc::default(), durable: None }
     }
 }
 
-impl Holder for Arc<dyn Interceptor> {
+/// Takes over the detached and the post-decision runs of a hook. A session releases, settles and cuts what it has taken
+/// over.
+pub trait BackgroundRuns: Send + Sync {
+    /// Takes over a run, and returns what becomes of it, for the receipt. The ticket starts it.
+    ///
+    /// # Errors
+    /// The ticket, when it does not take the run; the bus starts it at once then.
+    fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket>;
+
+    /// Runs at once for the events of a session that it holds.
+    fn release(&self, session: &SessionId, which: Release);
+
+    /// Waits until everything is over that it holds or runs for a session by itself, up to now: what the next model
+    /// call waits for, or what the end of the session does. Runs of tickets are waited for anyway.
+    fn settled(&self, session: &SessionId, which: Release) -> BoxFuture<()>;
+
+    /// A session has ended, and what it runs by itself for that has no more time.
+    fn cut(&self, session: &SessionId);
+
+    /// The name under which the hook is known in another life of the process, when its runs are kept until then; `None`
+    /// when they are not.
+    fn kept_as(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// An interceptor that runs for no event itself: all are taken over.
+pub(crate) struct TakenOver(pub(crate) Arc<dyn BackgroundRuns>);
+
+impl Interceptor for TakenOver {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        let failure = Failure::not_started(FailureKind::Closed, "it runs by itself, in the background");
+        Box::pin(std::future::ready(Err(failure)))
+    }
+
+    fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {
+        Some(Arc::clone(&self.0))
+    }
+}
+
+impl Holder for Arc<dyn BackgroundRuns> {
     fn release(&self, session: &SessionId, which: Release) {
         (**self).release(session, which);
     }

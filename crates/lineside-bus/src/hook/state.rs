@@ -18,7 +18,7 @@ use crate::context::FullTexts;
 use crate::context::log::Log;
 use crate::context::mailbox::{self, Mailbox, WAITING};
 use crate::context::message::{Offer, Order};
-use crate::hook::interceptor::Interceptor;
+use crate::hook::interceptor::{BackgroundRuns, Interceptor};
 use crate::hook::observer::Listener;
 use crate::registry::{own, registered, table, tree};
 
@@ -36,7 +36,7 @@ pub(crate) type Tree = tree::Tree<Arc<dyn Interceptor>, Arc<dyn Listener>, State
 pub(crate) type Node = tree::Node<Arc<dyn Interceptor>, Arc<dyn Listener>, State>;
 /// On what hooks are registered.
 pub(crate) type Place = tree::Place<Arc<dyn Interceptor>, Arc<dyn Listener>, State>;
-pub(crate) type Background = background::Background<Arc<dyn Interceptor>>;
+pub(crate) type Background = background::Background<Arc<dyn BackgroundRuns>>;
 
 /// What a session has beside hooks; most of it is made when it is needed first.
 #[derive(Default)]

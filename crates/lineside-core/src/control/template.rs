@@ -138,6 +138,12 @@ impl KeyTemplate {
         Self { text: name.clone(), parts: vec![Part::Text(name), Part::Event] }
     }
 
+    /// The same key for every event.
+    #[must_use]
+    pub fn of_text(text: &str) -> Self {
+        Self { text: text.into(), parts: vec![Part::Text(text.into())] }
+    }
+
     /// The text that it was read from.
     #[must_use]
     pub fn text(&self) -> &str {

@@ -3,24 +3,50 @@
 use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::task::Poll;
 
-use lineside_bus::Cx;
+use lineside_automation::{Adopted, Adoption, Automations, HookId, Recording};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
+use lineside_bus::{BackgroundRuns, Bus, Cx};
 use lineside_core::failure::seconds;
-use lineside_core::{AnyEvent, Failure, FailureKind, Said};
+use lineside_core::flow::Retry;
+use lineside_core::{AnyEvent, Failure, FailureKind, Hook, Said};
 use lineside_dialects::flyto::{FlytoHook, HookResult};
 use lineside_redact::redact;
 
 use super::definition::Function;
+use crate::foreign::is_background;
 
 /// A function with what is known of it as a hook.
 pub(super) struct Called {
     pub(super) hook: FlytoHook,
     pub(super) function: Function,
+    /// Has its runs that no publisher waits for, which are jobs.
+    pub(super) adopted: Option<Arc<Adopted>>,
+}
+
+/// A hook of the programme as one whose runs are jobs without records, if no publisher waits for it.
+pub(super) fn adopted(bus: &Bus, hook: &Hook) -> Option<Arc<Adopted>> {
+    let automations = is_background(hook).then(|| Automations::of(bus).ok()).flatten()?;
+    Some(automations.adoptions().adopt(Adoption {
+        id: HookId::in_memory(hook.dialect, &hook.name),
+        recording: Recording::Memory,
+        debounce: None,
+        retry: Retry::default(),
+        key: None,
+        join: hook.join,
+        lane: hook.lane,
+        last: Box::new(|_| None),
+        standby: hook.standby.clone(),
+    }))
 }
 
 impl Interceptor for Called {
+    fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {
+        self.adopted.clone().map(|adopted| adopted as _)
+    }
+
     // The bus would catch a panic and keep the time too; it does not know what they mean at `stop` (FL-25).
     fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
         let (hook, function) = (self.hook.clone(), self.function.clone());
