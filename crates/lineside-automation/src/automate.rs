@@ -30,6 +30,29 @@ mod sealed {
 /// implements it.
 pub trait Automate: sealed::Sealed {
     /// Begins an automation at a point; [`Automating::run`] registers it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use lineside_automation::{Automate, Automations, Report, Retry};
+    /// use lineside_bus::Bus;
+    /// use lineside_core::flow::Debounce;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("tidy")
+    ///     .debounce(Debounce::quiet(Duration::from_millis(10)))
+    ///     .retry(Retry::constant(3, Duration::from_millis(10)))
+    ///     .run(async |_event, _cx| Ok(Report::success("nothing to do")))?;
+    ///
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// Automations::of(&bus)?.at_rest().await?;
+    /// assert_eq!(bus.drain(Duration::from_secs(5)).await.jobs.finished, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     fn automate<P: Point>(&self, name: impl Into<Arc<str>>) -> Automating<P>;
 }
 

@@ -97,6 +97,23 @@ pub static DIALECTS: &[&dyn Dialect] = &[
 ];
 
 /// The dialect of that name.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use lineside_dialects::{Places, Trust, find};
+///
+/// let project = tempfile::tempdir()?;
+/// let places = Places {
+///     environment: BTreeMap::new(),
+///     project_root: Some(project.path().to_owned()),
+///     cwd: project.path().to_owned(),
+///     trust: Trust::Withheld,
+/// };
+/// let loaded = find("agenthooks").expect("a dialect").load(&places);
+/// assert!(loaded.hooks.is_empty() && loaded.diagnostics.is_empty());
+/// assert!(find("agent-hooks").is_none());
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[must_use]
 pub fn find(name: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name() == name)

@@ -36,6 +36,18 @@ pub enum Boundary<'a> {
 
 /// The first bytes of a file: `most`, and one more where the file is longer, which tells that there is more.
 ///
+/// ```
+/// use lineside_files::{Boundary, read};
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("settings.json");
+/// std::fs::write(&file, "{}")?;
+/// assert_eq!(read(&file, Boundary::Within(folder.path()), 1024)?, b"{}");
+/// // A folder is no regular file.
+/// assert!(read(folder.path(), Boundary::Open, 1024).is_err());
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// It cannot be opened or read, it is no regular file, it is out of the boundary, or others may have written what is to
 /// be the user's own.

@@ -29,6 +29,17 @@ pub enum ReplaceFileError {
 /// The new bytes are written beside it, with its mode and, where that is allowed, its owner, and are on the disk before
 /// they take its place. A reader sees the old bytes or the new ones.
 ///
+/// ```
+/// use lineside_files::{ReplaceFileError, replace};
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("settings.json");
+/// replace(&file, None, b"{}")?;
+/// replace(&file, Some(b"{}"), b"[]")?;
+/// assert!(matches!(replace(&file, Some(b"{}"), b"1"), Err(ReplaceFileError::Changed)));
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// It has other bytes, or cannot be written.
 pub fn replace(file: &Path, expected: Option<&[u8]>, bytes: &[u8]) -> Result<(), ReplaceFileError> {

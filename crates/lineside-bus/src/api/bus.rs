@@ -25,6 +25,29 @@ use crate::context::mailbox::WAITING;
 use crate::hook::state::{Place, Registered, Session, Shared, Tree};
 
 /// A hook bus. Cloning it costs one reference count; all clones are the same bus.
+///
+/// ```
+/// use std::time::Duration;
+/// use lineside_bus::Bus;
+/// use lineside_core::Verdict;
+/// use lineside_core::json::json;
+/// use lineside_points::BeforeTool;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let session = bus.session("s1").open().await?;
+/// session.intercept::<BeforeTool>("no-shell").gate(async |call, _cx| match call.tool_name.as_str() {
+///     "Shell" => Verdict::block("no shell today"),
+///     _ => Verdict::Continue,
+/// })?;
+///
+/// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
+/// assert!(decision.is_refused());
+/// assert!(bus.drain(Duration::from_secs(5)).await.is_clean());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Bus {
     pub(crate) shared: Arc<Shared>,
@@ -115,12 +138,39 @@ impl Bus {
     }
 
     /// A bus with other settings.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use lineside_bus::Bus;
+    ///
+    /// // All hooks of one event together have two seconds.
+    /// let bus = Bus::builder().event_budget(Duration::from_secs(2)).build();
+    /// assert!(bus.sessions().is_empty());
+    /// ```
     #[must_use]
     pub fn builder() -> BusBuilder {
         BusBuilder::default()
     }
 
     /// A root session of that id, about to be opened.
+    ///
+    /// ```
+    /// use lineside_bus::{Bus, OpenSessionError};
+    /// use lineside_core::Agent;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let session = bus.session("s1").agent(Agent::main("main")).cwd("/work").open().await?;
+    /// assert_eq!(session.id().as_str(), "s1");
+    ///
+    /// // An id is taken until its session is closed.
+    /// assert_eq!(bus.session("s1").open().await.err(), Some(OpenSessionError::Taken("s1".into())));
+    /// session.close().await;
+    /// bus.session("s1").open().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn session(&self, id: impl Into<SessionId>) -> OpenSession {
         OpenSession::root(Arc::clone(&self.shared), id.into())
     }
@@ -139,11 +189,50 @@ impl Bus {
     }
 
     /// Registers an interceptor for every session.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Verdict;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let registration = bus.intercept::<BeforeTool>("audit").priority(-10).gate(async |_, _cx| Verdict::Continue)?;
+    /// let session = bus.session("s1").open().await?;
+    /// assert_eq!(session.hooks().len(), 1);
+    ///
+    /// assert!(registration.remove());
+    /// assert!(session.hooks().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn intercept<P: Intercept>(&self, name: impl Into<Arc<str>>) -> Intercepting<P> {
         Intercepting::new(Arc::clone(&self.shared), Place::Bus, name.into())
     }
 
     /// Registers an observer for every session.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::json::json;
+    /// use lineside_points::AfterTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let (told, mut heard) = tokio::sync::mpsc::channel(8);
+    /// bus.observe::<AfterTool>("count").run(move |after| {
+    ///     let told = told.clone();
+    ///     async move { told.send(after.event().tool_name.clone()).await.unwrap_or_default() }
+    /// })?;
+    ///
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(AfterTool::new("Shell", json!({}))).await?);
+    /// assert_eq!(heard.recv().await.as_deref(), Some("Shell"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn observe<P: Point>(&self, name: impl Into<Arc<str>>) -> Observing<P> {
         Observing::new(Arc::clone(&self.shared), Place::Bus, name.into())
     }
@@ -206,6 +295,23 @@ impl Bus {
     }
 
     /// Everything that happens from now on.
+    ///
+    /// ```
+    /// use lineside_bus::signal::Watched;
+    /// use lineside_bus::{Bus, Signal};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let mut signals = bus.signals();
+    /// bus.session("s1").open().await?;
+    /// match signals.next().await {
+    ///     Some(Watched::Signal(Signal::SessionOpened { session, .. })) => assert_eq!(session.as_str(), "s1"),
+    ///     other => panic!("{other:?}"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn signals(&self) -> Signals {
         self.shared.signals.watch()

@@ -7,6 +7,28 @@ use crate::context::delivery::Delivery;
 use crate::hook::state::Session;
 
 /// A collection under way.
+///
+/// ```
+/// use lineside_bus::Bus;
+/// use lineside_core::{Judgement, Verdict};
+/// use lineside_points::BeforePrompt;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new().session("s1").open().await?;
+/// session
+///     .intercept::<BeforePrompt>("date")
+///     .gate(async |_, _cx| Judgement::from(Verdict::Continue).append("Today is Monday."))?;
+/// drop(session.publish(BeforePrompt::new("plan the week")).await?);
+///
+/// let delivery = session.collect().before_next_model().await;
+/// assert!(delivery.text().contains("Today is Monday."));
+/// // Only what is accepted leaves the mailbox; a delivery that is dropped goes back.
+/// assert_eq!(delivery.accept().len(), 1);
+/// assert!(session.collect().ready().messages().is_empty());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Collect<'a> {
     session: &'a Session,
     bounds: Bounds,

@@ -71,6 +71,22 @@ impl Bus {
     /// cancelled and counted as lost otherwise; after this, nothing becomes of them.
     ///
     /// Cancel safe: the bus is closed at the first poll; calling it again takes up the waiting.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let session = bus.session("s1").open().await?;
+    /// let report = bus.drain(Duration::from_secs(10)).await;
+    /// assert!(report.is_clean() && report.sessions == 1);
+    /// assert!(session.publish(OnIdle::new()).await.is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn drain(&self, limit: Duration) -> DrainReport {
         let deadline = after(Instant::now(), limit);
         let shared = &self.shared;

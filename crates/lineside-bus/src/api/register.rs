@@ -191,6 +191,28 @@ impl<P: Interceptable> Intercepting<P> {
     /// Registers a closure that judges. It runs in the publisher's task, together with the gates beside it that have
     /// the same priority.
     ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::json::json;
+    /// use lineside_core::matcher::tool;
+    /// use lineside_core::{OnFailure, Verdict};
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("guard").matching(tool("Shell")).on_failure(OnFailure::Block).gate(
+    ///     async |call, _cx| match call.command() {
+    ///         Some(command) if command.starts_with("git push") => Verdict::ask("push?"),
+    ///         _ => Verdict::Continue,
+    ///     },
+    /// )?;
+    /// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "git push"}))).await?;
+    /// assert_eq!(decision.verdict(), &Verdict::ask("push?"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// The name is blank, a matcher cannot be compiled, or the session is closed.
     pub fn gate<F, Fut>(self, run: F) -> Result<Registration, RegisterHookError>
@@ -202,6 +224,26 @@ impl<P: Interceptable> Intercepting<P> {
     }
 
     /// As [`gate`](Self::gate), for a closure that may return an error, which is a failure of the hook.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Verdict;
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforePrompt>("limit").try_gate(async |prompt, _cx| {
+    ///     let limit: usize = "1O0".parse()?;
+    ///     let verdict = if prompt.prompt.len() > limit { Verdict::block("too long") } else { Verdict::Continue };
+    ///     Ok::<_, std::num::ParseIntError>(verdict)
+    /// })?;
+    /// // The gate failed, and a gate that fails blocks.
+    /// let decision = session.publish(BeforePrompt::new("hello")).await?;
+    /// assert!(decision.reason().is_some_and(|reason| reason.as_str().contains("invalid digit")));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`gate`](Self::gate).
@@ -231,6 +273,26 @@ impl<P: Interceptable> Intercepting<P> {
 
 impl<P: Amend> Intercepting<P> {
     /// Registers a closure that may change the payload too. It runs alone.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Reply;
+    /// use lineside_core::json::json;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("dry-run").amend(async |call, _cx| {
+    ///     let command = format!("echo {}", call.command().unwrap_or_default());
+    ///     Reply::amend(BeforeTool::amend().tool_input(json!({ "command": command })))
+    /// })?;
+    /// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "rm x"}))).await?;
+    /// assert_eq!(decision.payload().command(), Some("echo rm x"));
+    /// assert_eq!(decision.changes().len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`gate`](Self::gate).

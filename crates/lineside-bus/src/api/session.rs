@@ -75,6 +75,28 @@ impl Session {
     /// At a point without hooks this allocates nothing, takes no lock and serialises nothing.
     /// Not cancel safe: dropping the future cancels the hooks that run and leaves the event undecided.
     ///
+    /// ```
+    /// use lineside_bus::{Bus, PublishError};
+    /// use lineside_core::json::json;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
+    /// match decision.verdict() {
+    ///     // Run the payload of the decision: hooks may have changed it.
+    ///     verdict if !verdict.strength().is_final() => assert_eq!(decision.into_payload().command(), Some("ls")),
+    ///     refused => println!("refused: {refused}"),
+    /// }
+    ///
+    /// // A session that is closed takes no events.
+    /// session.close().await;
+    /// assert!(matches!(session.publish(BeforeTool::new("Shell", json!({}))).await, Err(PublishError::Closed(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// The session is closed, the bus is shutting down, or the event stands at the end of too long a line of causes.
     pub async fn publish<P: Point>(&self, payload: P) -> Result<Decision<P>, PublishError> {
@@ -104,6 +126,20 @@ impl Session {
     }
 
     /// An event with more to say about it than its payload.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use lineside_bus::Bus;
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// let prompt = session.event(BeforePrompt::new("hello")).turn(7).within(Duration::from_secs(1));
+    /// assert!(!prompt.publish().await?.is_refused());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn event<P: Point>(&self, payload: P) -> Publication<P> {
         Publication::new(self.clone(), payload)
     }
@@ -120,6 +156,24 @@ impl Session {
     }
 
     /// A session below this one, under its hooks.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::json::json;
+    /// use lineside_core::{Agent, Verdict};
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("guard").gate(async |_, _cx| Verdict::block("no"))?;
+    ///
+    /// let child = session.subagent("s2").agent(Agent::subagent("reviewer")).open().await?;
+    /// assert!(child.is_below(&session));
+    /// assert!(child.publish(BeforeTool::new("Shell", json!({}))).await?.is_refused());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn subagent(&self, id: impl Into<SessionId>) -> OpenSession {
         let mut source = (**self.source()).clone();
         source.parent_session = Some(std::mem::replace(&mut source.session, id.into()));
