@@ -208,8 +208,12 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         self.lock().get(id).cloned()
     }
 
+    /// All open sessions, in the order in which they lie in memory: there may be very many, and in the order of the map
+    /// each visit would wait for the memory.
     pub(crate) fn sessions(&self) -> Vec<Arc<Node<I, O, S>>> {
-        self.lock().values().cloned().collect()
+        let mut sessions: Vec<_> = self.lock().values().cloned().collect();
+        sessions.sort_unstable_by_key(|node| Arc::as_ptr(node).addr());
+        sessions
     }
 
     /// All observers that an open session is under.
