@@ -36,6 +36,56 @@ async fn n01_n04_http_is_for_whoever_has_the_token_and_means_this_host() {
 }
 
 #[tokio::test]
+async fn n02_n04_what_a_page_can_send_opens_nothing_and_a_get_changes_nothing() {
+    let house = House::with(|settings| settings.http(([127, 0, 0, 1], 0).into())).await;
+    let token = std::fs::read_to_string(house.folder.path().join("state/http-token")).unwrap();
+    let (token, address) = (token.trim_end(), house.server.http().unwrap().to_string());
+    let bearer = format!("Bearer {token}");
+    let of_a_page = [
+        // A socket of a page; a token in the address, and a role that nothing has given.
+        (
+            "GET",
+            "/v1/signals".to_owned(),
+            vec![("upgrade", "websocket"), ("origin", "https://evil.example")],
+            403,
+        ),
+        ("POST", format!("/v1/sessions?token={token}"), vec![("x-role", "admin")], 401),
+        (
+            "POST",
+            "/v1/sessions".to_owned(),
+            vec![("authorization", &*bearer), ("content-type", "text/plain")],
+            415,
+        ),
+        ("POST", "/v1/sessions".to_owned(), vec![("authorization", &*bearer), ("origin", "null")], 403),
+        ("GET", "/v1/sessions".to_owned(), vec![("authorization", &*bearer)], 200),
+    ];
+    for (method, path, headers, expected) in of_a_page {
+        let mut request = Request::builder().method(method).uri(&path).header("host", &address);
+        if headers.iter().all(|(name, _)| *name != "content-type") {
+            request = request.header("content-type", "application/json");
+        }
+        request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let body = json!({"id": "s"}).to_string();
+        let response = house.http(request.body(Full::new(body.into())).unwrap()).await;
+        let is_shared = response.headers().keys().any(|name| name.as_str().starts_with("access-control"));
+        assert!(!is_shared, "{method} {path}");
+        assert_eq!(response.status().as_u16(), expected, "{method} {path}");
+    }
+    for path in [
+        "/v1/events",
+        "/v1/events/batch",
+        "/v1/reload",
+        "/v1/stop",
+        "/v1/attach",
+        "/v1/sessions/s/context/collect",
+    ] {
+        assert_eq!(house.get(path).await.0, 405, "{path}");
+    }
+    assert_eq!(house.get("/v1/sessions").await.1, json!({"sessions": []}));
+    assert_eq!(house.get("/v1/health").await.1["status"], json!("ok"));
+}
+
+#[tokio::test]
 async fn http_is_served_on_loopback_alone() {
     let folder = folder();
     let error = Server::start(settings(&folder).http(([0, 0, 0, 0], 0).into())).await.unwrap_err();
