@@ -13,6 +13,7 @@ use crate::doctor::DoctorArgs;
 use crate::explain::ExplainArgs;
 use crate::hook::HookArgs;
 use crate::hosts::HostsArgs;
+use crate::import::ImportArgs;
 use crate::install::{InstallArgs, UninstallArgs};
 use crate::interrupt::unless_interrupted;
 use crate::jobs::JobsArgs;
@@ -23,7 +24,8 @@ use crate::serve::ServeArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
 use crate::{
-    check, control, demo, doctor, explain, hook, hosts, install, jobs, kit, list, loading, run, serve, test,
+    check, control, demo, doctor, explain, hook, hosts, import, install, jobs, kit, list, loading, run,
+    serve, test,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -103,6 +105,8 @@ enum Command {
     Install(InstallArgs),
     #[command(hide = true)]
     Uninstall(UninstallArgs),
+    #[command(hide = true)]
+    Import(ImportArgs),
     Hosts(HostsArgs),
     #[command(hide = true)]
     Doctor(DoctorArgs),
@@ -147,6 +151,7 @@ impl Cli {
             Command::Reload(args) => control::reload(args, styles).await,
             Command::Off(args) => control::off(args),
             Command::On(args) => control::on(args),
+            Command::Import(args) => import::run(args, styles),
             Command::Install(args) => unless_interrupted(install::run(args, styles)).await,
             Command::Uninstall(args) => install::run_uninstall(args, styles),
             Command::Hosts(args) => unless_interrupted(hosts::run(args, styles)).await,
@@ -186,6 +191,7 @@ impl Command {
             | Self::On(_)
             | Self::Install(_)
             | Self::Uninstall(_)
+            | Self::Import(_)
             | Self::Hosts(_)
             | Self::Doctor(_) => false,
         }

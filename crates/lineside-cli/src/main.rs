@@ -14,6 +14,7 @@ mod demo;
 mod kit;
 mod serve;
 mod control;
+mod import;
 mod install;
 mod hosts;
 mod doctor;

@@ -106,6 +106,13 @@ impl Places {
         self.variable("HOME").map(Path::new).filter(|home| home.is_absolute())
     }
 
+    /// The folder in which programs of the user keep their settings. A relative `XDG_CONFIG_HOME` counts as none, as
+    /// its specification says: it would make a folder of the project one of the user.
+    pub(crate) fn configuration(&self) -> Option<PathBuf> {
+        let named = self.variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+        named.or_else(|| self.home().map(|home| home.join(".config")))
+    }
+
     /// The directory whose project hooks count: the project's root, else the working directory.
     #[must_use]
     pub fn work_dir(&self) -> &Path {

@@ -26,13 +26,15 @@ pub mod install;
 #[cfg(feature = "hosts")]
 pub mod serve;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "hosts"))]
 mod pages;
 
 use lineside_core::hook::Standby;
 use lineside_core::{Diagnostic, Hook, Point as _};
 use lineside_points::AfterToolError;
 
+#[cfg(feature = "hosts")]
+pub use claude::plugins::{NamePluginError, name_plugin};
 pub use program::{HOSTS, Host, SERVED};
 pub(crate) use tools::{Column, Seen};
 pub use tools::{named_paths, tool_fields};

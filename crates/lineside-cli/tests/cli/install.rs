@@ -189,3 +189,26 @@ fn opencode_is_answered_as_its_plugin_reads_it() {
     let said = stage.run(&["test", "oc.cases.json"], "");
     assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
 }
+
+#[test]
+fn the_hooks_of_a_plugin_run_when_it_is_named() {
+    let stage = Stage::new();
+    let handler =
+        r#"{"type": "command", "command": "exit 2", "if": 7}, {"type": "command", "command": "exit 2"}"#;
+    let hooks = format!(r#"{{"hooks": {{"PreToolUse": [{{"hooks": [{handler}]}}]}}}}"#);
+    stage.file("home/fmt/hooks/hooks.json", &hooks);
+    let said = run(&stage, &["import", "claude", "--plugin", "../home"], &[]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    let no_plugin = "[stage]/home is no folder of a plugin with hooks: it has no hooks/hooks.json\n";
+    assert!(said.err.ends_with(no_plugin), "{said:?}");
+    let named = ["import", "claude", "--plugin", "../home/fmt"];
+    let said = run(&stage, &named, &[]);
+    assert_eq!(said.code, Some(1), "one of them is wrong: {said:?}");
+    assert_eq!(said.out, "1 hook of ~/fmt run for all of your agents\n  plugin:fmt.PreToolUse.2\n");
+    assert!(said.err.contains("hooks.json:1") && said.err.contains("`if` must be a text"), "{said:?}");
+    let listed = run(&stage, &["list", "--dialect", "claude"], &[]);
+    assert!(listed.out.contains("plugin:fmt.PreToolUse.2"), "{listed:?}");
+    let said = run(&stage, &[&named[..], &["--remove", "--json"]].concat(), &[]);
+    assert_eq!((said.code, &said.json()[0]["changed"]), (Some(0), &json!(true)), "{said:?}");
+    assert!(!run(&stage, &["list", "--dialect", "claude"], &[]).out.contains("plugin:fmt"));
+}

@@ -4,6 +4,8 @@
 mod answer;
 #[cfg(feature = "hosts")]
 mod import;
+#[cfg(feature = "hosts")]
+pub(super) mod plugins;
 
 #[cfg(feature = "hosts")]
 pub(super) use import::project_root;

@@ -31,7 +31,7 @@ pub(super) struct Seat {
 
 /// The file of the user, then that of the project. Hooks of a project see no key of the user's that nobody names.
 pub(super) fn all(places: &Places) -> Vec<Place> {
-    let user = user_folder(places).map(|folder| folder.join("lineside/hooks.yaml")).map(|file| Place {
+    let user = places.configuration().map(|folder| folder.join("lineside/hooks.yaml")).map(|file| Place {
         layer: Layer::User,
         file,
         inherit: Inherit::All,
@@ -41,13 +41,6 @@ pub(super) fn all(places: &Places) -> Vec<Place> {
     user.into_iter()
         .chain([Place { layer: Layer::Project, file, inherit: Inherit::minimal_and([]), seat: None }])
         .collect()
-}
-
-/// A relative `XDG_CONFIG_HOME` counts as none, as its specification says: it would make a folder of the project one
-/// of the user.
-fn user_folder(places: &Places) -> Option<PathBuf> {
-    let named = places.variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-    named.or_else(|| places.home().map(|home| home.join(".config")))
 }
 
 pub(super) fn absolute(path: &Path) -> PathBuf {

@@ -1,7 +1,7 @@
 //! The hooks in Claude Code's settings: their files, handlers and documents (CL-13 to CL-26).
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lineside_core::exchange::Addresses;
@@ -9,8 +9,8 @@ use lineside_core::json::Value;
 use lineside_core::{Answer, AnyEvent, Failure, Layer, Notice};
 
 use super::ROWS;
-use super::answer;
-use crate::dialect::Places;
+use super::{answer, plugins};
+use crate::dialect::{Places, Watched};
 use crate::handler::{HandedOn, Returned};
 use crate::hosts::import::{
     At, Condition, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source,
@@ -20,6 +20,9 @@ use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
 use crate::lined_json::{Content, Node};
+
+/// What the sources of plugins begin with.
+const OF_PLUGIN: &str = "plugin:";
 
 /// The settings of the machine.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
@@ -71,7 +74,15 @@ impl Format for Files {
         sources.extend(user.map(|file| Source::json("user", file, Layer::User)));
         sources.push(Source::json("project", root.join("settings.json"), Layer::Project));
         sources.push(Source::json("local", root.join("settings.local.json"), Layer::Project));
+        let plugins = plugins::named(places).into_iter();
+        sources.extend(plugins.map(|(name, folder)| {
+            Source::json(format!("{OF_PLUGIN}{name}"), plugins::hooks(&folder), Layer::User)
+        }));
         sources
+    }
+
+    fn folders(&self, places: &Places) -> Vec<Watched> {
+        plugins::list(places).into_iter().map(Watched::file).collect()
     }
 
     fn answer_keys(&self) -> &'static [&'static str] {
@@ -159,9 +170,19 @@ impl Format for Files {
         let rewakes = fields.flag("asyncRewake")?;
         let closes = fields.text("onFailure")?.as_deref() == Some("block");
         let run = run.of_others()?;
+        let env = variables_of_plugin(at);
+        let run = match run {
+            Run::Program(argv) => {
+                let value =
+                    |name: &str| env.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+                Run::Program(argv.iter().map(|word| expand_braced(word, value)).collect())
+            }
+            other => other,
+        };
         let key = format!("{run:?} {condition:?}");
         Ok(Handler {
             run,
+            env,
             timeout,
             is_timed: given.is_some(),
             condition: condition.map(|text| Condition::read(&text, at.places.home())),
@@ -317,6 +338,29 @@ impl Format for Files {
     fn read(&self, entry: &Entry, _row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
         answer::read(entry, event, heard)
     }
+}
+
+/// The variables that a hook of a plugin has: its folder, and one in which it keeps what it likes (CL-22).
+fn variables_of_plugin(at: &At<'_>) -> Vec<(String, String)> {
+    let Some(name) = at.source.label.strip_prefix(OF_PLUGIN) else { return Vec::new() };
+    let root = plugins::folder(&at.source.file).map(Path::to_path_buf);
+    let data = at.places.home().map(|home| home.join(".claude/plugins/data").join(name));
+    let named = [("CLAUDE_PLUGIN_ROOT", root), ("CLAUDE_PLUGIN_DATA", data)];
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    named.into_iter().filter_map(|(name, path)| Some((name.to_owned(), text(path?)))).collect()
+}
+
+/// A text in which `${NAME}` stands for a value; a name without one stays, and so does `$NAME`.
+fn expand_braced(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut parts = text.split("${");
+    let mut written = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once('}').and_then(|(name, rest)| Some((value(name)?, rest))) {
+            Some((value, rest)) => written.extend([value.as_str(), rest]),
+            None => written.extend(["${", part]),
+        }
+    }
+    written
 }
 
 /// The root of the project of an event.

@@ -98,10 +98,7 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
             vec![Target { is_ours: true, ..versioned(folder.join("lineside.json")) }]
         }
         (Host::Opencode, Level::User) => {
-            let folder = match places.variable("XDG_CONFIG_HOME").map(PathBuf::from) {
-                Some(folder) if folder.is_absolute() => folder,
-                _ => home()?.join(".config"),
-            };
+            let folder = places.configuration().ok_or(NoPlaceError::NoHome(host))?;
             let plugin = Some(opencode::PLUGIN);
             vec![Target { plugin, is_ours: true, ..target(folder.join("opencode/plugin/lineside.js")) }]
         }
