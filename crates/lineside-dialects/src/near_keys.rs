@@ -116,6 +116,32 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_the_format_is_not_unknown_and_its_case_counts_where_it_counts() {
+        let remarks = |keys: AnswerKeys, key: &str| {
+            let text = format!("{{\"{key}\": 1}}");
+            keys.remarks(&Returned::Worker(WorkerEnded::Answered(text))).len()
+        };
+        let exact = keys(&["action"], "action");
+        let any_case = AnswerKeys { any_case: true, ..exact };
+        for (keys, key, expected) in [
+            (exact, "action", 0),
+            (exact, "Action", 1),
+            (any_case, "action", 0),
+            (any_case, "ACTION", 0),
+            (any_case, "acton", 1),
+        ] {
+            assert_eq!(remarks(keys, key), expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_key_as_near_to_one_of_the_format_as_to_a_foreign_one_is_the_formats() {
+        // Both are one character away.
+        assert_eq!(keys(&["actions", "other"], "other").meant("actionz"), Some("actions"));
+        assert_eq!(keys(&["lock", "other"], "other").meant("bock"), Some("lock"));
+    }
+
+    #[test]
     fn keys_beyond_the_bound_have_no_remark() {
         let keys = keys(&["block"], "block");
         let fields = |count: usize| {

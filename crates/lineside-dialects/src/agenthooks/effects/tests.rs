@@ -238,3 +238,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_may_have_been_an_objection_was_heard_whole_or_it_is_a_failure() {
+    let of = |exit: Exit, stdout: &str, dropped: u64| {
+        let mut ended = ended(exit, stdout, "");
+        ended.stdout.dropped = dropped;
+        super::heard_whole(&ended)
+    };
+    for plain in ["text", "", "{\"decision\": \"allow\"}"] {
+        assert_eq!(of(Exit::Code(0), plain, 0), Ok(()), "{plain}");
+    }
+    let cut = of(Exit::Code(0), "text", 1).unwrap_err();
+    assert_eq!(cut.kind, FailureKind::Output);
+    let buried = of(Exit::Code(0), "note\n{\"decision\": \"deny\"}", 0).unwrap_err();
+    assert_eq!(buried.kind, FailureKind::Output);
+    assert_ne!(cut.detail, buried.detail);
+    // Another end speaks for itself.
+    for exit in [Exit::Code(2), Exit::Code(1), Exit::Signal(9)] {
+        assert_eq!(of(exit.clone(), "text", 1), Ok(()), "{exit:?}");
+        assert_eq!(of(exit, "note\n{\"decision\": \"deny\"}", 0), Ok(()));
+    }
+}

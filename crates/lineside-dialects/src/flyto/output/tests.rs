@@ -97,3 +97,21 @@ fn a_function_returns_a_result_or_nothing() {
     let output = Output::of_function(Some(HookResult { json_output: json.clone(), ..result }));
     assert_eq!(output.json, json);
 }
+
+#[test]
+fn what_was_printed_is_doubted_only_where_it_can_be_read_in_two_ways() {
+    // FL-18
+    let doubt = |exit: Exit, text: &str| Output::of_command(&ended(exit, text.as_bytes())).doubt;
+    let exited = |text: &str| doubt(Exit::Code(0), text);
+    for plain in ["{\"decision\": \"block\"}", "{\"reason\": \"r\"}", "{}", "text", "", "[1, 1]"] {
+        assert_eq!(exited(plain), None, "{plain}");
+    }
+    assert_eq!(exited("note {\"decision\": \"block\"}"), Some(Doubt::Buried));
+    let after = Duration::from_secs(1);
+    assert_eq!(doubt(Exit::TimedOut { after }, "note {\"decision\": \"block\"}"), None);
+    let twice = |decisions: &[&str]| {
+        Some(Doubt::Twice { decisions: decisions.iter().map(|word| (*word).to_owned()).collect() })
+    };
+    assert_eq!(exited("{\"decision\": \"block\", \"decision\": \"allow\"}"), twice(&["block", "allow"]));
+    assert_eq!(exited("{\"decision\": \"allow\", \"a\": {\"b\": 1, \"b\": 2}}"), twice(&["allow"]));
+}

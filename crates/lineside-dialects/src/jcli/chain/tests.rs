@@ -150,3 +150,23 @@ fn chains_of_one_time_are_one_as_long_as_one_of_them_is_in_use() {
     assert!(Arc::ptr_eq(&first, &Chain::allowed(Some("77"))));
     assert!(!Arc::ptr_eq(&first, &Chain::allowed(Some("78"))));
 }
+
+#[test]
+fn a_chain_is_kept_as_long_as_it_is_in_use() {
+    let seconds = "86399";
+    let first = Chain::allowed(Some(seconds));
+    // Others come and go, and what is no longer used is let go.
+    drop(Chain::allowed(Some("86398")));
+    let other = Chain::allowed(Some("86397"));
+    assert!(Arc::ptr_eq(&first, &Chain::allowed(Some(seconds))));
+    assert!(Arc::ptr_eq(&other, &Chain::allowed(Some("86397"))));
+    let is_listed = |seconds: u64| {
+        let chains = super::IN_USE.lock().unwrap();
+        let of_time = |chain: &std::sync::Weak<Chain>| {
+            // One that is gone has no time any more.
+            chain.upgrade().is_some_and(|chain| chain.time == Duration::from_secs(seconds))
+        };
+        chains.iter().any(of_time)
+    };
+    assert!(is_listed(86399) && is_listed(86397) && !is_listed(86398));
+}
