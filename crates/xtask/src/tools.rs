@@ -5,9 +5,11 @@
 mod crates_io;
 mod debian;
 mod npm;
+mod python;
 mod rustup;
 
 pub(crate) use crates_io::{DENY, MDBOOK, MUTANTS, published};
 pub(crate) use debian::{Program, need_programs};
-pub(crate) use npm::{JITI, NODE, npm_package};
+pub(crate) use npm::{JITI, NODE, NPM, npm_package};
+pub(crate) use python::python;
 pub(crate) use rustup::{CLIPPY, RUSTFMT, need_component, need_target};

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use super::model::NAME as MODEL;
-use crate::programme::{FOR_A_BUILD, answers, must};
+use crate::programme::{FOR_A_BUILD, must};
+use crate::tools::python;
 use crate::workspace::Workspace;
 
 /// An agent program.
@@ -188,14 +189,6 @@ impl Program {
         command.current_dir(&ground.project);
         command
     }
-}
-
-/// A Python that is new enough.
-fn python() -> Result<&'static str> {
-    let is_new = "import sys; sys.exit(sys.version_info < (3, 12))";
-    let names = ["python3.14", "python3.13", "python3", "python3.12"];
-    let found = names.into_iter().find(|name| answers(Command::new(name).args(["-c", is_new])));
-    found.context("it needs Python 3.12 or newer, which this machine does not have")
 }
 
 impl Ground {

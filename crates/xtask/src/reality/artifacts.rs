@@ -1,5 +1,11 @@
 //! Which plugins are compared, and what is known of each.
 
+use anyhow::Result;
+
+use super::compare::Compared;
+use super::downloads::Package;
+use super::table::{Outcome, Row};
+
 /// A published plugin.
 #[derive(Debug)]
 pub(super) struct Artifact {
@@ -8,18 +14,65 @@ pub(super) struct Artifact {
     pub(super) version: &'static str,
     /// Its id.
     pub(super) id: &'static str,
+    /// The folder of the package that its own installer copies to `extensions`, if there is one.
+    pub(super) inside: &'static str,
     /// The slot that it needs, if it is for one.
     pub(super) slot: Option<&'static str>,
     /// Its configuration, in JSON.
     pub(super) config: &'static str,
     /// Whether it is played on a machine that has OpenClaw, whose SDK it is made of.
     pub(super) needs_openclaw: bool,
-    /// Why it is not the same in lineside, where it is not.
-    pub(super) explained: Option<&'static str>,
+    /// Where it is not the same in lineside: a text that each difference has in it, and why.
+    pub(super) explained: Option<(&'static str, &'static str)>,
+}
+
+impl Artifact {
+    pub(super) fn name(&self) -> String {
+        format!("`{}` {}", self.package, self.version)
+    }
+
+    /// The package that is fetched for it; none for one that OpenClaw has.
+    pub(super) fn package(&self) -> Option<Package> {
+        (!self.package.starts_with("openclaw/")).then_some(Package::npm(self.package, self.version))
+    }
+
+    pub(super) fn row(&self, compared: Result<Compared>) -> Row {
+        let compared = match compared {
+            Ok(compared) => compared,
+            Err(error) => {
+                let outcome = Outcome::Failed(format!("{error:#}"));
+                return Row { name: self.name(), counts: None, outcome };
+            }
+        };
+        let short = |text: &str| text.chars().take(160).collect::<String>();
+        let is_explained = |(part, _): &(&str, &str)| {
+            compared.differences.iter().all(|difference| difference.contains(part))
+        };
+        let outcome = match (&compared.refused, self.explained.filter(is_explained)) {
+            (None, _) if compared.differences.is_empty() => Outcome::Same,
+            (_, Some((_, why))) => Outcome::Explained(why.to_owned()),
+            (Some(why), None) if compared.loads => {
+                Outcome::Explained(format!("lineside runs it; OpenClaw does not load it: {}", short(why)))
+            }
+            (Some(why), None) => Outcome::Neither(short(why)),
+            (None, None) => Outcome::Differs(compared.differences),
+        };
+        let counts = Some([compared.original, compared.ours, compared.events]);
+        Row { name: self.name(), counts, outcome }
+    }
 }
 
 const fn plain(package: &'static str, version: &'static str, id: &'static str) -> Artifact {
-    Artifact { package, version, id, slot: None, config: "{}", needs_openclaw: false, explained: None }
+    Artifact {
+        package,
+        version,
+        id,
+        inside: "",
+        slot: None,
+        config: "{}",
+        needs_openclaw: false,
+        explained: None,
+    }
 }
 
 /// Of the makers of OpenClaw.
@@ -32,7 +85,7 @@ const fn memory(package: &'static str, version: &'static str, id: &'static str) 
 }
 
 #[rustfmt::skip]
-pub(super) static ARTIFACTS: [Artifact; 23] = [
+pub(super) static ARTIFACTS: [Artifact; 24] = [
     plain("@calltelemetry/openclaw-linear", "0.9.29", "openclaw-linear"),
     plain("@happycastle/oh-my-openclaw", "0.21.3", "oh-my-openclaw"),
     plain("@jiggai/kitchen", "0.6.3", "kitchen"),
@@ -41,31 +94,32 @@ pub(super) static ARTIFACTS: [Artifact; 23] = [
     Artifact { config: r#"{"apiKey": "none", "userId": "somebody"}"#, ..memory("@mem0/openclaw-mem0", "1.0.16", "openclaw-mem0") },
     plain("@mocrane/wecom", "2026.3.24", "wecom"),
     Artifact {
-        explained: Some("its `register` needs the model credentials of OpenClaw's gateway, which lineside does not have"),
+        explained: Some(("", "its `register` needs the model credentials of OpenClaw's gateway, which lineside does not have")),
         ..official("@openclaw/codex", "2026.9.5", "codex")
     },
     official("@openclaw/discord", "2026.9.6", "discord"),
     official("@openclaw/feishu", "2026.9.5", "feishu"),
     official("@openclaw/matrix", "2026.9.6", "matrix"),
-    official("@openclaw/slack", "2026.9.6", "slack"),
-    official("@openclaw/tokenjuice", "2026.9.5", "tokenjuice"),
     plain("@projectavatar/openclaw-avatar", "2.2.0", "openclaw-avatar"),
     Artifact { slot: Some("contextEngine"), ..plain("@robertogongora/graphiti", "0.6.2", "graphiti") },
     plain("@soimy/dingtalk", "3.6.7", "dingtalk"),
     Artifact {
-        explained: Some("`before_agent_start` is no hook of OpenClaw 2026.9.6 any more; lineside calls it"),
+        explained: Some(("", "`before_agent_start` is no hook of OpenClaw 2026.9.6 any more; lineside calls it")),
         ..plain("jasper-context-compactor", "0.4.1", "context-compactor")
     },
     Artifact { config: r#"{"apiKey": "none"}"#, ..plain("simmer-automaton", "0.7.2", "simmer-automaton") },
     official("openclaw/active-memory", "2026.9.6", "active-memory"),
     Artifact { slot: Some("memory"), ..official("openclaw/memory-core", "2026.9.6", "memory-core") },
     Artifact {
-        explained: Some("its `register` opens a store of OpenClaw's database, which lineside does not have"),
+        explained: Some(("", "its `register` opens a store of OpenClaw's database, which lineside does not have")),
         ..official("openclaw/browser", "2026.9.6", "browser")
     },
     Artifact {
-        explained: Some("its `register` opens a store of OpenClaw's database, which lineside does not have"),
+        explained: Some(("", "its `register` opens a store of OpenClaw's database, which lineside does not have")),
         ..official("openclaw/onepassword", "2026.9.6", "onepassword")
     },
     official("openclaw/workboard", "2026.9.6", "workboard"),
+    Artifact { inside: "openclaw", ..memory("claude-mem", "13.25.3", "claude-mem") },
+    official("nemo-flow-openclaw", "0.2.0", "nemo-flow"),
+    official("nemo-relay-openclaw", "0.9.2", "nemo-relay"),
 ];

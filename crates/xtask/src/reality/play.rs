@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
+use super::Ground;
 use super::artifacts::Artifact;
-use super::{Ground, folder_of};
 
 /// The events, each in the words of both programmes.
 const EVENTS: &str = include_str!("events.jsonl");
@@ -35,18 +35,26 @@ impl Scene {
     /// A home for each programme: the original is given the path of the plugin, lineside finds it where OpenClaw's
     /// installer puts it, or is given the path of what OpenClaw ships.
     pub(super) fn lay_out(ground: &Ground, artifact: &Artifact, plugin: &Path) -> Result<Self> {
-        let folder = ground.folder.join(folder_of(artifact));
+        let name = artifact.package.trim_start_matches('@').replace('/', "-");
+        let folder = ground.folder.join(&name);
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
         let scene = Self { folder, has_openclaw: artifact.needs_openclaw };
-        for place in ["project", "original/.openclaw", "lineside/.openclaw/npm/projects"] {
+        for place in [
+            "project",
+            "original/.openclaw",
+            "lineside/.openclaw/npm/projects",
+            "lineside/.openclaw/extensions",
+        ] {
             fs::create_dir_all(scene.folder.join(place))?;
         }
         let shipped = artifact.package.starts_with("openclaw/");
         let project = plugin.ancestors().find(|above| above.ends_with("node_modules")).and_then(Path::parent);
-        if let Some(project) = project.filter(|_| !shipped) {
-            symlink(project, scene.folder.join("lineside/.openclaw/npm/projects").join(folder_of(artifact)))?;
+        if !artifact.inside.is_empty() {
+            symlink(plugin, scene.folder.join("lineside/.openclaw/extensions").join(artifact.id))?;
+        } else if let Some(project) = project.filter(|_| !shipped) {
+            symlink(project, scene.folder.join("lineside/.openclaw/npm/projects").join(name))?;
         }
         for (home, is_given) in [("original", true), ("lineside", shipped)] {
             let file = scene.folder.join(home).join(".openclaw/openclaw.json");
