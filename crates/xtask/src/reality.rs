@@ -24,7 +24,7 @@ use crate::programme::{FOR_A_BUILD, answers, must};
 use crate::tools::{NODE, NPM, need_programs};
 use crate::workspace::Workspace;
 use artifacts::{ARTIFACTS, Artifact};
-use compare::{Compared, compare};
+use compare::{Compared, compare, row};
 use downloads::{Downloads, Package};
 use table::{Row, report};
 
@@ -95,7 +95,7 @@ fn of_openclaw(workspace: &Workspace, folder: &Path, chosen: &[&Artifact]) -> Re
         for difference in compared.as_ref().map_or(&[][..], |compared| &compared.differences) {
             println!("    {difference}");
         }
-        artifact.row(compared)
+        row(artifact, compared)
     });
     Ok(rows.collect())
 }

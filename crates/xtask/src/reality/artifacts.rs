@@ -1,10 +1,6 @@
 //! Which plugins are compared, and what is known of each.
 
-use anyhow::Result;
-
-use super::compare::Compared;
 use super::downloads::Package;
-use super::table::{Outcome, Row};
 
 /// A published plugin.
 #[derive(Debug)]
@@ -34,31 +30,6 @@ impl Artifact {
     /// The package that is fetched for it; none for one that OpenClaw has.
     pub(super) fn package(&self) -> Option<Package> {
         (!self.package.starts_with("openclaw/")).then_some(Package::npm(self.package, self.version))
-    }
-
-    pub(super) fn row(&self, compared: Result<Compared>) -> Row {
-        let compared = match compared {
-            Ok(compared) => compared,
-            Err(error) => {
-                let outcome = Outcome::Failed(format!("{error:#}"));
-                return Row { name: self.name(), counts: None, outcome };
-            }
-        };
-        let short = |text: &str| text.chars().take(160).collect::<String>();
-        let is_explained = |(part, _): &(&str, &str)| {
-            compared.differences.iter().all(|difference| difference.contains(part))
-        };
-        let outcome = match (&compared.refused, self.explained.filter(is_explained)) {
-            (None, _) if compared.differences.is_empty() => Outcome::Same,
-            (_, Some((_, why))) => Outcome::Explained(why.to_owned()),
-            (Some(why), None) if compared.loads => {
-                Outcome::Explained(format!("lineside runs it; OpenClaw does not load it: {}", short(why)))
-            }
-            (Some(why), None) => Outcome::Neither(short(why)),
-            (None, None) => Outcome::Differs(compared.differences),
-        };
-        let counts = Some([compared.original, compared.ours, compared.events]);
-        Row { name: self.name(), counts, outcome }
     }
 }
 
@@ -104,7 +75,7 @@ pub(super) static ARTIFACTS: [Artifact; 24] = [
     Artifact { slot: Some("contextEngine"), ..plain("@robertogongora/graphiti", "0.6.2", "graphiti") },
     plain("@soimy/dingtalk", "3.6.7", "dingtalk"),
     Artifact {
-        explained: Some(("", "`before_agent_start` is no hook of OpenClaw 2026.9.6 any more; lineside calls it")),
+        explained: Some(("before_agent_start", "`before_agent_start` is no hook of OpenClaw 2026.9.6 any more; lineside calls it")),
         ..plain("jasper-context-compactor", "0.4.1", "context-compactor")
     },
     Artifact { config: r#"{"apiKey": "none"}"#, ..plain("simmer-automaton", "0.7.2", "simmer-automaton") },
@@ -119,7 +90,11 @@ pub(super) static ARTIFACTS: [Artifact; 24] = [
         ..official("openclaw/onepassword", "2026.9.6", "onepassword")
     },
     official("openclaw/workboard", "2026.9.6", "workboard"),
-    Artifact { inside: "openclaw", ..memory("claude-mem", "13.25.3", "claude-mem") },
+    Artifact {
+        inside: "openclaw",
+        explained: Some(("claude-mem:before_agent_start", "`before_agent_start` is no hook of OpenClaw 2026.9.6 any more; lineside calls it")),
+        ..memory("claude-mem", "13.25.3", "claude-mem")
+    },
     official("nemo-flow-openclaw", "0.2.0", "nemo-flow"),
     official("nemo-relay-openclaw", "0.9.2", "nemo-relay"),
 ];

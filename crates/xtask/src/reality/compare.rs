@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
+use super::artifacts::Artifact;
 use super::play::Ours;
+use super::table::{Outcome, Row};
 
 /// What a comparison has found.
 pub(super) struct Compared {
@@ -23,7 +25,7 @@ pub(super) struct Compared {
 
 /// What came of one event, in the terms of both.
 #[derive(Debug, PartialEq)]
-struct Outcome {
+struct Observed {
     /// Which handlers ran, in order.
     ran: Vec<String>,
     verdict: &'static str,
@@ -69,6 +71,31 @@ pub(super) fn compare(id: &str, original: &Value, ours: &Ours) -> Result<Compare
     Ok(Compared { original: registered, ours: handlers.len(), events, differences, refused, loads })
 }
 
+/// What the table says of an artifact.
+pub(super) fn row(artifact: &Artifact, compared: Result<Compared>) -> Row {
+    let compared = match compared {
+        Ok(compared) => compared,
+        Err(error) => {
+            let outcome = Outcome::Failed(format!("{error:#}"));
+            return Row { name: artifact.name(), counts: None, outcome };
+        }
+    };
+    let short = |text: &str| text.chars().take(160).collect::<String>();
+    let is_explained =
+        |(part, _): &(&str, &str)| compared.differences.iter().all(|difference| difference.contains(part));
+    let outcome = match (&compared.refused, artifact.explained.filter(is_explained)) {
+        (None, _) if compared.differences.is_empty() => Outcome::Same,
+        (_, Some((_, why))) => Outcome::Explained(why.to_owned()),
+        (Some(why), None) if compared.loads => {
+            Outcome::Explained(format!("lineside runs it; OpenClaw does not load it: {}", short(why)))
+        }
+        (Some(why), None) => Outcome::Neither(short(why)),
+        (None, None) => Outcome::Differs(compared.differences),
+    };
+    let counts = Some([compared.original, compared.ours, compared.events]);
+    Row { name: artifact.name(), counts, outcome }
+}
+
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -78,7 +105,7 @@ fn hooks(receipt: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Those that ran, under the names that the original has for them.
-fn of_ours(hook: &str, receipt: &Value) -> Outcome {
+fn of_ours(hook: &str, receipt: &Value) -> Observed {
     let ran = hooks(receipt).filter(|hook| hook.get("skipped").is_none());
     let name = |hook: &Value| text(&hook["hook"]).split('#').next().unwrap_or_default().to_owned();
     let payload = &receipt["payload"];
@@ -103,10 +130,10 @@ fn of_ours(hook: &str, receipt: &Value) -> Outcome {
     };
     let (of_packs, mut all): (Vec<String>, Vec<String>) = ran.map(name).partition(is_of_packs);
     all.extend(of_packs);
-    Outcome { ran: all, verdict, reason, changed }
+    Observed { ran: all, verdict, reason, changed }
 }
 
-fn of_original(hook: &str, outcome: &Value, receipt: &Value) -> Outcome {
+fn of_original(hook: &str, outcome: &Value, receipt: &Value) -> Observed {
     let ran = outcome["started"].as_array().into_iter().flatten().map(text).collect();
     let result = &outcome["result"];
     let given = receipt["payload"].as_object().cloned().unwrap_or_default();
@@ -150,7 +177,7 @@ fn of_original(hook: &str, outcome: &Value, receipt: &Value) -> Outcome {
         }
         _ => plain("continue", None, Value::Null),
     };
-    Outcome { ran, verdict, reason, changed }
+    Observed { ran, verdict, reason, changed }
 }
 
 /// A field as it was before a hook changed it.
@@ -183,7 +210,7 @@ fn failure(line: &str) -> Option<String> {
     line.get(at..)?.contains(" failed: ").then(|| line.trim().to_owned())
 }
 
-fn difference(hook: &str, there: &Outcome, here: &Outcome) -> String {
+fn difference(hook: &str, there: &Observed, here: &Observed) -> String {
     let short = |value: &Value| value.to_string().chars().take(120).collect::<String>();
     let mut parts = Vec::new();
     if there.ran != here.ran {
