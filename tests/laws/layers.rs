@@ -1,5 +1,5 @@
 //! What stands between the layers of hooks until they come with the trust store: a trusted project that gets in the way
-//! of a guard of the user is told of, and a file of the user that others may write is none of the user.
+//! of a guard of the user is reported, and a file of the user that others may write is none of the user.
 
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt as _;

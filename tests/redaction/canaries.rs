@@ -1,7 +1,7 @@
 //! The texts of `secrets.txt`, for whatever tells text: none of their secrets may come through.
 
 /// A text with secrets.
-#[allow(dead_code, reason = "not everybody who includes this file looks at all of it")]
+#[allow(dead_code, reason = "not every crate that includes this file reads all of it")]
 pub(crate) struct Canary {
     pub(crate) text: String,
     pub(crate) secrets: Vec<String>,
@@ -37,7 +37,7 @@ fn canary(marked: &str) -> Canary {
 }
 
 /// The secrets that a text tells, also where its line ends are written out or gone.
-#[allow(dead_code, reason = "not everybody who includes this file looks for them")]
+#[allow(dead_code, reason = "not every crate that includes this file searches for them")]
 pub(crate) fn told<'a>(text: &str, canaries: &'a [Canary]) -> Vec<&'a str> {
     let plain = text.replace("\\\"", "\"").replace("\\\\", "\\").replace("\\n", " ").replace('\n', " ");
     let secrets = canaries.iter().flat_map(|canary| &canary.secrets);

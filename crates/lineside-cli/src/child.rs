@@ -123,7 +123,7 @@ impl Question<'_> {
     }
 }
 
-/// A process whose group is killed when nobody waits for it any more.
+/// A process whose group is killed when it is no longer waited for.
 struct Running(Child);
 
 impl Drop for Running {

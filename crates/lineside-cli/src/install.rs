@@ -44,7 +44,7 @@ pub(crate) struct InstallArgs {
 
 /// Take lineside out of an agent program's settings again.
 ///
-/// What nobody else has changed since has its old bytes again; otherwise the entries of lineside go and the rest stays.
+/// A file that no other program has changed since has its old bytes again; otherwise the entries of lineside go and the rest stays.
 #[derive(Debug, Args)]
 pub(crate) struct UninstallArgs {
     #[command(flatten)]

@@ -84,7 +84,7 @@ async fn received(signal: Option<&mut Signal>) {
     }
 }
 
-/// Whether whoever has started us wants this signal to be ignored; where the system does not say so, it is not.
+/// Whether the process that started this one wants this signal to be ignored; where the system does not say so, it is not.
 fn is_ignored(kind: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

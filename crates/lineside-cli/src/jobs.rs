@@ -138,7 +138,7 @@ fn jobs(look: Look) -> Vec<Job> {
 }
 
 fn now() -> UnixMicros {
-    // The bus reads the clock for everybody.
+    // The bus reads the clock for all crates.
     UnixMicros(u64::try_from(Bus::new().wall_clock().as_microsecond()).unwrap_or_default())
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn finding(diagnostic: &Diagnostic, style: Style) -> String {
     format!("{severity}: {}", one_line(&diagnostic.to_string()))
 }
 
-/// Tells on standard error what was wrong, and which hooks will not run because nobody vouches for the project.
+/// Reports on standard error what was wrong, and which hooks do not run because the project is not trusted.
 pub(crate) fn tell_findings(report: &Report, style: Style) {
     tell_all(&report.diagnostics, untrusted(report), style);
 }

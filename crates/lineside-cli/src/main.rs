@@ -85,7 +85,7 @@ fn explain_arguments(error: &clap::Error) -> ExitCode {
 fn start(cli: &Cli) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(cli.run());
-    // What was dropped ends its processes there. A read from a terminal cannot be cancelled, so nobody waits for long.
+    // What was dropped ends its processes there. A read from a terminal cannot be cancelled, so the wait is short.
     runtime.shutdown_timeout(Duration::from_millis(300));
     result
 }

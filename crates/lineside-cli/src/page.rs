@@ -171,7 +171,7 @@ impl Page {
         lines
     }
 
-    /// What a hook did that is neither an amendment nor the verdict: it failed, or nobody waits for it.
+    /// What a hook did that is neither an amendment nor the verdict: it failed, or is not waited for.
     fn aside(&self, receipt: &Receipt, run: &Run) -> Vec<String> {
         let name = receipt.name(run.hook);
         match &run.outcome {

@@ -1,4 +1,4 @@
-//! Text from anywhere on its way to a person or into a line of JSON: what nobody can see is written as its escape.
+//! Text from anywhere on its way to a person or into a line of JSON: an invisible character is written as its escape.
 //!
 //! Names, reasons, paths and messages come from files, hooks and events. Raw, they could move the cursor, turn the
 //! direction of the line, or hide a part of it. Every text that this program has not written itself goes through here.
@@ -6,7 +6,7 @@
 use lineside::core::context::is_unseen;
 use serde::Serialize;
 
-/// The text on one line and harmless: line breaks, tabs and what nobody can see are shown as their escapes.
+/// The text on one line and harmless: line breaks, tabs and invisible characters are shown as their escapes.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for char in text.chars() {
@@ -39,7 +39,7 @@ fn push_seen(line: &mut String, char: char) {
     }
 }
 
-/// A value as one line of JSON, with its end. What nobody can see stands in it as `\u…`, which JSON reads as itself.
+/// A value as one line of JSON, with its end. An invisible character stands in it as `\u…`, which JSON reads as itself.
 ///
 /// # Errors
 /// None that are known: what this program prints can be written as JSON.

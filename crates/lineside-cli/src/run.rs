@@ -369,7 +369,7 @@ async fn drain(
     assembly.drain(HURRIED).await
 }
 
-/// Ends sessions whose background hooks nobody will wait for. Gives how many were cut short.
+/// Ends sessions whose background hooks are no longer waited for. Gives how many were cut short.
 async fn close_in_a_hurry(background: &Background, closing: &[Session]) -> usize {
     let before = background.cut_short();
     futures_util::future::join_all(closing.iter().map(|session| session.close_within(HURRIED))).await;

@@ -23,7 +23,7 @@ mod unit;
 
 /// Hold the bus for every agent program of this user.
 ///
-/// Listens on a Unix socket that only this user can reach, and with --http on a loopback address as well, for whoever has
+/// Listens on a Unix socket that only this user can reach, and with --http on a loopback address as well, for clients that have
 /// the token of the file `http-token` in the state folder. Prints one line when it is ready. SIGINT and SIGTERM end it:
 /// what is under way comes to its end first, and background work that is not done is left to the next daemon.
 #[derive(Debug, Args)]

@@ -29,7 +29,7 @@ pub(crate) struct Sessions {
     closed: HashSet<String>,
 }
 
-/// Messages on their way to whoever reads the decision. They go back when they are not accepted.
+/// Messages on their way to the reader of the decision. They go back when they are not accepted.
 pub(crate) struct HandOver {
     deliveries: Vec<Delivery>,
     event: EventId,
@@ -42,7 +42,7 @@ impl HandOver {
         all.filter(|message| message.event != self.event)
     }
 
-    /// The decision was read, or at least written: nobody gets them again.
+    /// The decision was read, or at least written: the messages are not delivered again.
     ///
     /// # Errors
     /// That cannot be kept, so the next process may give them once more.
@@ -164,9 +164,9 @@ impl Sessions {
     }
 }
 
-/// Takes the messages out of the mailboxes: whoever reads the decision has those of its event. Has the others as well,
-/// which hooks have left that nobody waited for; before a model call those are waited for that say so. All of them, and
-/// uncut: how much of it goes to a model is for whoever reads the decision.
+/// Takes the messages out of the mailboxes: the reader of the decision has those of its event. Has the others as well,
+/// which hooks have left that were not waited for; before a model call those are waited for that say so. All of them, and
+/// uncut: how much of it goes to a model is for the reader of the decision.
 pub(crate) async fn hand_over(bus: &Bus, session: &Session, receipt: &Receipt) -> HandOver {
     let collect = session.collect().at_most(Bounds::NONE);
     let mut deliveries = vec![match receipt.event.point().name {

@@ -1,4 +1,4 @@
-//! The task owner of the crate: what goes on beside the command is started here, and ends with whoever holds it.
+//! The task owner of the crate: what goes on beside the command is started here, and ends when its holder is dropped.
 
 use tokio::task::JoinHandle;
 

@@ -10,7 +10,7 @@ const MOST: usize = 1 << 20;
 
 /// The sessions that were closed last; the ones before are forgotten, the oldest first.
 ///
-/// Of each its hash is kept: 8 bytes whatever its id, and with a key that nobody outside knows.
+/// Of each its hash is kept: 8 bytes whatever its id, and with a key that is known to this process alone.
 pub(crate) struct Closed {
     key: RandomState,
     kept: Mutex<Kept>,

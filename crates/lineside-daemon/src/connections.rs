@@ -40,7 +40,7 @@ const OWED: Duration = Duration::from_secs(2);
 /// For how long signals that nothing waits for are taken together: at this pace the bus keeps 400,000 a second.
 const TOGETHER: Duration = Duration::from_millis(10);
 
-/// How often deliveries are looked through for those that nobody has accepted.
+/// How often deliveries are looked through for those that were not accepted.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Everything that a daemon runs beside requests.
@@ -106,7 +106,7 @@ impl Tasks {
 
     /// Serves what comes in by one door until the daemon ends.
     ///
-    /// Each door has room of its own: whoever fills loopback HTTP, which needs no token for that, does not keep the user
+    /// Each door has room of its own: a client that fills loopback HTTP, which needs no token for that, does not keep the user
     /// from the socket.
     pub(crate) fn accept(&self, daemon: &Arc<Daemon>, source: impl Source, router: Router) {
         let (daemon, room, tracker) =
@@ -190,7 +190,7 @@ impl Tasks {
         });
     }
 
-    /// Puts context back that nobody has accepted in time.
+    /// Puts context back that was not accepted in time.
     pub(crate) fn put_back(&self, daemon: &Arc<Daemon>) {
         let (daemon, now) = (Arc::clone(daemon), self.now.clone());
         self.tracker.spawn(async move {
@@ -206,7 +206,7 @@ impl Tasks {
         });
     }
 
-    /// Lets nobody in any more, and has connections end after the answers that they owe.
+    /// Lets no connection in, and has connections end after the answers that they owe.
     pub(crate) fn wind_up(&self) {
         self.graceful.cancel();
     }

@@ -176,7 +176,7 @@ impl Daemon {
         self.install(files, blind).await
     }
 
-    /// The same after a change, when the files have come to rest; nothing when they are as they were.
+    /// The same after a change, when the files have settled; nothing when they are as they were.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -228,7 +228,7 @@ impl Daemon {
         Ok(now)
     }
 
-    /// Tells whoever watches the signals of a load, and of what is newly wrong.
+    /// Notifies the watchers of signals of a load, and of what is newly wrong.
     fn announce(&self, before: &Loaded, now: &Loaded) {
         let text = format!("generation {} of hooks is in force: {}", now.generation, now.count());
         self.bus().announce(Notice::info(text));

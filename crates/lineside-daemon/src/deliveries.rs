@@ -1,4 +1,4 @@
-//! Context that was handed over and is not accepted yet: it goes back to its mailbox when nobody accepts it in time.
+//! Context that was handed over and is not accepted yet: it goes back to its mailbox when it is not accepted in time.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -15,7 +15,7 @@ use crate::token::Token;
 pub(crate) enum Door {
     /// The Unix socket; the peer is the same user.
     Socket,
-    /// Loopback HTTP at this address, for whoever has the token.
+    /// Loopback HTTP at this address, for clients with the token.
     Http(Arc<Lock>),
 }
 

@@ -189,7 +189,7 @@ impl Server {
         self.daemon.ending.clone()
     }
 
-    /// Ends the daemon: nobody is let in any more, what is under way comes to its end within the limit of the settings,
+    /// Ends the daemon: no connection is let in, what is under way comes to its end within the limit of the settings,
     /// and jobs that are not done are left to the next daemon.
     ///
     /// Not cancel safe: dropping the future leaves processes of hooks to be ended by the next start.

@@ -1,4 +1,4 @@
-//! What a daemon is told when it starts: where its files lie, what it listens on, and its limits.
+//! The settings that a daemon starts with: where its files lie, what it listens on, and its limits.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -72,7 +72,7 @@ impl<S: Stream> SharedStream<S> {
         Self(Arc::clone(&self.0))
     }
 
-    /// The stream itself, for who takes it when nobody else has it any more.
+    /// The stream itself, for the last of its holders.
     pub(crate) fn held(&self) -> Arc<dyn Any + Send + Sync> {
         Arc::clone(&self.0) as _
     }

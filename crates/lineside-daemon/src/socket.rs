@@ -1,4 +1,4 @@
-//! The Unix socket: a folder that only its owner can enter, a path that is nobody else's, and peers of the same user.
+//! The Unix socket: a folder that only its owner can enter, a path that no other process has, and peers of the same user.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -42,7 +42,7 @@ pub enum BindSocketError {
     /// The folder is a link, or no folder.
     #[error("{} is not a folder of its own; remove it or choose another socket with --socket", .0.display())]
     NotAFolder(PathBuf),
-    /// Somebody else has the folder.
+    /// Another user has the folder.
     #[error("{} belongs to user {owner}, not to {own}; choose another socket with --socket", path.display())]
     ForeignFolder {
         /// The folder.
@@ -107,7 +107,7 @@ impl Socket {
         let _alone = alone(path).map_err(io_at(path))?;
         clear(path, own)?;
         let listener = UnixListener::bind(path).map_err(io_at(path))?;
-        // The folder lets nobody else in, so that the moment between the two calls is not seen.
+        // The folder lets no other user in, so that the moment between the two calls is not seen.
         fs::set_permissions(path, Permissions::from_mode(SOCKET)).map_err(io_at(path))?;
         let bound = fs::symlink_metadata(path).map_err(io_at(path))?;
         Ok(Self { listener, path: path.to_path_buf(), own, inode: Some((bound.dev(), bound.ino())) })

@@ -1,4 +1,4 @@
-//! The watching of hook files: what is noticed of changes, and when the files have come to rest.
+//! The watching of hook files: what is noticed of changes, and when the files have settled.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Hooks of the user that would run a file of whatever project an event is about, to which nobody has agreed: they are
+//! Hooks of the user that would run a file of whatever project an event is about, to which the user has not agreed: they are
 //! refused, in every format.
 
 use std::path::Path;

@@ -120,7 +120,7 @@ impl Places {
     }
 
     /// Where the files of a layer may lie. Those of a project are as foreign as the project, and a link of it may lead
-    /// to anything that the user can read; those of the user are read only if nobody else may have written them.
+    /// to anything that the user can read; those of the user are read only if no other user may have written them.
     pub(crate) fn boundary(&self, layer: Layer) -> Boundary<'_> {
         if layer == Layer::Project { Boundary::Within(self.work_dir()) } else { Boundary::Own }
     }
@@ -131,7 +131,7 @@ impl Places {
 pub enum Trust {
     /// The person who started the program has named the project and answers for it.
     Granted,
-    /// Nobody has: its hooks are listed and never started.
+    /// The user has not agreed: its hooks are listed and never started.
     Withheld,
 }
 

@@ -5,7 +5,7 @@
 //! it. `handler` joins the last four behind the trait, `catalogue` is the table of types. Numbers such as FL-28 are
 //! those of the dialect's specification.
 //!
-//! What is public is for whoever registers hooks of this format at run time: a [`Definition`] becomes a [`FlytoHook`],
+//! What is public is for programs that register hooks of this format at run time: a [`Definition`] becomes a [`FlytoHook`],
 //! and what a function returned is read like the output of a command.
 
 mod catalogue;

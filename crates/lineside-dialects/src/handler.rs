@@ -1,4 +1,4 @@
-//! What a foreign hook runs for an event, and how what came of it is read. Both are pure: running is somebody else's.
+//! What a foreign hook runs for an event, and how what came of it is read. Both are pure: running is left to the caller.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -123,7 +123,7 @@ pub enum Call {
     Post(Post),
     /// A function in the worker that the load of the hooks has started.
     Worker(Box<WorkerCall>),
-    /// A hook in a worker, which is shared by everybody who names an equal one.
+    /// A hook in a worker, which is shared by all hooks that name an equal one.
     Warm(Box<HookWorker>, HookCall),
     /// Nothing: the answer is known without running anything.
     Nothing,
@@ -162,7 +162,7 @@ impl Returned {
     /// How the command ended.
     ///
     /// # Errors
-    /// Something else was run, which is a fault of whoever ran it.
+    /// Something else was run, which is a fault of the caller.
     pub fn command(&self) -> Result<&Ended, Failure> {
         match self {
             Self::Command(ended) => Ok(ended),
@@ -175,7 +175,7 @@ impl Returned {
     /// What a hook in a worker has answered: JSON as it was written, or nothing.
     ///
     /// # Errors
-    /// It could not answer, or something else was run, which is a fault of whoever ran it.
+    /// It could not answer, or something else was run, which is a fault of the caller.
     pub fn warm(&self) -> Result<&str, Failure> {
         let Self::Worker(ended) = self else {
             let detail = "a hook in a worker was to be asked, and none was";

@@ -219,7 +219,7 @@ impl Declaration {
 
 /// What all attempts take together at most.
 fn whole_time(definition: &Definition) -> Duration {
-    /// Longer than anybody waits, and short enough to be added to a moment.
+    /// Longer than any wait, and short enough to be added to a moment.
     const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
     let attempts = definition.retry.saturating_add(1);
     definition.timeout.saturating_add(MARGIN).saturating_mul(attempts).min(LONGEST)

@@ -51,7 +51,7 @@ fn usual_priority(dialect: &str) -> Option<i32> {
     find(dialect).map_or(Some(0), crate::Dialect::usual_priority)
 }
 
-/// A finding for each of these files of a project that others may write: whoever trusts the project trusts them, too.
+/// A finding for each of these files of a project that others may write: a user who trusts the project trusts them, too.
 pub fn exposed<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<Diagnostic> {
     let files: BTreeSet<&Path> = files.into_iter().collect();
     let finding = |file: &Path| {

@@ -24,9 +24,9 @@ pub(super) struct Account {
     pub(super) amendments: usize,
     pub(super) failures: u64,
     pub(super) messages: usize,
-    /// Messages that nobody collected, or that did not fit.
+    /// Messages that were not collected, or did not fit.
     pub(super) undelivered: u64,
-    /// Hooks that nobody waited for: finished, cut short.
+    /// Hooks that were not waited for: finished, cut short.
     pub(super) background: (u64, u64),
     pub(super) edits: usize,
     pub(super) heard: u64,

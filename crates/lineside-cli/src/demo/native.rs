@@ -1,6 +1,6 @@
 //! The native hooks of the demo: closures, an actor and an observer, beside the hook folders of the project.
 //!
-//! Some are registered on the bus and hold for everybody; two are registered on the session of the main agent, and its
+//! Some are registered on the bus and hold for all sessions; two are registered on the session of the main agent, and its
 //! subagents are under them because they are its subagents.
 
 use std::collections::HashMap;

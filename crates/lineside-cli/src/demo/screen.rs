@@ -1,4 +1,4 @@
-//! Where the demo is shown: how wide it is, whether it has colours, whether somebody watches.
+//! Where the demo is shown: how wide it is, whether it has colours, whether a person watches.
 
 use std::io::IsTerminal as _;
 

@@ -49,7 +49,7 @@ impl Stage {
     /// # Errors
     /// The folder for temporary files cannot be written to.
     pub(super) fn set() -> Result<Self> {
-        // Nobody else may look into it.
+        // No other user may look into it.
         let private = Permissions::from_mode(0o700);
         let mut builder = tempfile::Builder::new();
         let stage = Self { folder: builder.prefix("lineside-demo-").permissions(private).tempdir()? };

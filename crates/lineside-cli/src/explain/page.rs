@@ -87,7 +87,7 @@ fn row(explained: &Explained) -> Vec<Cell> {
     ]
 }
 
-/// A hook that nobody waits for has no say, whatever becomes of it.
+/// A hook that is not waited for has no authority, whatever its outcome.
 fn on_failure(explained: &Explained) -> &'static str {
     let unheard = [Part::Detached.as_str(), Part::Observer.as_str()];
     match explained.listed.on_failure {

@@ -34,7 +34,7 @@ fn names(host: Host) -> &'static [&'static str] {
     }
 }
 
-/// Where programs are that are on nobody's path: below the home.
+/// Where programs are that are on no path: below the home.
 const AT_HOME: [&str; 8] = [
     ".local/bin",
     ".npm-global/bin",

@@ -17,7 +17,7 @@ pub(super) fn text(act: &Act) -> String {
     unified(act, &file)
 }
 
-/// The diff as people read it; what nobody can see in a line is shown as its escape.
+/// The diff as people read it; an invisible character is shown as its escape.
 pub(super) fn lines(act: &Act, places: &Places, style: Style) -> Vec<String> {
     if !act.is_change() {
         return vec![style.paint(Tone::Dim, "  nothing changes")];

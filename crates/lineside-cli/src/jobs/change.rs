@@ -1,4 +1,4 @@
-//! Changing a job: the journal is opened for it alone, so nobody else may have it open; that of the running daemon is
+//! Changing a job: the journal is opened for it alone, so no other process may have it open; that of the running daemon is
 //! changed by the daemon.
 
 use std::io::Write as _;
@@ -20,7 +20,7 @@ use crate::style::tell;
 
 /// Who changes the job.
 pub(super) enum At<'a> {
-    /// This process, in a journal that nobody has open.
+    /// This process, in a journal that no process has open.
     Journal(&'a Path),
     /// The daemon.
     Daemon(&'a DaemonPaths),

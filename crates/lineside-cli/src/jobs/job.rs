@@ -70,7 +70,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// A job of a journal that somebody has open, or nobody.
+    /// A job of a journal, which another process may have open.
     pub(super) fn new(looked: Looked, is_held: bool) -> Self {
         let Looked { shown, progress } = looked;
         let state = match &progress {

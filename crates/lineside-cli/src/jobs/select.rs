@@ -1,4 +1,4 @@
-//! Which jobs are meant: those that a filter lets through, or the one that somebody names.
+//! Which jobs are meant: those that a filter lets through, or the one that is named.
 
 use super::job::{Job, State};
 

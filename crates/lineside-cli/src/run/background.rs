@@ -1,4 +1,4 @@
-//! What hooks did that nobody waited for: told with the next decision, or at the end.
+//! What hooks did that were not waited for: reported with the next decision, or at the end.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -86,7 +86,7 @@ impl Background {
         };
         let heard = Arc::new(Mutex::new(heard));
         let (shared, mut news) = (Arc::clone(&heard), bus.news());
-        // The second stream only says that there is something in the first, which is read by whoever needs it sooner.
+        // The second stream only says that there is something in the first, which is read where it is needed sooner.
         let listener = Beside::start(async move {
             while news.next().await.is_some() {
                 while news.try_next().is_some() {}

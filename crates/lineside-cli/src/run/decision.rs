@@ -11,9 +11,9 @@ use crate::painter::json_line;
 /// What earlier events have led to by now.
 #[derive(Debug, Default)]
 pub(super) struct Later {
-    /// Messages that the agent takes into its context at this event, of hooks that nobody had waited for.
+    /// Messages that the agent takes into its context at this event, of hooks that were not waited for.
     pub(super) delivered: Vec<Value>,
-    /// What else those hooks did that somebody should know.
+    /// What else those hooks did that is reported.
     pub(super) background: Vec<Value>,
 }
 

@@ -60,7 +60,7 @@ impl Output {
         drop(self.out.lock().await);
     }
 
-    /// Writes a decision, and has it read by whoever reads the other end of a pipe.
+    /// Writes a decision, and waits until the reader of a pipe has it.
     ///
     /// # Errors
     /// Standard output cannot be written.

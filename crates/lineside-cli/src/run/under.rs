@@ -97,7 +97,7 @@ async fn ended(mut child: Child, interrupt: &mut Interrupt) -> Result<ExitStatus
             ended = &mut waiting => return ended?.context("failed to wait for the command"),
             came = interrupt.next() => {
                 if let Some(handle) = handle.as_ref().filter(|_| !has_it_already(came)) {
-                    // It may have ended just now; then there is nobody to be told.
+                    // It may have ended just now; then there is no process to notify.
                     pidfd_send_signal(handle, signal(came)).ok();
                 }
             }

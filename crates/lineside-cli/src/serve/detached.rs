@@ -1,4 +1,4 @@
-//! A daemon in the background: started once, waited for until it answers, and without anything of whoever started it.
+//! A daemon in the background: started once, waited for until it answers, and without anything of the process that started it.
 
 use std::env;
 use std::fs::OpenOptions;
@@ -58,7 +58,7 @@ pub(super) fn leave_the_session() -> Result<()> {
     Ok(())
 }
 
-/// Lets go of the standard streams, by which whoever started this has learnt that it answers.
+/// Lets go of the standard streams, by which the process that started this one has learnt that it answers.
 ///
 /// # Errors
 /// There is no null device.

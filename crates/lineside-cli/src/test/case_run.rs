@@ -42,7 +42,7 @@ const JOURNAL: &str = "journal";
 /// How long background hooks may still run after the last step.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// What cases inherit of the environment: nothing that says where somebody's own hooks and settings are. A case takes
+/// What cases inherit of the environment: nothing that says where the user's own hooks and settings are. A case takes
 /// nothing from a registry, so that it comes out the same everywhere.
 pub(super) fn inherited(mut environment: BTreeMap<String, String>) -> BTreeMap<String, String> {
     environment
@@ -89,7 +89,7 @@ async fn in_directory(
             vec![Fault { step: None, mismatch: Mismatch::error(&anyhow!("interrupted")) }]
         }
     };
-    // What is lost here was not waited for by any step, so nobody asked for it.
+    // What is lost here was not waited for by any step, so it is not missed.
     let _lost = play.assembly.drain(DRAIN).await;
     directory.remove()?;
     Ok(if faults.is_empty() { Status::Passed } else { Status::Failed(faults) })

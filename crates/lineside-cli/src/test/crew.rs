@@ -60,7 +60,7 @@ impl Crew {
             progress.show(|| format!("{suite}: {} of {all}, {failed} failed", outcomes.len()));
             match self.running.join_next().await {
                 None => break,
-                // What panics in a case is its outcome; nobody else cancels one.
+                // What panics in a case is its outcome; nothing else cancels one.
                 Some(Err(_)) => {}
                 Some(Ok(outcome)) => {
                     failed += usize::from(!matches!(outcome.1.status, Status::Passed));

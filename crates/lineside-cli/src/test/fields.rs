@@ -1,4 +1,4 @@
-//! The fields of an object in a case file: each is asked for by name, and what nobody asked for is an error.
+//! The fields of an object in a case file: each is asked for by name, and a field that is not asked for is an error.
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use lineside::core::nearest::suggestion;

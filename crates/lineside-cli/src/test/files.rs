@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 /// How the name of a case file ends.
 const ENDING: &str = ".cases.json";
 
-/// Folders that are never searched: large, and nobody's own.
+/// Folders that are never searched: large, and written by programs.
 const PASSED_OVER: [&str; 3] = [".git", "target", "node_modules"];
 
 /// The case files, each once: files as they were named, those of a directory in the order of their paths.

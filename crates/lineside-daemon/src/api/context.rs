@@ -61,7 +61,7 @@ pub(super) async fn collect(
     Ok(Json(shape))
 }
 
-/// The messages are in the agent's context now; nobody gets them again.
+/// The messages are in the agent's context now; they are not delivered again.
 #[utoipa::path(
     post, path = "/v1/sessions/{session}/context/{delivery}/accept", tag = "context",
     params(("session" = String, Path), ("delivery" = String, Path)),

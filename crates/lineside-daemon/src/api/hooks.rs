@@ -1,4 +1,4 @@
-//! The hooks in force for whoever looks: all of them in their order, and what would become of an event.
+//! The hooks in force, for display: all of them in their order, and what would become of an event.
 
 use std::sync::Arc;
 

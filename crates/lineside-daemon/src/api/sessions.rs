@@ -58,7 +58,7 @@ pub(super) async fn open(
     }
 }
 
-/// What whoever opens a session gets, which is not shown again: what processes of the session inherit.
+/// What the opener of a session gets, which is not shown again: what processes of the session inherit.
 fn opened(status: StatusCode, session: &BusSession) -> Response {
     let variables = session.environment();
     let environment = variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();

@@ -101,7 +101,7 @@ pub struct Opened {
     /// The session.
     #[serde(flatten)]
     pub session: Session,
-    /// `LINESIDE_SOCKET`, `LINESIDE_SESSION`, `LINESIDE_GRANT` and `TRACEPARENT`. The grant is a secret: whoever has it
+    /// `LINESIDE_SOCKET`, `LINESIDE_SESSION`, `LINESIDE_GRANT` and `TRACEPARENT`. The grant is a secret: its holder
     /// opens sessions below this one, as long as this one is open.
     pub environment: BTreeMap<String, String>,
 }
@@ -475,7 +475,7 @@ pub struct JobsQuery {
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WhichState {
-    /// Not at rest.
+    /// Not settled.
     Live,
     /// In the dead letters.
     Dead,
@@ -575,7 +575,7 @@ pub struct Status {
     pub durability: &'static str,
     /// The folder of its journals.
     pub journal: String,
-    /// Jobs that are not at rest.
+    /// Jobs that are not settled.
     pub live_jobs: usize,
     /// Jobs in the dead letters.
     pub dead_jobs: usize,

@@ -142,7 +142,7 @@ impl Reader {
     fn wants(&self, entry: &Entry) -> bool {
         if let Some(point) = self.point {
             let decided = matches!(&entry.what, What::Signal(Signal::Decided(receipt)) if receipt.event.point() == point);
-            // That something was lost concerns everybody.
+            // That something was lost concerns every watcher.
             if !decided && !matches!(entry.what, What::Lost(_)) {
                 return false;
             }

@@ -342,7 +342,7 @@ async fn a_hook_has_one_owner_and_is_removed_by_it() {
     assert!(registration.remove().await.unwrap());
     assert!(!registration.remove().await.unwrap());
     assert_eq!(reason(&session, "rm").await, None);
-    // What is wrong with a registration is told with what would be right.
+    // The problem of a registration is reported with what would be right.
     let error = session.intercept::<BeforeTool>(" ").gate(async |_, _| Verdict::Continue).await.unwrap_err();
     assert!(error.to_string().contains("`name`"), "{error}");
     let body = json!({"attachment": "x", "called": "1", "hook": {"name": "h", "on": "before_tool"}});

@@ -1,4 +1,4 @@
-//! What is in force for whoever looks: the hooks of files, and those of programs in the session that they are on.
+//! What is in force, as it is listed: the hooks of files, and those of programs in the session that they are on.
 
 use lineside::json::{Value, json};
 use lineside::prelude::*;

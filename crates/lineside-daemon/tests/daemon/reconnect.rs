@@ -32,7 +32,7 @@ fn answer(mut stream: &UnixStream) {
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").unwrap();
 }
 
-/// A daemon that answers one request of its first connection and is closed when it is told to, and then does this.
+/// A daemon that answers one request of its first connection and is closed on request, and then does this.
 fn daemon(
     listener: UnixListener,
     then: impl FnOnce(UnixStream) + Send + 'static,

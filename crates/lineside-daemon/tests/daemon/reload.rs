@@ -29,7 +29,7 @@ fn names(decision: &Value) -> Vec<String> {
     hooks.map(|hook| hook["hook"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Waits until these hooks decide; whoever waits hears of each load.
+/// Waits until these hooks decide; each load is signalled.
 async fn until(house: &House, reader: &mut Reader, expected: &[&str]) {
     while deciding(house).await != expected {
         reader.until("announced").await;

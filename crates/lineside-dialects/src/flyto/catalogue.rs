@@ -283,7 +283,7 @@ mod tests {
             ]
         );
         for hook_type in HookType::all() {
-            // A fact is not waited for, and nobody has authority who is not.
+            // A fact is not waited for, and only what is waited for has authority.
             assert!(hook_type.point().phase.may_intercept() || !hook_type.waits(), "{}", hook_type.name());
             assert!(hook_type.waits() || hook_type.authority() == Authority::Nothing, "{}", hook_type.name());
         }

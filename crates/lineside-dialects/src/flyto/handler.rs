@@ -31,7 +31,7 @@ pub(super) struct Identity {
     pub(super) hook_type: &'static HookType,
     /// Its name.
     pub(super) name: Arc<str>,
-    /// Whether nobody waits for it.
+    /// Whether the hook is not waited for.
     pub(super) background: bool,
     /// What its failure means.
     pub(super) on_failure: OnFailure,
@@ -200,7 +200,7 @@ impl Handler for FlytoHook {
     fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
         let output = match returned {
             Returned::Post(posted) => Output::of_post(posted),
-            // Whoever runs functions reads them.
+            // The caller that runs functions reads them.
             Returned::Nothing if matches!(self.definition.run, Run::Function) => Output::default(),
             other => {
                 let mut output = Output::of_command(other.command()?);

@@ -69,7 +69,7 @@ pub(super) enum End {
     TimedOut(Duration),
     /// It never began.
     NotStarted(String),
-    /// It began and ended, and nobody knows how.
+    /// It began and ended; the outcome is not known.
     Lost,
     /// A webhook answered with a status that is none of success.
     Refused(u16),

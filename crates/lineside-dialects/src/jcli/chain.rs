@@ -85,7 +85,7 @@ fn join_feedback(given: &mut [By<Answer>]) {
     }
 }
 
-/// JC-36: where feedback beyond the limit is a stop, nothing is appended then, whoever gave it. So each message for the
+/// JC-36: where feedback beyond the limit is a stop, nothing is appended then, whichever hook gave it. So each message for the
 /// context is one that stands or falls with the block.
 fn while_it_stands(by: By<Answer>) -> Vec<By<Answer>> {
     let By { hook, mut what } = by;

@@ -75,7 +75,7 @@ impl Judge {
             self.key.as_ref().map(|key| ("Authorization".to_owned(), format!("Bearer {}", key.reveal())));
         Post {
             url: self.url.clone(),
-            // Nobody but the user and the embedding program sets its environment.
+            // Only the user and the embedding program set its environment.
             addresses: Addresses::Any,
             headers: authorization.into_iter().collect(),
             body: body.to_string().into_bytes(),

@@ -34,7 +34,7 @@ pub(super) struct Definition {
     pub(super) timeout: Duration,
     /// What its failure means, if it says so.
     pub(super) on_failure: Option<OnFailure>,
-    /// Whether nobody waits for it.
+    /// Whether the hook is not waited for.
     pub(super) is_async: bool,
     /// Whether it may change the payload.
     pub(super) amends: bool,

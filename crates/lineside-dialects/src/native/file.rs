@@ -141,7 +141,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         } else {
             let nearest = suggestion(&name, ["hooks"]).map(|_| "hooks");
             if nearest.is_some() && matches!(value.content, Content::List(_) | Content::Mapping(_)) {
-                // Whoever wrote it takes its hooks for loaded.
+                // Its author takes its hooks for loaded.
                 findings.error(key.line, LoadError::HooksKey(name));
                 lost = true;
             } else {

@@ -36,7 +36,7 @@ impl Guard {
         let value = |key: &str| {
             keys.iter().find(|(name, _)| name.written() == Some(key)).map(|(_, value)| &value.content)
         };
-        // Nobody waits for these.
+        // These are not waited for.
         let is_async = matches!(value("async"), Some(Content::Boolean(true))) || value(AUTOMATE).is_some();
         let continues = matches!(value("on_failure"), Some(Content::Text(text)) if text == "continue");
         let points = value("on").and_then(points).unwrap_or_else(|| gates().collect());

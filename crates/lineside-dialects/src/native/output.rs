@@ -31,7 +31,7 @@ pub(super) struct Asker {
     pub(super) point: &'static PointInfo,
     /// Whether the hook has a say there.
     pub(super) judges: bool,
-    /// Whether nobody waits for it.
+    /// Whether the hook is not waited for.
     pub(super) is_async: bool,
     /// Whether it may change the payload.
     pub(super) amends: bool,
@@ -170,7 +170,7 @@ fn is_blank(output: &Captured) -> bool {
 
 fn captured(asker: Asker, event: &AnyEvent, output: &Captured) -> Result<Answer, ReadAnswerError> {
     if asker.is_async {
-        // Nobody waits for it, and it is not read.
+        // The hook is not waited for, and its output is not read.
         return Ok(Answer::default());
     }
     if output.is_cut() {

@@ -29,7 +29,7 @@ pub(super) struct Seat {
     pub(super) called: String,
 }
 
-/// The file of the user, then that of the project. Hooks of a project see no key of the user's that nobody names.
+/// The file of the user, then that of the project. Hooks of a project see no key of the user's that is not named.
 pub(super) fn all(places: &Places) -> Vec<Place> {
     let user = places.configuration().map(|folder| folder.join("lineside/hooks.yaml")).map(|file| Place {
         layer: Layer::User,

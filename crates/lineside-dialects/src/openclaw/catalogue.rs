@@ -173,7 +173,7 @@ impl Row {
         Self { kind, name, points, class, fails_closed: false, milliseconds }
     }
 
-    /// The time of a handler for which nobody has said another (OC-35, OC-57).
+    /// The time of a handler that declares no other one (OC-35, OC-57).
     pub(super) fn timeout(&self) -> Duration {
         Duration::from_millis(self.milliseconds)
     }
@@ -184,7 +184,7 @@ impl Row {
         self.class != Void && is_awaited
     }
 
-    /// Whether its handlers are told, and nobody waits for them.
+    /// Whether its handlers are notified and not waited for.
     pub(super) fn is_told(&self) -> bool {
         self.class == Void || self.kind == Kind::PackEvent
     }

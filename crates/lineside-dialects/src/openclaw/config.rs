@@ -207,7 +207,7 @@ impl Config {
         self.project.entries.get(id)
     }
 
-    /// OC-14, OC-16: ids that nobody has, and what the project says of plugins that are not its own.
+    /// OC-14, OC-16: unknown ids, and what the project says of plugins that are not its own.
     pub(super) fn check_ids(
         &self,
         known: &BTreeSet<(String, Layer)>,

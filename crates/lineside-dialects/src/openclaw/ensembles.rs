@@ -35,7 +35,7 @@ pub(super) struct Ensembles {
 }
 
 impl Ensembles {
-    /// With which handlers one of this hook counts; nobody asks those that are told.
+    /// With which handlers one of this hook counts; those that are notified are not asked.
     pub(super) fn of(&self, kind: Kind) -> Option<Arc<dyn Ensemble>> {
         Some(match kind {
             Kind::BeforeAgentStart | Kind::BeforePromptBuild => Arc::clone(&self.prompt) as _,

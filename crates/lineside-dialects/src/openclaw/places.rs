@@ -140,7 +140,7 @@ impl Found {
     }
 }
 
-/// Where packages of Node are installed for everybody, as far as their programs are on the `PATH`.
+/// Where packages of Node are installed for all users, as far as their programs are on the `PATH`.
 pub(super) fn installed(places: &Places) -> Vec<PathBuf> {
     let folders = std::env::split_paths(places.variable("PATH").unwrap_or_default());
     let mut roots: Vec<PathBuf> = folders

@@ -22,7 +22,7 @@ pub(super) fn check(schema: &Value, config: Map) -> Result<Value, Vec<String>> {
     let faults: Vec<String> = validator
         .iter_errors(&plain(&config))
         .take(MOST_FAULTS)
-        // A configuration may hold secrets, and a diagnostic is shown to anybody.
+        // A configuration may hold secrets, and a diagnostic may be shown to others.
         .map(|error| format!("invalid config: {}: {}", place(&error), error.masked()))
         .collect();
     if faults.is_empty() { Ok(config) } else { Err(faults) }

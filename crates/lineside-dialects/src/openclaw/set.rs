@@ -300,7 +300,7 @@ impl Draft {
 }
 
 impl Set {
-    /// The worker. The path of its script is put behind the arguments by whoever starts it.
+    /// The worker. The path of its script is put behind the arguments when it is started.
     pub(super) fn worker(&self, places: &Places) -> WorkerSpec {
         let config = &self.config;
         let root = absolute(places.work_dir());

@@ -7,7 +7,7 @@ use lineside_core::nearest::suggestion;
 
 use super::super::findings::{About, Findings};
 
-/// Whether keys that nobody knows are told (OC-13).
+/// Whether unknown keys are reported (OC-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unknown {
     Warned,

@@ -17,7 +17,7 @@ const LISTS: [&str; 1] = ["findings"];
 /// The hook whose answers stand beside one another.
 const EVALUATE: &str = "skill_proposal_evaluate";
 
-/// What an answer amounts to. One that has handled the event itself refuses it to everybody after it.
+/// What an answer amounts to. One that has handled the event itself refuses it to every handler after it.
 pub(in super::super) fn verdict(hook: &str, member: &Member) -> Verdict {
     let is = |field: &str| member.fields.get(field) == Some(&Value::Bool(true));
     let refuses = is("block") || is("cancel") || member.text("outcome") == Some("block");
