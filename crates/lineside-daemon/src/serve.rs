@@ -96,6 +96,29 @@ impl Server {
     /// Must be called within a tokio runtime with I/O and time. Not cancel safe: a dropped call may leave hook processes
     /// to be ended by the next start.
     ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use lineside::dialects::{Places, Trust};
+    /// use lineside_daemon::serve::Server;
+    /// use lineside_daemon::settings::Settings;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let folder = tempfile::tempdir()?;
+    /// let places = Places {
+    ///     environment: BTreeMap::new(),
+    ///     project_root: None,
+    ///     cwd: folder.path().to_owned(),
+    ///     trust: Trust::Withheld,
+    /// };
+    /// let settings = Settings::new(folder.path().join("run/socket"), folder.path().join("state"), places);
+    /// let server = Server::start(settings).await?;
+    /// assert!(server.socket().exists());
+    /// server.end().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// Those of [`ServeError`]. Nothing listens then.
     pub async fn start(settings: Settings) -> Result<Self, ServeError> {

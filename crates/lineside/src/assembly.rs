@@ -227,6 +227,36 @@ impl Assembly {
     ///
     /// Not cancel safe, as [`install`](Self::install).
     ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use std::time::Duration;
+    /// use lineside::dialects::{Places, Trust};
+    /// use lineside::{Assembly, Bus};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let project = tempfile::tempdir()?;
+    /// std::fs::create_dir_all(project.path().join(".agents/hooks/guard"))?;
+    /// std::fs::write(
+    ///     project.path().join(".agents/hooks/guard/HOOK.md"),
+    ///     "---\nname: guard\ndescription: Refuses all.\ntrigger: before_tool\n---\n",
+    /// )?;
+    /// let places = Places {
+    ///     environment: BTreeMap::new(),
+    ///     project_root: Some(project.path().to_owned()),
+    ///     cwd: project.path().to_owned(),
+    ///     trust: Trust::Granted,
+    /// };
+    /// let assembly = Assembly::new(Bus::new());
+    /// let report = assembly.load(&places).await?;
+    /// for diagnostic in &report.diagnostics {
+    ///     println!("{diagnostic}");
+    /// }
+    /// assembly.drain(Duration::from_secs(5)).await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// More hooks at one point than can be numbered.
     pub async fn load(&self, places: &Places) -> Result<Report, RegisterHookError> {
