@@ -5,6 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::Router;
@@ -287,7 +288,8 @@ async fn serve(
     // That the peer is gone under a request is seen here, and without a read that hardly ever finds anything.
     builder.timer(pace.clone()).header_read_timeout(limits.head).keep_alive(true).half_close(true);
     let router = TowerToHyperService::new(router);
-    let looked_at = Arc::clone(&seen);
+    // Who gives the connection another protocol is the last to have its stream, before this returns.
+    let looked_at = Arc::downgrade(&seen);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Connection { name: Arc::clone(&from), stream: seen.held() });
         router.call(request)
@@ -297,7 +299,9 @@ async fn serve(
     let mut asked = false;
     loop {
         tokio::select! {
-            ended = pace.keep(connection.as_mut(), |cx| looked_at.poll_gone(cx)) => {
+            ended = pace.keep(connection.as_mut(), |cx| {
+                looked_at.upgrade().map_or(Poll::Pending, |seen| seen.poll_gone(cx))
+            }) => {
                 if let Some(Err(error)) = ended {
                     tracing::debug!(%error, "a connection broke off");
                 }
