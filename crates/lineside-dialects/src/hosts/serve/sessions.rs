@@ -327,3 +327,6 @@ fn again(arrival: &Arrival, incoming: &Incoming, words: &Words, outcome: &Outcom
     };
     put(&telling, &again).answer
 }
+
+#[cfg(test)]
+mod tests;
