@@ -126,7 +126,7 @@ mod tests {
     use super::{Amendment, ApplyAmendmentError, Change};
     use crate::json::{Map, Value, json};
     use crate::payload::{DecodePayloadError, Payload};
-    use crate::point::{Field, Phase, PointInfo, Role, Slot};
+    use crate::point::{Field, Phase, PointInfo, PointRole, Slot};
 
     const fn field(name: &'static str, amendable: bool) -> Field {
         Field { name, required: true, amendable }
@@ -135,7 +135,7 @@ mod tests {
     static POINT: PointInfo = PointInfo {
         name: "before_test",
         phase: Phase::Before,
-        role: Role::None,
+        role: PointRole::None,
         slot: Slot::Declared,
         fields: &[field("fixed", false), field("free", true), field("other", true)],
         decode: |_, fields| Ok(Arc::new(Fields(fields))),

@@ -43,7 +43,7 @@ impl Phase {
 /// What a point is in an agent's life, where something depends on that beside its phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Role {
+pub enum PointRole {
     /// Nothing depends on it.
     #[default]
     None,
@@ -86,7 +86,7 @@ pub struct PointInfo {
     /// Its moment and so its authority.
     pub phase: Phase,
     /// What it is in an agent's life.
-    pub role: Role,
+    pub role: PointRole,
     /// Its place in plan tables.
     pub slot: Slot,
     /// The fields of its payload, in the order of the catalogue.

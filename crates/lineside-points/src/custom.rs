@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use lineside_core::json::{Map, Value};
 use lineside_core::payload::{DecodePayloadError, each_input_path, fields_weight};
-use lineside_core::point::{Field, Role, Slot};
+use lineside_core::point::{Field, PointRole, Slot};
 use lineside_core::{Payload, Phase, PointInfo};
 
 static DECLARED: RwLock<Vec<&'static PointInfo>> = RwLock::new(Vec::new());
@@ -58,7 +58,7 @@ pub fn declare(name: &str, amendable: &[&str]) -> Result<&'static PointInfo, Dec
     let point: &'static PointInfo = Box::leak(Box::new(PointInfo {
         name: leak(name),
         phase,
-        role: Role::None,
+        role: PointRole::None,
         slot: Slot::Declared,
         fields: Box::leak(fields.into_boxed_slice()),
         decode: |point, fields| Ok(Arc::new(Custom { point, fields })),

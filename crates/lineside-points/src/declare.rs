@@ -211,10 +211,10 @@ macro_rules! authority {
 /// The role of a point.
 macro_rules! role {
     () => {
-        lineside_core::point::Role::None
+        lineside_core::point::PointRole::None
     };
     ($role:ident) => {
-        lineside_core::point::Role::$role
+        lineside_core::point::PointRole::$role
     };
 }
 

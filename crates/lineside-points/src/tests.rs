@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lineside_core::amendment::{Amendment, ApplyAmendmentError};
 use lineside_core::json::{Map, Value, json};
-use lineside_core::point::Role;
+use lineside_core::point::PointRole;
 use lineside_core::{Answer, Append, Notice, Phase, Reply, Said, Verdict};
 
 use super::{BeforeTool, CATALOGUE, find};
@@ -28,14 +28,14 @@ fn names_are_unique_and_state_their_phase() {
 
 #[test]
 fn few_points_have_a_role() {
-    let with_role = CATALOGUE.iter().filter(|point| point.role != Role::None);
+    let with_role = CATALOGUE.iter().filter(|point| point.role != PointRole::None);
     let roles: Vec<_> = with_role.map(|point| (point.name, point.role)).collect();
     let expected = [
-        ("before_prompt", Role::NewWork),
-        ("on_prompt", Role::NewWork),
-        ("before_agent", Role::NewWork),
-        ("after_subagent", Role::SubagentStop),
-        ("before_stop", Role::Stop),
+        ("before_prompt", PointRole::NewWork),
+        ("on_prompt", PointRole::NewWork),
+        ("before_agent", PointRole::NewWork),
+        ("after_subagent", PointRole::SubagentStop),
+        ("before_stop", PointRole::Stop),
     ];
     assert_eq!(roles, expected);
     let stopped = find("after_subagent").unwrap();

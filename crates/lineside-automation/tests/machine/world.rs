@@ -13,7 +13,7 @@ use lineside_automation::machine::job::JobId;
 use lineside_automation::record::Record;
 use lineside_core::flow::Debounce;
 use lineside_core::hook::Join;
-use lineside_core::point::{Role, Slot};
+use lineside_core::point::{PointRole, Slot};
 use lineside_core::{EventId, Phase, PointInfo, SessionId};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,7 @@ impl Occurrence for Ev {
 static POINT: PointInfo = PointInfo {
     name: "after_tool_batch",
     phase: Phase::After,
-    role: Role::None,
+    role: PointRole::None,
     slot: Slot::Declared,
     fields: &[],
     decode: |_, _| unreachable!("nothing is decoded here"),

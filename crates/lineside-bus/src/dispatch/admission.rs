@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lineside_core::Timestamp;
 use lineside_core::budget::Budget;
 use lineside_core::envelope::Cause;
-use lineside_core::point::Role;
+use lineside_core::point::PointRole;
 use lineside_core::{CoverageMismatch, Envelope, EventId, Extra, PointInfo, SessionId, Source, Verdict};
 use tokio::time::Instant;
 
@@ -155,7 +155,7 @@ impl Details {
 #[inline]
 fn forget_stops(node: &Node, point: &PointInfo, different: Option<&Source>) {
     let Some(stops) = node.state.stops_so_far() else { return };
-    if point.role == Role::NewWork {
+    if point.role == PointRole::NewWork {
         stops.reset(&different.unwrap_or(&node.source).agent.id);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use lineside_core::answer::Beyond;
-use lineside_core::point::Role;
+use lineside_core::point::PointRole;
 use lineside_core::{Append, CoverageMismatch, Notice, Receipt, Strength, Verdict};
 
 use crate::base::stop_limit::{Ruling, STOPS_IN_A_ROW};
@@ -54,8 +54,8 @@ impl Dispatcher<'_> {
     /// Whose stop this event is about.
     fn agent_that_stops(&self) -> Option<Arc<str>> {
         match self.event.point().role {
-            Role::Stop => Some(Arc::clone(&self.event.envelope().source.agent.id)),
-            Role::SubagentStop => self.event.payload().text("child_session").map(Arc::from),
+            PointRole::Stop => Some(Arc::clone(&self.event.envelope().source.agent.id)),
+            PointRole::SubagentStop => self.event.payload().text("child_session").map(Arc::from),
             _ => None,
         }
     }
@@ -156,7 +156,7 @@ impl Dispatcher<'_> {
     /// The session of the subagent that the event is about, if it is open and a child of the event's own: what the
     /// payload names may belong to another session.
     fn child(&self) -> Option<Arc<Node>> {
-        if self.event.point().role != Role::SubagentStop {
+        if self.event.point().role != PointRole::SubagentStop {
             return None;
         }
         let child = self.session.shared().tree.find(self.event.payload().text("child_session")?)?;
