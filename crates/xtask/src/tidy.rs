@@ -35,6 +35,7 @@ mod listing;
 mod machine_paths;
 mod named_files;
 mod names;
+mod patches;
 mod prose;
 pub(crate) mod public_api;
 mod tasks;
@@ -51,7 +52,7 @@ struct Rule {
     check: fn(&Repository) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 21] = [
     Rule { name: "edges", check: edges::check },
     Rule { name: "layers", check: layers::check },
     Rule { name: "circles", check: circles::check },
@@ -71,6 +72,7 @@ const RULES: [Rule; 20] = [
     Rule { name: "cases", check: cases::check },
     Rule { name: "citations", check: citations::check },
     Rule { name: "faults", check: faults::check },
+    Rule { name: "patches", check: patches::check },
     Rule { name: "kits", check: kits::check },
 ];
 
