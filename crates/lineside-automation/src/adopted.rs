@@ -20,14 +20,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy, Pause, Rules, Work};
 use crate::engine::{Automations, Does, Engine, Handler, job_of};
+use crate::hook_id::HookId;
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Ended, Input, Run};
 use crate::offered::Offered;
 use crate::report::{Report, ResultRule, ResultWhen};
-
-mod hook_id;
-
-pub use hook_id::HookId;
 
 /// Says why the hook does not run for what a burst came to; `None` when it does.
 pub type Last = Box<dyn Fn(&AnyEvent) -> Option<SkipReason> + Send + Sync>;

@@ -17,6 +17,7 @@ use lineside_core::{AnyEvent, Event, Failure, FailureKind, Layer, Part, PointInf
 
 use crate::control::{Control, ControlError};
 use crate::engine::{Automations, Canceller, Does, Handler, OpenError, Run, Trigger};
+use crate::hook_id::Owner;
 use crate::machine::job::AutomationId;
 use crate::report::Report;
 
@@ -92,10 +93,10 @@ impl Place {
 
     /// The name of an automation, the same after a restart.
     fn id(&self, point: &PointInfo, name: &str) -> AutomationId {
-        match self {
-            Self::Bus(_) => Arc::from(format!("{}/{name}", point.name)),
-            Self::Session(session) => Arc::from(format!("{}/{}/{name}", session.id(), point.name)),
-        }
+        Owner::name_of_automation(match self {
+            Self::Bus(_) => format!("{}/{name}", point.name),
+            Self::Session(session) => format!("{}/{}/{name}", session.id(), point.name),
+        })
     }
 }
 

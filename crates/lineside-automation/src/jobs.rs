@@ -3,8 +3,8 @@
 
 use lineside_core::{EventId, SessionId};
 
-use crate::adopted::HookId;
 use crate::engine::Automations;
+use crate::hook_id::HookId;
 use crate::machine::job::{AutomationId, JobId, Settled};
 use crate::machine::{Announcement, Input, Machine, Shown, Standing};
 

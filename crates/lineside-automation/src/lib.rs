@@ -15,17 +15,19 @@ pub mod port;
 pub mod offered;
 pub mod unix_micros;
 pub mod bursts;
+pub mod hook_id;
 pub mod adopted;
 pub mod declared;
 
 mod tasks;
 
-pub use adopted::{Adopted, Adoption, Adoptions, HookId, Recording};
+pub use adopted::{Adopted, Adoption, Adoptions, Recording};
 pub use automate::{Automate, AutomateError, Automating, Automation, WhyNotAutomate};
 pub use bursts::Bursts;
 pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Rate, Retry};
 pub use declared::Declaration;
 pub use engine::{Automations, Claim, HeldKey, OpenError, Recovered};
+pub use hook_id::HookId;
 pub use jobs::Jobs;
 pub use lineside_core::{control, report};
 pub use machine::Machine;

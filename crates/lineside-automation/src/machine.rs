@@ -17,6 +17,7 @@ use lineside_core::{EventId, FailureKind, SessionId};
 
 use crate::bursts::Bursts;
 use crate::control::{KeyTemplate, Rules};
+use crate::hook_id::Owner;
 use crate::record::Record;
 use crate::report::Handover;
 use crate::unix_micros::UnixMicros;
@@ -307,6 +308,8 @@ pub struct Machine<E> {
 /// One automation.
 struct Automation<E> {
     id: AutomationId,
+    /// Whose work its jobs are.
+    owner: Owner,
     /// The rules that it has, or had when it was there last.
     rules: Option<Arc<Rules>>,
     active: bool,
@@ -348,6 +351,7 @@ impl Seen {
 impl<E> Automation<E> {
     fn new(id: AutomationId) -> Self {
         Self {
+            owner: Owner::of(&id),
             id,
             rules: None,
             active: false,

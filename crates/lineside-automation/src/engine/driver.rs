@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::compaction::compact;
 use super::{AttemptPermit, Does, Engine, Handler};
-use crate::adopted::HookId;
 use crate::control::Assignment;
+use crate::hook_id::Owner;
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Announcement, Effect, Ended, Input, News, Occurrence, Run};
 use crate::offered::Offered;
@@ -97,8 +97,8 @@ fn rests(effect: &Effect<Offered>) -> Option<JobId> {
 /// Whether this is to be done although nothing is kept any more.
 fn is_of_hook(effect: &Effect<Offered>) -> bool {
     match effect {
-        Effect::Start(run) => HookId::names(&run.automation),
-        Effect::Announce(told) => HookId::names(&told.automation),
+        Effect::Start(run) => Owner::of(&run.automation) == Owner::Hook,
+        Effect::Announce(told) => Owner::of(&told.automation) == Owner::Hook,
         Effect::Cancel(..) | Effect::Gone(_) | Effect::Over(_) | Effect::CutShort(_) => true,
         Effect::Persist(_) | Effect::Deliver(..) | Effect::WakeAt(_) | Effect::Granted(_) => false,
     }

@@ -7,8 +7,8 @@ use lineside_core::{FailureKind, SessionId};
 
 use super::job::{Attempt, AttemptEnd, AutomationId, Fence, Job, JobId, Parked, Stage, State, Why};
 use super::{Effect, Machine, News, Occurrence, Remains};
-use crate::adopted::HookId;
 use crate::control::{Rules, Work};
+use crate::hook_id::Owner;
 use crate::record::Record;
 use crate::unix_micros::UnixMicros;
 
@@ -136,7 +136,7 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn waits_for_session(&self, id: JobId) -> bool {
         self.jobs.get(&id).is_some_and(|job| {
             let automation = self.automations.get(job.automation);
-            matches!(job.state, State::Parked(_)) && automation.is_some_and(|own| HookId::names(&own.id))
+            matches!(job.state, State::Parked(_)) && automation.is_some_and(|own| own.owner == Owner::Hook)
         })
     }
 
@@ -153,7 +153,7 @@ impl<E: Occurrence> Machine<E> {
     /// Whether a job is the work of a hook.
     pub(crate) fn is_of_hook(&self, id: JobId) -> bool {
         let automation = self.jobs.get(&id).and_then(|job| self.automations.get(job.automation));
-        automation.is_some_and(|own| HookId::names(&own.id))
+        automation.is_some_and(|own| own.owner == Owner::Hook)
     }
 
     pub(super) fn is_recorded(&self, id: JobId) -> bool {

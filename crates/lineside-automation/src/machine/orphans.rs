@@ -2,7 +2,7 @@
 
 use super::job::{JobId, Parked, Settled, State, Why};
 use super::{Machine, Occurrence};
-use crate::adopted::HookId;
+use crate::hook_id::Owner;
 
 impl<E: Occurrence> Machine<E> {
     /// What rests for an automation that is not there comes to its end: what was held or accepted goes to the dead
@@ -14,7 +14,7 @@ impl<E: Occurrence> Machine<E> {
             // The work of a hook waits for its session, which says whether the hook is gone.
             !automation.active
                 && !automation.off
-                && !HookId::names(&automation.id)
+                && automation.owner == Owner::Automation
                 && match &job.state {
                     State::Held(_) | State::Parked(_) => true,
                     State::Delivering(_) => automation.parked.contains(id),

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::job::{AutomationId, Job, JobId, Parked, State};
 use super::{Automation, Effect, Machine, Occurrence};
-use crate::adopted::HookId;
 use crate::bursts::Bursts;
 use crate::control::Rules;
+use crate::hook_id::Owner;
 
 impl<E: Occurrence> Machine<E> {
     /// It is taken away: what waits rests until it is there again.
@@ -34,7 +34,7 @@ impl<E: Occurrence> Machine<E> {
     /// How many jobs rest for automations of files that are switched off; those of hooks are counted with
     /// [hooks](Self::of_hooks).
     pub(crate) fn switched_off_jobs(&self) -> usize {
-        let is_off = |own: &Automation<E>| own.off && own.live > 0 && !HookId::names(&own.id);
+        let is_off = |own: &Automation<E>| own.off && own.live > 0 && own.owner == Owner::Automation;
         if !self.automations.iter().any(is_off) {
             return 0;
         }
@@ -121,7 +121,7 @@ impl<E: Occurrence> Machine<E> {
         self.live = self.live.saturating_add_signed(more);
         if let Some(own) = self.automations.get_mut(place) {
             own.live = own.live.saturating_add_signed(more);
-            if HookId::names(&own.id) {
+            if own.owner == Owner::Hook {
                 self.of_hooks = self.of_hooks.saturating_add_signed(more);
             }
         }

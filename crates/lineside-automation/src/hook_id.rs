@@ -1,6 +1,7 @@
 //! Which hook it is, in a text that is the same in another life of the process as long as the hook is.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// Everything by which a hook of a dialect is known again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -19,8 +20,32 @@ pub struct HookId {
     pub name: String,
 }
 
-/// Tells hooks from automations, which begin with a point or a session.
+/// What the names of hooks begin with, and those of automations do not.
 const SCHEME: &str = "foreign:";
+/// What stands before the name of an automation that would begin with either of the two.
+const OF_PROGRAM: &str = "program:";
+
+/// Whose work a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Owner {
+    /// An automation of the program, or of a file.
+    Automation,
+    /// A hook of a dialect.
+    Hook,
+}
+
+impl Owner {
+    /// The owner that records name so.
+    pub(crate) fn of(name: &str) -> Self {
+        if name.starts_with(SCHEME) { Self::Hook } else { Self::Automation }
+    }
+
+    /// The name of an automation, from its place and what the program calls it.
+    pub(crate) fn name_of_automation(name: String) -> Arc<str> {
+        let is_taken = [SCHEME, OF_PROGRAM].iter().any(|scheme| name.starts_with(scheme));
+        if is_taken { Arc::from(format!("{OF_PROGRAM}{name}")) } else { Arc::from(name) }
+    }
+}
 
 impl fmt::Display for HookId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,12 +61,6 @@ impl HookId {
         let (dialect, name) = (dialect.to_owned(), name.to_owned());
         let (content, file, trigger) = (String::new(), String::new(), String::new());
         Self { dialect, content, line: 0, file, trigger, name }
-    }
-
-    /// Whether an automation is a hook.
-    #[must_use]
-    pub fn names(automation: &str) -> bool {
-        automation.starts_with(SCHEME)
     }
 
     /// The hook of an automation; `None` when it is not one of a hook.
@@ -80,6 +99,18 @@ mod tests {
             let id = HookId { dialect, content, line, file, trigger, name };
             prop_assert_eq!(HookId::read(&id.to_string()), Some(id));
         }
+    }
+
+    #[test]
+    fn the_name_of_an_automation_is_its_own_and_no_hooks() {
+        let names =
+            ["s/p/a", "foreign:s/p/a", "program:s/p/a", "program:foreign:s/p/a", "foreign:1:2:3:4/p/a"];
+        let own: Vec<_> = names.iter().map(|name| Owner::name_of_automation((*name).to_owned())).collect();
+        assert!(own.iter().all(|name| Owner::of(name) == Owner::Automation), "{own:?}");
+        assert!(own.iter().all(|name| HookId::read(name).is_none()), "{own:?}");
+        assert_eq!(own.iter().collect::<std::collections::HashSet<_>>().len(), names.len());
+        assert_eq!(&*own[0], "s/p/a");
+        assert_eq!(Owner::of(&HookId::in_memory("chord", "a").to_string()), Owner::Hook);
     }
 
     #[test]
