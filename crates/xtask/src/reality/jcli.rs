@@ -71,7 +71,7 @@ fn built(workspace: &Workspace, folder: &Path) -> Result<(PathBuf, PathBuf)> {
     }
     let mut build = workspace.cargo(["build", "--jobs", "1"]);
     must(build.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target")), FOR_A_BUILD)?;
-    let mut metadata = workspace.cargo(["metadata", "--format-version", "1", "--offline"]);
+    let mut metadata = workspace.cargo(["metadata", "--format-version", "1"]);
     let described = metadata.current_dir(folder).stderr(Stdio::null()).output()?;
     let described: Value = serde_json::from_slice(&described.stdout).context("cargo describes no package")?;
     let package =
