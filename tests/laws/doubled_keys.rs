@@ -2,6 +2,7 @@
 //! the first of them, or for one who takes the last, and never an approval unless it is one for both. In every format
 //! whose hooks print JSON.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use lineside::prelude::*;
 use proptest::prelude::*;
 
 /// A hook of each format at a gate, and whether it lives in a worker.
-const FORMATS: [(&str, &str, &str, &str, bool); 13] = [
+const FORMATS: [(&str, &str, &str, &str, bool); 14] = [
     (
         "native",
         ".lineside/hooks.yaml",
@@ -106,6 +107,13 @@ const FORMATS: [(&str, &str, &str, &str, bool); 13] = [
         "before_tool",
         false,
     ),
+    (
+        "kimi",
+        ".kimi/config.toml",
+        "[[hooks]]\nevent = \"PreToolUse\"\ncommand = \"true\"\n",
+        "before_tool",
+        false,
+    ),
 ];
 
 struct Format {
@@ -123,8 +131,13 @@ impl Format {
         let path = project.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+        let mut environment = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
+        // Kimi has its hooks in the user's folder alone.
+        if *dialect == "kimi" {
+            environment.insert("HOME".to_owned(), project.path().display().to_string());
+        }
         let places = Places {
-            environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
+            environment,
             project_root: Some(project.path().to_owned()),
             cwd: project.path().to_owned(),
             trust: Trust::Granted,

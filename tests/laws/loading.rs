@@ -120,6 +120,10 @@ pub(crate) const FLYTO: &str = ".flyto/settings.json";
 pub(crate) const JCLI: &str = ".jcli/hooks/g/HOOK.yaml";
 pub(crate) const CLAUDE: &str = ".claude/settings.json";
 pub(crate) const CURSOR: &str = ".cursor/hooks.json";
+const CODEX: &str = ".codex/hooks.json";
+const COPILOT: &str = ".github/hooks/g.json";
+const GEMINI: &str = ".gemini/settings.json";
+const KIMI: &str = ".kimi/config.toml";
 pub(crate) const AGENT: &str = ".agents/hooks/g/HOOK.md";
 
 /// Files with a hook whose program is not there, and the line that declares it.
@@ -341,9 +345,17 @@ async fn a_hook_that_does_not_load_and_guards_nothing_is_remarked_in_the_receipt
         (FLYTO, "{\"hooks\": {"),
         (JCLI, "events: [pre_tool_execution]\n"),
         (AGENT, "---\nname: g\ndescription: d\ntrigger: before_tool\ntimeout: 5s\n---\n"),
+        (CLAUDE, "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"comand\": \"x\"}]}]}}"),
+        (CODEX, "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"comand\": \"x\"}]}]}}"),
+        (COPILOT, "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"comand\": \"x\"}]}}"),
+        (CURSOR, "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"comand\": \"x\"}]}}"),
+        (GEMINI, "{\"hooks\": {\"BeforeTool\": [{\"hooks\": [{\"comand\": \"x\"}]}]}}"),
+        (KIMI, "[[hooks]]\nevent = \"PreToolUse\"\ncomand = \"x\"\n"),
     ] {
         let project = project(&[(file, text)]);
-        let (decision, report) = judged(project.path(), Trust::Granted).await;
+        // Kimi has its hooks in the user's folder alone.
+        let home = if file == KIMI { project.path() } else { Path::new("/nonexistent") };
+        let (decision, report) = judged_at(project.path(), home, Trust::Granted).await;
         assert_eq!(decision.verdict(), &Verdict::Continue, "{text}");
         let receipt = decision.receipt().unwrap();
         let [run] = &receipt.runs[..] else { panic!("{text}: {receipt:?}") };

@@ -1,5 +1,6 @@
 //! `lineside list`: every hook that is found, point by point, in the order in which the hooks run there.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -92,6 +93,17 @@ pub(crate) fn untrusted(hooks: &[Listed]) -> usize {
     hooks.iter().filter(|listed| listed.state == SkipReason::Untrusted.as_str()).count()
 }
 
+/// How many hooks these are: one at several points counts once.
+fn number_of(hooks: &[Listed]) -> usize {
+    let mut at_points = HashMap::new();
+    for Listed { dialect, hook, trigger, file, line, point, .. } in hooks {
+        let points = at_points.entry((dialect, hook, trigger, file, line)).or_insert_with(HashMap::new);
+        *points.entry(point).or_insert(0) += 1;
+    }
+    // A format may have several of one name on one line, which are several at each of their points.
+    at_points.values().filter_map(|points| points.values().max()).sum()
+}
+
 /// Where something is declared, relative to the current directory where it lies below it.
 pub(crate) fn origin(file: Option<&str>, line: Option<u32>) -> String {
     let Some(file) = file else { return String::new() };
@@ -107,9 +119,8 @@ const STACKED: [usize; 6] = [9, 6, 5, 4, 7, 3];
 
 fn page(listing: &Listing, columns: Option<usize>, style: Style) -> Vec<String> {
     let Listing { hooks, inert, .. } = listing;
-    let number = hooks.len();
     let automations = automations::lines(hooks.iter());
-    if number + inert.len() == 0 {
+    if hooks.is_empty() && inert.is_empty() {
         return Vec::new();
     }
     let heading =
@@ -161,7 +172,7 @@ fn page(listing: &Listing, columns: Option<usize>, style: Style) -> Vec<String> 
     let counted = [(apart, "when published"), (inert.len() - apart, "that cannot run")];
     let others = counted.into_iter().filter(|(number, _)| *number > 0);
     let others: String = others.map(|(number, which)| format!(", {number} {which}")).collect();
-    lines.push(format!("{}{others}", count(number, "hook")));
+    lines.push(format!("{}{others}", count(number_of(hooks), "hook")));
     lines
 }
 
@@ -177,4 +188,29 @@ pub(crate) fn shown_priority(priority: i32) -> String {
 /// What a hook takes part in.
 pub(crate) fn part(part: &str) -> &str {
     if part == Part::Detached.as_str() { "in background" } else { part }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::json::{from_value, json};
+
+    use super::*;
+
+    fn listed(hook: &str, point: &str, line: u32) -> Listed {
+        from_value(&json!({
+            "hook": hook, "point": point, "order": 1, "priority": 0, "layer": "user", "dialect": "openclaw",
+            "trigger": "message", "part": "detached", "on_failure": "continue", "timeout_ms": 1_000,
+            "condition": null, "file": "HOOK.md", "line": line, "state": "ready", "automate": null,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_hook_at_two_points_is_one_and_two_hooks_of_one_line_are_two() {
+        assert_eq!(number_of(&[]), 0);
+        assert_eq!(number_of(&[listed("a", "before_tool", 1), listed("a", "after_tool", 1)]), 1);
+        assert_eq!(number_of(&[listed("a", "before_tool", 1), listed("a", "before_tool", 1)]), 2);
+        assert_eq!(number_of(&[listed("a", "before_tool", 1), listed("a", "before_tool", 2)]), 2);
+        assert_eq!(number_of(&[listed("a", "before_tool", 1), listed("b", "after_tool", 1)]), 2);
+    }
 }

@@ -131,7 +131,9 @@ fn what_is_declared_reaches_the_hook() {
     let event = |tool: &str| samples::event("before_tool", json!({"tool_name": tool, "tool_input": {}}));
     assert_eq!(tool.hook.select(&event("Shell")), Selected::Runs);
     assert_eq!(tool.hook.select(&event("mcp__x")), Selected::Runs);
-    assert_eq!(tool.hook.select(&event("shell")), Selected::Skipped(SkipReason::Filter));
+    // What an agent program calls its shell is one, and a name is otherwise read as it is written.
+    assert_eq!(tool.hook.select(&event("shell")), Selected::Runs);
+    assert_eq!(tool.hook.select(&event("SHELL")), Selected::Skipped(SkipReason::Filter));
     assert_eq!(tool.hook.select.as_ref().unwrap().describe(), "tool=Shell|mcp__*");
 }
 

@@ -27,33 +27,27 @@ async fn unreadable(set: &crate::set::Set, hook: &str, say: &str) -> String {
 #[test]
 fn what_is_no_object_decides_nothing() {
     with(&[("a", SAYS)], async |_, set| {
-        for say in [
-            "undefined",
-            "null",
-            "true",
-            "7",
-            "'block'",
-            "(() => {})",
-            "[{ block: true }]",
-            "({})",
-            "({ x: 1 })",
-        ] {
+        for say in ["undefined", "null", "true", "7", "'block'", "(() => {})", "[{ block: true }]", "({})"] {
             let ended = says(set, "before_tool_call", CallClass::Modifying, say).await;
             assert_eq!(ended, WorkerEnded::Returned(None), "{say}");
         }
+        // A field that is passed over is named, so that it can be remarked.
+        let ended = says(set, "before_tool_call", CallClass::Modifying, "({ x: 1 })").await;
+        assert_eq!(ended, returned(json!({ "$unknown": ["x"] })));
         let ended = says(set, "agent_end", CallClass::Void, "({ block: true })").await;
         assert_eq!(ended, WorkerEnded::Returned(None), "what a void hook returns is not read");
     });
 }
 
-/// OC-46: dates are text, functions and undefined members are left out, unknown fields and nulls do not count.
+/// OC-46: dates are text, functions and undefined members are left out, unknown fields and nulls do not count; what was
+/// unknown is named.
 #[test]
 fn an_answer_is_what_json_makes_of_it() {
     with(&[("a", SAYS)], async |_, set| {
         let say = "({ params: { when: new Date(0), f() {}, u: undefined, m: 1 }, block: null, x: 1n && 2 })";
         let ended = says(set, "before_tool_call", CallClass::Modifying, say).await;
         let params = json!({ "when": "1970-01-01T00:00:00.000Z", "m": 1 });
-        assert_eq!(ended, returned(json!({ "params": params })));
+        assert_eq!(ended, returned(json!({ "params": params, "$unknown": ["x"] })));
         let deep = "(() => { let v = 1; for (let i = 0; i < 62; i++) v = [v]; return { params: { v } }; })()";
         let ended = says(set, "before_tool_call", CallClass::Modifying, deep).await;
         assert!(matches!(ended, WorkerEnded::Returned(Some(_))), "{ended:?}");
