@@ -1,7 +1,7 @@
 //! The running system: dispatch, sessions, observers, mailboxes, signals, drain.
 //!
 //! Publishing walks a prepared, immutable plan in the publisher's own task: no lock, and nothing at all where no hook
-//! listens. This crate is the only one that knows kameo; its types are in signatures only with the feature `actors`. It does not know foreign formats, processes or files.
+//! listens. This crate is the only one that knows kameo, and only with the feature `actors`. It does not know foreign formats, processes or files.
 //!
 //! The folders are layers, each of which knows only those before it: `base`, `registry`, `context`, `hook`, `dispatch`,
 //! `api`. `docs/architecture.md` has the picture.

@@ -372,12 +372,12 @@ impl<P: Point> Observing<P> {
     }
 
     fn register(self, hear: Hear<P>) -> Result<Registration, RegisterHookError> {
-        tokio::runtime::Handle::try_current().map_err(|_| RegisterHookError::NoRuntime)?;
-        let queue = Queue::start(self.capacity, self.overflow, hear);
+        let queue =
+            Queue::start(self.capacity, self.overflow, hear).map_err(|_| RegisterHookError::NoRuntime)?;
         self.draft.register::<P>(Runs::Observer(Arc::new(queue)))
     }
 
-    /// Registers a closure; an actor of its own runs it, one event at a time. A panic costs that event alone.
+    /// Registers a closure; a task of its own runs it, one event at a time. A panic costs that event alone.
     ///
     /// # Errors
     /// The name is blank, a matcher cannot be compiled, the session is closed, or there is no tokio runtime.

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside_core::SessionId;
 use lineside_core::hook::Join;
+use tokio::runtime::{Handle, TryCurrentError};
+use tokio::sync::Notify;
 use tokio::task::coop::unconstrained;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::base::caught::{BoxFuture, Failures};
 
@@ -65,7 +65,7 @@ pub(crate) enum Cut {
 
 /// What a session runs without waiting for it.
 pub(crate) struct Background<H> {
-    tracker: TaskTracker,
+    tasks: Tasks,
     cancel: CancellationToken,
     /// The session is ending; what has a limit for that has it from now on.
     ending: CancellationToken,
@@ -80,7 +80,7 @@ pub(crate) struct Background<H> {
 impl<H> Default for Background<H> {
     fn default() -> Self {
         Self {
-            tracker: TaskTracker::new(),
+            tasks: Tasks::default(),
             cancel: CancellationToken::new(),
             ending: CancellationToken::new(),
             finished: AtomicU64::new(0),
@@ -108,8 +108,9 @@ impl<H: Holder> Background<H> {
             lock(&self.joining).insert(number, done.clone());
         }
         let over = Over { background: Arc::clone(self), number, done };
-        self.tracker.spawn(async move {
-            let _over = over;
+        let running = self.tasks.running();
+        tokio::spawn(async move {
+            let (_running, _over) = (running, over);
             let patience = async {
                 match drain {
                     Some(drain) => {
@@ -167,9 +168,9 @@ impl<H: Holder> Background<H> {
 
     /// Lets something begin; `None` when the session has ended and has no more time. The end waits for the token, so
     /// that nothing begins beside it.
-    pub(crate) fn admit(&self) -> Option<TaskTrackerToken> {
-        let token = self.tracker.token();
-        (!self.cancel.is_cancelled()).then_some(token)
+    pub(crate) fn admit(&self) -> Option<Running> {
+        let running = self.tasks.running();
+        (!self.cancel.is_cancelled()).then_some(running)
     }
 
     /// One run has come to its own end.
@@ -202,7 +203,6 @@ impl<H: Holder> Background<H> {
         }
         self.ended(session, failures).await;
         let held = std::mem::take(&mut *lock(&self.holders));
-        self.tracker.reopen();
         // Outside the lock: hooks are values of others, who may call the bus when they are dropped.
         drop(held);
     }
@@ -211,7 +211,6 @@ impl<H: Holder> Background<H> {
     pub(crate) fn end(&self, session: &SessionId, failures: &Failures) {
         self.release(session, Release::All, failures);
         self.ending.cancel();
-        self.tracker.close();
     }
 
     /// There is no more time.
@@ -225,7 +224,7 @@ impl<H: Holder> Background<H> {
 
     /// Waits until everything has ended, and lets go of the hooks that hold nothing of the session any more.
     pub(crate) async fn ended(&self, session: &SessionId, failures: &Failures) {
-        self.tracker.wait().await;
+        self.tasks.ended().await;
         let holders = lock(&self.holders).clone();
         for holder in holders {
             failures.caught_later(|| holder.settled(session, Release::All)).await.ok();
@@ -246,23 +245,74 @@ impl Endings {
 
     /// Waits until all have come that have been started by now.
     pub(crate) async fn come(&self) {
-        let Writers(tracker) = &self.0;
-        tracker.close();
-        tracker.wait().await;
-        tracker.reopen();
+        let Writers(tasks) = &self.0;
+        tasks.ended().await;
     }
 }
 
 /// Tasks that write down what is to be kept; they end by themselves.
 #[derive(Default)]
-pub(crate) struct Writers(TaskTracker);
+pub(crate) struct Writers(Tasks);
 
 impl Writers {
     /// Starts one; `false` where there is no runtime.
     pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce() -> F) -> bool {
-        let runtime = tokio::runtime::Handle::try_current();
-        runtime.map(|runtime| self.0.spawn_on(work(), &runtime)).is_ok()
+        let Ok(runtime) = Handle::try_current() else { return false };
+        let (running, work) = (self.0.running(), work());
+        runtime.spawn(async move {
+            let _running = running;
+            work.await;
+        });
+        true
     }
+}
+
+/// Counts what runs, so that its end can be awaited.
+#[derive(Default)]
+struct Tasks(Arc<Count>);
+
+#[derive(Default)]
+struct Count {
+    running: AtomicUsize,
+    none: Notify,
+}
+
+impl Tasks {
+    /// One more runs, until what is returned is dropped.
+    fn running(&self) -> Running {
+        self.0.running.fetch_add(1, Ordering::Relaxed);
+        Running(Arc::clone(&self.0))
+    }
+
+    /// Waits until none runs. Cancel safe.
+    async fn ended(&self) {
+        // Notified from here on, so that an end between the two lines is not missed.
+        let none = self.0.none.notified();
+        if self.0.running.load(Ordering::Acquire) > 0 {
+            none.await;
+        }
+    }
+}
+
+/// One that runs.
+pub(crate) struct Running(Arc<Count>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.none.notify_waiters();
+        }
+    }
+}
+
+/// Starts the task of an observer, which ends by itself when its queue is dropped.
+///
+/// # Errors
+/// There is no tokio runtime.
+pub(crate) fn start_watcher(
+    watcher: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), TryCurrentError> {
+    Handle::try_current().map(|runtime| drop(runtime.spawn(watcher)))
 }
 
 /// Tells that a run is over, however it ended.

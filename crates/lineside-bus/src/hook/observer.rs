@@ -1,25 +1,23 @@
-//! Observers: actors that hear events and outcomes through a bounded queue, and can neither slow nor break anything.
+//! Observers: tasks that hear events and outcomes through a bounded queue, and can neither slow nor break anything.
 //!
 //! The publisher pushes a reference into the queue and goes on. What does not fit is dropped by the declared policy,
 //! counted, signalled, and told to the observer with the next event that it gets.
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::marker::PhantomData;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kameo::Actor;
-use kameo::actor::{ActorRef, Spawn};
-use kameo::error::Infallible;
-use kameo::mailbox;
-use kameo::message::{Context, Message};
+#[cfg(feature = "actors")]
+use kameo::{actor::ActorRef, message::Message};
 use lineside_core::payload::Point;
 use lineside_core::{Event, Hook, Receipt, Verdict};
 use smallvec::SmallVec;
-use tokio::sync::Notify;
+use tokio::runtime::TryCurrentError;
+use tokio::sync::{Notify, mpsc};
 
+use crate::base::background::start_watcher;
 use crate::base::caught::{self, BoxFuture};
 
 /// An event and its outcome, as an observer hears them.
@@ -88,10 +86,11 @@ pub(crate) trait Listener: Send + Sync {
     fn losses(&self) -> (u64, u64);
 }
 
-/// An observer's queue and the actor that empties it.
-pub(crate) struct Queue<P: Point> {
+/// An observer's queue. A task empties it, which ends when the queue is dropped and everything in it has been heard.
+pub(crate) struct Queue {
     ring: Arc<Ring>,
-    watcher: ActorRef<Watcher<P>>,
+    /// Wakes the task; it is closed when the task has ended.
+    wake: mpsc::Sender<()>,
 }
 
 /// How much waits for an observer at most.
@@ -126,9 +125,16 @@ struct Ring {
 /// What an observer runs for each event.
 pub(crate) type Hear<P> = Box<dyn FnMut(Heard<P>) -> BoxFuture<()> + Send>;
 
-impl<P: Point> Queue<P> {
-    /// Starts the actor. Needs a tokio runtime.
-    pub(crate) fn start(most: Capacity, overflow: Overflow, hear: Hear<P>) -> Self {
+impl Queue {
+    /// Starts the task.
+    ///
+    /// # Errors
+    /// There is no tokio runtime.
+    pub(crate) fn start<P: Point>(
+        most: Capacity,
+        overflow: Overflow,
+        hear: Hear<P>,
+    ) -> Result<Self, TryCurrentError> {
         let ring = Arc::new(Ring {
             waiting: Mutex::default(),
             most,
@@ -140,8 +146,9 @@ impl<P: Point> Queue<P> {
             over: AtomicU64::new(0),
             progress: Notify::new(),
         });
-        let watcher = Watcher { ring: Arc::clone(&ring), hear, told: 0, point: PhantomData };
-        Self { ring, watcher: Watcher::spawn_with_mailbox(watcher, mailbox::bounded(2)) }
+        let (wake, woken) = mpsc::channel(1);
+        start_watcher(Watcher { ring: Arc::clone(&ring), hear, told: 0 }.run(woken))?;
+        Ok(Self { ring, wake })
     }
 }
 
@@ -169,12 +176,12 @@ where
     })
 }
 
-impl<P: Point> Listener for Queue<P> {
+impl Listener for Queue {
     fn push(&self, receipt: &Arc<Receipt>, weight: usize) -> Option<u64> {
         let lost = self.ring.push(receipt, weight);
         if !self.ring.woken.swap(true, Ordering::AcqRel) {
-            // A full mailbox holds a wake-up already.
-            self.watcher.tell(Drain).try_send().ok();
+            // A full channel holds a wake-up already.
+            self.wake.try_send(()).ok();
         }
         lost
     }
@@ -182,12 +189,12 @@ impl<P: Point> Listener for Queue<P> {
     fn flush(&self) -> BoxFuture<()> {
         let ring = Arc::clone(&self.ring);
         let pushed = ring.pushed.load(Ordering::Acquire);
-        // Alive until then, with whatever waits for it.
-        let watcher = self.watcher.clone();
+        // The task does not end before that.
+        let wake = self.wake.clone();
         Box::pin(async move {
             loop {
                 let progress = ring.progress.notified();
-                if ring.over.load(Ordering::Acquire) >= pushed || !watcher.is_alive() {
+                if ring.over.load(Ordering::Acquire) >= pushed || wake.is_closed() {
                     return;
                 }
                 progress.await;
@@ -252,22 +259,12 @@ impl Waiting {
     }
 }
 
-/// The actor of one observer.
-pub(crate) struct Watcher<P> {
+/// What the task of one observer has.
+struct Watcher<P: Point> {
     ring: Arc<Ring>,
     hear: Hear<P>,
     /// How many lost events the observer knows of.
     told: u64,
-    point: PhantomData<fn(P)>,
-}
-
-impl<P: Point> Actor for Watcher<P> {
-    type Args = Self;
-    type Error = Infallible;
-
-    async fn on_start(watcher: Self, _: ActorRef<Self>) -> Result<Self, Infallible> {
-        Ok(watcher)
-    }
 }
 
 /// One event, which is over when this is dropped.
@@ -279,30 +276,32 @@ impl Drop for Over {
     }
 }
 
-/// Hear everything that waits.
-pub(crate) struct Drain;
-
-impl<P: Point> Message<Drain> for Watcher<P> {
-    type Reply = ();
-
-    async fn handle(&mut self, _: Drain, _: &mut Context<Self, ()>) {
-        self.ring.woken.store(false, Ordering::Release);
-        while let Some(receipt) = self.ring.pop() {
-            let _over = Over(Arc::clone(&self.ring));
-            let Some(event) = receipt.event.typed() else { continue };
-            let lost = self.ring.lost.load(Ordering::Relaxed);
-            let heard = Heard { event, receipt, lost: Lost(lost - self.told) };
-            self.told = lost;
-            let hear = &mut self.hear;
-            let started = std::panic::catch_unwind(AssertUnwindSafe(|| hear(heard)));
-            let ended = match started {
-                Ok(run) => caught::caught(run).await,
-                Err(panic) => Err(panic),
-            };
-            if let Err(panic) = ended {
-                caught::let_go(panic);
-                self.ring.panics.fetch_add(1, Ordering::Relaxed);
+impl<P: Point> Watcher<P> {
+    /// Hears what waits whenever it is woken, until the queue has been dropped.
+    async fn run(mut self, mut woken: mpsc::Receiver<()>) {
+        while woken.recv().await.is_some() {
+            self.ring.woken.store(false, Ordering::Release);
+            while let Some(receipt) = self.ring.pop() {
+                self.hear(receipt).await;
             }
+        }
+    }
+
+    async fn hear(&mut self, receipt: Arc<Receipt>) {
+        let _over = Over(Arc::clone(&self.ring));
+        let Some(event) = receipt.event.typed() else { return };
+        let lost = self.ring.lost.load(Ordering::Relaxed);
+        let heard = Heard { event, receipt, lost: Lost(lost - self.told) };
+        self.told = lost;
+        let hear = &mut self.hear;
+        let started = std::panic::catch_unwind(AssertUnwindSafe(|| hear(heard)));
+        let ended = match started {
+            Ok(run) => caught::caught(run).await,
+            Err(panic) => Err(panic),
+        };
+        if let Err(panic) = ended {
+            caught::let_go(panic);
+            self.ring.panics.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
