@@ -11,7 +11,7 @@ use lineside_bus::{Bus, Cx, Installed, Interceptor, Session, Signal};
 use lineside_core::ensemble::{Ensemble, Sees};
 use lineside_core::hook::{Hook, Lane, Select, Selected};
 use lineside_core::json::json;
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{
     Answer, AnyEvent, Failure, FailureKind, OnFailure, Outcome, Part, Receipt, Said, SkipReason, Verdict,
 };

@@ -10,7 +10,7 @@ use lineside_core::answer::Beyond;
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::Hook;
 use lineside_core::json::{Value, json};
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{
     Amendment, Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, OnFailure, Part, Receipt,
     Said, SkipReason, Strength, Verdict,

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use lineside::bus::ContextMessage;
-use lineside::core::receipt::By;
+use lineside::core::outcome::By;
 use lineside::core::{Change, Hook, Layer, Outcome, Receipt, Run, SkipReason, Source, Strength};
 
 use difference::difference;

@@ -23,6 +23,7 @@ use suite::Suite;
 
 mod crew;
 mod files;
+mod excerpt;
 mod outcome;
 mod report;
 

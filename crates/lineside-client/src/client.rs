@@ -8,7 +8,6 @@ use serde::de::DeserializeOwned;
 
 use crate::attach::Attachment;
 use crate::request::RequestError;
-use crate::session::OpenSession;
 use crate::wire::{Stream, Wire};
 
 /// A client of one daemon. Cloning it costs one reference count; clones share their connections.
@@ -50,11 +49,6 @@ impl Client {
         Self::over(self.wire.granted(grant.into()))
     }
 
-    /// A session of that id, about to be opened: a root, or a child of the session whose grant this client has.
-    pub fn session(&self, id: impl Into<String>) -> OpenSession {
-        OpenSession::root(self.clone(), id.into())
-    }
-
     /// `GET`: the JSON at a path of the API, such as `/v1/status`.
     ///
     /// # Errors
@@ -77,30 +71,5 @@ impl Client {
     /// As [`get`](Self::get).
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, RequestError> {
         self.wire.call(Method::DELETE, path, None).await
-    }
-}
-
-/// A text as one segment of a path.
-pub(crate) fn segment(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~');
-    let mut segment = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if plain(byte) {
-            segment.push(char::from(byte));
-        } else {
-            segment.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    segment
-}
-
-#[cfg(test)]
-mod tests {
-    use super::segment;
-
-    #[test]
-    fn a_segment_hides_what_would_lead_elsewhere() {
-        assert_eq!(segment("s-1_~"), "s-1_~");
-        assert_eq!(segment("../a b/ü?#%"), "%2E%2E%2Fa%20b%2F%C3%BC%3F%23%25");
     }
 }

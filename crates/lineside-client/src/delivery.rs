@@ -4,8 +4,8 @@ use lineside_core::ContextMessage;
 use lineside_core::json::{Map, Value, json};
 use serde::Deserialize;
 
-use crate::client::segment;
 use crate::request::RequestError;
+use crate::segment::segment;
 use crate::session::Session;
 
 /// A collection under way.
@@ -15,11 +15,15 @@ pub struct Collect<'a> {
     fields: Map,
 }
 
-impl<'a> Collect<'a> {
-    pub(crate) fn new(session: &'a Session) -> Self {
-        Self { session, fields: Map::new() }
+impl Session {
+    /// Takes the messages for the agent's context.
+    #[must_use]
+    pub fn collect(&self) -> Collect<'_> {
+        Collect { session: self, fields: Map::new() }
     }
+}
 
+impl Collect<'_> {
     /// Everything that is there now and fits.
     ///
     /// Not cancel safe: what a dropped call has taken goes back within a minute.

@@ -27,6 +27,7 @@
 mod tasks;
 mod lines;
 mod request;
+mod segment;
 mod wire;
 mod client;
 mod environment;

@@ -13,9 +13,9 @@ use lineside_core::{Event, Matcher, MatcherDraft, Reach, Reason, Verdict};
 use lineside_points::read_event;
 use tokio::time::sleep;
 
-use crate::client::segment;
 use crate::decision::verdict_of;
 use crate::request::RequestError;
+use crate::segment::segment;
 use crate::session::Session;
 use crate::tasks::{Running, start};
 use crate::wire;
@@ -78,11 +78,15 @@ pub struct Observing<P> {
 #[derive(Debug)]
 pub struct Observation(#[allow(dead_code, reason = "it is held")] Running);
 
-impl<P: Point> Observing<P> {
-    pub(crate) fn new(session: Session) -> Self {
-        Self { session, matcher: None, reach: Reach::default(), point: PhantomData }
+impl Session {
+    /// Has this process hear what is decided in this session and below it. The name is for people who read the program.
+    pub fn observe<P: Point>(&self, name: impl Into<String>) -> Observing<P> {
+        drop(name.into());
+        Observing { session: self.clone(), matcher: None, reach: Reach::default(), point: PhantomData }
     }
+}
 
+impl<P: Point> Observing<P> {
     /// Hears only events that these filters let through.
     pub fn matching(mut self, matcher: MatcherDraft) -> Self {
         self.matcher = Some(matcher);

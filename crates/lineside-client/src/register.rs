@@ -47,6 +47,21 @@ impl Draft {
     }
 }
 
+impl Session {
+    /// Registers an interceptor of this process on this session; by default it is inherited by everything below, in
+    /// whichever process that is.
+    pub fn intercept<P: Intercept>(&self, name: impl Into<String>) -> Intercepting<P> {
+        let draft = Draft::new::<P>(self.clone(), name.into());
+        Intercepting { draft, on_failure: None, timeout: TIMEOUT, point: PhantomData }
+    }
+
+    /// Registers an automation of this process on this session; by default it is inherited by everything below.
+    pub fn automate<P: Point>(&self, name: impl Into<String>) -> Automating<P> {
+        let draft = Draft::new::<P>(self.clone(), name.into());
+        Automating { draft, control: Control::default(), cancels: Vec::new(), point: PhantomData }
+    }
+}
+
 macro_rules! settings {
     () => {
         /// Runs only for events that these filters let through.
@@ -76,10 +91,6 @@ pub struct Intercepting<P> {
 }
 
 impl<P: Intercept> Intercepting<P> {
-    pub(crate) fn new(session: Session, name: String) -> Self {
-        Self { draft: Draft::new::<P>(session, name), on_failure: None, timeout: TIMEOUT, point: PhantomData }
-    }
-
     settings!();
 
     /// Greater runs first; 0 when this is not called.
@@ -187,11 +198,6 @@ pub struct Automating<P> {
 }
 
 impl<P: Point> Automating<P> {
-    pub(crate) fn new(session: Session, name: String) -> Self {
-        let control = Control::default();
-        Self { draft: Draft::new::<P>(session, name), control, cancels: Vec::new(), point: PhantomData }
-    }
-
     settings!();
 
     lineside_core::control_setters!();

@@ -9,18 +9,16 @@ use std::time::Duration;
 
 use lineside_core::envelope::Agent;
 use lineside_core::json::{Map, Value, json};
-use lineside_core::payload::{Intercept, Point};
+use lineside_core::payload::Point;
 use lineside_core::propagation::{GRANT, Propagation, SESSION, SOCKET, TRACEPARENT};
 use lineside_core::{Payload, SessionId};
 use serde::Deserialize;
 
-use crate::client::{Client, segment};
+use crate::client::Client;
 use crate::decision::Decision;
-use crate::delivery::Collect;
-use crate::observe::Observing;
 use crate::opening::Opening;
-use crate::register::{Automating, Intercepting};
 use crate::request::RequestError;
+use crate::segment::segment;
 
 /// A handle on a session of a daemon. Cloning it costs little; dropping it closes nothing.
 #[derive(Debug, Clone)]
@@ -50,6 +48,13 @@ struct Opened {
     coverage: String,
     #[serde(default)]
     environment: BTreeMap<String, String>,
+}
+
+impl Client {
+    /// A session of that id, about to be opened: a root, or a child of the session whose grant this client has.
+    pub fn session(&self, id: impl Into<String>) -> OpenSession {
+        OpenSession::root(self.clone(), id.into())
+    }
 }
 
 impl OpenSession {
@@ -177,29 +182,6 @@ impl Session {
     ) -> Result<Decision<P>, RequestError> {
         let decision = self.send(P::INFO.name, &payload, Some(time)).await?;
         Decision::read(decision)
-    }
-
-    /// Takes the messages for the agent's context.
-    #[must_use]
-    pub fn collect(&self) -> Collect<'_> {
-        Collect::new(self)
-    }
-
-    /// Registers an interceptor of this process on this session; by default it is inherited by everything below, in
-    /// whichever process that is.
-    pub fn intercept<P: Intercept>(&self, name: impl Into<String>) -> Intercepting<P> {
-        Intercepting::new(self.clone(), name.into())
-    }
-
-    /// Registers an automation of this process on this session; by default it is inherited by everything below.
-    pub fn automate<P: Point>(&self, name: impl Into<String>) -> Automating<P> {
-        Automating::new(self.clone(), name.into())
-    }
-
-    /// Has this process hear what is decided in this session and below it. The name is for people who read the program.
-    pub fn observe<P: Point>(&self, name: impl Into<String>) -> Observing<P> {
-        drop(name.into());
-        Observing::new(self.clone())
     }
 
     /// Ends the session: its background hooks are waited for, each within its own time.

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::hook::{AfterBlock, Hook, NATIVE, Part};
-use crate::receipt::{Outcome, Round, Run, Runs, SkipReason};
+use crate::outcome::{Outcome, Round, Run, SkipReason};
+use crate::receipt::Runs;
 use crate::verdict::{Standing, Strength, Verdict};
 
 /// The chain of one event.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::event::AnyEvent;
-use crate::receipt::By;
+use crate::outcome::By;
 
 /// The rule by which the answers of several hooks of one format count.
 ///

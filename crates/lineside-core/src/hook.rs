@@ -17,7 +17,7 @@ use crate::diagnostic::Origin;
 use crate::ensemble::Ensemble;
 use crate::event::AnyEvent;
 use crate::failure::OnFailure;
-use crate::receipt::SkipReason;
+use crate::outcome::SkipReason;
 
 /// Where a hook comes from. A lower layer adds restrictions and never lifts one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -24,6 +24,7 @@ mod number;
 mod digits;
 mod error;
 mod read;
+mod text;
 mod write;
 mod to_value;
 mod from_value;

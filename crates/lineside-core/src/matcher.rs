@@ -9,7 +9,7 @@ use crate::envelope::AgentKind;
 use crate::event::AnyEvent;
 use crate::hook::{Select, Selected};
 use crate::json::any_string;
-use crate::receipt::SkipReason;
+use crate::outcome::SkipReason;
 use crate::tool_class;
 use lineside_search::{Effort, Searcher};
 

@@ -170,7 +170,7 @@ fn describe(point: &str, hook: &Hook, together: Option<usize>) -> Value {
     let off = match standby {
         Standby::Ready => None,
         Standby::Off(why) => Some(why.as_str()),
-        Standby::NotLoaded(_) => Some(crate::receipt::SkipReason::NotLoaded.as_str()),
+        Standby::NotLoaded(_) => Some(crate::outcome::SkipReason::NotLoaded.as_str()),
     };
     let select = select.as_ref().map(|select| select.describe());
     let origin = origin.as_ref().map(ToString::to_string);
@@ -218,7 +218,7 @@ mod tests {
     use crate::event::AnyEvent;
     use crate::failure::OnFailure;
     use crate::hook::{AfterBlock, Hook, Join, Lane, Layer, Part, Reach, Select, Selected, Standby};
-    use crate::receipt::{By, SkipReason};
+    use crate::outcome::{By, SkipReason};
 
     struct Together(Option<Duration>, Sees, bool);
 

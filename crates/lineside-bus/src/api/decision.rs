@@ -4,8 +4,8 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use lineside_core::event::digest_of;
+use lineside_core::outcome::By;
 use lineside_core::payload::Point;
-use lineside_core::receipt::By;
 use lineside_core::{Append, Change, EventId, Hook, Notice, Payload, Reason, Receipt, Verdict};
 
 use crate::base::clock;

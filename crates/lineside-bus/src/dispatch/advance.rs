@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::task::Context;
 
 use lineside_core::Part;
-use lineside_core::receipt::Round;
+use lineside_core::outcome::Round;
 
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::hook::cx::handling;

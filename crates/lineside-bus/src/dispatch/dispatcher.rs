@@ -11,7 +11,7 @@ use lineside_core::chain::Chain;
 use lineside_core::envelope::Cause;
 use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
-use lineside_core::receipt::{By, Round};
+use lineside_core::outcome::{By, Round};
 use lineside_core::{
     Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, Outcome, Part, Said, SkipReason, Verdict,
 };

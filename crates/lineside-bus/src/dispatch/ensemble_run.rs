@@ -9,7 +9,7 @@ use std::time::Duration;
 use lineside_core::budget::after;
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::Hook;
-use lineside_core::receipt::{By, Round};
+use lineside_core::outcome::{By, Round};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Said, SkipReason, Verdict};
 use tokio::time::Instant;
 

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use lineside_core::receipt::Round;
+use lineside_core::outcome::Round;
 use lineside_core::{Failure, Outcome, Said, SkipReason};
 
 use crate::dispatch::dispatcher::Dispatcher;

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use lineside_core::hook::{Hook, Selected};
-use lineside_core::receipt::Round;
+use lineside_core::outcome::Round;
 use lineside_core::{Acceptance, Failure, Outcome, Part};
 
 use crate::dispatch::advance::Halt;

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use lineside_core::answer::Beyond;
 use lineside_core::json::Map;
-use lineside_core::receipt::{By, Given};
+use lineside_core::outcome::By;
+use lineside_core::receipt::Given;
 use lineside_core::{Append, Change, Failure, Notice};
 
 /// Changes, messages, notices and remarks, each with its author's place in plan order. Made when the first hook gives

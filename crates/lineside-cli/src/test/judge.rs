@@ -7,10 +7,11 @@ use lineside::core::failure::seconds;
 use lineside::core::{Outcome, Receipt, SkipReason};
 use lineside::json::{Number, Value};
 
+use super::excerpt::{parted, shown};
 use super::expect::{Expect, FileMatch, Finding, Printed};
 use super::layout::object;
 use super::observed::Observed;
-use super::outcome::{Mismatch, parted, shown};
+use super::outcome::Mismatch;
 use super::text_match::TextMatch;
 
 /// What is not as expected.

@@ -4,8 +4,8 @@ use anyhow::{Context as _, Result};
 use lineside::json::Value;
 use regex::Regex;
 
+use super::excerpt::shown;
 use super::fields::Fields;
-use super::outcome::shown;
 
 /// What a text must be like.
 #[derive(Debug, Clone)]

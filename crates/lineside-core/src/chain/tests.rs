@@ -9,7 +9,7 @@ use crate::ensemble::{Ensemble, Sees};
 use crate::event::AnyEvent;
 use crate::failure::{Failure, FailureKind};
 use crate::hook::{AfterBlock, Hook, Part};
-use crate::receipt::{By, Outcome, Round, Run, SkipReason};
+use crate::outcome::{By, Outcome, Round, Run, SkipReason};
 use crate::verdict::Verdict;
 
 const TOOK: Duration = Duration::from_millis(3);

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{Map, Number, Value};
+use super::map::Map;
+use super::number::Number;
+use super::value::Value;
 
 impl From<bool> for Value {
     fn from(value: bool) -> Self {

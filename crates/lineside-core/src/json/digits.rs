@@ -12,8 +12,10 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
+use super::map::Map;
 use super::number::Integer;
-use super::{Map, Number, Value};
+use super::number::Number;
+use super::value::Value;
 
 /// The name of the newtypes.
 pub(super) const EXACT: &str = "$lineside::json::Exact";

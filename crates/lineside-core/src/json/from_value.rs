@@ -10,8 +10,10 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use super::digits::EXACT;
+use super::error::Error;
 use super::number::Integer;
-use super::{Error, Number, Value};
+use super::number::Number;
+use super::value::Value;
 
 /// Reads a type from a value.
 ///

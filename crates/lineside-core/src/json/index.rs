@@ -1,6 +1,7 @@
 //! Finding a value within a value: `value["key"]`, `value[0]`, `value.get(…)`.
 
-use super::Value;
+use super::map::Map;
+use super::value::Value;
 
 mod sealed {
     pub trait Sealed {}
@@ -32,7 +33,7 @@ impl Index for str {
 
     fn make<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
         if value.is_null() {
-            *value = Value::Object(super::Map::new());
+            *value = Value::Object(Map::new());
         }
         value.as_object_mut().map(|fields| fields.entry(self).or_insert(Value::Null))
     }

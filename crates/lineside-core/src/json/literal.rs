@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Value, to_value};
+use super::to_value::to_value;
+use super::value::Value;
 
 /// A [`Value`] written as JSON; every value in it may be an expression of a type that serde can serialize.
 ///

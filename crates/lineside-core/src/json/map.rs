@@ -5,7 +5,7 @@ use std::fmt;
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 
-use super::{Layout, Value, write};
+use super::value::Value;
 
 /// The entries of an object, in the order in which their keys came. Equality ignores the order.
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -73,12 +73,6 @@ impl Map {
         self.0.retain(|key, value| holds(key, value));
     }
 
-    /// The entries as the text of an object in that layout.
-    #[must_use]
-    pub fn to_text(&self, layout: Layout) -> String {
-        write::value(self, layout)
-    }
-
     /// The entries, in order.
     pub fn iter(&self) -> indexmap::map::Iter<'_, String, Value> {
         self.0.iter()
@@ -108,13 +102,6 @@ impl Map {
 impl fmt::Debug for Map {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self).finish()
-    }
-}
-
-/// On one line without blanks; with `#`, on indented lines.
-impl fmt::Display for Map {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write::display(self, f)
     }
 }
 

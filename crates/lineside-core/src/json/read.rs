@@ -7,7 +7,11 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde::de::Error as _;
 
-use super::{Error, Map, Number, Value, number};
+use super::error::Error;
+use super::map::Map;
+use super::number;
+use super::number::Number;
+use super::value::Value;
 
 /// Reads exactly one value in which no key occurs twice.
 pub(super) fn strict(text: &[u8], deepest: u8) -> Result<Value, Error> {

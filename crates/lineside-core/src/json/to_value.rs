@@ -4,7 +4,10 @@ use serde::Serialize;
 use serde::ser::{self, Error as _};
 
 use super::digits::{EXACT, handed_over};
-use super::{Error, Map, Number, Value};
+use super::error::Error;
+use super::map::Map;
+use super::number::Number;
+use super::value::Value;
 
 /// The value of a type.
 ///

@@ -1,11 +1,8 @@
 //! The value.
 
-use std::fmt;
-use std::str::FromStr;
-
 use super::index::Index;
-use super::write::{self, Layout};
-use super::{Error, Map, Number};
+use super::map::Map;
+use super::number::Number;
 
 /// A JSON value. Numbers keep their digits, objects the order of their keys.
 ///
@@ -52,12 +49,6 @@ impl Value {
                 _ => None,
             }
         })
-    }
-
-    /// The value as text in that layout.
-    #[must_use]
-    pub fn to_text(&self, layout: Layout) -> String {
-        write::value(self, layout)
     }
 
     /// The value itself; `null` takes its place.
@@ -198,19 +189,4 @@ impl Value {
 fn place(token: &str) -> Option<usize> {
     let plain = token == "0" || token.starts_with(|first: char| matches!(first, '1'..='9'));
     if plain { token.parse().ok() } else { None }
-}
-
-/// On one line without blanks; with `#`, on indented lines.
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write::display(self, f)
-    }
-}
-
-impl FromStr for Value {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        super::from_str(text)
-    }
 }

@@ -6,7 +6,9 @@ use serde::Serialize;
 use serde::ser;
 
 use super::digits::{EXACT, handed_over};
-use super::{Error, Number};
+use super::error::Error;
+use super::number::Number;
+use super::to_value::key as key_text;
 
 /// Where blanks and line ends stand in what is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,17 +28,6 @@ pub(super) fn text<T: Serialize + ?Sized>(value: &T, layout: Layout) -> Result<S
     let mut writer = Writer { out: String::with_capacity(128), layout, depth: 0 };
     value.serialize(&mut writer)?;
     Ok(writer.out)
-}
-
-/// Writes a value or its entries, which always have a text.
-pub(super) fn value<T: Serialize>(value: &T, layout: Layout) -> String {
-    text(value, layout).unwrap_or_default()
-}
-
-/// Shows a value or its entries.
-pub(super) fn display<T: Serialize>(value: &T, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let layout = if f.alternate() { Layout::Indented } else { Layout::Compact };
-    f.write_str(&text(value, layout).map_err(|_| fmt::Error)?)
 }
 
 struct Writer {
@@ -375,7 +366,7 @@ impl ser::SerializeMap for Nested<'_> {
     type Error = Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        let key = super::to_value::key(key)?;
+        let key = key_text(key)?;
         self.key(&key);
         Ok(())
     }

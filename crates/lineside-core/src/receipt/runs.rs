@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::{Outcome, Run, SkipReason};
+use crate::outcome::{Outcome, Run, SkipReason};
 use crate::verdict::Verdict;
 
 /// What became of the hooks of one event, in the order in which it was settled: a slice of [`Run`]s.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Effects, Judgement, Violation};
+use super::judgement::{Effects, Judgement, Violation};
 use crate::contract::{self, CONTRACTS};
 use crate::log::{How, Label, Line, Published, Rest};
 

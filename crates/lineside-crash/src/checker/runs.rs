@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Judgement, Violation};
+use super::judgement::{Judgement, Violation};
 use crate::contract;
 use crate::log::{How, Label, Line, Start};
 

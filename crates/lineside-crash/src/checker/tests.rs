@@ -1,7 +1,8 @@
 //! Each promise broken once in a log that is in order otherwise.
 
+use super::judgement::Figures;
 use super::*;
-use crate::log::{How, Published, Rest, Start};
+use crate::log::{How, Label, Published, Rest, Start};
 
 fn label(publisher: &str, number: u32) -> Label {
     Label { publisher: publisher.to_owned(), life: 1, number }

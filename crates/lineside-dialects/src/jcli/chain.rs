@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lineside_core::answer::Beyond;
 use lineside_core::ensemble::{Ensemble, Sees};
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{Answer, AnyEvent, KeepWorking, Verdict};
 
 /// The time of a chain, unless the environment says otherwise (JC-22).

@@ -6,8 +6,9 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess,
 use serde::forward_to_deserialize_any;
 
 use super::super::digits::EXACT;
+use super::super::error::Error;
 use super::super::from_value::{Key, number};
-use super::super::{Error, Number};
+use super::super::number::Number;
 use super::Reader;
 
 impl<'de> Reader<'de> {

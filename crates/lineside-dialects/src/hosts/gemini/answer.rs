@@ -1,7 +1,7 @@
 //! What a hook of Gemini CLI answers; the stricter of its manual and its program holds (GE-18 to GE-22).
 
 use lineside_core::json::{Map, Value, json};
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, Verdict};
 
 use crate::hosts::import::{Entry, Heard, Saying, reason_or, text_field};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lineside_core::ensemble::Pace;
 use lineside_core::json::{Map, Value, json};
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, Layer};
 
 use super::ROWS;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use lineside_core::ensemble::{Pace, Sees};
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure};
 
 use super::entry::{Entry, Handler};

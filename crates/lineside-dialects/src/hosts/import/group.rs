@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{Amendment, Answer, AnyEvent, Notice, Verdict};
 
 use super::format::Format;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lineside_core::ensemble::{Ensemble as _, Sees};
 use lineside_core::invocation::{Ended, Exit, Leaked};
 use lineside_core::json::json;
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{Answer, Failure, FailureKind, Verdict};
 
 use super::Chain;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lineside_core::ensemble::Sees;
 use lineside_core::envelope::EventId;
 use lineside_core::json::{Value, json};
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{Answer, AnyEvent, Ensemble};
 
 use super::super::derived::text;

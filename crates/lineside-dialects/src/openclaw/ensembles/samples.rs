@@ -1,7 +1,7 @@
 //! Members and what they said, for the tests of this folder.
 
 use lineside_core::json::Value;
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{Answer, Layer};
 
 use super::super::catalogue;

@@ -2,7 +2,7 @@
 
 use lineside_core::ensemble::Sees;
 use lineside_core::json::json;
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{Answer, AnyEvent, Ensemble as _, Verdict};
 
 use super::super::member::Merged;

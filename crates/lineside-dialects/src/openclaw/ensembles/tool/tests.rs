@@ -2,7 +2,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "samples are written where they are expected")]
 
 use lineside_core::json::{Value, json};
-use lineside_core::receipt::By;
+use lineside_core::outcome::By;
 use lineside_core::{Answer, Ensemble as _, Verdict};
 
 use super::super::member::Merged;
