@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const END: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Which daemon, and in which form it is told.
+/// The daemon that is asked, and the form of its answer.
 #[derive(Debug, Args)]
 pub(crate) struct ControlArgs {
     #[command(flatten)]
@@ -80,7 +80,7 @@ pub(crate) struct OnArgs {
     control: ControlArgs,
 }
 
-/// What is told of a daemon that runs no hooks of a project.
+/// The message about a daemon that runs no hooks of a project.
 const NO_PROJECT: &str =
     "none is trusted, so only hooks of the user run; `lineside serve --project DIR` trusts one";
 

@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
     let what = || format!("cannot explain {}", name_of(args.event.as_deref()));
     let (explanation, untrusted) = match args.ask.paths()? {
         Some(paths) => {
-            // What is no event is told in the same words as without a daemon.
+            // What is no event is reported in the same words as without a daemon.
             EventDraft::parse(&text, &Vocabulary::new(DIALECTS)).with_context(what)?;
             let mut event: Map = lineside::json::from_slice(&text).with_context(what)?;
             event.entry("session").or_insert_with(|| json!(SESSION));

@@ -23,7 +23,7 @@ pub(crate) enum Interrupted {
     Terminate,
     /// `SIGHUP`: the terminal is gone.
     HangUp,
-    /// `SIGQUIT`: Ctrl-\. It leaves no core dump, which would hold what the hooks were told.
+    /// `SIGQUIT`: Ctrl-\. It leaves no core dump, which would hold the input of the hooks.
     Quit,
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// A page of so many columns. Paths are told relative to the project.
+    /// A page of `columns` columns. Paths are shown relative to the project.
     pub(crate) fn new(columns: usize, style: Style, project: &str) -> Self {
         let width = columns.clamp(NARROWEST, WIDEST);
         Self { width, style, project: project.to_owned(), who: Who::Session, names: Vec::new() }

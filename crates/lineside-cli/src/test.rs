@@ -159,7 +159,7 @@ impl Planned {
         }
     }
 
-    /// Whether nothing is to be told of it.
+    /// Whether there is nothing to report.
     fn is_empty(&self) -> bool {
         match &self.plan {
             Plan::Run { suite, .. } | Plan::Skip { suite, .. } => suite.cases.is_empty(),

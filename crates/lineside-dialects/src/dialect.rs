@@ -230,7 +230,7 @@ pub struct ForeignHook {
     pub retry: Retry,
     /// Runs with the same key never overlap, over all hooks and sessions; they go in the order in which they were due.
     pub key: Option<Arc<str>>,
-    /// Events are held until it is quiet. Only for hooks that are told.
+    /// Events are held until it is quiet. Only for hooks in the background.
     pub debounce: Option<Debounce>,
     /// Whether there is an event for which its own condition holds.
     pub can_fire: bool,
@@ -238,7 +238,7 @@ pub struct ForeignHook {
     pub apart: bool,
     /// Whether it is a guard that cannot load and therefore refuses every event that it may have judged.
     pub closed: bool,
-    /// What it is as an automation: the bus is told of its events by this and not by `handler`, and retries, key and
+    /// What it is as an automation: its events reach it by this and not by `handler`, and retries, key and
     /// debounce are those of its rules.
     pub automation: Option<Automation>,
     /// What the format of an agent program knows of it beside the hooks that are the same as it.

@@ -39,7 +39,7 @@ pub mod raw_object;
 pub mod text;
 pub mod yaml;
 
-// What must not come through in what is told.
+// What must not come through in findings.
 #[cfg(test)]
 #[path = "../../../tests/redaction/canaries.rs"]
 mod canaries;

@@ -1,7 +1,7 @@
 //! JSON with what a good diagnostic needs: the line of every key and value, and the keys that occur twice.
 //!
 //! The text is one JSON value, at most [`DEEPEST`] levels deep. What a value should be is asked elsewhere; JSON whose
-//! lines nobody wants is read with `lineside_core::json` alone.
+//! lines do not matter is read with `lineside_core::json` alone.
 
 mod cursor;
 

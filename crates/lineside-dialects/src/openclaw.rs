@@ -108,7 +108,7 @@ impl Dialect for OpenClaw {
     }
 
     fn watched(&self, places: &Places) -> Vec<Watched> {
-        // What is wrong with the configuration is told when it is loaded.
+        // What is wrong with the configuration is reported when it is loaded.
         let config = config::read(places, &Native::default(), &mut Findings::default());
         let files = config::files(places).map(|(_, file)| Watched::file(file));
         files

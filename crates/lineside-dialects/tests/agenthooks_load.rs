@@ -1,4 +1,4 @@
-//! The `load` steps of the open case file: the hooks that are loaded, their order, and what is told of the others.
+//! The `load` steps of the open case file: the hooks that are loaded, their order, and what is reported of the others.
 //!
 //! What happens when hooks run is judged by the conformance runner; so a hook that a script of a case makes on the way
 //! is not here, and a case whose scripts run before its `load` step is passed over.

@@ -132,7 +132,7 @@ impl Planted {
         }
     }
 
-    /// What is told of it in this place, if anything is.
+    /// The finding about it in this place, if there is one.
     fn told(self, place: &Place) -> Option<&'static str> {
         Some(match self {
             Self::Pipe => "it is a named pipe; replace it",

@@ -123,7 +123,7 @@ fn summary(screen: Screen, tally: &BTreeMap<Said, usize>, mut times: Vec<Duratio
 /// What a call was answered.
 struct Answer {
     said: Said,
-    /// What the host is told: the document, or standard error.
+    /// What the host receives: the document, or standard error.
     text: String,
     took: Duration,
 }

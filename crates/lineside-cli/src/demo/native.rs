@@ -18,7 +18,7 @@ use lineside::prelude::*;
 /// How many shell commands each agent may run in one session.
 const BUDGET: u32 = 2;
 
-/// What the observer has heard, and what it has been told that it lost.
+/// What the observer has heard, and the losses that were reported to it.
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) heard: AtomicU64,

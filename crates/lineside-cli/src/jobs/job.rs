@@ -82,7 +82,7 @@ impl Job {
             Progress::Settled { settled: Settled::Done, .. } => State::Done,
             Progress::Settled { settled: Settled::Dead(_), .. } => State::Dead,
             Progress::Settled { settled: Settled::Cancelled(_), .. } => State::Cancelled,
-            // Of a state that there is not yet, it is only known that the job has not come to rest.
+            // A state of a later version: all that is known is that the job has not settled.
             _ => State::Waiting,
         };
         Self { shown, progress, state }

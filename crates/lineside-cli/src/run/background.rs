@@ -13,8 +13,7 @@ use lineside::{Bus, ContextMessage, Signal};
 use crate::style::count;
 use crate::tasks::Beside;
 
-/// How much is kept to be told. More has happened since the last decision than a person reads; of the rest the number
-/// is told.
+/// The most reports kept until the next decision: more than a person reads. The rest is only counted.
 const MOST_TOLD: usize = 10_000;
 
 /// How many hooks that have failed are named at the end.
@@ -174,7 +173,7 @@ impl Heard {
     }
 }
 
-/// What is told of a signal, if anything is.
+/// The report of a signal, if it has one.
 fn told(watched: Watched) -> Option<Value> {
     let signal = match watched {
         Watched::Lost(count) => return Some(json!({"lost": count})),
@@ -208,12 +207,12 @@ pub(super) fn delivered(message: &ContextMessage) -> Value {
     })
 }
 
-/// Whether it is the failure of a hook, which is told with all the others at the end.
+/// Whether it is the failure of a hook, which is reported with all the others at the end.
 pub(super) fn is_failure(told: &Value) -> bool {
     told.get("failed").is_some()
 }
 
-/// What is told at the end, when no decision follows any more: a line for people.
+/// A report at the end, when no decision follows: a line for people.
 pub(super) fn last_word(told: &Value) -> String {
     let text = |key: &str| told.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     if told.get("dead").is_some() {

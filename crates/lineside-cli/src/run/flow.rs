@@ -38,7 +38,7 @@ pub(super) const MOST_BYTES: usize = lines::LONGEST;
 /// How long the bus may take to come to its end once the person has asked for it.
 pub(super) const HURRIED: Duration = Duration::from_secs(2);
 
-/// How many unknown keys are told of; a stream with more is of another format.
+/// How many unknown keys are reported; a stream with more is of another format.
 pub(super) const MOST_UNKNOWN: usize = 64;
 
 /// In which order decisions are printed.

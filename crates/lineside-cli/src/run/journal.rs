@@ -19,7 +19,7 @@ use crate::style::{Style, Tone, count, tell};
 /// The arguments that say where the work of automations is kept.
 #[derive(Debug, Args)]
 pub(super) struct JournalArgs {
-    /// Keep background work, and messages that nobody has read, in this folder, which no other process may use
+    /// Keep background work, and messages that no session has read, in this folder, which no other process may use
     /// meanwhile. What a run accepted that was killed is finished by the next run with the same folder and hooks.
     #[arg(long, value_name = "PATH")]
     journal: Option<PathBuf>,
@@ -112,7 +112,7 @@ impl Kept {
     }
 
     /// Waits until everything is done, that of earlier runs as well: no further event will come. What cannot be kept
-    /// is told of elsewhere.
+    /// is reported elsewhere.
     pub(super) async fn at_rest(&self) {
         self.automations.release_all();
         self.automations.at_rest().await.ok();

@@ -2,8 +2,8 @@
 //!
 //! A program of Rust that is started without one (`>&-`) has the null device in its place before its first line runs,
 //! so that its writes succeed and go nowhere. It is opened for reading as well, as some programs open the one that they
-//! give to their children for no output: the two cannot be told apart, and in both whatever is written is lost. One that
-//! a shell was told to write to (`> /dev/null`) is open for writing alone, and its reader knows.
+//! give to their children for no output: the two look the same, and in both whatever is written is lost. One that
+//! a shell has redirected (`> /dev/null`) is open for writing alone, and its reader knows.
 
 use rustix::fs::{FileType, OFlags};
 

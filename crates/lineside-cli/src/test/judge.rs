@@ -1,4 +1,4 @@
-//! Expectations against what was seen. Every difference is told, not only the first.
+//! Expectations against what was seen. It reports every difference, not only the first.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -50,7 +50,7 @@ hooks:
 enum Seen {
     /// The id of an event that was decided.
     Decided(String),
-    /// An event that automations were told of: its mark, its id, and whether the answer says that all of their work is
+    /// An event that automations received: its mark, its id, and whether the answer says that all of their work is
     /// on the disk.
     Told { mark: String, event: String, kept: bool },
     /// A message about this event was handed over.

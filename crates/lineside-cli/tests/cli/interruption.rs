@@ -124,7 +124,7 @@ def check(event):
 serve()
 ";
 
-/// A project with a command, a hook that nobody waits for, and a worker with a child that has left it. The command runs
+/// A project with a command, a hook that no publisher waits for, and a worker with a child that has left it. The command runs
 /// without end.
 fn busy() -> (Stage, Child, [String; 4]) {
     let stage = Stage::new();
@@ -139,7 +139,7 @@ fn busy() -> (Stage, Child, [String; 4]) {
 - {name: command, on: before_tool, priority: 1, command: echo $$ > command; exec sleep 600}
 ",
     );
-    // Whoever runs this test may ignore a signal.
+    // The process that runs this test may ignore a signal.
     let lineside = stage.command(&["run", "--project", "."]);
     let mut command = Command::new("env");
     command.arg("--default-signal=INT,TERM,HUP,QUIT").arg(lineside.get_program()).args(lineside.get_args());

@@ -142,7 +142,7 @@ fn one_job_is_told_with_its_attempts() {
     insta::assert_snapshot!(timeless(&jobs(&stage, &["show", &dead]).out));
     let running = of_state(&stage, "running").to_string();
     life.kill();
-    // Nobody runs it any more.
+    // No process runs it.
     assert_eq!(of_state(&stage, "interrupted").to_string(), running);
     insta::assert_snapshot!(timeless(&jobs(&stage, &["show", &running]).out));
 }
@@ -298,7 +298,7 @@ fn a_damaged_journal_is_told_and_the_rest_of_it_is_shown() {
     let warning =
         regex::Regex::new(r"^warning: jobs/0+1\.log: records (\d+) to (\d+) are damaged\n$").unwrap();
     assert!(warning.is_match(&said.err), "{}", said.err);
-    // Looking changes nothing, so it is told again.
+    // Looking changes nothing, so it is reported again.
     assert_eq!(jobs(&stage, &["--json"]).err, said.err);
     assert_eq!(std::fs::read(&log).unwrap(), bytes);
 }

@@ -13,7 +13,7 @@ fn event(session: &str, command: &str) -> String {
     format!("{event}\n")
 }
 
-/// A guard that lets `slow` wait until somebody reads what it writes to a pipe.
+/// A guard that lets `slow` wait until what it writes to a pipe is read.
 fn gated() -> Stage {
     let stage = Stage::new();
     stage.hook("guard", "trigger: before_tool", "grep -q slow && echo waits > gate || true");

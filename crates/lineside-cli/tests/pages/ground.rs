@@ -32,7 +32,7 @@ case "$1" in
 esac
 "#;
 
-/// A case for those who are told to keep theirs in `tests/hooks`.
+/// A case for pages that keep theirs in `tests/hooks`.
 const CASE: &str = r#"{"dialect": "agenthooks", "cases": [{"id": "none", "title": "without hooks all goes on",
   "steps": [{"publish": {"point": "on_idle", "payload": {}}, "expect": {"verdict": "continue"}}]}]}"#;
 

@@ -109,7 +109,7 @@ fn look_into(folder: &Path, boundary: Boundary<'_>) -> Inside {
     let mut other_capitals = None;
     for entry in entries.flatten() {
         let name = entry.file_name();
-        // Whatever it is: a hook whose file is none is told of.
+        // Whatever it is: a hook without a readable file is reported.
         if name == FILE {
             return Inside::Hook;
         }

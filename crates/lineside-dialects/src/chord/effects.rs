@@ -48,7 +48,7 @@ pub(super) fn answer(point: &ChordPoint, event: &AnyEvent, reply: &Reply) -> Res
     Ok(answer)
 }
 
-/// A block for this reason, of which the user is told (CH-43).
+/// A block for this reason, which the user reads too (CH-43).
 pub(super) fn block(reason: String) -> Answer {
     let notices = vec![Notice::warning(reason.clone())];
     Answer { verdict: Verdict::block(reason), notices, ..Answer::default() }

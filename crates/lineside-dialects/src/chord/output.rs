@@ -68,8 +68,8 @@ impl Reply {
         }
     }
 
-    /// The value of a key. Its case does not matter, the last one counts, and null is as good as absent. What nobody
-    /// asks for may be nested as deeply as it likes.
+    /// The value of a key. Its case does not matter, the last one counts, and null is as good as absent. What is
+    /// not asked for may be nested as deeply as it likes.
     pub(super) fn value(&self, key: &str) -> Result<Option<Value>, ReadOutputError> {
         let value = self.0.as_ref().and_then(|object| object.last_ignoring_case(key));
         value.map(|value| lineside_core::json::from_str(value.get()).map_err(not_json)).transpose()

@@ -25,9 +25,9 @@ pub(super) struct ChordPoint {
 pub(super) enum Class {
     /// They are waited for, may block and amend.
     Sync,
-    /// They are told.
+    /// They observe.
     Observer,
-    /// They are told, and what they answer may go to the context.
+    /// They observe, and their answer may go to the context.
     Automation,
 }
 

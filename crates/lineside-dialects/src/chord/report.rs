@@ -8,9 +8,9 @@ use crate::text::first_bytes;
 /// What becomes of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Report {
-    /// Whether it is told at all; as the result asks, when absent.
+    /// Whether it is reported at all; as the result asks, when absent.
     pub(super) disposal: Option<Disposal>,
-    /// How much of it is told.
+    /// How much of it is reported.
     pub(super) format: Format,
     /// The most lines of a body; not 0.
     pub(super) lines: usize,

@@ -148,7 +148,7 @@ pub(crate) enum How {
     Fitted(&'static str),
     /// The reason is put in front of the context.
     Context,
-    /// As this document, and the user is told that the error stands beside it.
+    /// As this document, with a notice for the user that the error stands beside it.
     Beside(&'static str),
     /// As a notice.
     Notice,

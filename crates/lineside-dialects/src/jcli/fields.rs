@@ -27,7 +27,7 @@ const KEYS: [&str; 9] =
     ["events", "type", "command", "prompt", "model", "timeout", "retry", "on_error", "filter"];
 const FILTER: [&str; 3] = ["tool_name", "tool_matcher", "model_prefix"];
 
-/// The longest timeout that is told from one without end: somewhat more than a hundred years.
+/// The longest timeout that differs from one without end: somewhat more than a hundred years.
 const LONGEST: u64 = u32::MAX as u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,7 +208,7 @@ impl<'a> Check<'a, '_> {
             Given::At(line, text) if !text.trim().is_empty() => return Some((line, text)),
             Given::At(line, _) => self.error(line, missing()),
             Given::Absent => self.error(1, missing()),
-            // It has been told that it is no text.
+            // That it is no text has been reported.
             Given::Wrong => {}
         }
         None

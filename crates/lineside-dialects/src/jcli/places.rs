@@ -120,7 +120,7 @@ fn look_into(layer: Layer, path: PathBuf) -> Option<Folder> {
     Some(Folder { layer, path, file, unread })
 }
 
-/// Whether there is something of that name, whatever it is: a hook whose file is none is told of.
+/// Whether there is something of that name, whatever it is: a hook without a readable file is reported.
 fn is_there(file: &Path) -> bool {
     fs::symlink_metadata(file).map_or_else(|error| !is_absence(&error), |_| true)
 }

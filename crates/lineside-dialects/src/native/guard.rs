@@ -40,7 +40,7 @@ impl Guard {
         let is_async = matches!(value("async"), Some(Content::Boolean(true))) || value(AUTOMATE).is_some();
         let continues = matches!(value("on_failure"), Some(Content::Text(text)) if text == "continue");
         let points = value("on").and_then(points).unwrap_or_else(|| gates().collect());
-        // What is wrong with it has been told.
+        // What is wrong with it has been reported.
         let mut findings = Findings::about("".as_ref());
         let mut values = Values { keys, within: "", hook: "", findings: &mut findings, sound: true };
         let matcher = matching::read(&mut values, "match.", &points).filter(|_| values.sound);

@@ -130,7 +130,7 @@ pub(super) fn printed(error: &ReadAnswerError, ended: &Ended) -> Failure {
     Failure::new(FailureKind::Output, detail)
 }
 
-/// What a server answers is told of by no word: it may have been shown a secret.
+/// No message quotes what a server answers: it may have been shown a secret.
 fn of_post(asker: Asker, event: &AnyEvent, posted: &Posted) -> Result<Answer, Failure> {
     captured(asker, event, body(posted)?).map_err(|error| unreadable(&error.unquoted()))
 }

@@ -42,9 +42,9 @@ pub(super) enum Kind {
     GatewayStop,
     /// A modifying hook at a point of its own.
     OwnGate,
-    /// A hook that is told, at a point of its own.
+    /// A hook that observes, at a point of its own.
     OwnFact,
-    /// An event of hook packs, which is told.
+    /// An event of hook packs, which observe.
     PackEvent,
     /// The event of hook packs that may add files to the context.
     Bootstrap,

@@ -260,7 +260,7 @@ impl Config {
         self.user.memory_mb.unwrap_or(512)
     }
 
-    /// How long the end of a session waits for handlers that are told (OC-43).
+    /// How long the end of a session waits for handlers that observe (OC-43).
     pub(super) fn drain(&self) -> Duration {
         Duration::from_millis(self.user.drain_ms.unwrap_or(5000))
     }

@@ -32,7 +32,7 @@ pub(super) struct PluginHandler {
     pub(super) timeout: Duration,
     /// Whether its failure blocks (OC-56).
     pub(super) closes: bool,
-    /// Whether its failure is told to the user, who has asked for it (OC-56).
+    /// Whether its failure is reported to the user, who has asked for it (OC-56).
     pub(super) tells_failures: bool,
     /// What the handlers before it made of a message, for `tool_result_persist`.
     pub(super) messages: Option<Arc<Messages>>,

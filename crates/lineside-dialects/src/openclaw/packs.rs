@@ -65,7 +65,7 @@ enum Source {
     Managed,
     /// The project, for lineside.
     Project,
-    /// The project, for OpenClaw, which has to be told of it by name.
+    /// The project, for OpenClaw, which has to be given its name.
     Workspace,
 }
 

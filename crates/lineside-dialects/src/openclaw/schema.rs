@@ -5,7 +5,7 @@ use lineside_core::json::{Map, Value};
 
 /// How deep defaults are looked for; a schema may refer to itself.
 const DEEPEST: u8 = 32;
-/// So many faults of one configuration are told.
+/// The most faults of one configuration that are reported.
 const MOST_FAULTS: usize = 8;
 
 /// The configuration with its defaults.

@@ -110,7 +110,7 @@ pub(super) fn find(places: &Places, native: &Native, findings: &mut Findings) ->
     set
 }
 
-/// The plugins of a candidate; what is wrong while no id is known is told.
+/// The plugins of a candidate; what is wrong while no id is known is reported.
 fn drafts(
     candidate: &Candidate,
     boundary: Boundary<'_>,

@@ -5,14 +5,11 @@
 use super::code;
 use super::code::says;
 use super::finding::Finding;
-use super::markdown::{fenced, table};
+use super::markdown::table;
 use super::repository::{File, GLOSSARY, Repository};
 
 /// The heading of the first column of the glossary's list.
 const HEADING: &str = "not used";
-
-/// The block of the glossary with the paths that still use such words.
-const REMAINDER: &str = "remainder";
 
 /// Files that say such words for a reason: the list itself, dated notes, licences, and what is generated.
 const LEFT_OUT: [&str; 4] = [GLOSSARY, "docs/design/", "docs/licences/", "docs/reference/"];
@@ -28,21 +25,7 @@ pub(super) fn check(repository: &Repository) -> Vec<Finding> {
             row.cells[0].split(", ").map(|word| (word, row.cells.get(1).copied().unwrap_or_default()))
         })
         .collect();
-    let remainder: Vec<_> = fenced(page, REMAINDER).unwrap_or_default();
-    let mut used = vec![false; remainder.len()];
-    let mut findings = Vec::new();
-    for file in repository.files.iter().filter(|file| is_read(file)) {
-        let found = judge(file, &words);
-        match remainder.iter().position(|(_, path)| file.path.starts_with(path)) {
-            Some(at) => used[at] |= !found.is_empty(),
-            None => findings.extend(found),
-        }
-    }
-    let unused = remainder.iter().zip(used).filter(|(_, used)| !used);
-    findings.extend(unused.map(|((line, path), _)| {
-        Finding::fault(GLOSSARY, *line, format!("`{path}` uses none of these words; take it off the list"))
-    }));
-    findings
+    repository.files.iter().filter(|file| is_read(file)).flat_map(|file| judge(file, &words)).collect()
 }
 
 fn is_read(file: &File) -> bool {
@@ -97,13 +80,11 @@ mod tests {
     use super::super::finding::told;
     use super::*;
 
-    const PAGE: &str = "| not used | but |\n|---|---|\n| nobody, no one | no caller |\n| is told | is notified |\n\n\
-        ```remainder\ncrates/old\n```\n";
+    const PAGE: &str =
+        "| not used | but |\n|---|---|\n| nobody, no one | no caller |\n| is told | is notified |\n";
 
-    /// Checks these files beside one that the remainder names.
     fn check_files(files: &[(&str, &str)]) -> Vec<String> {
-        let old = ("crates/old/src/lib.rs", "//! Nobody.\n");
-        told(check(&Repository::of(&[&[(GLOSSARY, PAGE), old], files].concat())))
+        told(check(&Repository::of(&[&[(GLOSSARY, PAGE)], files].concat())))
     }
 
     #[test]
@@ -130,12 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_remainder_shrinks() {
-        let clean = Repository::of(&[(GLOSSARY, PAGE), ("crates/old/src/lib.rs", "//! x\n")]);
-        assert_eq!(
-            told(check(&clean)),
-            ["docs/glossary.md:7: `crates/old` uses none of these words; take it off the list"]
-        );
+    fn the_glossary_has_the_list() {
         assert_eq!(
             told(check(&Repository::of(&[]))),
             ["docs/glossary.md:1: holds no table headed `not used`"]

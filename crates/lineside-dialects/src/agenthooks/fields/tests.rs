@@ -1,4 +1,4 @@
-//! Each field, right and wrong, with the words and the line of what is told.
+//! Each field, right and wrong, with the words and the line of the finding.
 
 use std::path::Path;
 use std::time::Duration;
@@ -225,7 +225,7 @@ fn a_hook_may_run_in_a_worker() {
     assert_eq!(worker("mode: worker\nworker:", &[]), kept(WorkerStart::OnUse, None));
 }
 
-/// A hook of somebody who means something else by these keys goes on as it was.
+/// A hook whose author means something else by these keys is unchanged.
 #[test]
 fn what_is_wrong_with_a_worker_is_told_and_costs_nothing_else() {
     let worker = |line: &str, expected: &[&str]| told(line, expected).unwrap().worker;

@@ -1,7 +1,7 @@
 //! Whether a hook runs in a worker, and in what kind of one: keys of ours (`mode`, `worker`).
 //!
-//! What cannot be read is a warning and has no effect, as with any key that the format does not know: a hook of
-//! somebody who uses these keys for something else goes on as it was.
+//! What cannot be read is a warning and has no effect, as with any key that the format does not know: a hook
+//! that uses these keys for something else is unchanged.
 
 use std::time::Duration;
 

@@ -109,7 +109,7 @@ fn a_wrong_value_is_an_error_that_names_hook_key_and_value() {
     }
     assert_eq!(told("[]"), ["1 error hook \"pre_tool_use-0\" must be an object, not […]"]);
     assert_eq!(told("{\"name\": \"n\"}"), ["1 error hook \"n\" has neither 'command' nor 'webhook_url'"]);
-    // Everything that is wrong is told.
+    // Everything that is wrong is reported.
     assert_eq!(told("{\"command\": \"\", \"timeout\": -1, \"async\": 0}").len(), 3);
 }
 

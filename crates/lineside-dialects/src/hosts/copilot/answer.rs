@@ -9,7 +9,7 @@ use crate::hosts::import::{Entry, Heard, Run, Saying, blocking, reason_or};
 /// What a denial says when a hook has failed before a tool.
 const ERRORED: &str = "Denied by preToolUse hook (hook errored)";
 
-/// The event in camelCase, by which both forms are told.
+/// The event in camelCase, which both forms contain.
 fn event_of(entry: &Entry) -> &'static str {
     match entry.event {
         "PreToolUse" => "preToolUse",

@@ -44,7 +44,7 @@ pub(super) struct Target {
     pub(super) form: Form,
     /// The text of the whole file, where it is a plugin.
     pub(super) plugin: Option<&'static str>,
-    /// Whether nobody but us writes it.
+    /// Whether no other program writes it.
     pub(super) is_ours: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What came of a published event, as far as a host is told of it.
+//! What came of a published event, as far as its host receives it.
 
 use lineside_core::context::is_unseen;
 use lineside_core::json::Map;

@@ -76,7 +76,7 @@ pub struct Derived {
 pub struct Settled {
     /// What is printed.
     pub answer: HostAnswer,
-    /// Events to be published afterwards; nobody waits for them.
+    /// Events to be published afterwards, without a waiter.
     pub after: Vec<Derived>,
     /// Whether the session has ended.
     pub ends: bool,

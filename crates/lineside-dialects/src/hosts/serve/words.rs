@@ -45,7 +45,7 @@ pub(super) struct Put {
     pub(super) waits: Vec<String>,
     /// The reason of the block that was printed, if one was.
     pub(super) blocked: Option<String>,
-    /// What the log is told, because the host has no words for it.
+    /// What goes to the log, because the host has no words for it.
     pub(super) log: Vec<String>,
 }
 

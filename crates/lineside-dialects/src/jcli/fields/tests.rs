@@ -1,4 +1,4 @@
-//! What a file declares, and what is told of it.
+//! What a file declares, and the findings about it.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Each setting, right and wrong, with the words and the line of what is told.
+//! Each setting, right and wrong, with the words and the line of the finding.
 
 use lineside_core::control::Rules;
 

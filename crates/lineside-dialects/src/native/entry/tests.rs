@@ -1,4 +1,4 @@
-//! Each key, right and wrong, with the words and the line of what is told.
+//! Each key, right and wrong, with the words and the line of the finding.
 
 use super::super::samples::{hook, read, sound};
 use super::*;

@@ -1,4 +1,4 @@
-//! What a hook runs, right and wrong, with the words and the line of what is told.
+//! What a hook runs, right and wrong, with the words and the line of the finding.
 
 use super::super::definition::Definition;
 use super::super::samples::{hook, read_as, sound};
@@ -66,7 +66,7 @@ fn a_command_is_a_line_or_a_list() {
     }
 }
 
-/// Otherwise a project that nobody has trusted would say what the user's own hook runs.
+/// Otherwise a project that is not trusted would say what the user's own hook runs.
 #[test]
 fn a_program_of_the_users_file_is_not_one_of_the_project() {
     let user = |keys: &str| {

@@ -1,4 +1,4 @@
-//! The fields of an object of a configuration file, read one by one; what is wrong with them is told.
+//! The fields of an object of a configuration file, read one by one; what is wrong with them is reported.
 
 use std::path::Path;
 
@@ -83,7 +83,7 @@ impl<'a> Fields<'a> {
         self.read(key, "a number above 0", findings, count)
     }
 
-    /// A list of strings; what is none is told and left out.
+    /// A list of strings; what is none is reported and left out.
     pub(super) fn texts(&self, key: &str, findings: &mut Findings) -> Vec<String> {
         let items = self.read(key, "a list of strings", findings, Value::as_array);
         let mut texts = Vec::new();

@@ -56,7 +56,7 @@ impl<'a> Retry<'a> {
 }
 
 impl Finalize {
-    /// In whose name the agent is told to go on, and why.
+    /// The member in whose name the agent has to go on, and why.
     fn revise(&self, run: &str, members: &[(usize, Member)]) -> Option<(usize, String)> {
         let says = |member: &Member, action: &str| member.text("action") == Some(action);
         let above = |member: &Member| member.layer < Layer::Project;

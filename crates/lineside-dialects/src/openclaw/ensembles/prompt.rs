@@ -12,7 +12,7 @@ const MOST_TOLD: usize = 4096;
 /// The handlers of `before_agent_start` and `before_prompt_build`.
 #[derive(Debug)]
 pub(super) struct BeforeAgent {
-    /// Sessions and handlers whose `toolsAllow` was told.
+    /// Sessions and handlers whose `toolsAllow` was reported.
     told: Recent<(String, String), bool>,
 }
 

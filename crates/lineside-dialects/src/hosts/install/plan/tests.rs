@@ -112,7 +112,7 @@ fn an_entry_of_ours_with_another_command_is_replaced_where_it_stands() {
 #[test]
 fn our_entries_go_and_everything_else_stays_as_it_is_now() {
     let mut edit = add(Some("{\n  \"a\": 1\n}\n"), JSON, &two(Host::Codex)).unwrap();
-    // Somebody adds a hook of their own beside ours, and one within our group.
+    // The user adds a hook beside ours, and one within our group.
     edit.text = edit.text.replacen(
         PRE,
         &format!("{{\"hooks\":[{{\"command\":\"mine\"}}]}}, // mine\n      {PRE}"),
