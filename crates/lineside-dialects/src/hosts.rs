@@ -34,6 +34,8 @@ use lineside_core::{Diagnostic, Hook, Point as _};
 use lineside_points::AfterToolError;
 
 #[cfg(feature = "hosts")]
+pub use claude::front_matter::hooks_in_front_matter;
+#[cfg(feature = "hosts")]
 pub use claude::plugins::{NamePluginError, name_plugin};
 pub use program::{HOSTS, Host, SERVED};
 pub(crate) use tools::{Column, Seen};

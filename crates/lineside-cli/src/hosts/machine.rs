@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use lineside::dialects::Places;
 use lineside::hosts::install::{InstalledFile, Interference, Level, installed, look as look_through};
-use lineside::hosts::{Host, SERVED};
+use lineside::hosts::{Host, SERVED, hooks_in_front_matter};
 use lineside::json::{Value, from_slice, json};
 use regex::Regex;
 
@@ -175,6 +175,16 @@ impl Machine {
                     self.findings.push(Finding::error(text, again.clone()));
                 }
             }
+        }
+        if host == Host::Claude {
+            let found = hooks_in_front_matter(places).into_iter();
+            self.findings.extend(found.map(|origin| {
+                let at = format!("{}:{}", shown(&origin.file, places), origin.line);
+                Finding::note(
+                    format!("{at}: hooks in the front matter of a skill or an agent are not imported"),
+                    "claude runs them itself; for other agents, put them into .claude/settings.json",
+                )
+            }));
         }
         if self.installed.is_empty() {
             return;

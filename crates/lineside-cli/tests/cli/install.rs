@@ -114,6 +114,7 @@ fn the_programs_of_a_machine_are_listed_with_what_is_wrong_and_its_remedy() {
     program(&stage, "pkg/gemini.js", "exit 1");
     std::os::unix::fs::symlink("pkg/gemini.js", stage.path("bin/gemini")).unwrap();
     stage.file("home/.claude/settings.json", SETTINGS);
+    stage.file("home/.claude/skills/fmt/SKILL.md", "---\nname: fmt\nhooks:\n  Stop: []\n---\n");
     for host in ["claude", "codex"] {
         assert_eq!(run(&stage, &["install", host, "--untried"], &[]).code, Some(0));
     }

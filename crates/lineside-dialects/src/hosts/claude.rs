@@ -3,6 +3,8 @@
 #[cfg(feature = "hosts")]
 mod answer;
 #[cfg(feature = "hosts")]
+pub(super) mod front_matter;
+#[cfg(feature = "hosts")]
 mod import;
 #[cfg(feature = "hosts")]
 pub(super) mod plugins;
@@ -82,6 +84,8 @@ const ELICITING: Words = Words {
     ..Words::GATE
 };
 
+/// A gate without a word in JSON for a block (CL-7).
+const BY_EXIT_CODE: Words = Words { block: say(How::Exit2), notices: SYSTEM_MESSAGE, ..Words::GATE };
 const NOTICING: Words = Words { notices: SYSTEM_MESSAGE, ..Words::FACT };
 const CONTEXT_ALONE: Words = Words { context: CONTEXT, notices: SYSTEM_MESSAGE, ..Words::GATE };
 
@@ -149,8 +153,8 @@ pub(super) const ROWS: &[Row] = &[
         notices: SYSTEM_MESSAGE, ..Words::GATE
     }).on_request(),
     row("TaskCreated", "x.claude.before_task_create", &[], Words { notices: SYSTEM_MESSAGE, ..QUIET_GATE }),
-    row("TaskCompleted", "x.claude.before_task_complete", &[], Words { block: say(How::Exit2), ..Words::GATE }),
-    row("TeammateIdle", "x.claude.before_teammate_idle", &[], Words { block: say(How::Exit2), ..Words::GATE }).on_request(),
+    row("TaskCompleted", "x.claude.before_task_complete", &[], BY_EXIT_CODE),
+    row("TeammateIdle", "x.claude.before_teammate_idle", &[], BY_EXIT_CODE).on_request(),
     fact("ConfigChange", "x.claude.before_config_change", &[]).when(When::Is("source", &["policy_settings"])),
     row("ConfigChange", "x.claude.before_config_change", &[], QUIET_GATE),
     fact("CwdChanged", "x.claude.on_cwd_changed", &[]).on_request(),

@@ -179,7 +179,7 @@ impl Format for Files {
             }
             other => other,
         };
-        let key = format!("{run:?} {condition:?}");
+        let key = key(fields, &env)?;
         Ok(Handler {
             run,
             env,
@@ -338,6 +338,21 @@ impl Format for Files {
     fn read(&self, entry: &Entry, _row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
         answer::read(entry, event, heard)
     }
+}
+
+/// By what a handler is the same as another one (CL-16): its fields as they are written, and the folders of its plugin
+/// where it names them.
+fn key(fields: Fields<'_>, of_plugin: &[(String, String)]) -> Result<String, Refused> {
+    let texts = ["type", "command", "shell", "if", "url"].map(|name| fields.text(name));
+    let mut key = String::new();
+    for text in texts {
+        key += &format!("{:?} ", text?);
+    }
+    key += &format!("{:?}", fields.texts("args")?);
+    if key.contains("CLAUDE_PLUGIN_") {
+        key += &format!(" {of_plugin:?}");
+    }
+    Ok(key)
 }
 
 /// The variables that a hook of a plugin has: its folder, and one in which it keeps what it likes (CL-22).

@@ -261,6 +261,11 @@ impl Arrival {
     }
 }
 
+/// Whether a document is in the form of Copilot that names no model.
+fn is_camel(host: Host, event: &str) -> bool {
+    host == Host::Copilot && !event.starts_with(|first: char| first.is_ascii_uppercase())
+}
+
 /// Reads the document of a call.
 pub(super) fn read(arrival: &Arrival) -> Incoming {
     let Arrival { host, row, document, environment, event, .. } = arrival;
@@ -271,7 +276,7 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
     let point_name = row.map(|row| row.point);
     let about_a_subagent = matches!(point_name, Some("before_subagent" | "after_subagent"));
     let Names { root, agent, child } = unread.names(*host, about_a_subagent);
-    let time = unread.time();
+    let time = if *host == Host::Cursor { None } else { unread.time() };
     let is_of_payload = |field: &Field| match field.kind {
         Kind::Members(members) => members.iter().any(|(_, theirs)| *theirs == "cwd"),
         _ => false,
@@ -291,9 +296,12 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
             }
             (cwd.or_else(|| first.clone()), first)
         }
-        _ => (cwd, project_variable(*host).and_then(|name| environment.get(name).cloned())),
+        _ => {
+            let named = project_variable(*host).and_then(|name| environment.get(name));
+            (cwd, named.filter(|root| !root.is_empty()).cloned())
+        }
     };
-    let model = unread.text(&["model"]);
+    let model = if is_camel(*host, event) { None } else { unread.text(&["model"]) };
     let stop_flag =
         ["stop_hook_active", "stopHookActive"].iter().find_map(|name| document.get(name)?.as_bool());
     let loops = document.get("loop_count").and_then(Value::as_u64);

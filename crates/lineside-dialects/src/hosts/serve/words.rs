@@ -291,20 +291,17 @@ impl<'a> Writing<'a> {
             self.put.context = ContextFate::Discarded;
             return;
         }
-        let texts: Vec<&str> = self
-            .telling
-            .waiting
-            .iter()
-            .chain(&self.reasons)
-            .chain(&self.context)
-            .map(String::as_str)
-            .collect();
-        self.put.context = ContextFate::Printed;
-        let joined = || texts.join("\n\n");
+        // A stop with a word of its own carries its reason alone.
         let stopped = strength == Strength::Stop && self.words.stop.how != How::Block;
+        let (waiting, own) =
+            if stopped { (&[][..], &[][..]) } else { (self.telling.waiting, &self.context[..]) };
+        let texts = waiting.iter().chain(&self.reasons).chain(own);
+        let texts: Vec<&str> = texts.map(String::as_str).collect();
+        self.put.context = if stopped { ContextFate::Waits } else { ContextFate::Printed };
+        let joined = || texts.join("\n\n");
         match self.words.context {
             _ if texts.is_empty() => {}
-            Context::Json(template) if !stopped && self.plain.is_none() => {
+            Context::Json(template) if self.plain.is_none() => {
                 let context = joined();
                 let filling = Filling { event: self.telling.event, context: &context, ..Filling::default() };
                 merge(&mut self.document, fill(template, &filling));
