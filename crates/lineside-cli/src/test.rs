@@ -55,7 +55,7 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
-    /// How many cases run at the same time; as many as there are cores by default.
+    /// How many cases run at the same time; as many as there are cores by default. One that bounds its time runs alone.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
 

@@ -1,4 +1,5 @@
-//! Cases at the same time, a bounded number of them: each is a task of the crew, and ends with it.
+//! Cases at the same time, a bounded number of them: each is a task of the crew, and ends with it. A case that bounds
+//! how long a step takes runs alone.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -48,11 +49,15 @@ impl Crew {
         let all = jobs.len();
         let mut outcomes: Vec<(usize, CaseOutcome)> = Vec::with_capacity(all);
         let mut failed = 0;
-        let mut waiting = jobs.into_iter().enumerate();
+        let mut waiting = jobs.into_iter().enumerate().peekable();
+        let mut is_timed = false;
         loop {
-            while self.running.len() < self.size
-                && let Some((index, job)) = waiting.next()
+            let room = |running: usize, is_timed: bool, job: &Job| {
+                running == 0 || (running < self.size && !is_timed && !job.case.is_timed())
+            };
+            while let Some((index, job)) = waiting.next_if(|(_, job)| room(self.running.len(), is_timed, job))
             {
+                is_timed = job.case.is_timed();
                 let environment = Arc::clone(&self.environment);
                 let (keeping, dismissed) = (self.keeping, self.dismissed.subscribe());
                 self.running.spawn(async move { (index, run(&job, keeping, &environment, dismissed).await) });

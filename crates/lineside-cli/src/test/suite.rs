@@ -72,6 +72,14 @@ fn outline(value: &Value) -> Result<(String, Vec<Value>)> {
 }
 
 impl Case {
+    /// Whether a step of it may take no longer than it says.
+    pub(super) fn is_timed(&self) -> bool {
+        let steps = self.written.get("steps").and_then(Value::as_array);
+        let bounds =
+            |step: &Value| step.get("expect").is_some_and(|expect| expect.get("within_ms").is_some());
+        steps.is_some_and(|steps| steps.iter().any(bounds))
+    }
+
     fn read(number: usize, value: Value) -> Result<Self> {
         let id = value.get("id").and_then(Value::as_str).map(str::to_owned);
         let place = id.as_ref().map_or_else(|| format!("case {number}"), |id| format!("case `{id}`"));

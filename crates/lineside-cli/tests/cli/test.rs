@@ -150,3 +150,29 @@ fn a_journal_changes_nothing_that_a_case_can_see() {
         assert!(said.out.trim_end().ends_with(" passed, 0 failed"), "{}", said.out);
     }
 }
+
+#[test]
+fn a_case_that_bounds_its_time_runs_alone() {
+    let stage = Stage::new();
+    let shared = stage.path("project/running");
+    std::fs::create_dir(&shared).unwrap();
+    // One that is not timed stays until a timed one has come, or for a second.
+    let stays = "touch $0.here; n=0; while [ $n -lt 20 ] && [ ! -e ../SEEN ]; do n=$((n+1)); sleep 0.05; done; rm $0.here";
+    let looks = "touch SHARED/SEEN; for one in SHARED/*.here; do [ -e $one ] && exit 2; done; exit 0";
+    let case = |id: &str, line: &str, more: &Value| {
+        let line = line.replace("$0", &format!("SHARED/{id}")).replace("../SEEN", "SHARED/SEEN");
+        let line = line.replace("SHARED", shared.to_str().unwrap());
+        let mut expect = json!({"verdict": "continue", "failed": {}});
+        more.as_object().unwrap().iter().for_each(|(name, value)| expect[name] = value.clone());
+        let mut case = case(id, &json!([publish(&expect)]));
+        let script = json!({"text": format!("#!/bin/sh\n{line}\n"), "mode": "755"});
+        case["files"]["project/.agents/hooks/deny/scripts/run.sh"] = script;
+        case
+    };
+    let plain = |id: &str| case(id, stays, &json!({}));
+    let timed = |id: &str| case(id, looks, &json!({"within_ms": 60_000}));
+    let cases = json!([plain("a"), timed("b"), plain("c"), timed("d")]);
+    suite(&stage, "timed", "agenthooks", &cases);
+    let said = stage.run(&["test", "timed.cases.json", "--jobs", "4"], "");
+    assert_eq!(said.code, Some(0), "{}", said.out);
+}
