@@ -24,6 +24,9 @@ pub enum Strength {
 }
 
 impl Strength {
+    /// Every strength, from the weakest to the strongest.
+    pub const ALL: [Self; 5] = [Self::Continue, Self::Allow, Self::Ask, Self::Block, Self::Stop];
+
     /// The word for it, as in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -34,6 +37,12 @@ impl Strength {
             Self::Block => "block",
             Self::Stop => "stop",
         }
+    }
+
+    /// The strength of this word; `None` when there is none.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|strength| strength.as_str() == word)
     }
 
     /// Whether it ends the chain.
@@ -194,9 +203,6 @@ impl Standing {
 mod tests {
     use super::{Reason, Standing, Strength, Verdict};
 
-    const STRENGTHS: [Strength; 5] =
-        [Strength::Continue, Strength::Allow, Strength::Ask, Strength::Block, Strength::Stop];
-
     fn of(strength: Strength) -> Verdict {
         match strength {
             Strength::Continue => Verdict::Continue,
@@ -219,7 +225,7 @@ mod tests {
 
     #[test]
     fn of_different_verdicts_the_greater_stands_whoever_comes_first() {
-        for pair in STRENGTHS.windows(2) {
+        for pair in Strength::ALL.windows(2) {
             for (weak, strong) in [(1, 2), (2, 1)] {
                 let (weaker, stronger) = (Standing::of(pair[0], weak), Standing::of(pair[1], strong));
                 assert_eq!(weaker.join(stronger), stronger);
@@ -236,22 +242,24 @@ mod tests {
 
     #[test]
     fn a_block_ends_the_chain_and_an_ask_does_not() {
-        assert_eq!(STRENGTHS.map(Strength::is_final), [false, false, false, true, true]);
+        assert_eq!(Strength::ALL.map(Strength::is_final), [false, false, false, true, true]);
     }
 
     #[test]
     fn a_strength_has_the_word_that_it_has_in_json() {
-        for strength in STRENGTHS {
+        for strength in Strength::ALL {
             assert_eq!(crate::json::to_value(&strength).unwrap(), strength.as_str());
             assert_eq!(format!("{strength:>9}"), format!("{:>9}", strength.as_str()));
             assert_eq!(of(strength).strength(), strength);
+            assert_eq!(Strength::named(strength.as_str()), Some(strength));
         }
-        assert_eq!(STRENGTHS.map(Strength::as_str), ["continue", "allow", "ask", "block", "stop"]);
+        assert_eq!(Strength::ALL.map(Strength::as_str), ["continue", "allow", "ask", "block", "stop"]);
+        assert_eq!(Strength::named("Allow"), None);
     }
 
     #[test]
     fn what_objects_has_a_reason_and_what_does_not_has_none() {
-        for strength in STRENGTHS {
+        for strength in Strength::ALL {
             let expected = (strength >= Strength::Ask).then(|| Reason::from("why"));
             assert_eq!(of(strength).reason(), expected.as_ref());
         }
@@ -277,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_reason_that_can_be_read_stays_as_it_is() {
-        for strength in STRENGTHS {
+        for strength in Strength::ALL {
             assert_eq!(of(strength).with_readable_reason("lint"), of(strength));
         }
         let padded = Verdict::block(" too late ");

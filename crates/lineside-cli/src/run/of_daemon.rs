@@ -234,7 +234,7 @@ impl Flow {
         }
         let failed = decision.get("failed").and_then(Value::as_array).map_or(0, Vec::len);
         let verdict = decision.get("verdict").and_then(Value::as_str).unwrap_or_default();
-        let strength = STRENGTHS.into_iter().find(|strength| strength.as_str() == verdict);
+        let strength = Strength::named(verdict);
         let accepted = decision.get("accepted").and_then(Value::as_array).into_iter().flatten();
         let unkept =
             accepted.filter(|one| one.get("as").and_then(Value::as_str) == Some("unavailable")).count();
@@ -307,9 +307,5 @@ impl Flow {
         }
     }
 }
-
-/// What a decision may be.
-const STRENGTHS: [Strength; 5] =
-    [Strength::Continue, Strength::Allow, Strength::Ask, Strength::Block, Strength::Stop];
 
 const NOT_WRITTEN: &str = "failed to write a decision to standard output";

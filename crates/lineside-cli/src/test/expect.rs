@@ -121,10 +121,11 @@ fn of_a_host(fields: &mut Fields<'_>, name: &'static str, is_host: bool) -> Resu
 }
 
 fn strength(word: &str) -> Result<Strength> {
-    let all = [Strength::Continue, Strength::Allow, Strength::Ask, Strength::Block, Strength::Stop];
-    match all.into_iter().find(|strength| strength.as_str() == word) {
+    match Strength::named(word) {
         Some(strength) => Ok(strength),
-        None => bail!("`verdict` is one of {}, not {word:?}", all.map(Strength::as_str).join(", ")),
+        None => {
+            bail!("`verdict` is one of {}, not {word:?}", Strength::ALL.map(Strength::as_str).join(", "))
+        }
     }
 }
 
