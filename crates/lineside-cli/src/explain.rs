@@ -16,11 +16,12 @@ use tokio::io::AsyncReadExt as _;
 
 use crate::control::ask;
 use crate::daemon_paths::AskArgs;
+use crate::lineage::SESSION;
 use crate::list::untrusted;
 use crate::loading::{finding, load, untrusted_hooks};
 use crate::painter::json_line;
 use crate::places::PlaceArgs;
-use crate::sessions::{SESSION, Sessions};
+use crate::sessions::Sessions;
 use crate::style::{Styles, columns, print, tell};
 
 mod page;

@@ -23,6 +23,7 @@ mod hook;
 mod places;
 mod daemon_paths;
 mod loading;
+mod lineage;
 mod sessions;
 mod automations;
 mod on_path;

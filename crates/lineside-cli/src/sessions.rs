@@ -2,31 +2,22 @@
 //!
 //! What an event says differently from its session is said on the event; sessions are opened with the defaults.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use lineside::core::context::Bounds;
 use lineside::core::{Agent, EventId, Receipt};
 use lineside::wire::EventDraft;
 use lineside::{Bus, ContextMessage, Delivery, Session};
 
-/// The session of an event that names none.
-pub(crate) const SESSION: &str = "s1";
-
-/// The session that an event names.
-pub(crate) fn named(draft: &EventDraft) -> &str {
-    draft.session.as_deref().unwrap_or(SESSION)
-}
+use crate::lineage::{Lineage, named};
 
 /// The sessions that events have named so far.
 pub(crate) struct Sessions {
     bus: Bus,
     /// The root of the project, which is the working directory too.
     project: Arc<str>,
-    /// Sessions that a `before_subagent` has announced.
-    announced: HashMap<String, Announced>,
-    closed: HashSet<String>,
+    lineage: Lineage,
 }
 
 /// Messages on their way to the reader of the decision. They go back when they are not accepted.
@@ -54,21 +45,9 @@ impl HandOver {
     }
 }
 
-/// A session that will be below another one.
-#[derive(Clone)]
-struct Announced {
-    parent: String,
-    role: Option<String>,
-}
-
 impl Sessions {
     pub(crate) fn new(bus: &Bus, project: &Arc<str>) -> Self {
-        Self {
-            bus: bus.clone(),
-            project: Arc::clone(project),
-            announced: HashMap::new(),
-            closed: HashSet::new(),
-        }
+        Self { bus: bus.clone(), project: Arc::clone(project), lineage: Lineage::default() }
     }
 
     /// The session of an event, opened if it is not open.
@@ -76,12 +55,7 @@ impl Sessions {
     /// # Errors
     /// It was closed before, or would be below itself or below a closed session.
     pub(crate) fn of(&mut self, line: &EventDraft) -> Result<Session> {
-        if line.point.name == "before_subagent"
-            && let Some(child) = line.payload.text("child_session")
-        {
-            let role = line.payload.text("agent_type").map(str::to_owned);
-            self.announced.insert(child.to_owned(), Announced { parent: named(line).to_owned(), role });
-        }
+        self.lineage.hear(line);
         let wanted = Wanted { id: named(line), parent: line.parent.as_deref(), host: line.host.as_deref() };
         self.get(&wanted, line.agent.as_ref())
     }
@@ -104,14 +78,14 @@ impl Sessions {
 
     /// No event of this session is taken from now on. The session itself is for the caller to close.
     pub(crate) fn closed(&mut self, session: &Session) {
-        self.closed.insert(session.id().to_string());
+        self.lineage.closed(session.id().as_str());
     }
 
     fn get(&self, wanted: &Wanted<'_>, agent: Option<&Agent>) -> Result<Session> {
         if let Some(session) = self.bus.find(wanted.id) {
             return Ok(session);
         }
-        let above = self.lineage(wanted)?;
+        let above = self.lineage.above(wanted.id, wanted.parent, |id| self.bus.find(id).is_some())?;
         let mut parent: Option<Session> = None;
         for id in above.iter().rev() {
             parent = Some(match self.bus.find(id) {
@@ -122,21 +96,6 @@ impl Sessions {
         self.open(wanted.id, parent.as_ref(), agent, wanted.host)
     }
 
-    /// The sessions above one that is not open, from the nearest up to the first that is open or has none above it.
-    fn lineage(&self, wanted: &Wanted<'_>) -> Result<Vec<String>> {
-        let announced = |id: &str| self.announced.get(id).map(|announced| announced.parent.clone());
-        let mut above = Vec::new();
-        let mut next = wanted.parent.map(str::to_owned).or_else(|| announced(wanted.id));
-        while let Some(id) = next {
-            if id == wanted.id || above.contains(&id) {
-                bail!("session `{}` cannot be below itself", wanted.id);
-            }
-            next = if self.bus.find(&id).is_some() { None } else { announced(&id) };
-            above.push(id);
-        }
-        Ok(above)
-    }
-
     fn open(
         &self,
         id: &str,
@@ -144,16 +103,10 @@ impl Sessions {
         agent: Option<&Agent>,
         host: Option<&str>,
     ) -> Result<Session> {
-        if self.closed.contains(id) {
-            bail!("session `{id}` is closed");
-        }
+        self.lineage.admit(id)?;
         let opening = match parent {
             None => self.bus.session(id),
-            Some(parent) => {
-                let role = self.announced.get(id).and_then(|announced| announced.role.as_deref());
-                let agent = agent.cloned().unwrap_or_else(|| Agent::subagent(role.unwrap_or("subagent")));
-                parent.subagent(id).agent(agent)
-            }
+            Some(parent) => parent.subagent(id).agent(self.lineage.agent_below(id, agent)),
         };
         let opening = opening.project_root(Arc::clone(&self.project)).cwd(Arc::clone(&self.project));
         let opening = match host {

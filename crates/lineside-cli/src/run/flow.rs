@@ -24,9 +24,10 @@ use super::lines::{self, Line, Lines};
 use super::output::{Output, Written};
 use super::tally::Tally;
 use super::waiting;
+use crate::lineage::named;
 use crate::painter::one_line;
 use crate::progress::Progress;
-use crate::sessions::{Sessions, hand_over, named};
+use crate::sessions::{HandOver, Sessions, hand_over};
 use crate::style::{Style, Tone, tell};
 
 /// How many events may be under way or wait for others. Reading pauses when there are more.
@@ -267,5 +268,5 @@ struct Decided {
     session: Session,
     receipt: std::sync::Arc<lineside::core::Receipt>,
     accepted: Vec<Claim>,
-    handed_over: crate::sessions::HandOver,
+    handed_over: HandOver,
 }

@@ -28,8 +28,8 @@ use super::{RunArgs, name_of};
 use crate::control::{ask, tell_findings};
 use crate::interrupt::Interrupt;
 use crate::is_broken_pipe;
+use crate::lineage::named;
 use crate::painter::{json_line, one_line};
-use crate::sessions::named;
 use crate::style::{Style, Styles, Tone, tell};
 
 use remote::RemoteSessions;
@@ -48,7 +48,7 @@ struct Flow {
     /// Standard output; none where nothing is printed.
     out: Option<Mutex<Stdout>>,
     style: Style,
-    sessions: Mutex<RemoteSessions>,
+    sessions: RemoteSessions,
     tally: RefCell<Tally>,
     unknown: RefCell<HashSet<UnknownKey>>,
 }
@@ -97,7 +97,7 @@ pub(super) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
         places: Semaphore::new(usize::from(args.at_once)),
         out: (!args.quiet).then(|| Mutex::new(tokio::io::stdout())),
         style: styles.err,
-        sessions: Mutex::new(RemoteSessions::new(client.clone(), &ground.project)),
+        sessions: RemoteSessions::new(client.clone(), &ground.project),
         client,
         tally: RefCell::new(Tally::start(usize::try_from(hooks).unwrap_or(usize::MAX), false)),
         unknown: RefCell::default(),
@@ -224,13 +224,13 @@ impl Flow {
     }
 
     async fn publish(&self, line: &EventDraft, fields: &Map) -> Result<Decided> {
-        let session = self.sessions.lock().await.of(line).await?;
+        let session = self.sessions.of(line).await?;
         let Ok(place) = self.places.acquire().await else { bail!("the run is over") };
         let mut decision: Map = self.client.post(self.path, fields).await?;
         drop(place);
         let deliveries = self.hand_over(&session, line, &mut decision).await?;
         if line.point.name == "after_session" {
-            self.sessions.lock().await.closed(&session);
+            self.sessions.closed(&session);
         }
         let failed = decision.get("failed").and_then(Value::as_array).map_or(0, Vec::len);
         let verdict = decision.get("verdict").and_then(Value::as_str).unwrap_or_default();

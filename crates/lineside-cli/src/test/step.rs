@@ -10,7 +10,7 @@ use lineside::wire::FIELDS;
 
 use super::expect::Expect;
 use super::fields::Fields;
-use crate::sessions::SESSION;
+use crate::lineage::SESSION;
 
 /// One step.
 #[derive(Debug)]
