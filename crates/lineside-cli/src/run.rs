@@ -14,6 +14,7 @@ use lineside::assembly::Report;
 use lineside::automation::Automations;
 use lineside::bus::DrainReport;
 use lineside::claims::Claims;
+use lineside::dialects::Dialect;
 use lineside::wire::Vocabulary;
 use lineside::{Assembly, Session, State};
 use tokio::sync::Semaphore;
@@ -21,7 +22,6 @@ use tokio::time::sleep;
 
 use crate::daemon_paths::DaemonArgs;
 use crate::interrupt::{Interrupt, Interrupted};
-use crate::is_broken_pipe;
 use crate::loading::{Plugins, errors, load_on, tell_findings};
 use crate::page::Page;
 use crate::painter::one_line;
@@ -31,7 +31,9 @@ use crate::sessions::Sessions;
 use crate::style::{COLUMNS, Styles, Tone, columns, count, tell};
 
 use background::Background;
-use flow::{Flow, HURRIED, Order};
+use ending::Ending;
+use flow::Flow;
+use intake::{Intake, Order};
 use journal::{JournalArgs, Kept};
 use lines::Lines;
 use output::{Output, Shape};
@@ -39,12 +41,14 @@ use tally::Tally;
 
 mod lines;
 mod lanes;
+mod intake;
 mod flow;
 mod decision;
 mod output;
 mod background;
 mod journal;
 mod waiting;
+mod ending;
 mod standard_output;
 mod tally;
 mod under;
@@ -151,8 +155,8 @@ Exit status:
 /// Background hooks have timeouts of their own, and those are what ends them.
 const UNHURRIED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a decision that is being written has for that once the run is to end.
-const WRITING: Duration = Duration::from_millis(500);
+/// How long the bus may take to come to its end once the person has asked for it.
+const HURRIED: Duration = Duration::from_secs(2);
 
 impl RunArgs {
     fn shape(&self) -> Shape {
@@ -176,7 +180,7 @@ impl RunArgs {
         assembly: &Assembly,
         report: &Report,
         background: Background,
-        tally: impl FnOnce(usize) -> Tally,
+        goes_nowhere: bool,
         styles: Styles,
     ) -> Flow {
         let automations = assembly.bus().kept_extension::<Automations>();
@@ -189,22 +193,49 @@ impl RunArgs {
             .filter(|found| matches!(found.state, State::Ready | State::Closed))
             .map(|found| found.number)
             .collect();
+        let progress = Progress::on_stderr(self.shape() == Shape::Rows);
         Flow {
-            name: name_of(self.events.as_deref()),
+            intake: self.intake(&ground.dialects, in_force.len(), goes_nowhere, progress, styles),
             bus: assembly.bus().clone(),
-            vocabulary: Vocabulary::new(&ground.dialects),
             claims: Claims::new(automations, report),
-            order: if self.ordered { Order::OfInput } else { Order::OfDecisions },
             places: Semaphore::new(usize::from(self.at_once)),
             output: Output::new(self.shape(), page),
-            style: styles.err,
             sessions: RefCell::new(Sessions::new(assembly.bus(), &ground.project)),
             background,
-            tally: RefCell::new(tally(in_force.len())),
-            progress: RefCell::new(Progress::on_stderr(self.shape() == Shape::Rows)),
             closing: RefCell::new(Vec::new()),
-            unknown: RefCell::new(HashSet::new()),
         }
+    }
+
+    fn intake(
+        &self,
+        dialects: &[&'static dyn Dialect],
+        hooks: usize,
+        goes_nowhere: bool,
+        progress: Progress,
+        styles: Styles,
+    ) -> Intake {
+        Intake {
+            name: name_of(self.events.as_deref()),
+            vocabulary: Vocabulary::new(dialects),
+            order: if self.ordered { Order::OfInput } else { Order::OfDecisions },
+            style: styles.err,
+            tally: RefCell::new(Tally::start(hooks, goes_nowhere)),
+            progress: RefCell::new(progress),
+            unknown: RefCell::default(),
+        }
+    }
+
+    /// Whether decisions are to be printed and standard output leads nowhere, which is reported.
+    fn warn_of_no_reader(&self, styles: Styles) -> bool {
+        let goes_nowhere = self.shape() != Shape::Nothing && standard_output::goes_nowhere();
+        if goes_nowhere {
+            let warning = styles.err.paint(Tone::Warning, "warning");
+            tell(&format!(
+                "{warning}: standard output was closed, or is a null device that is open for reading as well: every \
+                 decision is lost; --quiet says that none is wanted"
+            ));
+        }
+        goes_nowhere
     }
 }
 
@@ -219,14 +250,7 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     if args.of_daemon {
         return of_daemon::run(args, styles).await;
     }
-    let goes_nowhere = args.shape() != Shape::Nothing && standard_output::goes_nowhere();
-    if goes_nowhere {
-        let warning = styles.err.paint(Tone::Warning, "warning");
-        tell(&format!(
-            "{warning}: standard output was closed, or is a null device that is open for reading as well: every \
-             decision is lost; --quiet says that none is wanted"
-        ));
-    }
+    let goes_nowhere = args.warn_of_no_reader(styles);
     let mut interrupt = Interrupt::watch()?;
     let ground = args.places.ground()?;
     let (bus, kept) = args.journal.open(styles.err)?;
@@ -261,35 +285,9 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
             return left(signal);
         }
     };
-    if lines.are_typed() {
-        tell("reading events from this terminal, one JSON object a line; Ctrl-D ends the input");
-    }
-    let tally = |hooks| Tally::start(hooks, goes_nowhere);
-    let flow = args.flow(&ground, &assembly, &report, background, tally, styles);
-    let ended = {
-        let mut running = std::pin::pin!(flow.run(lines));
-        tokio::select! {
-            biased;
-            signal = interrupt.next() => {
-                // A decision that its reader has got already is not lost.
-                tokio::select! {
-                    biased;
-                    _ = &mut running => {}
-                    () = flow.output.at_rest() => {}
-                    () = sleep(WRITING) => {}
-                }
-                Ended::Interrupted(signal)
-            }
-            result = &mut running => Ended::Input(result),
-        }
-    };
-    end(flow, &assembly, kept.as_ref(), ended, interrupt).await
-}
-
-/// How the flow of events came to its end.
-enum Ended {
-    Input(Result<()>),
-    Interrupted(Interrupted),
+    let flow = args.flow(&ground, &assembly, &report, background, goes_nowhere, styles);
+    let ending = Ending::of(flow.intake.run(lines, &flow), flow.output.at_rest(), &mut interrupt).await;
+    end(flow, &assembly, kept.as_ref(), ending, interrupt).await
 }
 
 /// Brings everything to its end, and says what came of it.
@@ -297,22 +295,22 @@ async fn end(
     flow: Flow,
     assembly: &Assembly,
     kept: Option<&Kept>,
-    ended: Ended,
+    ending: Ending,
     mut interrupt: Interrupt,
 ) -> Result<ExitCode> {
-    flow.progress.borrow_mut().clear();
-    let hurry = !matches!(ended, Ended::Input(Ok(())));
+    flow.intake.progress.borrow_mut().clear();
+    let hurry = !ending.is_whole();
     if let Some(kept) = kept.filter(|_| hurry) {
         kept.leave();
     }
     let closing = flow.closing.take();
     let cut_short = close_in_a_hurry(&flow.background, &closing).await;
-    flow.tally.borrow_mut().cut_short(cut_short);
+    flow.intake.tally.borrow_mut().cut_short(cut_short);
     if let Some(kept) = kept.filter(|_| !hurry) {
         kept.open_sessions(&mut flow.sessions.borrow_mut());
     }
     let drained = drain(&flow, assembly, kept, hurry, &mut interrupt).await;
-    let mut tally = flow.tally.into_inner();
+    let mut tally = flow.intake.tally.into_inner();
     tally.failed(assembly.bus().failures());
     let told = flow.background.take();
     let last_words = told.iter().filter(|told| !background::is_failure(told)).map(background::last_word);
@@ -320,19 +318,8 @@ async fn end(
         tell(&one_line(&line));
     }
     tally.drained(&drained);
-    let note = match &ended {
-        Ended::Input(Ok(())) => None,
-        Ended::Input(Err(error)) if is_broken_pipe(error) => Some("the reader of standard output has gone"),
-        Ended::Input(Err(_)) => Some("ended early"),
-        Ended::Interrupted(_) => Some("interrupted"),
-    };
-    tell(&tally.summary(note, flow.style));
-    match ended {
-        Ended::Input(Err(error)) => Err(error),
-        Ended::Interrupted(signal) => Ok(ExitCode::from(signal.exit_status())),
-        Ended::Input(Ok(())) if tally.is_clean() => Ok(ExitCode::SUCCESS),
-        Ended::Input(Ok(())) => Ok(ExitCode::FAILURE),
-    }
+    tell(&tally.summary(ending.note(), flow.intake.style));
+    ending.exit_status(tally.is_clean())
 }
 
 /// Waits for what still runs; a signal makes it short.

@@ -7,6 +7,8 @@ use anyhow::{Context as _, Result};
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
+use crate::style::tell;
+
 /// The longest line that is kept: a whole file in a payload fits, an endless one does not.
 pub(super) const LONGEST: usize = 64 << 20;
 
@@ -21,7 +23,6 @@ pub(super) enum Line {
 /// Reads lines.
 pub(super) struct Lines {
     reader: BufReader<Box<dyn AsyncRead + Unpin + Send>>,
-    typed: bool,
     longest: usize,
     partial: Vec<u8>,
     too_long: bool,
@@ -29,7 +30,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// The lines of a file; of standard input for `-` or nothing.
+    /// The lines of a file; of standard input for `-` or nothing. Reports on a terminal that it is read.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -41,8 +42,10 @@ impl Lines {
                 Self::of(Box::new(file), LONGEST)
             }
             _ => {
-                let typed = std::io::stdin().is_terminal();
-                Self { typed, ..Self::of(Box::new(tokio::io::stdin()), LONGEST) }
+                if std::io::stdin().is_terminal() {
+                    tell("reading events from this terminal, one JSON object a line; Ctrl-D ends the input");
+                }
+                Self::of(Box::new(tokio::io::stdin()), LONGEST)
             }
         })
     }
@@ -50,17 +53,11 @@ impl Lines {
     fn of(reader: Box<dyn AsyncRead + Unpin + Send>, longest: usize) -> Self {
         Self {
             reader: BufReader::with_capacity(1 << 16, reader),
-            typed: false,
             longest,
             partial: Vec::new(),
             too_long: false,
             number: 0,
         }
-    }
-
-    /// Whether a person at a terminal writes them.
-    pub(super) fn are_typed(&self) -> bool {
-        self.typed
     }
 
     /// The number of the last line, counted from 1.

@@ -24,9 +24,12 @@ pub(super) enum Shape {
     Nothing,
 }
 
+/// Prints texts on standard output, one at a time, each whole.
+pub(super) struct Printer(Mutex<Stdout>);
+
 /// Where decisions go.
 pub(super) struct Output {
-    out: Mutex<Stdout>,
+    printer: Printer,
     form: Form,
 }
 
@@ -45,6 +48,27 @@ pub(super) struct Written<'a> {
     pub(super) delivered: Vec<&'a lineside::ContextMessage>,
 }
 
+impl Printer {
+    pub(super) fn on_stdout() -> Self {
+        Self(Mutex::new(tokio::io::stdout()))
+    }
+
+    /// Waits until nothing is being printed.
+    pub(super) async fn at_rest(&self) {
+        drop(self.0.lock().await);
+    }
+
+    /// Prints a text, and waits until the reader of a pipe has it.
+    ///
+    /// # Errors
+    /// Standard output cannot be written.
+    pub(super) async fn print(&self, text: &str) -> Result<()> {
+        let mut out = self.0.lock().await;
+        out.write_all(text.as_bytes()).await.context(NOT_WRITTEN)?;
+        out.flush().await.context(NOT_WRITTEN)
+    }
+}
+
 impl Output {
     pub(super) fn new(shape: Shape, page: Page) -> Self {
         let form = match shape {
@@ -52,12 +76,12 @@ impl Output {
             Shape::Rows => Form::Rows { page: RefCell::new(page), start: Instant::now() },
             Shape::Nothing => Form::Nothing,
         };
-        Self { out: Mutex::new(tokio::io::stdout()), form }
+        Self { printer: Printer::on_stdout(), form }
     }
 
     /// Waits until no decision is being written.
     pub(super) async fn at_rest(&self) {
-        drop(self.out.lock().await);
+        self.printer.at_rest().await;
     }
 
     /// Writes a decision, and waits until the reader of a pipe has it.
@@ -85,9 +109,7 @@ impl Output {
                 lines_for_people(lines)
             }
         };
-        let mut out = self.out.lock().await;
-        out.write_all(text.as_bytes()).await.context(NOT_WRITTEN)?;
-        out.flush().await.context(NOT_WRITTEN)
+        self.printer.print(&text).await
     }
 }
 

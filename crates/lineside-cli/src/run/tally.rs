@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use lineside::bus::DrainReport;
-use lineside::claims::Claim;
 use lineside::core::failure::seconds;
-use lineside::core::{Acknowledgement, Receipt, Strength};
+use lineside::core::{Acknowledgement, Strength};
 
 use crate::style::{Style, Tone, count};
 
@@ -61,34 +60,38 @@ impl Tally {
         self.open
     }
 
-    /// One more decision, and how many hooks have failed so far. Gives why its background work is not kept, the first
-    /// time.
-    pub(super) fn decided(&mut self, receipt: &Receipt, accepted: &[Claim], failures: u64) -> Option<String> {
-        *self.verdicts.entry(receipt.verdict.strength()).or_default() += 1;
-        self.failed(failures);
-        let unkept: Vec<&Acknowledgement> =
-            accepted.iter().map(|claim| &claim.accepted).filter(|accepted| accepted.is_unkept()).collect();
+    /// One more decision. Gives why its background work is not kept, the first time.
+    pub(super) fn decided<'a>(
+        &mut self,
+        strength: Strength,
+        accepted: impl IntoIterator<Item = &'a Acknowledgement>,
+    ) -> Option<String> {
+        *self.verdicts.entry(strength).or_default() += 1;
+        let unkept: Vec<_> = accepted.into_iter().filter(|accepted| accepted.is_unkept()).collect();
         let is_first = self.unkept == 0;
         self.unkept += unkept.len();
         unkept.first().filter(|_| is_first).and_then(|accepted| accepted.why.clone())
     }
 
-    /// One more decision of a daemon, how many hooks have failed at it, and how many of its background runs are not kept.
-    pub(super) fn decided_elsewhere(&mut self, strength: Strength, failed: usize, unkept: usize) {
-        *self.verdicts.entry(strength).or_default() += 1;
-        self.failures += failed;
-        self.unkept += unkept;
+    /// Decisions that have not been printed, or were printed to nowhere, are lost.
+    pub(super) fn ended(&mut self) {
+        self.lose(self.open + self.unread, "decision");
     }
 
-    /// The decisions of the daemon that have not been printed are lost.
-    pub(super) fn undecided(&mut self) {
-        if self.open > 0 {
-            self.lost.push(count(self.open, "decision"));
+    fn lose(&mut self, number: usize, what: &str) {
+        if number > 0 {
+            self.lost.push(count(number, what));
         }
     }
 
+    /// How many hooks have failed so far.
     pub(super) fn failed(&mut self, failures: u64) {
         self.failures = number(failures);
+    }
+
+    /// How many more hooks have failed.
+    pub(super) fn failed_more(&mut self, failures: usize) {
+        self.failures += failures;
     }
 
     /// So many background hooks were cut short before the end of the bus.
@@ -112,16 +115,13 @@ impl Tally {
 
     /// What the end of the bus found.
     pub(super) fn drained(&mut self, report: &DrainReport) {
-        let lost = [
-            (self.open + self.unread, "decision"),
-            (self.cut_short + number(report.detached_cut_short), "background hook"),
-            (number(report.context_dropped).saturating_add(report.context_waiting), "context message"),
-            (number(report.observers_lost), "observed event"),
-            (report.jobs.lost, "job"),
-        ];
+        self.ended();
+        self.lose(self.cut_short + number(report.detached_cut_short), "background hook");
+        let messages = number(report.context_dropped).saturating_add(report.context_waiting);
+        self.lose(messages, "context message");
+        self.lose(number(report.observers_lost), "observed event");
+        self.lose(report.jobs.lost, "job");
         self.left = report.jobs.kept;
-        self.lost
-            .extend(lost.iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(*number, what)));
     }
 
     pub(super) fn is_clean(&self) -> bool {

@@ -27,6 +27,11 @@ pub(super) fn for_events(open: usize, closing: &[String], background: &Backgroun
     sentence(&what, None)
 }
 
+/// While events are under way in the daemon.
+pub(super) fn for_decisions(open: usize) -> String {
+    sentence(&[count(open, "decision")], Some("gives them up"))
+}
+
 /// When every event is decided.
 pub(super) fn for_the_rest(automations: Option<&Automations>, background: &Background) -> Option<String> {
     let mut what = Vec::new();

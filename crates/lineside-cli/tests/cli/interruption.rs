@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use crate::daemon::Daemon;
 use crate::stage::{Stage, shell, timeless};
 
 fn interrupt(child: &Child) {
@@ -251,7 +252,15 @@ fn wait_for_handler(child: &Child) {
 fn a_command_that_waits_for_its_input_ends_at_once() {
     let stage = Stage::new();
     assert!(Command::new("mkfifo").arg(stage.path("project/events")).status().unwrap().success());
-    for arguments in [&["explain"][..], &["explain", "events"], &["run"], &["run", "events"]] {
+    let _daemon = Daemon::start(&stage);
+    for arguments in [
+        &["explain"][..],
+        &["explain", "events"],
+        &["run"],
+        &["run", "events"],
+        &["run", "--daemon"],
+        &["run", "--daemon", "events"],
+    ] {
         let mut child = stage.command(arguments).spawn().unwrap();
         // Held open, so that the end of the input does not come.
         let input = child.stdin.take().unwrap();

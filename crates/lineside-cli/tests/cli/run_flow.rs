@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 
 use lineside::json::{Value, json};
 
+use crate::daemon::Daemon;
 use crate::stage::{Stage, shell, timeless};
 
 fn event(session: &str, command: &str) -> String {
@@ -114,7 +115,7 @@ fn what_is_printed_to_nowhere_is_lost() {
     let run = |command: &str| {
         let mut shell_command = std::process::Command::new("sh");
         let arguments = ["-c", command, env!("CARGO_BIN_EXE_lineside")];
-        shell_command.args(arguments).current_dir(stage.path("project"));
+        shell_command.args(arguments).current_dir(stage.path("project")).env("HOME", stage.path("home"));
         shell_command.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         let mut child = shell_command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(shell("ls").as_bytes()).unwrap();
@@ -130,6 +131,9 @@ fn what_is_printed_to_nowhere_is_lost() {
         assert!(!run(&format!("exec \"$0\" run --project . --quiet {nowhere}")), "{nowhere}");
     }
     assert!(!run("exec \"$0\" run --project . > /dev/null"));
+    let _daemon = Daemon::start(&stage);
+    assert!(run("exec \"$0\" run --daemon >&-"));
+    assert!(!run("exec \"$0\" run --daemon > /dev/null"));
     let said = stage.run(&["run", "--project", ".", "--quiet"], shell("ls"));
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""));
 }
