@@ -4,14 +4,12 @@
 //! only knows that it was accepted, which attempts it made and how it ended. A run that another life has accepted waits
 //! until its session is open and has the same hook.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{
-    Accepted, BackgroundRuns, Begun, Bus, DurableRun, Ending, Release, RunRecorder, Session, Ticket,
-    UntilBegun,
+    Accepted, BackgroundRuns, Bus, DurableRun, Ending, Release, RunRecorder, Session, Ticket, UntilBegun,
 };
 use lineside_core::flow::{Debounce, Retry};
 use lineside_core::hook::{Join, Lane, Standby};
@@ -19,28 +17,16 @@ use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, SessionId, SkipReas
 use tokio_util::sync::CancellationToken;
 
 use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy, Pause, Rules, Work};
-use crate::engine::{Automations, Does, Engine, Handler, job_of};
+use crate::engine::{Does, Engine, Fate, Handler, Last, Recording, Starting, job_of};
 use crate::hook_id::HookId;
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Ended, Input, Run};
 use crate::offered::Offered;
 use crate::report::{Report, ResultRule, ResultWhen};
 
-/// Says why the hook does not run for what a burst came to; `None` when it does.
-pub type Last = Box<dyn Fn(&AnyEvent) -> Option<SkipReason> + Send + Sync>;
-
 /// How often a run is started again at most after its process was killed, or after its session had no more time for it.
 /// Two: a kill has its reasons elsewhere most of the time, and a hook that ends its own process must not do so for ever.
 pub const RESTARTS: u32 = 2;
-
-/// Where the runs of a hook are on record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recording {
-    /// Nowhere: they end with their session at the latest.
-    Memory,
-    /// In the journal of the automations, where they have one.
-    Journal,
-}
 
 /// What has to be known of a hook whose runs are to be jobs.
 pub struct Adoption {
@@ -79,40 +65,11 @@ pub struct Adoptions {
     engine: Arc<Engine>,
 }
 
-/// What the engine knows of hooks whose runs are jobs.
-#[derive(Default)]
-pub(crate) struct Register {
-    known: Mutex<Known>,
-    /// The run that was started last, behind which the next one begins.
-    turn: Mutex<Option<Begun>>,
-    /// Cancelled when the last attempt that had its turn has begun; `None` before the first.
-    begins: Mutex<Option<CancellationToken>>,
-}
-
-#[derive(Default)]
-struct Known {
-    /// The dialects whose hooks were looked for.
-    loaded: HashSet<String>,
-    /// Those that are there.
-    current: HashSet<AutomationId>,
-}
-
-/// How the engine starts a run of a hook.
-pub(crate) struct Starting {
-    accepted: Accepted,
-    recording: Recording,
-    last: Last,
-}
-
-impl Automations {
-    /// The hooks of the bus whose runs are jobs.
-    #[must_use]
-    pub fn adoptions(&self) -> Adoptions {
-        Adoptions { engine: Arc::clone(&self.engine) }
-    }
-}
-
 impl Adoptions {
+    pub(crate) fn of(engine: Arc<Engine>) -> Self {
+        Self { engine }
+    }
+
     /// Takes a hook in. It has to be in force before it is called, and those of a file are then [replaced](Self::replaced).
     #[must_use]
     pub fn adopt(&self, adoption: Adoption) -> Arc<Adopted> {
@@ -145,52 +102,11 @@ impl Adoptions {
     /// The hooks of a dialect that are in force from now on. What was accepted for one that is not comes to its end
     /// with what is known of it, if it is of this life, and to a bad one otherwise.
     pub fn replaced<'a>(&self, bus: &Bus, dialect: &str, hooks: impl IntoIterator<Item = &'a Arc<Adopted>>) {
-        {
-            let mut known = self.engine.adopted.known();
-            known.loaded.insert(dialect.to_owned());
-            known.current.retain(|id| HookId::read(id).is_none_or(|id| id.dialect != dialect));
-            known.current.extend(hooks.into_iter().map(|hook| Arc::clone(&hook.id)));
-        }
+        self.engine.adopted.replaced(dialect, hooks.into_iter().map(|hook| Arc::clone(&hook.id)));
         for session in bus.sessions().iter().filter_map(|id| bus.find(id.as_str())) {
             self.engine.opened(&session);
         }
     }
-}
-
-impl Register {
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// An attempt has its turn; gives what tells when the one before it has begun.
-    fn begins(&self, begun: CancellationToken) -> Option<CancellationToken> {
-        self.begins.lock().unwrap_or_else(PoisonError::into_inner).replace(begun)
-    }
-
-    /// What becomes of a job that rests, now that its session is there.
-    fn look_at(&self, session: &Session, automation: &AutomationId, event: &Offered) -> Option<Fate> {
-        let hook = HookId::read(automation)?;
-        let known = self.known();
-        if !known.loaded.contains(&hook.dialect) {
-            return None;
-        }
-        if !known.current.contains(automation) {
-            return Some(Fate::Gone);
-        }
-        match event.event() {
-            Ok(of) => session.ticket(&of, automation).map(|ticket| {
-                event.give(ticket);
-                Fate::TakenUp
-            }),
-            // Its run says what is wrong with it.
-            Err(_) => Some(Fate::TakenUp),
-        }
-    }
-}
-
-enum Fate {
-    TakenUp,
-    Gone,
 }
 
 impl Engine {
@@ -320,9 +236,10 @@ pub(crate) fn start(engine: &Arc<Engine>, bus: &Bus, starting: &Starting, run: R
     let recording = starting.recording;
     engine.can_cancel(job, fence, cancel.clone(), recording);
     let recorder = Arc::new(OfJob { engine: Arc::clone(engine), job, fence, earlier, recording });
-    let mut turn = engine.adopted.turn.lock().unwrap_or_else(PoisonError::into_inner);
-    let durable = DurableRun { recorder, cancel, accepted: starting.accepted, behind: turn.take() };
-    *turn = Some(ticket.start_durable(event, durable));
+    engine.adopted.in_turn(|behind| {
+        let durable = DurableRun { recorder, cancel, accepted: starting.accepted, behind };
+        ticket.start_durable(event, durable)
+    });
 }
 
 fn unreadable(error: &lineside_points::ReadEventError) -> Ended {

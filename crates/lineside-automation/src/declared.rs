@@ -3,8 +3,8 @@
 //! They are the same automations as those of a program. Only how they are registered differs: their hooks are installed
 //! together with the others of the load, and one that stands in the file as it did goes on without a break.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use lineside_bus::Installed;
 use lineside_core::PointInfo;
@@ -30,10 +30,6 @@ pub struct Declaration {
     /// What it runs: processes, which have to wait for a turn.
     pub run: RunInTurn,
 }
-
-/// The automations that files declare, by what has declared them.
-#[derive(Default)]
-pub(crate) struct Declared(Mutex<HashMap<String, HashSet<AutomationId>>>);
 
 impl Automations {
     /// Registers an automation, in the place of one with its id, and gives the hooks that are to be installed for it:
@@ -64,11 +60,7 @@ impl Automations {
     /// Says that `source` declares these automations and no others: those that it declared before are taken away. Their
     /// runs come to their end; what is held and what waits rests until they are declared again.
     pub fn declared(&self, source: &str, ids: &HashSet<AutomationId>) {
-        let before = {
-            let mut declared = self.engine.declared.0.lock().unwrap_or_else(PoisonError::into_inner);
-            declared.insert(source.to_owned(), ids.clone()).unwrap_or_default()
-        };
-        for gone in before.difference(ids) {
+        for gone in self.engine.sources.replace(source, ids.clone()).difference(ids) {
             self.engine.unregister(gone);
         }
     }

@@ -13,14 +13,12 @@ use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, Cx, WeakBus};
 use lineside_core::budget::after;
 use lineside_core::journal::{Durability, Journal, Sequence, Unavailable};
-use lineside_core::{Acceptance, AnyEvent, Failure, SessionId};
+use lineside_core::{AnyEvent, Failure, SessionId};
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
-use crate::adopted::{Register, Starting};
 use crate::control::{Assignment, Rules};
-use crate::declared::Declared;
 use crate::machine::job::{AutomationId, ClaimId, Fence, JobId, Why};
 use crate::machine::{Bounds, Effect, Input, Machine, News};
 use crate::offered::Offered;
@@ -29,29 +27,39 @@ use crate::report::Report;
 use crate::tasks::Tasks;
 use crate::unix_micros::UnixMicros;
 
-mod adopting;
-mod claims;
 mod compaction;
-mod driver;
-mod job_store;
+mod hooks;
 mod recent;
 mod recovered;
-mod trigger;
-mod permit;
+mod sources;
 mod waiting;
 
+mod adopting;
+mod claims;
+mod job_store;
+mod permit;
+mod settled;
+mod snapshot;
+mod driver;
+mod trigger;
+
+mod automations;
+
+pub use automations::{Automations, OpenError};
 pub use claims::{Claim, HeldKey};
+pub use hooks::{Last, Recording};
 pub use permit::AttemptPermit;
 pub use recovered::{Finding, Recovered};
 
+pub(crate) use hooks::{Fate, Register, Starting};
 pub(crate) use recent::job_of;
 pub(crate) use trigger::{Canceller, Trigger};
 
 use compaction::Compaction;
-use job_store::{KeptBy, Waiting};
 use recent::Recent;
 use recovered::Earlier;
-use waiting::Waits;
+use sources::Sources;
+use waiting::{Waiting, Waits};
 
 /// What an automation runs, for the event that all events of a job come to.
 pub type Run = Arc<dyn Fn(AnyEvent, Assignment, Cx) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
@@ -85,14 +93,6 @@ pub(crate) enum Does {
 /// How many effects may wait for their records; with more, events are refused.
 const MOST_BEHIND: usize = 100_000;
 
-/// The automations of a bus. Clones are the same automations.
-#[derive(Clone)]
-pub struct Automations {
-    pub(crate) engine: Arc<Engine>,
-    /// Ends the driver when the bus is gone.
-    _end: Arc<DropGuard>,
-}
-
 pub(crate) struct Engine {
     core: Mutex<Core>,
     /// What keeps the records; without one nothing is kept.
@@ -115,7 +115,7 @@ pub(crate) struct Engine {
     /// The hooks whose runs are jobs.
     pub(crate) adopted: Register,
     /// The automations that files declare.
-    pub(crate) declared: Declared,
+    pub(crate) sources: Sources,
 }
 
 struct Core {
@@ -170,59 +170,31 @@ impl Clock {
     }
 }
 
-/// Why automations cannot be opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// The bus has automations already.
-    #[error("the bus has automations already; they are opened before the first one is registered")]
-    Already,
-    /// There is nothing to drive them.
-    #[error("automations need a tokio runtime")]
-    NoRuntime,
+/// The job that was settled, and whether it is lost.
+fn end_of(effect: &Effect<Offered>) -> Option<(JobId, bool)> {
+    let Effect::Announce(told) = effect else { return None };
+    let is_lost = match &told.news {
+        News::Finished | News::Dead(_) => false,
+        News::Cancelled(why) => *why == Why::BusEnded,
+        _ => return None,
+    };
+    Some((told.job?, is_lost))
 }
 
-impl Automations {
-    /// The automations of a bus; what they accept is in memory, unless they were opened otherwise before.
-    ///
-    /// # Errors
-    /// There is no tokio runtime.
-    pub fn of(bus: &Bus) -> Result<Self, OpenError> {
-        Self::runtime()?;
-        Ok((*bus
-            .extension(|| Self::start(bus, None, Bounds::default(), Earlier::nothing(Bounds::default()))))
-        .clone())
-    }
-
-    /// Opens the automations of a bus, with the journal that keeps their records and with what that has of an earlier
-    /// life, in its order. Work that was accepted then goes on as soon as its automation is registered.
-    ///
-    /// # Errors
-    /// The bus has automations already, or there is no tokio runtime.
-    pub fn open(
-        bus: &Bus,
-        bounds: Bounds,
-        journal: Arc<dyn Journal>,
-        earlier: impl IntoIterator<Item = (Sequence, Entry)>,
-    ) -> Result<(Self, Recovered), OpenError> {
-        Self::runtime()?;
-        let mut recovered = None;
-        let automations = bus.extension(|| {
-            let (earlier, report) = Earlier::read(bounds, earlier);
-            recovered = Some(report);
-            Self::start(bus, Some(journal), bounds, earlier)
-        });
-        match recovered {
-            Some(recovered) => Ok(((*automations).clone(), recovered)),
-            None => Err(OpenError::Already),
+impl Core {
+    /// The machine as it is with everything that waits in the outbox, if the journal is to be compacted.
+    fn snapshot_if_due(&mut self, journaled: bool) -> Option<Vec<Record<Offered>>> {
+        if !journaled || self.outbox.is_empty() || !self.compaction.is_due(self.machine.kept()) {
+            return None;
         }
+        self.compaction.begin();
+        Some(self.machine.snapshot())
     }
+}
 
-    fn runtime() -> Result<(), OpenError> {
-        tokio::runtime::Handle::try_current().map(drop).map_err(|_| OpenError::NoRuntime)
-    }
-
-    fn start(bus: &Bus, journal: Option<Arc<dyn Journal>>, bounds: Bounds, earlier: Earlier) -> Self {
+impl Engine {
+    /// An engine with what an earlier life has left; nothing drives it yet.
+    fn new(bus: &Bus, journal: Option<Arc<dyn Journal>>, bounds: Bounds, earlier: Earlier) -> Arc<Self> {
         let micros = u64::try_from(bus.wall_clock().as_microsecond()).unwrap_or_default();
         let absent = earlier.machine.sessions().map(|session| (session.clone(), Vec::new())).collect();
         let durability = journal.as_ref().map_or(Durability::Memory, |journal| journal.durability());
@@ -248,7 +220,7 @@ impl Automations {
             is_left: false,
             unkept: HashSet::default(),
         };
-        let engine = Arc::new(Engine {
+        Arc::new(Self {
             core: Mutex::new(core),
             journal,
             durability,
@@ -262,108 +234,10 @@ impl Automations {
             recent: Recent::default(),
             tasks: Tasks::default(),
             adopted: Register::default(),
-            declared: Declared::default(),
-        });
-        // There is none yet: these are the first automations of the bus.
-        let _is_first = bus.set_job_store(Arc::new(KeptBy(Arc::clone(&engine))));
-        let end = CancellationToken::new();
-        engine.tasks.spawn(driver::drive(Arc::clone(&engine), end.clone()));
-        Self { engine, _end: Arc::new(end.drop_guard()) }
+            sources: Sources::default(),
+        })
     }
 
-    /// Says that every automation that there will be is there. What an earlier life has left for others goes to the dead
-    /// letters, which is announced; until this is called it rests, for as long as it takes. What is left for one that a file
-    /// declares and that is switched off, as those of a project that is not trusted are, waits for another life.
-    pub fn all_registered(&self) {
-        self.engine.step(Input::AllRegistered);
-    }
-
-    /// Runs at once for whatever is held: no further event will come.
-    pub fn release_all(&self) {
-        self.engine.step(Input::ReleaseAll);
-    }
-
-    /// Waits until every job is settled, including those of earlier processes. Not waited for is what a job has for
-    /// a session that is not open: it is handed over when the session is opened, in this life or a later one. Neither is
-    /// the work of hooks, for which the end of their sessions waits.
-    ///
-    /// Work for automations that are not there rests until [`all_registered`](Self::all_registered). Cancel safe.
-    ///
-    /// # Errors
-    /// Records are not kept any more, and nothing is started.
-    pub async fn at_rest(&self) -> Result<(), Unavailable> {
-        let mut done = self.engine.done.subscribe();
-        loop {
-            {
-                let core = self.engine.core();
-                if let Some(failed) = &core.failed {
-                    return Err(failed.clone());
-                }
-                let waiting = core.absent.values().map(Vec::len).sum::<usize>()
-                    + core.machine.of_hooks()
-                    + core.machine.switched_off_jobs();
-                if core.machine.live() <= waiting && core.done >= core.wanted {
-                    return Ok(());
-                }
-            }
-            if done.changed().await.is_err() {
-                return Err(Unavailable::because("the automations are gone"));
-            }
-        }
-    }
-
-    /// Leaves everything as it is to the next life: nothing is accepted or started any more, what happens from now on is
-    /// not recorded, and waiters for jobs are released. What has happened up to now is still recorded.
-    /// Runs under way are cancelled; they count as attempts. Without a journal, unsettled jobs are lost.
-    pub fn leave(&self) {
-        self.engine.leave();
-    }
-
-    /// What jobs survive that are accepted now; an error when none are.
-    ///
-    /// # Errors
-    /// Records are not kept any more, for this reason.
-    pub fn durability(&self) -> Result<Durability, Unavailable> {
-        match &self.engine.core().failed {
-            Some(failed) => Err(failed.clone()),
-            None => Ok(self.engine.durability),
-        }
-    }
-
-    /// Waits until everything that was offered up to now is kept, and says what it survives.
-    ///
-    /// Cancel safe.
-    ///
-    /// # Errors
-    /// Records are not kept any more; what was offered since then runs in no life.
-    pub async fn kept(&self) -> Result<Durability, Unavailable> {
-        self.engine.kept().await
-    }
-}
-
-/// The job that was settled, and whether it is lost.
-fn end_of(effect: &Effect<Offered>) -> Option<(JobId, bool)> {
-    let Effect::Announce(told) = effect else { return None };
-    let is_lost = match &told.news {
-        News::Finished | News::Dead(_) => false,
-        News::Cancelled(why) => *why == Why::BusEnded,
-        _ => return None,
-    };
-    Some((told.job?, is_lost))
-}
-
-impl Core {
-    /// The machine as it is with everything that waits in the outbox, if the journal is to be compacted.
-    fn snapshot_if_due(&mut self, journaled: bool) -> Option<Vec<Record<Offered>>> {
-        if !journaled || self.outbox.is_empty() || !self.compaction.is_due(self.machine.kept()) {
-            return None;
-        }
-        self.compaction.begin();
-        Some(self.machine.snapshot())
-    }
-}
-
-impl Engine {
     fn core(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -429,38 +303,6 @@ impl Engine {
             granted.send(()).ok();
         }
         seen
-    }
-
-    /// Offers an event, unless its records could not be kept.
-    pub(crate) fn offer(&self, automation: &AutomationId, event: &AnyEvent) -> Acceptance {
-        let unavailable = {
-            let core = self.core();
-            match &core.failed {
-                Some(failed) => Some(failed.clone()),
-                None if core.outbox.len() >= MOST_BEHIND => {
-                    Some(Unavailable::because("its records are too far behind"))
-                }
-                None => None,
-            }
-        };
-        match unavailable {
-            None => {
-                let offered = Input::Offered(Arc::clone(automation), event.clone().into());
-                let id = event.envelope().id;
-                let (acceptance, job) = self.step_and_see(offered, |effects| {
-                    (trigger::acceptance(id, effects, self.durability), job_of(id, effects))
-                });
-                if let Some(job) = job.filter(|_| acceptance.is_accepted()) {
-                    self.recent.note(id, Arc::clone(automation), job);
-                }
-                acceptance
-            }
-            Some(unavailable) => {
-                self.refused.fetch_add(1, Ordering::Relaxed);
-                driver::announce_refused(self, automation, event, unavailable.to_string());
-                Acceptance::Unavailable(unavailable)
-            }
-        }
     }
 
     /// How many events were refused without the machine having seen them.

@@ -21,12 +21,12 @@ pub mod declared;
 
 mod tasks;
 
-pub use adopted::{Adopted, Adoption, Adoptions, Recording};
+pub use adopted::{Adopted, Adoption, Adoptions};
 pub use automate::{Automate, AutomateError, Automating, Automation, WhyNotAutomate};
 pub use bursts::Bursts;
 pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Rate, Retry};
 pub use declared::Declaration;
-pub use engine::{Automations, Claim, HeldKey, OpenError, Recovered};
+pub use engine::{Automations, Claim, HeldKey, OpenError, Recording, Recovered};
 pub use hook_id::HookId;
 pub use jobs::Jobs;
 pub use lineside_core::{control, report};

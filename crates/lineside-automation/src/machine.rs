@@ -10,19 +10,20 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use foldhash::quality::RandomState;
-use lineside_core::{EventId, FailureKind, SessionId};
+use lineside_core::{EventId, SessionId};
 
 use crate::bursts::Bursts;
-use crate::control::{KeyTemplate, Rules};
+use crate::control::Rules;
 use crate::hook_id::Owner;
 use crate::record::Record;
-use crate::report::Handover;
 use crate::unix_micros::UnixMicros;
 
 pub mod job;
+
+mod occurrence;
+mod exchange;
 
 mod offer;
 mod accept;
@@ -41,186 +42,18 @@ mod recover;
 mod snapshot;
 mod weights;
 
-use job::{AutomationId, ByJob, ClaimId, Fence, Job, JobId, State, Why};
+use job::{AutomationId, ByJob, ClaimId, Job, JobId, State};
 use queue::{Key, RateState};
 use timers::Timers;
 use weights::Weights;
 
+pub use exchange::{Announcement, Effect, Input, News, Remains, Run};
 pub use explain::{Shown, Standing};
+pub use occurrence::Occurrence;
 pub use progress::Progress;
 pub use recover::Trouble;
 pub use run::{Ended, Outcome};
 pub use session::Awaited;
-
-/// What the machine knows of an event.
-pub trait Occurrence: Clone {
-    /// The event's id.
-    fn id(&self) -> EventId;
-    /// Its session.
-    fn session(&self) -> &SessionId;
-    /// It is settled, and is kept only to be shown.
-    fn let_go(&self) {}
-    /// Adds its key to a text.
-    fn render(&self, template: &KeyTemplate, key: &mut String);
-    /// About how many bytes it takes.
-    fn weight(&self) -> usize {
-        0
-    }
-    /// Several of them as one; `None` for none.
-    fn merge(events: &[Self]) -> Option<Self>;
-}
-
-/// What has happened.
-#[derive(Debug, Clone)]
-pub enum Input<E> {
-    /// An automation is there from now on, with these rules. Its work that rested goes on.
-    Registered(AutomationId, Arc<Rules>),
-    /// An automation is gone. Its runs come to their end; what waits rests until it is there again.
-    Unregistered(AutomationId),
-    /// No further event will come for an automation: it goes when its work is over.
-    Leaves(AutomationId),
-    /// Every automation that there will be is there. What rests for others goes to the dead letters.
-    AllRegistered,
-    /// An automation is declared and switched off in this process, or no longer is: its jobs wait for a process in
-    /// which it is on.
-    SwitchedOff(AutomationId, bool),
-    /// An event that an automation is for.
-    Offered(AutomationId, E),
-    /// An event that cancels the held and waiting work of the same key.
-    Cancelling(AutomationId, E),
-    /// Time has passed.
-    Tick,
-    /// A run has ended.
-    Ended(JobId, Fence, Ended),
-    /// An attempt of a run that paces them itself has failed, and there is another one after so long.
-    Failed(JobId, Fence, FailureKind, String, Duration),
-    /// A run that paces its attempts itself begins one.
-    Begins(JobId, Fence),
-    /// The session of a job is there, and has the hook that does its work.
-    TakeUp(JobId),
-    /// The session of a job is there, and the hook that was to do its work is gone.
-    Gone(JobId),
-    /// The result of a job was delivered, or could not be.
-    Delivered(JobId),
-    /// Whatever is held runs at once.
-    ReleaseAll,
-    /// The next model call of a session waits for what is held.
-    Release(SessionId),
-    /// A session ends.
-    SessionEnds(SessionId),
-    /// A session has ended, and what is to be drained with it has no more time.
-    SessionCut(SessionId),
-    /// The bus is about to end. What is held runs at once, and what has no more time from now on remains there.
-    BusEnds(Remains),
-    /// The bus has ended: nothing has any more time, and nothing starts.
-    BusCut,
-    /// Something that is no job wants a key.
-    Claim(ClaimId, Arc<str>),
-    /// It has the key no longer, or does not wait for it any more.
-    GiveUp(ClaimId),
-    /// A person takes a dead job up again.
-    Revive(JobId),
-    /// A person drops a job.
-    Drop(JobId),
-}
-
-/// Where unsettled jobs remain when the bus ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remains {
-    /// On record, for the next life.
-    OnRecord,
-    /// Nowhere: they are cancelled, which is announced.
-    Nowhere,
-}
-
-/// What is to be done.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Effect<E> {
-    /// Keep this before anything else is done or acknowledged.
-    Persist(Record<E>),
-    /// Run a job.
-    Start(Run<E>),
-    /// Cancel a run, and tell when it has ended.
-    Cancel(JobId, Fence),
-    /// Hand something over, and tell when that is done.
-    Deliver(JobId, AutomationId, E, Handover),
-    /// Call again at this time, if nothing else happens before.
-    WakeAt(UnixMicros),
-    /// Announce what became of an event or a job.
-    Announce(Announcement),
-    /// An automation is gone, with everything that was known of it.
-    Gone(AutomationId),
-    /// What is no job has the key that it wants.
-    Granted(ClaimId),
-    /// A job without records is over; it is forgotten, and nothing else is announced of it.
-    Over(JobId),
-    /// The run of such a job will never start: its session has ended, or a person has dropped it.
-    CutShort(E),
-}
-
-/// One run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Run<E> {
-    /// The job.
-    pub job: JobId,
-    /// The automation.
-    pub automation: AutomationId,
-    /// Which attempt it is, from 1.
-    pub attempt: u32,
-    /// Tells this run from all others, greater for later ones; its end has to bear it.
-    pub fence: Fence,
-    /// What it is for.
-    pub event: E,
-}
-
-/// Something that has become of an event.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Announcement {
-    /// The automation.
-    pub automation: AutomationId,
-    /// The job, unless there never was one.
-    pub job: Option<JobId>,
-    /// The event, or the last one of the job.
-    pub event: EventId,
-    /// Its session.
-    pub session: SessionId,
-    /// What.
-    pub news: News,
-}
-
-/// What has become of an event.
-#[derive(Debug, Clone, PartialEq)]
-pub enum News {
-    /// It is held with others.
-    Held,
-    /// It will run.
-    Queued,
-    /// It was not accepted.
-    Refused(Why),
-    /// A run has started; which attempt it is.
-    Started(u32),
-    /// An attempt has failed, and there is another one.
-    Retried {
-        /// How it failed.
-        failed: String,
-        /// When the next one is.
-        again: UnixMicros,
-    },
-    /// It has come to a good end.
-    Finished,
-    /// It has come to a bad end, and rests in the dead letters.
-    Dead(Why),
-    /// It will not run, or not to its end.
-    Cancelled(Why),
-    /// It rests because its automation is gone.
-    Parked,
-    /// A person has taken it up again.
-    Revived,
-    /// The oldest dead letter was thrown away, because there are too many.
-    Forgotten,
-    /// Something was said of a run that is over or never was.
-    Stale,
-}
 
 /// How much the machine holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_automation::adopted::Last;
+use lineside_automation::engine::Last;
 use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId, Recording};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{BackgroundRuns, Bus, ChainTime, Cx};

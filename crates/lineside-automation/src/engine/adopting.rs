@@ -3,8 +3,9 @@
 use lineside_core::journal::{Durability, Unavailable};
 use tokio_util::sync::CancellationToken;
 
-use super::{Automations, Engine, MOST_BEHIND};
-use crate::adopted::Recording;
+use super::automations::Automations;
+use super::hooks::Recording;
+use super::{Engine, MOST_BEHIND};
 use crate::machine::job::{Fence, JobId};
 
 impl Automations {

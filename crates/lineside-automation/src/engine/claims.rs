@@ -7,7 +7,8 @@ use std::task::{Context, Poll};
 
 use tokio::sync::oneshot;
 
-use super::{Automations, Engine};
+use super::Engine;
+use super::automations::Automations;
 use crate::machine::job::ClaimId;
 use crate::machine::{Effect, Input};
 

@@ -10,8 +10,9 @@ use lineside_core::{AnyEvent, Append, EventId, Failure, FailureKind, MessageId, 
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
-use super::compaction::compact;
-use super::{AttemptPermit, Does, Engine, Handler};
+use super::permit::AttemptPermit;
+use super::snapshot::compact;
+use super::{Does, Engine, Handler};
 use crate::control::Assignment;
 use crate::hook_id::Owner;
 use crate::machine::job::{AutomationId, Fence, JobId};

@@ -11,18 +11,11 @@ use lineside_core::{AnyEvent, Outcome, SessionId};
 use tokio_util::sync::CancellationToken;
 
 use super::Engine;
+use super::waiting::Waiting;
 use crate::machine::job::{AutomationId, JobId};
 use crate::machine::{Input, Remains};
 use crate::offered::Offered;
 use crate::report::Handover;
-
-/// A result for a session that was not opened in this process.
-pub(super) struct Waiting {
-    pub(super) job: JobId,
-    automation: AutomationId,
-    event: Offered,
-    what: Handover,
-}
 
 /// The engine as the bus's job store.
 pub(super) struct KeptBy(pub(super) Arc<Engine>);

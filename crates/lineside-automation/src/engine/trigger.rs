@@ -1,13 +1,16 @@
 //! How events reach the engine: post-decision hooks take every event and run for none of them themselves.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{BackgroundRuns, Release, Ticket};
-use lineside_core::journal::Durability;
+use lineside_core::journal::{Durability, Unavailable};
 use lineside_core::{Acceptance, AnyEvent, EventId, Outcome, SessionId};
 
-use super::Engine;
+use super::driver::announce_refused;
+use super::recent::job_of;
+use super::{Engine, MOST_BEHIND};
 use crate::machine::job::{AutomationId, JobId};
 use crate::machine::{Awaited, Effect, Input, News, Occurrence};
 use crate::offered::Offered;
@@ -74,6 +77,38 @@ impl BackgroundRuns for Canceller {
 }
 
 impl Engine {
+    /// Offers an event, unless its records could not be kept.
+    pub(crate) fn offer(&self, automation: &AutomationId, event: &AnyEvent) -> Acceptance {
+        let unavailable = {
+            let core = self.core();
+            match &core.failed {
+                Some(failed) => Some(failed.clone()),
+                None if core.outbox.len() >= MOST_BEHIND => {
+                    Some(Unavailable::because("its records are too far behind"))
+                }
+                None => None,
+            }
+        };
+        match unavailable {
+            None => {
+                let offered = Input::Offered(Arc::clone(automation), event.clone().into());
+                let id = event.envelope().id;
+                let (acceptance, job) = self.step_and_see(offered, |effects| {
+                    (acceptance(id, effects, self.durability), job_of(id, effects))
+                });
+                if let Some(job) = job.filter(|_| acceptance.is_accepted()) {
+                    self.recent.note(id, Arc::clone(automation), job);
+                }
+                acceptance
+            }
+            Some(unavailable) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                announce_refused(self, automation, event, unavailable.to_string());
+                Acceptance::Unavailable(unavailable)
+            }
+        }
+    }
+
     pub(crate) fn settling(self: &Arc<Self>, session: &SessionId, which: Release) -> BoxFuture<()> {
         let (engine, session) = (Arc::clone(self), session.clone());
         Box::pin(async move { engine.settled(session, which.into()).await })

@@ -1,29 +1,39 @@
 //! Waiting for jobs: each waits for its own, and is woken when the last of them is over and by nothing else.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lineside_core::SessionId;
 use tokio::sync::Notify;
 
-use super::{Core, Engine};
-use crate::machine::Awaited;
-use crate::machine::job::{ByJob, JobId};
+use crate::machine::job::{AutomationId, ByJob, JobId};
+use crate::offered::Offered;
+use crate::report::Handover;
 
 /// All that wait, by job.
 #[derive(Default)]
 pub(super) struct Waits(ByJob<Vec<Arc<Wait>>>);
 
 /// One that waits.
-struct Wait {
+pub(super) struct Wait {
     jobs: Vec<JobId>,
     left: AtomicUsize,
     over: Notify,
 }
 
+impl Wait {
+    /// Whether some of its jobs are not over yet.
+    pub(super) fn goes_on(&self) -> bool {
+        self.left.load(Ordering::Relaxed) > 0
+    }
+
+    /// Waits until the last of its jobs is over.
+    pub(super) async fn over(&self) {
+        self.over.notified().await;
+    }
+}
+
 impl Waits {
-    fn begin(&mut self, jobs: Vec<JobId>) -> Arc<Wait> {
+    pub(super) fn begin(&mut self, jobs: Vec<JobId>) -> Arc<Wait> {
         let wait = Arc::new(Wait { left: AtomicUsize::new(jobs.len()), jobs, over: Notify::new() });
         for job in &wait.jobs {
             self.0.entry(*job).or_default().push(Arc::clone(&wait));
@@ -48,7 +58,7 @@ impl Waits {
     }
 
     /// One waits no longer.
-    fn end(&mut self, wait: &Arc<Wait>) {
+    pub(super) fn end(&mut self, wait: &Arc<Wait>) {
         for job in &wait.jobs {
             if let Some(waits) = self.0.get_mut(job) {
                 waits.retain(|other| !Arc::ptr_eq(other, wait));
@@ -60,54 +70,10 @@ impl Waits {
     }
 }
 
-/// The place of one that waits. It is given up when this is dropped.
-struct Place<'a> {
-    engine: &'a Engine,
-    wait: Arc<Wait>,
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        // It has no place any more when all of its jobs are over.
-        if self.wait.left.load(Ordering::Relaxed) > 0 {
-            self.engine.core().waits.end(&self.wait);
-        }
-    }
-}
-
-impl Engine {
-    /// Waits until the awaited jobs of a session are settled, and that is recorded.
-    pub(crate) async fn settled(&self, session: SessionId, which: Awaited) {
-        self.over(|core| core.machine.awaited(&session, which)).await;
-    }
-
-    /// Waits until every job is settled that settles by itself.
-    pub(super) async fn rested(&self) {
-        let under_way = |core: &Core| {
-            let waits: HashSet<JobId> = core.absent.values().flatten().map(|waiting| waiting.job).collect();
-            core.machine.under_way().into_iter().filter(|job| !waits.contains(job)).collect()
-        };
-        self.over(under_way).await;
-    }
-
-    /// Waits until these jobs are over, or nothing is done any more.
-    async fn over(&self, which: impl FnOnce(&Core) -> Vec<JobId>) {
-        let place = {
-            let mut core = self.core();
-            let mut jobs = which(&core);
-            if core.is_left {
-                return;
-            }
-            if core.failed.is_some() {
-                // Only what hooks run goes on.
-                jobs.retain(|job| core.machine.is_of_hook(*job));
-            }
-            jobs.retain(|job| !core.machine.is_over_for_now(*job) && !core.unkept.contains(job));
-            if jobs.is_empty() {
-                return;
-            }
-            Place { engine: self, wait: core.waits.begin(jobs) }
-        };
-        place.wait.over.notified().await;
-    }
+/// A result for a session that was not opened in this process.
+pub(super) struct Waiting {
+    pub(super) job: JobId,
+    pub(super) automation: AutomationId,
+    pub(super) event: Offered,
+    pub(super) what: Handover,
 }

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use lineside_core::{EventId, FailureKind};
 use serde::{Deserialize, Serialize};
 
-use super::Occurrence;
+use super::occurrence::Occurrence;
 use crate::report::Handover;
 use crate::unix_micros::UnixMicros;
 

@@ -1,61 +1,28 @@
 //! Circles of files that know one another: at most three of a crate.
-//!
-//! What is larger stands in the architecture, file by file, so that it is seen when it changes: none may grow, and one
-//! that has shrunk is listed as it is now.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::Finding;
 use super::imports::Modules;
-use super::markdown::fenced;
-use super::repository::{ARCHITECTURE, Repository};
+use super::repository::Repository;
 
 /// How many files may know one another in a circle.
 const MOST: usize = 3;
 
-/// A circle, with its crate in front.
-type Circle<'a> = (&'a str, BTreeSet<String>);
-
 pub(super) fn check(repository: &Repository) -> Vec<Finding> {
-    let Some(listed) = fenced(repository.architecture(), "circles") else {
-        return vec![Finding::fault(ARCHITECTURE, 1, "holds no block fenced with `circles`")];
-    };
-    let (mut allowed, mut findings) = (Vec::new(), Vec::new());
-    for (line, text) in listed.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
-        match text.split_once(':') {
-            Some((of, files)) => {
-                let files = files.split_whitespace().map(|file| file.replace('/', "::")).collect();
-                allowed.push((line, (of.trim(), files)));
-            }
-            None => {
-                findings.push(Finding::fault(
-                    ARCHITECTURE,
-                    line,
-                    format!("`{text}` is not `crate: file file`"),
-                ));
-            }
-        }
-    }
-    let names: Vec<&str> = repository.crates.iter().map(|known| known.name.as_str()).collect();
-    let found: Vec<Circle<'_>> = names.into_iter().flat_map(|name| circles(repository, name)).collect();
-    for (name, files) in &found {
-        if !allowed.iter().any(|(_, circle)| circle == &(*name, files.clone())) {
+    let mut findings = Vec::new();
+    for name in repository.crates.iter().map(|known| known.name.as_str()) {
+        for files in circles(repository, name) {
             let first = files.first().map(|file| format!("crates/{name}/src/{}.rs", file.replace("::", "/")));
-            let text = format!("{} files know one another in a circle: {}", files.len(), shown(files));
+            let text = format!("{} files know one another in a circle: {}", files.len(), shown(&files));
             findings.push(Finding::fault(&first.unwrap_or_default(), 1, text));
-        }
-    }
-    for (line, circle) in allowed {
-        if !found.contains(&circle) {
-            let text = format!("there is no such circle in `{}` any more; say what is left of it", circle.0);
-            findings.push(Finding::fault(ARCHITECTURE, line, text));
         }
     }
     findings
 }
 
 /// The circles of a crate that are too large.
-fn circles<'a>(repository: &Repository, name: &'a str) -> Vec<Circle<'a>> {
+fn circles(repository: &Repository, name: &str) -> BTreeSet<BTreeSet<String>> {
     let modules = Modules::of(repository, name);
     let knows: BTreeMap<String, BTreeSet<String>> = modules
         .iter()
@@ -78,7 +45,7 @@ fn circles<'a>(repository: &Repository, name: &'a str) -> Vec<Circle<'a>> {
             circles.insert(circle);
         }
     }
-    circles.into_iter().map(|circle| (name, circle)).collect()
+    circles
 }
 
 /// Everything that can be come to from a module; itself only by way of others.
@@ -105,9 +72,8 @@ mod tests {
     use super::super::finding::told;
     use super::*;
 
-    fn judged(page: &str, last: &str) -> Vec<String> {
+    fn judged(last: &str) -> Vec<String> {
         let files = [
-            (ARCHITECTURE, page),
             ("crates/a/src/b.rs", "use crate::c::X;\n"),
             ("crates/a/src/c.rs", "use crate::d::x::X;\n"),
             ("crates/a/src/d/x.rs", "use crate::e::X;\n"),
@@ -117,32 +83,17 @@ mod tests {
         told(check(&Repository::of(&files).with_crate("a", &[])))
     }
 
-    const NONE: &str = "```circles\n```\n";
-    const LISTED: &str = "```circles\na: b c d/x e\n```\n";
-
     #[test]
     fn three_files_may_know_one_another() {
-        assert_eq!(judged(NONE, "use crate::c::X;\n"), [""; 0]);
-        assert_eq!(judged(NONE, "pub use crate::b::X;\n"), [""; 0], "what is handed on is not known");
+        assert_eq!(judged("use crate::c::X;\n"), [""; 0]);
+        assert_eq!(judged("pub use crate::b::X;\n"), [""; 0], "what is handed on is not known");
     }
 
     #[test]
-    fn four_may_not_unless_they_are_listed() {
-        let back = "fn f() { crate::b::g() }\n";
-        assert_eq!(
-            judged(NONE, back),
-            ["crates/a/src/b.rs:1: 4 files know one another in a circle: b c d/x e"]
-        );
-        assert_eq!(judged(LISTED, back), [""; 0]);
-    }
-
-    #[test]
-    fn a_list_does_not_let_a_circle_grow_or_outlive_it() {
-        let gone = "docs/architecture.md:2: there is no such circle in `a` any more; say what is left of it";
-        assert_eq!(judged(LISTED, "use crate::c::X;\n"), [gone]);
-        assert_eq!(
-            judged(LISTED, "use crate::f::X;\n"),
-            ["crates/a/src/b.rs:1: 5 files know one another in a circle: b c d/x e f", gone]
-        );
+    fn four_may_not() {
+        let four = "crates/a/src/b.rs:1: 4 files know one another in a circle: b c d/x e";
+        assert_eq!(judged("fn f() { crate::b::g() }\n"), [four]);
+        let five = "crates/a/src/b.rs:1: 5 files know one another in a circle: b c d/x e f";
+        assert_eq!(judged("use crate::f::X;\n"), [five]);
     }
 }
