@@ -22,7 +22,7 @@ use crate::cx::Cx;
 use crate::opening::Opening;
 use crate::request::RequestError;
 use crate::tasks::{Calls, Ended, Running, start};
-use crate::wire::{Upgraded, Wire};
+use crate::wire::{Attached, Wire};
 
 /// The version of the protocol that is spoken.
 const PROTOCOL: u64 = 2;
@@ -168,7 +168,7 @@ impl Hooks {
     }
 
     /// A connection, with the same token where the daemon knows it still; whether it knows nothing of us any more.
-    async fn connect(&self) -> Result<(Upgraded, bool), RequestError> {
+    async fn connect(&self) -> Result<(Attached, bool), RequestError> {
         let before = self.state().token.clone();
         let upgraded = self.wire.attach(before.as_deref()).await?;
         self.state().token = Some(upgraded.token.clone());
@@ -206,7 +206,7 @@ impl Hooks {
     }
 
     /// Answers over one connection after another.
-    async fn keep(&self, first: Upgraded) {
+    async fn keep(&self, first: Attached) {
         let mut next = Some(first);
         let mut wait = FIRST;
         loop {
@@ -242,8 +242,8 @@ impl Hooks {
     }
 
     /// One connection to its end.
-    async fn serve(&self, connection: Upgraded) -> std::io::Result<()> {
-        let Upgraded { mut lines, mut writer, .. } = connection;
+    async fn serve(&self, connection: Attached) -> std::io::Result<()> {
+        let Attached { mut lines, mut writer, .. } = connection;
         let mut calls: Calls<Result<Value, String>> = Calls::new();
         let mut leaving = false;
         loop {

@@ -33,6 +33,10 @@ impl Client {
         Self { attachment: Attachment::new(wire.clone()), wire }
     }
 
+    pub(crate) fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
     pub(crate) fn attachment(&self) -> &Attachment {
         &self.attachment
     }

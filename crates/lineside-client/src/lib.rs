@@ -28,6 +28,7 @@ mod tasks;
 mod lines;
 mod request;
 mod segment;
+mod publish;
 mod wire;
 mod client;
 mod environment;

@@ -19,7 +19,7 @@ pub enum RequestError {
     #[error("the connection to the daemon broke before its answer")]
     Broken {
         /// How.
-        source: hyper::Error,
+        source: io::Error,
     },
     /// The daemon does not meet the request.
     #[error("{detail}")]

@@ -160,8 +160,8 @@ impl Session {
 
     /// Publishes an event and waits for the decision.
     ///
-    /// Not cancel safe: dropping the future breaks its connection, which cancels the hooks that run and leaves the event
-    /// undecided. It is never sent twice.
+    /// Not cancel safe: dropping the future has the hooks cancelled that run, and leaves the event undecided. It is never
+    /// sent twice.
     ///
     /// # Errors
     /// There is no decision: see [`RequestError`]. What was to happen must not happen then, unless the program says
@@ -218,10 +218,6 @@ impl Session {
         if !self.stated.swap(true, Ordering::Relaxed) {
             fields.insert("coverage".to_owned(), json!(self.coverage));
         }
-        let path = match within {
-            Some(time) => format!("/v1/events?within_ms={}", time.as_millis()),
-            None => "/v1/events".to_owned(),
-        };
-        self.client.post(&path, &fields).await
+        self.client.wire().publish(&fields, within).await
     }
 }

@@ -3,11 +3,12 @@
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::{Method, Request, StatusCode, header};
+use hyper::{HeaderMap, Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use lineside_core::json::Map;
 use lineside_core::propagation::HEADER;
@@ -16,6 +17,7 @@ use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 
 use crate::lines::{Lines, Writer};
+use crate::publish::Publisher;
 use crate::request::RequestError;
 use crate::tasks::{Running, start};
 
@@ -27,6 +29,8 @@ const IDLE: usize = 64;
 pub(crate) struct Wire {
     inner: Arc<Inner>,
     grant: Option<Arc<str>>,
+    /// The connections for events, each with that grant.
+    publisher: Arc<Publisher>,
 }
 
 struct Inner {
@@ -54,12 +58,12 @@ impl Connection {
 impl Wire {
     pub(crate) fn to(socket: &Path) -> Self {
         let inner = Inner { socket: socket.to_path_buf(), idle: Mutex::default() };
-        Self { inner: Arc::new(inner), grant: None }
+        Self { inner: Arc::new(inner), grant: None, publisher: Arc::default() }
     }
 
-    /// The same connections, with a grant.
+    /// The same connections, with a grant; those for events are others.
     pub(crate) fn granted(&self, grant: String) -> Self {
-        Self { inner: Arc::clone(&self.inner), grant: Some(grant.into()) }
+        Self { inner: Arc::clone(&self.inner), grant: Some(grant.into()), publisher: Arc::default() }
     }
 
     pub(crate) fn socket(&self) -> &Path {
@@ -110,8 +114,7 @@ impl Wire {
         let (stream, probe) = connect
             .await
             .map_err(|source| RequestError::NoDaemon { socket: self.socket().to_path_buf(), source })?;
-        let (sender, connection) =
-            handshake(TokioIo::new(stream)).await.map_err(|source| RequestError::Broken { source })?;
+        let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(broken)?;
         let driver = start(async move {
             // What goes wrong is the error of the request concerned.
             connection.with_upgrades().await.ok();
@@ -149,32 +152,59 @@ impl Wire {
         body: Option<&Map>,
     ) -> Result<T, RequestError> {
         let body = body.map(lineside_core::json::to_vec).transpose().map_err(unreadable)?.unwrap_or_default();
+        self.ask(method, path, body).await
+    }
+
+    /// The same with the text of the object.
+    pub(crate) async fn ask<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<T, RequestError> {
         let (status, answer) = self.send(method, path, body).await?;
         if status.is_success() {
             return lineside_core::json::from_slice(&answer).map_err(unreadable);
         }
-        Err(problem(status, &answer))
+        Err(problem(Some(status), &answer))
+    }
+
+    /// Publishes an event, with at most this much time for all hooks together.
+    pub(crate) async fn publish(&self, event: &Map, within: Option<Duration>) -> Result<Map, RequestError> {
+        self.publisher.publish(self, event, within.map(|time| time.as_millis())).await
     }
 
     /// Makes a connection of its own one of the line protocol of workers, with the token of an earlier one.
-    pub(crate) async fn attach(&self, token: Option<&str>) -> Result<Upgraded, RequestError> {
+    pub(crate) async fn attach(&self, token: Option<&str>) -> Result<Attached, RequestError> {
+        let headers: Vec<_> = token.map(|token| (TOKEN, token)).into_iter().collect();
+        let Upgraded { stream, begun, headers } = self.upgrade("/v1/attach", PROTOCOL, &headers).await?;
+        let token = headers.get(TOKEN).and_then(|token| token.to_str().ok());
+        let token = token.ok_or_else(|| RequestError::Unreadable("no token".to_owned()))?.to_owned();
+        let (reader, writer) = stream.into_split();
+        Ok(Attached { lines: Lines::new(reader, begun), writer: Writer(writer), token })
+    }
+
+    /// Makes a connection of its own one of another protocol.
+    pub(crate) async fn upgrade(
+        &self,
+        path: &str,
+        protocol: &str,
+        more: &[(&str, &str)],
+    ) -> Result<Upgraded, RequestError> {
         let mut connection = self.connect().await?;
-        let mut headers = vec![("connection", "upgrade"), ("upgrade", PROTOCOL)];
-        headers.extend(token.map(|token| (TOKEN, token)));
-        let request = self.request(Method::POST, "/v1/attach", &headers, Vec::new())?;
+        let headers = [&[("connection", "upgrade"), ("upgrade", protocol)], more].concat();
+        let request = self.request(Method::POST, path, &headers, Vec::new())?;
         let response = connection.sender.send_request(request).await.map_err(broken)?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             let status = response.status();
             let body = response.into_body().collect().await.map_err(broken)?.to_bytes();
-            return Err(problem(status, &body));
+            return Err(problem(Some(status), &body));
         }
-        let token = response.headers().get(TOKEN).and_then(|token| token.to_str().ok());
-        let token = token.ok_or_else(|| RequestError::Unreadable("no token".to_owned()))?.to_owned();
+        let headers = response.headers().clone();
         let upgraded = hyper::upgrade::on(response).await.map_err(broken)?;
         let parts = upgraded.downcast::<TokioIo<UnixStream>>();
         let parts = parts.map_err(|_| RequestError::Unreadable("another connection".to_owned()))?;
-        let (reader, writer) = parts.io.into_inner().into_split();
-        Ok(Upgraded { lines: Lines::new(reader, parts.read_buf), writer: Writer(writer), token })
+        Ok(Upgraded { stream: parts.io.into_inner(), begun: parts.read_buf, headers })
     }
 
     /// The body of an answer that does not end, over a connection of its own which ends with it.
@@ -188,7 +218,7 @@ impl Wire {
             return Ok(Stream { body: response.into_body(), _connection: connection });
         }
         let body = response.into_body().collect().await.map_err(broken)?.to_bytes();
-        Err(problem(status, &body))
+        Err(problem(Some(status), &body))
     }
 }
 
@@ -198,8 +228,16 @@ pub(crate) struct Stream {
     _connection: Connection,
 }
 
-/// A connection that was upgraded.
+/// A connection that has another protocol now.
 pub(crate) struct Upgraded {
+    pub(crate) stream: UnixStream,
+    /// What was read of it already.
+    pub(crate) begun: Bytes,
+    headers: HeaderMap,
+}
+
+/// A connection over which hooks are asked.
+pub(crate) struct Attached {
     pub(crate) lines: Lines,
     pub(crate) writer: Writer,
     /// By which this process is known.
@@ -216,25 +254,29 @@ const TOKEN: &str = "lineside-attachment";
 struct Problem {
     #[serde(rename = "type")]
     kind: String,
+    status: u16,
     detail: String,
     verdict: Option<String>,
 }
 
-fn problem(status: StatusCode, answer: &[u8]) -> RequestError {
+/// What a problem document says, with the status of its answer, where that has one of its own.
+pub(crate) fn problem(status: Option<StatusCode>, answer: &[u8]) -> RequestError {
     match lineside_core::json::from_slice(answer) {
-        Ok(Problem { kind, detail, verdict }) => {
+        Ok(Problem { kind, status: said, detail, verdict }) => {
             let blocks = verdict.as_deref() == Some("block");
-            RequestError::Refused { status: status.as_u16(), kind, detail, blocks }
+            let status = status.map_or(said, |status| status.as_u16());
+            RequestError::Refused { status, kind, detail, blocks }
         }
         Err(error) => unreadable(error),
     }
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
-fn unreadable(error: lineside_core::json::Error) -> RequestError {
+pub(crate) fn unreadable(error: lineside_core::json::Error) -> RequestError {
     RequestError::Unreadable(error.to_string())
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn broken(source: hyper::Error) -> RequestError {
-    RequestError::Broken { source }
+    RequestError::Broken { source: io::Error::other(source) }
 }

@@ -56,6 +56,7 @@ mod control;
         attach::remove,
         events::publish,
         events::publish_many,
+        events::connection,
         hosts::serve,
         context::collect,
         context::accept,
@@ -124,6 +125,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/v1/attach", post(attach::attach))
         .route("/v1/signals", get(signals::stream))
         .route("/v1/events", post(events::publish))
+        .route("/v1/events/connection", post(events::connection))
         .route("/v1/events/batch", post(events::publish_many))
         .route("/v1/hosts/{host}", post(hosts::serve))
         .route("/v1/health", get(control::health))

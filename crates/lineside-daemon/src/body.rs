@@ -42,14 +42,9 @@ impl FromRequest<Arc<Daemon>> for Fields {
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
         let Document(bytes, (read, room)) = Document::from_request(request, daemon).await?;
-        let read_strictly =
-            if bytes.trim_ascii().is_empty() { Ok(Value::Object(Map::new())) } else { read_strict(&bytes) };
+        let fields = fields(&bytes);
         drop((bytes, read));
-        match read_strictly {
-            Ok(Value::Object(fields)) => Ok(Self(fields, room)),
-            Ok(_) => Err(Problem::bad_request("the body must be a JSON object").blocks()),
-            Err(error) => Err(Problem::bad_request(format!("the body is not JSON: {error}")).blocks()),
-        }
+        fields.map(|fields| Self(fields, room))
     }
 }
 
@@ -59,8 +54,7 @@ impl FromRequest<Arc<Daemon>> for Document {
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
         let limits = &daemon.settings.limits;
         let (bytes, read) = whole(request, &daemon.room, limits.body, limits.whole).await?;
-        let room = tokio::time::timeout(limits.whole, daemon.room.values(&bytes)).await;
-        let room = room.map_err(|_| busy())?.map_err(|TooMuch { bytes }| comes_to(bytes, limits.memory))?;
+        let room = values(daemon, &bytes).await?;
         Ok(Self(bytes, (read, room)))
     }
 }
@@ -106,13 +100,34 @@ impl<T: Serialize> IntoResponse for Json<T> {
                 let kind = HeaderValue::from_static("application/json");
                 ([(header::CONTENT_TYPE, kind)], body).into_response()
             }
-            Err(error) => {
-                let detail = format!("the answer could not be written: {error}");
-                let (word, title) = ("not-written", "The answer could not be written");
-                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, word, title, detail).into_response()
-            }
+            Err(error) => Problem::unwritten(&error).into_response(),
         }
     }
+}
+
+/// A JSON object that is read strictly; nothing counts as `{}`.
+///
+/// # Errors
+/// It is none. An event that it was to be must not happen.
+pub(crate) fn fields(body: &[u8]) -> Result<Map, Problem> {
+    if body.trim_ascii().is_empty() {
+        return Ok(Map::new());
+    }
+    match read_strict(body) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(Problem::bad_request("the body must be a JSON object").blocks()),
+        Err(error) => Err(Problem::bad_request(format!("the body is not JSON: {error}")).blocks()),
+    }
+}
+
+/// Waits for room for the values of a body.
+///
+/// # Errors
+/// There is none in time, or never enough.
+pub(crate) async fn values(daemon: &Daemon, body: &[u8]) -> Result<Taken, Problem> {
+    let limits = &daemon.settings.limits;
+    let room = tokio::time::timeout(limits.whole, daemon.room.values(body)).await;
+    room.map_err(|_| busy())?.map_err(|TooMuch { bytes }| comes_to(bytes, limits.memory))
 }
 
 /// The whole of a body that is short enough and comes in time, and the room that it takes.
@@ -157,7 +172,7 @@ fn too_slow(within: Duration) -> Problem {
     Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "The body is too slow", detail).blocks()
 }
 
-fn busy() -> Problem {
+pub(crate) fn busy() -> Problem {
     let detail = "other large bodies take all the room; send it again later, or less at once";
     let (word, title) = ("no-room", "There is no room for the body now");
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, word, title, detail).blocks()
@@ -170,7 +185,7 @@ fn comes_to(bytes: usize, most: usize) -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The body is too large", detail).blocks()
 }
 
-fn too_large(most: usize) -> Problem {
+pub(crate) fn too_large(most: usize) -> Problem {
     let detail = format!("the body has more than {most} bytes, so that no gate can see it");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The body is too large", detail).blocks()
 }

@@ -21,6 +21,8 @@ pub(crate) struct Connection {
     pub(crate) name: Arc<str>,
     /// Its stream, for a request that makes it something else.
     pub(crate) stream: Arc<dyn Any + Send + Sync>,
+    /// The room that it takes at its door, which a request that makes it something else goes on to take.
+    pub(crate) place: Arc<dyn Any + Send + Sync>,
 }
 
 /// Who asks.
@@ -44,6 +46,17 @@ impl Caller {
         match &self.rights {
             Rights::User => None,
             Rights::Below(session) => Some(session),
+        }
+    }
+
+    /// Whether its grant is worth something still, over a connection that it has shown it for once.
+    ///
+    /// # Errors
+    /// The session of the grant is over.
+    pub(crate) fn stands(&self) -> Result<(), Problem> {
+        match self.granted().is_none_or(Session::is_open) {
+            true => Ok(()),
+            false => Err(no_such_grant()),
         }
     }
 
@@ -95,13 +108,16 @@ pub(crate) fn recognise(daemon: &Daemon, request: &Request) -> Result<Caller, Pr
         (Some(_), Some(_)) => None,
     };
     let Some(rights) = rights else {
-        let detail = "the header `Lineside-Grant` does not hold the grant of an open session; a grant ends with \
-            its session, and a process that presents none is a root session of the user";
-        let (word, title) = ("no-such-grant", "The grant is not known");
-        return Err(Problem::new(StatusCode::FORBIDDEN, word, title, detail).blocks());
+        return Err(no_such_grant());
     };
     let connection = request.extensions().get::<Connection>().map(|connection| Arc::clone(&connection.name));
     Ok(Caller { rights, connection })
+}
+
+fn no_such_grant() -> Problem {
+    let detail = "the header `Lineside-Grant` does not hold the grant of an open session; a grant ends with \
+        its session, and a process that presents none is a root session of the user";
+    Problem::new(StatusCode::FORBIDDEN, "no-such-grant", "The grant is not known", detail).blocks()
 }
 
 /// Lets only the user in.

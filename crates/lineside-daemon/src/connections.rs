@@ -1,5 +1,6 @@
 //! The task owner of the crate: connections, the feed, and what goes back in time run here, tracked and cancelled.
 
+use std::any::Any;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -19,15 +20,16 @@ use hyper_util::service::TowerToHyperService;
 use lineside::Attachment;
 use lineside::hosts::Afterwards;
 use tokio::net::{TcpListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::caller::Connection;
+use crate::caller::{Caller, Connection};
 use crate::daemon::Daemon;
 use crate::pace::Pace;
+use crate::publishing;
 use crate::settings::Limits;
 use crate::shared_stream::{SharedStream, Stream};
 use crate::socket::Socket;
@@ -94,13 +96,13 @@ impl Source for TcpListener {
 }
 
 impl Tasks {
-    pub(crate) fn new(connections: usize, tracker: TaskTracker) -> Self {
+    pub(crate) fn new(connections: usize, daemon: &Daemon) -> Self {
         let connections = connections.min(Semaphore::MAX_PERMITS);
         Self {
-            tracker,
+            tracker: daemon.tracker.clone(),
             graceful: CancellationToken::new(),
             now: CancellationToken::new(),
-            cut: CancellationToken::new(),
+            cut: daemon.cut.clone(),
             connections,
         }
     }
@@ -137,9 +139,8 @@ impl Tasks {
                 let (daemon, router) = (Arc::clone(&daemon), router.clone());
                 let (graceful, cut) = (graceful.clone(), cut.clone());
                 tracker.spawn(async move {
-                    let _room = room;
-                    let _count = Counted::new(&daemon);
-                    serve(stream, connection, router, &daemon.settings.limits, graceful, cut).await;
+                    let place = Arc::new(Place::new(&daemon, room));
+                    serve(stream, (connection, place), router, &daemon.settings.limits, graceful, cut).await;
                 });
             }
         });
@@ -235,28 +236,47 @@ type Served<S> = Pin<Box<TimeoutWriter<SharedStream<S>>>>;
 pub(crate) fn attach(daemon: &Daemon, upgrade: OnUpgrade, from: Connection, place: Attachment) {
     let ending = daemon.ending.clone();
     daemon.tracker.spawn(async move {
-        let upgraded = tokio::select! {
-            upgraded = upgrade => upgraded,
-            () = ending.cancelled() => return,
-        };
-        let upgraded = match upgraded {
-            Ok(upgraded) => upgraded,
-            Err(error) => return tracing::debug!(%error, "a program that was to attach is gone"),
-        };
-        let Ok(parts) = upgraded.downcast::<TokioIo<Served<UnixStream>>>() else {
-            return tracing::warn!("a program was to attach over something else than the socket");
-        };
-        let begun = Vec::from(parts.read_buf);
-        // What served it lets go of it here; ours is the last.
-        drop(parts.io);
-        let stream = from.stream.downcast::<UnixStream>().ok().and_then(Arc::into_inner);
-        let Some(stream) = stream else {
-            return tracing::warn!("a program was to attach over a connection that is in use");
-        };
+        let Some((stream, begun)) = freed(upgrade, from.stream, ending).await else { return };
         if place.connect(stream, begun).is_err() {
             tracing::warn!("a program has attached twice with one token; the second connection is closed");
         }
     });
+}
+
+/// Has a connection be one for events, once it is free.
+pub(crate) fn publish(daemon: &Arc<Daemon>, upgrade: OnUpgrade, from: Connection, caller: Caller) {
+    let held = Arc::clone(daemon);
+    daemon.tracker.spawn(async move {
+        let Connection { stream, place: _place, .. } = from;
+        if let Some((stream, begun)) = freed(upgrade, stream, held.ending.clone()).await {
+            publishing::serve(held, stream, begun, caller).await;
+        }
+    });
+}
+
+/// The stream of a connection that gets another protocol, and what was read of that already.
+async fn freed(
+    upgrade: OnUpgrade,
+    stream: Arc<dyn Any + Send + Sync>,
+    ending: CancellationToken,
+) -> Option<(UnixStream, Vec<u8>)> {
+    let upgraded = tokio::select! {
+        upgraded = upgrade => upgraded,
+        () = ending.cancelled() => return None,
+    };
+    let upgraded = upgraded.inspect_err(|error| tracing::debug!(%error, "who asked for it is gone")).ok()?;
+    let Ok(parts) = upgraded.downcast::<TokioIo<Served<UnixStream>>>() else {
+        tracing::warn!("another protocol was asked for over something else than the socket");
+        return None;
+    };
+    let begun = Vec::from(parts.read_buf);
+    // What served it lets go of it here; ours is the last.
+    drop(parts.io);
+    let stream = stream.downcast::<UnixStream>().ok().and_then(Arc::into_inner);
+    if stream.is_none() {
+        tracing::warn!("another protocol was asked for over a connection that is in use");
+    }
+    Some((stream?, begun))
 }
 
 /// Does what a call of an agent program has left to be done, which its answer does not wait for.
@@ -273,7 +293,7 @@ pub(crate) fn afterwards(daemon: &Arc<Daemon>, afterwards: Afterwards) {
 /// One connection to its end.
 async fn serve(
     stream: impl Stream,
-    from: Arc<str>,
+    (name, place): (Arc<str>, Arc<Place>),
     router: Router,
     limits: &Limits,
     graceful: CancellationToken,
@@ -291,7 +311,8 @@ async fn serve(
     // Who gives the connection another protocol is the last to have its stream, before this returns.
     let looked_at = Arc::downgrade(&seen);
     let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Connection { name: Arc::clone(&from), stream: seen.held() });
+        let (name, place) = (Arc::clone(&name), Arc::clone(&place) as _);
+        request.extensions_mut().insert(Connection { name, stream: seen.held(), place });
         router.call(request)
     });
     let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), service).with_upgrades();
@@ -316,18 +337,21 @@ async fn serve(
     }
 }
 
-/// A connection in the count.
-struct Counted<'a>(&'a Daemon);
+/// The room that a connection takes at its door, and its part in the count.
+struct Place {
+    daemon: Arc<Daemon>,
+    _room: OwnedSemaphorePermit,
+}
 
-impl<'a> Counted<'a> {
-    fn new(daemon: &'a Daemon) -> Self {
+impl Place {
+    fn new(daemon: &Arc<Daemon>, room: OwnedSemaphorePermit) -> Self {
         daemon.counts.connections.fetch_add(1, Ordering::Relaxed);
-        Self(daemon)
+        Self { daemon: Arc::clone(daemon), _room: room }
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
-        self.0.counts.connections.fetch_sub(1, Ordering::Relaxed);
+        self.daemon.counts.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -58,6 +58,8 @@ pub(crate) struct Daemon {
     pub(crate) started: Instant,
     /// Cancelled when the daemon is to end.
     pub(crate) ending: CancellationToken,
+    /// Cancelled when connections are not waited for any more.
+    pub(crate) cut: CancellationToken,
     pub(crate) counts: Counts,
     loaded: ArcSwap<Loaded>,
     /// One load at a time.
@@ -150,6 +152,7 @@ impl Daemon {
             mismatches: Mismatches::default(),
             started: Instant::now(),
             ending: CancellationToken::new(),
+            cut: CancellationToken::new(),
             counts: Counts::default(),
             loaded: ArcSwap::default(),
             loading: AsyncMutex::default(),

@@ -35,6 +35,8 @@ pub mod api;
 mod shared_stream;
 mod inline_waker;
 mod pace;
+mod deciding;
+mod publishing;
 mod connections;
 pub mod serve;
 

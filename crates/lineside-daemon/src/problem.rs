@@ -66,6 +66,13 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, word, title, detail)
     }
 
+    /// The answer has no JSON.
+    pub(crate) fn unwritten(error: &lineside::json::Error) -> Self {
+        let detail = format!("the answer could not be written: {error}");
+        let (word, title) = ("not-written", "The answer could not be written");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, word, title, detail)
+    }
+
     /// The daemon is ending.
     pub(crate) fn ending() -> Self {
         let (word, title) = ("ending", "The daemon is ending");

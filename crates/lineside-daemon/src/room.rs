@@ -18,6 +18,11 @@ const COPIES: usize = 3;
 /// A unit of room, in bytes.
 const UNIT: usize = 1 << 10;
 
+/// Whether the values of a body are small, so that they need no room.
+pub(crate) fn is_small(body: &[u8]) -> bool {
+    cost(body) <= SMALL
+}
+
 /// The room of all bodies of a daemon.
 pub(crate) struct Room {
     read: Arc<Semaphore>,

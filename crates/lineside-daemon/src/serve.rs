@@ -153,7 +153,7 @@ impl Server {
         let (path, http, state) = (settings.socket.clone(), settings.http, settings.state.clone());
         let daemon = Arc::new(Daemon::new(settings, assembly, automations, durable));
         Heritage::of(&daemon);
-        let tasks = Tasks::new(limits.connections, daemon.tracker.clone());
+        let tasks = Tasks::new(limits.connections, &daemon);
         tasks.feed(&daemon);
         tasks.put_back(&daemon);
         daemon.load().await.map_err(ServeError::Hooks)?;

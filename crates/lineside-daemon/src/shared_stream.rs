@@ -81,17 +81,29 @@ impl<S: Stream> SharedStream<S> {
     /// that, and it has to look again.
     pub(crate) fn poll_gone(&self, cx: &mut Context<'_>) -> Poll<()> {
         match self.0.poll_readable(cx) {
-            Poll::Ready(_) if self.is_peer_gone() => Poll::Ready(()),
+            Poll::Ready(_) if is_peer_gone(&*self.0) => Poll::Ready(()),
             _ => Poll::Pending,
         }
     }
+}
 
-    /// Whether the peer has closed its side, as far as the runtime has noticed.
-    fn is_peer_gone(&self) -> bool {
-        let ready = pin!(self.0.ready(Interest::READABLE));
-        let found = ready.poll(&mut Context::from_waker(Waker::noop()));
-        matches!(found, Poll::Ready(Ok(ready)) if ready.is_read_closed())
-    }
+/// Whether the peer has closed its side, as far as the runtime has noticed.
+pub(crate) fn is_peer_gone(stream: &impl Stream) -> bool {
+    let ready = pin!(stream.ready(Interest::READABLE));
+    let found = ready.poll(&mut Context::from_waker(Waker::noop()));
+    matches!(found, Poll::Ready(Ok(ready)) if ready.is_read_closed())
+}
+
+/// Reads what there is room for behind what is in the buffer, as a stream that others have too; how much that was.
+pub(crate) fn read_into(stream: &UnixStream, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    let mut count = 0;
+    let read = stream.try_io(Interest::READABLE, || {
+        let room = buffer.capacity() - buffer.len();
+        count = stream.try_read_buf(buffer)?;
+        let is_all = count > 0 && count < room;
+        if is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
+    });
+    if count > 0 { Ok(count) } else { read }
 }
 
 impl<S: Stream> AsyncRead for SharedStream<S> {

@@ -43,7 +43,8 @@ pub(crate) fn bad_clients(runtime: &Runtime, room: &Path) {
     println!("RATIO daemon/p99_beside_bad_clients/alone {:.2} <=2", beside / alone);
 }
 
-/// Half a head, half a body, half a frame of the protocol of workers, or requests whose answers are not read.
+/// Half a head, half a body, half a frame of the protocol of workers or of events, or requests or events whose answers are
+/// not read.
 async fn bad_client(socket: &Path, number: usize) -> UnixStream {
     let body = json!({"point": "on_idle", "session": "bare"}).to_string();
     let head = |more: &str, length: usize| {
@@ -53,7 +54,7 @@ async fn bad_client(socket: &Path, number: usize) -> UnixStream {
     };
     let event = head("events HTTP/1.1", body.len()) + &body;
     let mut stream = UnixStream::connect(socket).await.unwrap();
-    match number % 4 {
+    match number % 6 {
         0 => stream.write_all(&event.as_bytes()[..20]).await.unwrap(),
         1 => stream.write_all(&event.as_bytes()[..event.len() - 5]).await.unwrap(),
         2 => {
@@ -61,6 +62,21 @@ async fn bad_client(socket: &Path, number: usize) -> UnixStream {
             stream.write_all(head(upgrade, 0).as_bytes()).await.unwrap();
             stream.read_exact(&mut [0; 12]).await.unwrap();
             stream.write_all(b"{\"type\": \"hel").await.unwrap();
+        }
+        3 | 4 => {
+            let upgrade = "events/connection HTTP/1.1\r\nconnection: upgrade\r\nupgrade: lineside-events/1";
+            stream.write_all(head(upgrade, 0).as_bytes()).await.unwrap();
+            stream.read_exact(&mut [0; 12]).await.unwrap();
+            let frame = |id| format!("{{\"type\":\"publish\",\"id\":{id},\"bytes\":{}}}\n{body}", body.len());
+            let mut id = 0;
+            stream.write_all(&frame(id).as_bytes()[..20 + 30 * (number % 2)]).await.unwrap();
+            if number % 6 == 4 {
+                stream.write_all(&frame(id).as_bytes()[20 + 30 * (number % 2)..]).await.unwrap();
+                stream.writable().await.unwrap();
+                while stream.try_write(frame(id).as_bytes()).is_ok() {
+                    id += 1;
+                }
+            }
         }
         _ => {
             stream.writable().await.unwrap();

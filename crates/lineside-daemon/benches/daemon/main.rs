@@ -15,7 +15,7 @@ use lineside::Client;
 use lineside::client::Session;
 use lineside::core::payload::Payload as _;
 use lineside::dialects::{Places, Trust};
-use lineside::json::{Value, json};
+use lineside::json::{Map, Value, json};
 use lineside::prelude::*;
 use lineside_daemon::{Server, Settings};
 use tokio::runtime::{Builder, Runtime};
@@ -142,8 +142,19 @@ fn line() -> Vec<u8> {
     format!("{event}\n").into_bytes()
 }
 
+/// Publishes over a connection for events, as every program with our library does.
 async fn publish(session: &Session) {
     assert!(!session.publish(call()).await.unwrap().is_refused());
+}
+
+/// Publishes as a program without our library does, with a request for each event.
+async fn publish_over_http(client: &Client) {
+    let mut event = Map::new();
+    event.insert("point".to_owned(), json!("before_tool"));
+    event.insert("session".to_owned(), json!("bare"));
+    event.insert("payload".to_owned(), Value::Object(call().to_json()));
+    let decision: Map = client.post("/v1/events", &event).await.unwrap();
+    assert_eq!(decision["verdict"], json!("continue"));
 }
 
 fn measure() {
@@ -181,7 +192,7 @@ fn latency(runtime: &Runtime, room: &Path) {
     let line = line();
     let body = Bytes::from(line.clone());
     let (mut echo, mut hyper) = (vec![], vec![]);
-    let (mut bare, mut gated, mut attached) = (vec![], vec![], vec![]);
+    let (mut bare, mut gated, mut attached, mut requests) = (vec![], vec![], vec![], vec![]);
     runtime.block_on(async {
         let client = Client::new(room.join("run/lineside.sock"));
         let mut wire = Line::to(&room.join("echo.sock")).await;
@@ -200,6 +211,11 @@ fn latency(runtime: &Runtime, room: &Path) {
                 http.ask(&body).await;
                 hyper.push(begun.elapsed());
             }
+            for _ in 0..REQUESTS {
+                let begun = Instant::now();
+                publish_over_http(&client).await;
+                requests.push(begun.elapsed());
+            }
             for (session, samples) in
                 [(&nothing, &mut bare), (&within, &mut gated), (&outside, &mut attached)]
             {
@@ -211,13 +227,14 @@ fn latency(runtime: &Runtime, room: &Path) {
             }
         }
     });
-    let [echo, hyper, bare, gated, attached] = [echo, hyper, bare, gated, attached].map(median);
-    let times = [echo, hyper, bare, gated, attached];
-    for (name, time) in ["echo", "hyper_alone", "publish", "one_gate", "attached_gate"].into_iter().zip(times)
-    {
+    let times = [echo, hyper, requests, bare, gated, attached].map(median);
+    let [echo, hyper, requests, bare, gated, attached] = times;
+    let names = ["echo", "hyper_alone", "publish_over_http", "publish", "one_gate", "attached_gate"];
+    for (name, time) in names.into_iter().zip(times) {
         println!("FIGURE daemon/{name} {:.1} us -", time * 1e6);
     }
     println!("RATIO daemon/hyper_alone/echo {:.2} -", hyper / echo);
+    println!("RATIO daemon/publish_over_http/echo {:.2} -", requests / echo);
     println!("RATIO daemon/publish/echo {:.2} <=3", bare / echo);
     println!("RATIO daemon/one_gate/echo {:.2} <=3.2", gated / echo);
     println!("RATIO daemon/attached_gate_above_gate/echo {:.2} <=2", (attached - gated) / echo);

@@ -2,21 +2,24 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::extract::State;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use futures_util::future::join_all;
-use lineside::bus::PublishError;
-use lineside::claims;
-use lineside::core::event::digest_of;
 use lineside::json::{Map, Value, json};
-use lineside::wire::{self, EventDraft};
 
+use super::attach::{unwanted, upgrade_of};
 use super::shapes::{Decision, Decisions, Event, Events, PublishQuery};
 use crate::body::{Asked, Fields, Json, Query};
 use crate::caller::Caller;
-use crate::daemon::{Daemon, Opening};
+use crate::connections;
+use crate::daemon::Daemon;
+use crate::deciding::decide;
 use crate::problem::Problem;
+
+/// The protocol of a connection for events, and its version.
+const PROTOCOL: &str = "lineside-events/1";
 
 /// Events of one session, each with its place in the request.
 type Line = Vec<(usize, Map)>;
@@ -46,6 +49,38 @@ pub(super) async fn publish(
 ) -> Result<Json<Map>, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
     decide(&daemon, &caller, &query, fields).await.map(Json)
+}
+
+/// Make this connection one for events: many of them under way at once, without a request for each.
+///
+/// The request has the headers `Connection: Upgrade` and `Upgrade: lineside-events/1`, and the grant of the publisher, if
+/// it has one, which then holds for all events of the connection. After the answer, each event is a line
+/// `{"type": "publish", "id": 1, "bytes": 211}` and so many bytes behind it, which are an event as `POST /v1/events` takes
+/// it; the parameters of that path stand in the line. Its answer is a line with the same `id` and `bytes`, of the type
+/// `decision` or `problem`, and the body that the path would have answered with. `{"type": "cancel", "id": 1}` has the
+/// hooks of an event cancelled; it is not answered then. Only over the Unix socket.
+#[utoipa::path(
+    post, path = "/v1/events/connection", tag = "events",
+    responses(
+        (status = 101, description = "the connection is one for events from here on"),
+        (status = 426, body = Problem, description = "the upgrade was not asked for"),
+    )
+)]
+pub(super) async fn connection(
+    State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
+    mut request: Request,
+) -> Result<Response, Problem> {
+    if daemon.ending.is_cancelled() {
+        return Err(Problem::ending());
+    }
+    if let Some(response) = unwanted(&request, PROTOCOL) {
+        return Ok(response);
+    }
+    let (upgrade, from) = upgrade_of(&mut request, &caller)?;
+    connections::publish(&daemon, upgrade, from, caller);
+    let headers = [(header::CONNECTION, "upgrade"), (header::UPGRADE, PROTOCOL)];
+    Ok((StatusCode::SWITCHING_PROTOCOLS, headers).into_response())
 }
 
 /// Publish many events; those of one session one after another, sessions beside one another.
@@ -90,91 +125,4 @@ pub(super) async fn publish_many(
         }
     }
     Ok(Json(Decisions { decisions }))
-}
-
-/// One event to its decision.
-async fn decide(daemon: &Daemon, caller: &Caller, query: &PublishQuery, fields: Map) -> Result<Map, Problem> {
-    let draft = EventDraft::read(fields, &daemon.vocabulary)
-        .map_err(|error| Problem::bad_request(error.to_string()).blocks())?;
-    let Some(id) = draft.session.clone() else {
-        return Err(Problem::bad_request("the field `session` is absent").blocks());
-    };
-    if daemon.switch.is_off() {
-        return Ok(unseen(&id, &draft));
-    }
-    let session = if query.open {
-        if daemon.bus().find(&id).is_some() {
-            caller.session(daemon, &id)?;
-        }
-        let parent = caller.parent(daemon, draft.parent.clone())?;
-        let connection = caller.connection.clone();
-        daemon.session_of_event(Opening { parent, connection, ..opening(id, &draft) }).await?
-    } else {
-        caller.session(daemon, &id).map_err(|problem| daemon.closed_or(&id, problem).blocks())?
-    };
-    let publication = wire::publication(&session, draft);
-    let publication = match query.within_ms {
-        Some(within) => publication.within(Duration::from_millis(within)),
-        None => publication,
-    };
-    let publication = match &caller.connection {
-        Some(connection) if session.source().connection.as_ref() != Some(connection) => {
-            publication.connection(Arc::clone(connection))
-        }
-        _ => publication,
-    };
-    let receipt = publication.publish_any().await.map_err(|error| not_published(&error))?;
-    daemon.note(&receipt);
-    let of = daemon.loaded();
-    let claims = if query.unkept {
-        of.claims.unkept(&receipt)
-    } else {
-        of.claims.of(&receipt, daemon.settings.limits.keeping).await
-    };
-    if receipt.event.point().name == "after_session" {
-        daemon.note_closed(session.id());
-        session.close().await;
-    }
-    let mut decision = wire::decision(&receipt, query.receipt);
-    claims::put(&claims, &mut decision);
-    Ok(decision)
-}
-
-fn opening(id: String, draft: &EventDraft) -> Opening {
-    Opening {
-        id,
-        parent: draft.parent.clone(),
-        agent: draft.agent.clone(),
-        project_root: draft.project_root.clone(),
-        cwd: draft.cwd.clone(),
-        model: draft.model.clone(),
-        host: draft.host.clone(),
-        traceparent: draft.traceparent.clone(),
-        connection: None,
-    }
-}
-
-/// What is decided while hooks are switched off: nothing stands in the way, and no hook has seen it.
-fn unseen(session: &str, draft: &EventDraft) -> Map {
-    let payload = draft.payload.to_json();
-    let mut map = Map::new();
-    map.insert("session".to_owned(), json!(session));
-    map.insert("point".to_owned(), json!(draft.point.name));
-    map.insert("verdict".to_owned(), json!("continue"));
-    map.insert("payload_sha256".to_owned(), json!(digest_of(&payload)));
-    map.insert("payload".to_owned(), Value::Object(payload));
-    map.insert("context".to_owned(), json!([]));
-    map.insert("notices".to_owned(), json!([]));
-    map.insert("off".to_owned(), json!(true));
-    map
-}
-
-fn not_published(error: &PublishError) -> Problem {
-    match error {
-        PublishError::Draining => Problem::ending(),
-        PublishError::Closed(_) => {
-            Problem::conflict("session-closed", "The session is closed", error.to_string()).blocks()
-        }
-        _ => Problem::conflict("not-published", "The event was not published", error.to_string()).blocks(),
-    }
 }

@@ -9,6 +9,7 @@ mod attach;
 mod attacks;
 mod reload;
 mod clients;
+mod connection;
 mod crowd;
 mod inheritance;
 mod files;

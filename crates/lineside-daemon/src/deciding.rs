@@ -1,0 +1,110 @@
+//! One event to its decision, by whichever way it has come.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside::bus::PublishError;
+use lineside::claims;
+use lineside::core::event::digest_of;
+use lineside::json::{Map, Value, json};
+use lineside::wire::{self, EventDraft};
+
+use crate::api::shapes::PublishQuery;
+use crate::caller::Caller;
+use crate::daemon::{Daemon, Opening};
+use crate::problem::Problem;
+
+/// One event to its decision.
+///
+/// # Errors
+/// It is no event, its session is not open or not the caller's, or the daemon is ending: the event must not happen then.
+pub(crate) async fn decide(
+    daemon: &Daemon,
+    caller: &Caller,
+    query: &PublishQuery,
+    fields: Map,
+) -> Result<Map, Problem> {
+    let draft = EventDraft::read(fields, &daemon.vocabulary)
+        .map_err(|error| Problem::bad_request(error.to_string()).blocks())?;
+    let Some(id) = draft.session.clone() else {
+        return Err(Problem::bad_request("the field `session` is absent").blocks());
+    };
+    if daemon.switch.is_off() {
+        return Ok(unseen(&id, &draft));
+    }
+    let session = if query.open {
+        if daemon.bus().find(&id).is_some() {
+            caller.session(daemon, &id)?;
+        }
+        let parent = caller.parent(daemon, draft.parent.clone())?;
+        let connection = caller.connection.clone();
+        daemon.session_of_event(Opening { parent, connection, ..opening(id, &draft) }).await?
+    } else {
+        caller.session(daemon, &id).map_err(|problem| daemon.closed_or(&id, problem).blocks())?
+    };
+    let publication = wire::publication(&session, draft);
+    let publication = match query.within_ms {
+        Some(within) => publication.within(Duration::from_millis(within)),
+        None => publication,
+    };
+    let publication = match &caller.connection {
+        Some(connection) if session.source().connection.as_ref() != Some(connection) => {
+            publication.connection(Arc::clone(connection))
+        }
+        _ => publication,
+    };
+    let receipt = publication.publish_any().await.map_err(|error| not_published(&error))?;
+    daemon.note(&receipt);
+    let of = daemon.loaded();
+    let claims = if query.unkept {
+        of.claims.unkept(&receipt)
+    } else {
+        of.claims.of(&receipt, daemon.settings.limits.keeping).await
+    };
+    if receipt.event.point().name == "after_session" {
+        daemon.note_closed(session.id());
+        session.close().await;
+    }
+    let mut decision = wire::decision(&receipt, query.receipt);
+    claims::put(&claims, &mut decision);
+    Ok(decision)
+}
+
+fn opening(id: String, draft: &EventDraft) -> Opening {
+    Opening {
+        id,
+        parent: draft.parent.clone(),
+        agent: draft.agent.clone(),
+        project_root: draft.project_root.clone(),
+        cwd: draft.cwd.clone(),
+        model: draft.model.clone(),
+        host: draft.host.clone(),
+        traceparent: draft.traceparent.clone(),
+        connection: None,
+    }
+}
+
+/// What is decided while hooks are switched off: nothing stands in the way, and no hook has seen it.
+fn unseen(session: &str, draft: &EventDraft) -> Map {
+    let payload = draft.payload.to_json();
+    let mut map = Map::new();
+    map.insert("session".to_owned(), json!(session));
+    map.insert("point".to_owned(), json!(draft.point.name));
+    map.insert("verdict".to_owned(), json!("continue"));
+    map.insert("payload_sha256".to_owned(), json!(digest_of(&payload)));
+    map.insert("payload".to_owned(), Value::Object(payload));
+    map.insert("context".to_owned(), json!([]));
+    map.insert("notices".to_owned(), json!([]));
+    map.insert("off".to_owned(), json!(true));
+    map
+}
+
+fn not_published(error: &PublishError) -> Problem {
+    match error {
+        PublishError::Draining => Problem::ending(),
+        PublishError::Closed(_) => {
+            Problem::conflict("session-closed", "The session is closed", error.to_string()).blocks()
+        }
+        _ => Problem::conflict("not-published", "The event was not published", error.to_string()).blocks(),
+    }
+}

@@ -1,0 +1,348 @@
+//! A connection for events: many of them under way at once, and the answers that are ready written together.
+//!
+//! It is decided here what is read when, and what becomes of an event whose publisher is gone or no longer waits. What an
+//! event is, and what the answer to it, is the same as over HTTP.
+
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::{AbortHandle, Abortable};
+use futures_util::stream::FuturesUnordered;
+use lineside::json::{Map, to_vec};
+use tokio::net::UnixStream;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::api::shapes::PublishQuery;
+use crate::body::{fields, values};
+use crate::caller::Caller;
+use crate::daemon::{Counts, Daemon};
+use crate::deciding::decide;
+use crate::problem::Problem;
+use crate::room::{self, SMALL, Taken};
+use crate::shared_stream::{self, is_peer_gone};
+use incoming::{Frame, Incoming, Publish};
+
+mod incoming;
+
+/// How many events of one connection are under way at most. Further ones wait in it.
+const MOST: usize = 64;
+/// How many bytes of bodies, likewise; one that is longer is under way alone.
+const MOST_BYTES: usize = SMALL;
+/// How many bytes of answers may be unread before nothing more is read.
+const MOST_UNREAD: usize = 256 << 10;
+/// After how many frames others have their turn.
+const TURN: usize = 8;
+/// How often a connection that is not read is looked at, whether the publisher is gone.
+const LOOK: Duration = Duration::from_secs(1);
+
+type Decided = Result<Map, Problem>;
+type Deciding = Pin<Box<dyn Future<Output = Decided> + Send>>;
+
+/// Serves a connection until its publisher closes it, or the daemon ends: then what is under way is answered, and
+/// nothing more is read. Dropping the future cancels everything that is under way.
+pub(crate) async fn serve(daemon: Arc<Daemon>, stream: UnixStream, begun: Vec<u8>, caller: Caller) {
+    let (ending, cut) = (daemon.ending.clone(), daemon.cut.clone());
+    let mut publishing = Publishing {
+        daemon,
+        stream,
+        caller: Arc::new(caller),
+        incoming: Incoming::new(begun),
+        deciding: FuturesUnordered::new(),
+        under_way: HashMap::new(),
+        bytes: 0,
+        outgoing: Vec::new(),
+        written: 0,
+        since: Since::default(),
+        timer: None,
+        is_last: false,
+    };
+    let served = tokio::select! {
+        biased;
+        served = publishing.run() => served,
+        () = cut.cancelled() => return,
+        () = ending.cancelled() => {
+            publishing.is_last = true;
+            tokio::select! {
+                served = publishing.run() => served,
+                () = cut.cancelled() => return,
+            }
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection for events is over");
+    }
+}
+
+/// What is to be published.
+enum Body {
+    /// What a small text is.
+    Read(Result<Map, Problem>),
+    /// A text whose values need room, and the room that it takes itself.
+    Long(Vec<u8>, Option<Taken>),
+}
+
+struct Publishing {
+    daemon: Arc<Daemon>,
+    stream: UnixStream,
+    caller: Arc<Caller>,
+    incoming: Incoming,
+    /// Events that are not decided at once.
+    deciding: FuturesUnordered<Abortable<UnderWay>>,
+    /// The same by their ids.
+    under_way: HashMap<u64, (AbortHandle, usize)>,
+    /// How long their bodies are together.
+    bytes: usize,
+    /// Answers that are not written yet.
+    outgoing: Vec<u8>,
+    /// How much of them is.
+    written: usize,
+    since: Since,
+    timer: Option<Pin<Box<Sleep>>>,
+    /// Nothing more is read: what is under way is answered, and that is the end.
+    is_last: bool,
+}
+
+/// Since when something is waited for.
+#[derive(Default)]
+struct Since {
+    /// The rest of a frame.
+    frame: Option<Instant>,
+    /// The publisher, to read its answers.
+    unread: Option<Instant>,
+}
+
+/// An event that waits for something.
+struct UnderWay {
+    id: u64,
+    deciding: Deciding,
+}
+
+impl Future for UnderWay {
+    type Output = (u64, Decided);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let decided = ready!(self.deciding.as_mut().poll(cx));
+        Poll::Ready((self.id, decided))
+    }
+}
+
+impl Publishing {
+    /// To the end. Cancel safe.
+    async fn run(&mut self) -> io::Result<()> {
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            self.poll_decided(cx);
+            let has_more = match self.poll_frames(cx) {
+                Ok(has_more) => has_more,
+                Err(problem) => {
+                    // Where the next frame begins is not known.
+                    self.put(None, &Err(problem));
+                    self.poll_write(cx)?.is_ready();
+                    return Poll::Ready(Err(io::Error::other("what came is not the protocol")));
+                }
+            };
+            let is_written = self.poll_write(cx)?.is_ready();
+            if has_more {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if self.is_last {
+                let is_over = is_written && self.under_way.is_empty();
+                return if is_over { Poll::Ready(Ok(())) } else { Poll::Pending };
+            }
+            if self.is_read() {
+                match self.poll_read(cx)? {
+                    Poll::Ready(0) => return Poll::Ready(Ok(())),
+                    Poll::Ready(_) => continue,
+                    Poll::Pending => {}
+                }
+            } else if is_peer_gone(&self.stream) {
+                return Poll::Ready(Ok(()));
+            }
+            ready!(self.poll_timer(cx)?);
+        }
+    }
+
+    /// Puts the answers in line that are ready.
+    fn poll_decided(&mut self, cx: &mut Context<'_>) {
+        while let Poll::Ready(Some(decided)) = self.deciding.poll_next_unpin(cx) {
+            // One that was cancelled has no answer.
+            if let Ok((id, decided)) = decided {
+                self.forget(id);
+                self.put(Some(id), &decided);
+            }
+        }
+    }
+
+    /// Begins the events that are there, and decides those that wait for nothing. `true` when there may be more, and others
+    /// are to have their turn.
+    fn poll_frames(&mut self, cx: &mut Context<'_>) -> Result<bool, Problem> {
+        for _ in 0..TURN {
+            let (count, bytes) = (self.under_way.len(), self.bytes);
+            let may_begin = |length| count == 0 || (count < MOST && bytes + length <= MOST_BYTES);
+            let Poll::Ready(frame) = self.incoming.poll_next(&self.daemon, may_begin, cx) else {
+                return Ok(false);
+            };
+            match frame? {
+                Frame::Small(publish, at) => {
+                    let (length, text) = (at.len(), self.incoming.body(at));
+                    let body = match room::is_small(text) {
+                        true => Body::Read(fields(text)),
+                        false => Body::Long(text.to_vec(), None),
+                    };
+                    self.begin(publish, length, body, cx)?;
+                }
+                Frame::Long(publish, text, read) => {
+                    self.begin(publish, text.len(), Body::Long(text, Some(read)), cx)?;
+                }
+                Frame::Refused(id, problem) => self.put(Some(id), &Err(problem)),
+                Frame::Cancel(id) => self.forget(id),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Begins one event, and answers it where it waits for nothing.
+    ///
+    /// # Errors
+    /// Another event of that id is under way, so that an answer would not say which it is for.
+    fn begin(
+        &mut self,
+        publish: Publish,
+        length: usize,
+        body: Body,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Problem> {
+        let Publish { id, query } = publish;
+        if self.under_way.contains_key(&id) {
+            let detail = format!("event {id} of this connection is under way; give each an `id` of its own");
+            return Err(Problem::bad_request(detail).blocks());
+        }
+        let mut deciding: Deciding =
+            Box::pin(answer(Arc::clone(&self.daemon), Arc::clone(&self.caller), query, body));
+        match deciding.as_mut().poll(cx) {
+            Poll::Ready(decided) => self.put(Some(id), &decided),
+            Poll::Pending => {
+                let (handle, registration) = AbortHandle::new_pair();
+                self.under_way.insert(id, (handle, length));
+                self.bytes += length;
+                self.deciding.push(Abortable::new(UnderWay { id, deciding }, registration));
+            }
+        }
+        Ok(())
+    }
+
+    /// An event is not under way any more; what runs for it is cancelled.
+    fn forget(&mut self, id: u64) {
+        if let Some((handle, length)) = self.under_way.remove(&id) {
+            handle.abort();
+            self.bytes -= length;
+        }
+    }
+
+    /// Puts an answer in line.
+    fn put(&mut self, id: Option<u64>, decided: &Decided) {
+        Counts::one(&self.daemon.counts.requests);
+        let problem = |problem: &Problem| {
+            Counts::one(&self.daemon.counts.problems);
+            ("problem", to_vec(problem).unwrap_or_default())
+        };
+        let (kind, body) = match decided {
+            Ok(decision) => match to_vec(decision) {
+                Ok(body) => ("decision", body),
+                Err(error) => problem(&Problem::unwritten(&error)),
+            },
+            Err(refusal) => problem(refusal),
+        };
+        let id = id.map_or_else(String::new, |id| format!(",\"id\":{id}"));
+        let head = format!("{{\"type\":\"{kind}\"{id},\"bytes\":{}}}\n", body.len());
+        for part in [head.as_bytes(), &body, b"\n"] {
+            self.outgoing.extend_from_slice(part);
+        }
+    }
+
+    /// Writes what the system takes; ready when that is everything.
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(rest) = self.outgoing.get(self.written..).filter(|rest| !rest.is_empty()) {
+            match self.stream.try_write(rest) {
+                Ok(written) => {
+                    self.written += written;
+                    self.since.unread = None;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.since.unread.get_or_insert_with(Instant::now);
+                    ready!(self.stream.poll_write_ready(cx))?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        self.outgoing.clear();
+        self.outgoing.shrink_to(MOST_UNREAD);
+        self.written = 0;
+        Poll::Ready(Ok(()))
+    }
+
+    /// Whether more is to be read.
+    fn is_read(&self) -> bool {
+        self.outgoing.len() - self.written < MOST_UNREAD && self.incoming.needs_more()
+    }
+
+    /// Reads what is there; nothing is the end of the connection.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.stream.poll_read_ready(cx))?;
+            match shared_stream::read_into(&self.stream, self.incoming.space()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => return Poll::Ready(read),
+            }
+        }
+    }
+
+    /// Ready when a time is over, and everything is to be looked at again; an error when that is the end. Not ready
+    /// while nothing is waited for.
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let limits = &self.daemon.settings.limits;
+        let is_late = self.is_read() && self.incoming.is_within_a_frame();
+        self.since.frame = is_late.then(|| self.since.frame.unwrap_or_else(Instant::now));
+        let frame = self.since.frame.map(|since| since + limits.whole);
+        let unread = self.since.unread.map(|since| since + limits.unread);
+        let look = (!self.is_read()).then(|| Instant::now() + LOOK);
+        let Some(due) = [frame, unread, look].into_iter().flatten().min() else { return Poll::Pending };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
+        if due < timer.deadline() {
+            timer.as_mut().reset(due);
+        }
+        ready!(timer.as_mut().poll(cx));
+        timer.as_mut().reset(due);
+        let now = Instant::now();
+        if [frame, unread].into_iter().flatten().any(|due| due <= now) {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// One event to its decision, as its body says.
+async fn answer(daemon: Arc<Daemon>, caller: Arc<Caller>, query: PublishQuery, body: Body) -> Decided {
+    caller.stands()?;
+    let (fields, _room) = match body {
+        Body::Read(fields) => (fields?, None),
+        Body::Long(text, read) => {
+            let room = values(&daemon, &text).await?;
+            let fields = fields(&text)?;
+            drop((text, read));
+            (fields, Some(room))
+        }
+    };
+    decide(&daemon, &caller, &query, fields).await
+}

@@ -1,0 +1,433 @@
+//! A connection for events: what is answered over it is what is answered over HTTP, and none of its events waits for
+//! another one, nor outlives its publisher.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lineside::Client;
+use lineside::client::RequestError;
+use lineside::json::{Value, from_slice};
+use lineside::prelude::*;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+
+use crate::house::{House, folder, small};
+use crate::signals::Reader;
+
+/// A connection for events, as a program without our library has one.
+pub(crate) struct Line(BufReader<UnixStream>);
+
+pub(crate) fn shell(session: &str, command: &str) -> Value {
+    json!({"point": "before_tool", "session": session,
+        "payload": {"tool_name": "Shell", "tool_input": {"command": command}}})
+}
+
+impl Line {
+    pub(crate) async fn open(house: &House) -> Self {
+        Self::with(house, "").await
+    }
+
+    async fn with(house: &House, headers: &str) -> Self {
+        let mut stream = UnixStream::connect(house.socket()).await.unwrap();
+        let head = format!(
+            "POST /v1/events/connection HTTP/1.1\r\nhost: l\r\ncontent-type: application/json\r\n\
+             connection: upgrade\r\nupgrade: lineside-events/1\r\n{headers}\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut stream = BufReader::new(stream);
+        let mut line = String::new();
+        stream.read_line(&mut line).await.unwrap();
+        assert!(line.starts_with("HTTP/1.1 101"), "{line}");
+        while line.trim() != "" {
+            line.clear();
+            stream.read_line(&mut line).await.unwrap();
+        }
+        Self(stream)
+    }
+
+    pub(crate) async fn write(&mut self, bytes: &[u8]) {
+        self.0.get_mut().write_all(bytes).await.unwrap();
+    }
+
+    pub(crate) async fn publish(&mut self, id: u64, event: &Value) {
+        self.write(&frame(id, event)).await;
+    }
+
+    /// The next answer: its type, its id and its body; nothing at the end.
+    pub(crate) async fn answer(&mut self) -> Option<(String, Option<u64>, Value)> {
+        let mut head = String::new();
+        while head.trim().is_empty() {
+            head.clear();
+            if soon(self.0.read_line(&mut head)).await.ok()? == 0 {
+                return None;
+            }
+        }
+        let head: Value = from_slice(head.as_bytes()).unwrap();
+        let mut body = vec![0; usize::try_from(head["bytes"].as_u64().unwrap()).unwrap()];
+        soon(self.0.read_exact(&mut body)).await.unwrap();
+        let kind = head["type"].as_str().unwrap().to_owned();
+        Some((kind, head["id"].as_u64(), from_slice(&body).unwrap()))
+    }
+}
+
+/// An event as it is written to such a connection.
+pub(crate) fn frame(id: u64, event: &Value) -> Vec<u8> {
+    let body = event.to_string();
+    format!("{}\n{body}", json!({"type": "publish", "id": id, "bytes": body.len()})).into_bytes()
+}
+
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), what).await.expect("it does not come to an end")
+}
+
+/// A daemon whose one hook waits until the pipe that it reads is opened and closed.
+async fn waiting() -> (House, PathBuf) {
+    let house = House::new().await;
+    let pipe = house.folder.path().join("gate");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let hooks = house.folder.path().join("project/.lineside");
+    std::fs::create_dir_all(&hooks).unwrap();
+    let waits = format!("hooks:\n  - {{name: waits, on: before_tool, command: [cat, {}]}}\n", pipe.display());
+    std::fs::write(hooks.join("hooks.yaml"), waits).unwrap();
+    house.post("/v1/reload", &json!({})).await;
+    house.post("/v1/sessions", &json!({"id": "s"})).await;
+    (house, pipe)
+}
+
+/// Opens the pipe of the hook, when that has opened its end.
+async fn opened(pipe: PathBuf) -> File {
+    soon(tokio::task::spawn_blocking(move || File::create(pipe).unwrap())).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_is_that_of_http_whether_it_is_a_decision_or_a_problem() {
+    let house = House::new().await;
+    house.post("/v1/sessions", &json!({"id": "s"})).await;
+    let mut line = Line::open(&house).await;
+    let bad = [
+        shell("nowhere", "ls"),
+        json!({"point": "befor_tool", "session": "s"}),
+        json!([1]),
+        json!({"point": "before_tool", "session": "s", "payload": {"tool_name": "x"}}),
+    ];
+    for (id, event) in (7..).zip(&bad) {
+        line.publish(id, event).await;
+        let (status, problem) = house.post("/v1/events", event).await;
+        assert_eq!(line.answer().await.unwrap(), ("problem".to_owned(), Some(id), problem.clone()));
+        assert_eq!((problem["status"].as_u64(), &problem["verdict"]), (Some(status.into()), &json!("block")));
+    }
+    line.publish(1, &shell("s", "ls")).await;
+    let (kind, id, over_line) = line.answer().await.unwrap();
+    assert_eq!((&*kind, id), ("decision", Some(1)));
+    let (_, mut over_http) = house.post("/v1/events", &shell("s", "ls")).await;
+    for (field, expected) in [("seq", json!(2)), ("id", over_http["id"].clone())] {
+        assert_eq!(over_http[field], expected);
+        over_http.as_object_mut().unwrap().insert(field.to_owned(), over_line[field].clone());
+    }
+    assert_eq!(over_line, over_http);
+}
+
+#[tokio::test]
+async fn what_is_of_a_later_version_is_passed_over_and_parameters_stand_in_the_head() {
+    let house = House::new().await;
+    let mut line = Line::open(&house).await;
+    let body = shell("new", "ls").to_string();
+    let head =
+        json!({"type": "publish", "id": 3, "bytes": body.len(), "open": true, "receipt": true, "later": [1]});
+    let text = format!(
+        "\n{{\"type\":\"later\"}}\n{{\"type\":\"later\",\"bytes\":5}}\n\n\n\n{{}}\n{{\"type\":\"cancel\",\"id\":9}}\r\n{head}\n{body}"
+    );
+    // A byte at a time is as good as all of them.
+    for byte in text.as_bytes() {
+        line.write(&[*byte]).await;
+    }
+    let (kind, id, decision) = line.answer().await.unwrap();
+    assert_eq!((&*kind, id, &decision["session"]), ("decision", Some(3), &json!("new")));
+    assert!(decision["hooks"].is_array(), "the whole receipt was asked for");
+}
+
+#[tokio::test]
+async fn what_is_not_the_protocol_ends_the_connection_with_a_problem() {
+    let house = House::new().await;
+    let long = [b"{\"type\":\"publish\",\"x\":\"".as_slice(), &[b'x'; 5000]].concat();
+    for wrong in
+        [b"GET / HTTP/1.1\r\n\r\n".as_slice(), b"{\"type\":\"publish\",\"bytes\":2}\n{}", b"[]\n", &long]
+    {
+        let mut line = Line::open(&house).await;
+        line.write(wrong).await;
+        let (kind, id, problem) = line.answer().await.unwrap();
+        assert_eq!((&*kind, id, &problem["verdict"]), ("problem", None, &json!("block")));
+        assert!(line.answer().await.is_none());
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_waits_keeps_no_other_one_waiting_and_ends_when_it_is_cancelled() {
+    let (house, pipe) = waiting().await;
+    let mut reader = Reader::open(&house, "/v1/signals", None).await;
+    let mut line = Line::open(&house).await;
+    line.publish(1, &shell("s", "ls")).await;
+    let gate = opened(pipe.clone()).await;
+    line.publish(2, &json!({"point": "on_idle", "session": "s"})).await;
+    assert_eq!(line.answer().await.unwrap().1, Some(2));
+    drop(gate);
+    assert_eq!(line.answer().await.unwrap().1, Some(1));
+    line.publish(3, &shell("s", "ls")).await;
+    let gate = opened(pipe).await;
+    line.write(b"{\"type\":\"cancel\",\"id\":3}\n").await;
+    assert_eq!(soon(reader.until("abandoned")).await["seq"], json!(3));
+    line.publish(4, &json!({"point": "on_idle", "session": "s"})).await;
+    assert_eq!(line.answer().await.unwrap().1, Some(4), "what is cancelled is not answered");
+    drop(gate);
+}
+
+#[tokio::test]
+async fn a_publisher_that_is_gone_or_gives_up_leaves_its_event_undecided() {
+    let (house, pipe) = waiting().await;
+    let mut reader = Reader::open(&house, "/v1/signals", None).await;
+    let mut line = Line::open(&house).await;
+    line.publish(1, &shell("s", "ls")).await;
+    let gate = opened(pipe.clone()).await;
+    drop(line);
+    assert_eq!(soon(reader.until("abandoned")).await["seq"], json!(1));
+    drop(gate);
+    let client = house.client();
+    let session = client.session("s").resume().open().await.unwrap();
+    let publish = session.publish(BeforeTool::new("Shell", json!({"command": "ls"})));
+    let gate = tokio::select! {
+        gate = opened(pipe) => gate,
+        decision = publish => panic!("{decision:?}"),
+    };
+    assert_eq!(soon(reader.until("abandoned")).await["seq"], json!(2));
+    drop(gate);
+    assert_eq!(session.publish(OnIdle::new()).await.unwrap().seq(), Some(3), "over the same connection");
+}
+
+#[tokio::test]
+async fn long_events_pass_and_those_that_are_too_long_are_refused_alone() {
+    let limits = small(|limits| {
+        limits.body = 1 << 20;
+        limits.memory = 16 << 20;
+    });
+    let house = House::with(|settings| settings.limits(limits)).await;
+    house.post("/v1/sessions", &json!({"id": "s"})).await;
+    let mut line = Line::open(&house).await;
+    for (id, length) in [(1, 900 << 10), (2, 60 << 10), (3, 70 << 10), (4, 10)] {
+        line.publish(id, &shell("s", &"x".repeat(length))).await;
+    }
+    let mut found = Vec::new();
+    for _ in 0..4 {
+        let (kind, id, decision) = line.answer().await.unwrap();
+        let length = decision["payload"]["tool_input"]["command"].as_str().unwrap().len();
+        found.push((kind, id.unwrap(), length));
+    }
+    found.sort_by_key(|(_, id, _)| *id);
+    let decided = |id, length| ("decision".to_owned(), id, length);
+    assert_eq!(found, [decided(1, 900 << 10), decided(2, 60 << 10), decided(3, 70 << 10), decided(4, 10)]);
+    line.publish(5, &shell("s", &"x".repeat(2 << 20))).await;
+    line.publish(6, &shell("s", "ls")).await;
+    let (kind, id, problem) = line.answer().await.unwrap();
+    assert_eq!(
+        (&*kind, id, &problem["status"], &problem["verdict"]),
+        ("problem", Some(5), &json!(413), &json!("block"))
+    );
+    assert_eq!(line.answer().await.unwrap().1, Some(6));
+}
+
+#[tokio::test]
+async fn n06_half_a_frame_and_answers_that_are_not_read_end_their_connection_alone() {
+    let limits = small(|limits| {
+        limits.whole = Duration::from_millis(100);
+        limits.unread = Duration::from_millis(100);
+    });
+    let house = House::with(|settings| settings.limits(limits)).await;
+    let session = house.client().session("s").open().await.unwrap();
+    let one = frame(1, &shell("s", &"x".repeat(1000)));
+    let mut half = Line::open(&house).await;
+    half.write(&one[..one.len() - 5]).await;
+    let mut head = Line::open(&house).await;
+    head.write(b"{\"type\":").await;
+    let deaf = Line::open(&house).await;
+    // As many as the system takes: then the daemon reads no further, because its answers are not read.
+    let mut id = 1;
+    loop {
+        id += 1;
+        deaf.0.get_ref().writable().await.unwrap();
+        let whole = frame(id, &shell("s", &"x".repeat(1000)));
+        match deaf.0.get_ref().try_write(&whole) {
+            Ok(written) if written == whole.len() => {}
+            _ => break,
+        }
+        tokio::task::yield_now().await;
+    }
+    assert!(half.answer().await.is_none());
+    assert!(head.answer().await.is_none());
+    assert!(session.publish(OnIdle::new()).await.unwrap().seq().is_some());
+    // The connections of the client, and that of the look itself.
+    soon(async {
+        while !metrics(&house).await.contains("\nlineside_connections 3\n") {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    drop(deaf);
+}
+
+async fn metrics(house: &House) -> String {
+    let request = crate::house::json_request(hyper::Method::GET, "/v1/metrics", Vec::new());
+    let response = house.request(request).await;
+    let bytes = http_body_util::BodyExt::collect(response.into_body()).await.unwrap().to_bytes();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn a_grant_that_is_over_is_worth_nothing_over_a_connection_that_has_shown_it() {
+    let house = House::new().await;
+    let session = house.client().session("s").open().await.unwrap();
+    let environment = session.environment();
+    let grant = environment.iter().find(|(name, _)| *name == "LINESIDE_GRANT").unwrap().1.to_owned();
+    let mut line = Line::with(&house, &format!("lineside-grant: {grant}\r\n")).await;
+    line.publish(1, &shell("s", "ls")).await;
+    assert_eq!(line.answer().await.unwrap().2["type"], json!("urn:lineside:problem:not-granted"));
+    let child = house.client().granted(grant).session("child").open().await.unwrap();
+    assert!(child.publish(OnIdle::new()).await.is_ok());
+    line.publish(2, &shell("child", "ls")).await;
+    assert_eq!(line.answer().await.unwrap().0, "decision");
+    session.close().await.unwrap();
+    line.publish(3, &shell("child", "ls")).await;
+    let (_, _, problem) = line.answer().await.unwrap();
+    assert_eq!(
+        (&problem["type"], &problem["verdict"]),
+        (&json!("urn:lineside:problem:no-such-grant"), &json!("block"))
+    );
+}
+
+#[tokio::test]
+async fn the_end_of_the_daemon_answers_what_is_under_way_over_a_connection() {
+    let (house, pipe) = waiting().await;
+    let mut line = Line::open(&house).await;
+    line.publish(1, &shell("s", "ls")).await;
+    let gate = opened(pipe).await;
+    let ending = house.server.ending();
+    let end = tokio::spawn(house.server.end());
+    soon(ending.cancelled()).await;
+    drop(gate);
+    assert_eq!(line.answer().await.unwrap().1, Some(1));
+    assert!(line.answer().await.is_none());
+    assert!(soon(end).await.unwrap().drained.is_clean());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_publishers_of_one_client_share_a_few_connections() {
+    let house = House::new().await;
+    let client = house.client();
+    let publishers = (0..200).map(|number| {
+        let client = client.clone();
+        tokio::spawn(async move {
+            let session = client.session(format!("s{number}")).open().await.unwrap();
+            for seq in 1..=20 {
+                let decision =
+                    session.publish(BeforeTool::new("Shell", json!({"command": number}))).await.unwrap();
+                assert_eq!(decision.seq(), Some(seq));
+                assert_eq!(decision.payload().tool_input["command"], json!(number));
+            }
+        })
+    });
+    for publisher in publishers.collect::<Vec<_>>() {
+        soon(publisher).await.unwrap();
+    }
+}
+
+/// Answers one request over HTTP, whatever it is.
+async fn answer_once(listener: &UnixListener, status: &str, body: &str) -> String {
+    let (stream, _) = listener.accept().await.unwrap();
+    let mut stream = BufReader::new(stream);
+    let mut head = String::new();
+    let mut length = 0;
+    loop {
+        let start = head.len();
+        stream.read_line(&mut head).await.unwrap();
+        let line = head[start..].to_ascii_lowercase();
+        if let Some(text) = line.strip_prefix("content-length:") {
+            length = text.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    stream.read_exact(&mut vec![0; length]).await.unwrap();
+    let answer =
+        format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    stream.get_mut().write_all(answer.as_bytes()).await.unwrap();
+    head.lines().next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_daemon_of_an_earlier_version_is_published_to_over_http() {
+    let folder = folder();
+    let socket = folder.path().join("socket");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let earlier = tokio::spawn(async move {
+        let problem = json!({"type": "urn:lineside:problem:not-found", "title": "t", "status": 404, "detail": "no path"});
+        let decision = json!({"verdict": "continue", "payload": {}});
+        let opened = json!({"coverage": "c"});
+        let mut asked = vec![answer_once(&listener, "201 Created", &opened.to_string()).await];
+        asked.push(answer_once(&listener, "404 Not Found", &problem.to_string()).await);
+        for _ in 0..2 {
+            asked.push(answer_once(&listener, "200 OK", &decision.to_string()).await);
+        }
+        asked
+    });
+    let session = Client::new(&socket).session("s").open().await.unwrap();
+    for _ in 0..2 {
+        assert!(!session.publish(OnIdle::new()).await.unwrap().is_refused());
+    }
+    let event = "POST /v1/events HTTP/1.1";
+    let asked = ["POST /v1/sessions HTTP/1.1", "POST /v1/events/connection HTTP/1.1", event, event];
+    assert_eq!(soon(earlier).await.unwrap(), asked);
+}
+
+#[tokio::test]
+async fn an_event_that_may_have_arrived_is_not_sent_again_and_the_next_one_goes_over_another_connection() {
+    let house = House::new().await;
+    house.post("/v1/sessions", &json!({"id": "s"})).await;
+    let front = house.folder.path().join("front");
+    let listener = UnixListener::bind(&front).unwrap();
+    let client = Client::new(&front);
+    let back = house.socket();
+    // Passes everything on, until it has seen this.
+    let pass = async |until: &'static str| {
+        let (mut near, _) = listener.accept().await.unwrap();
+        let mut far = UnixStream::connect(&back).await.unwrap();
+        let (mut seen, mut buffer) = (Vec::new(), vec![0; 4096]);
+        while !String::from_utf8_lossy(&seen).contains(until) {
+            let mut answer = vec![0; 4096];
+            tokio::select! {
+                read = near.read(&mut buffer) => {
+                    let read = read.unwrap();
+                    seen.extend_from_slice(&buffer[..read]);
+                    if read == 0 { return; }
+                    far.write_all(&buffer[..read]).await.unwrap();
+                }
+                read = far.read(&mut answer) => {
+                    let read = read.unwrap();
+                    if read == 0 { return; }
+                    near.write_all(&answer[..read]).await.unwrap();
+                }
+            }
+        }
+    };
+    let session = tokio::select! {
+        session = client.session("s").resume().open() => session.unwrap(),
+        () = pass("never") => panic!("it was closed"),
+    };
+    let (broken, ()) = tokio::join!(session.publish(OnIdle::new()), pass("on_idle"));
+    assert!(matches!(broken, Err(RequestError::Broken { .. })), "{broken:?}");
+    let next = tokio::select! {
+        next = session.publish(OnIdle::new()) => next.unwrap().seq().unwrap(),
+        () = pass("never") => panic!("it was closed"),
+    };
+    // The one that broke may have been decided; it was not published a second time.
+    assert!((1..=2).contains(&next), "{next}");
+}
