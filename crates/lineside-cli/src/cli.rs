@@ -30,7 +30,7 @@ use crate::{
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
 #[derive(Debug, Parser)]
-#[command(name = "lineside", version, help_template = HELP, after_long_help = EXAMPLES)]
+#[command(name = "lineside", version, help_template = HELP)]
 pub(crate) struct Cli {
     /// Colours: auto, always or never.
     #[arg(
@@ -76,11 +76,6 @@ Commands:
 
 Options:
 {options}{after-help}";
-
-const EXAMPLES: &str = "\
-Examples:
-  lineside demo                               three agents, and every decision
-  lineside run --project . events.jsonl       the hooks of a project, and yours";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -207,6 +202,8 @@ mod tests {
     #[test]
     fn help_is_one_screen_and_begins_with_the_commands() {
         let help = Cli::command().term_width(80).render_help().to_string();
+        let long = Cli::command().term_width(80).try_get_matches_from(["lineside", "--help"]);
+        assert_eq!(help, long.unwrap_err().to_string(), "-h and --help");
         // The last line of the screen is for what is typed next.
         assert!(help.trim_end().lines().count() < 24, "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");

@@ -15,7 +15,7 @@ use rustix::process::{Pid, test_kill_process};
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::painter::{json_line, one_line};
-use crate::style::{Style, Styles, Tone, count, tell};
+use crate::style::{Style, Styles, Tone, count, print, tell};
 
 /// How long a request of a person waits for its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -110,9 +110,7 @@ pub(crate) async fn status(args: &StatusArgs, styles: Styles) -> Result<ExitCode
     if *json {
         write!(out, "{}", json_line(&status)?)?;
     } else {
-        for line in page(&status, styles.out) {
-            writeln!(out, "{line}")?;
-        }
+        print(&mut out, page(&status, styles.out))?;
     }
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -181,7 +179,11 @@ pub(crate) fn off(args: &OffArgs) -> Result<ExitCode> {
     let changed = switch.off("hooks are switched off; `lineside on` switches them on again");
     let changed = changed.with_context(|| format!("failed to make {path}"))?;
     let text = if changed { "hooks are off" } else { "hooks were off already" };
-    say(*json, &json!({"off": true, "changed": changed, "file": path}), &format!("{text} ({path})"))?;
+    say(
+        *json,
+        &json!({"off": true, "changed": changed, "file": path}),
+        &format!("{text} ({})", one_line(&path)),
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -304,7 +306,7 @@ fn say(json: bool, object: &Value, text: &str) -> Result<()> {
     if json {
         write!(out, "{}", json_line(object)?)?;
     } else {
-        writeln!(out, "{text}")?;
+        print(&mut out, text.lines())?;
     }
     Ok(())
 }

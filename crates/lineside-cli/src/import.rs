@@ -14,7 +14,7 @@ use lineside::json::json;
 use crate::loading::finding;
 use crate::painter::{json_line, one_line};
 use crate::places::{granted_places, shown};
-use crate::style::{Styles, count, tell};
+use crate::style::{Styles, count, print, tell};
 
 /// Have the hooks of a plugin run for all of your agents.
 ///
@@ -80,10 +80,8 @@ pub(crate) fn run(args: &ImportArgs, styles: Styles) -> Result<ExitCode> {
             (true, true) => format!("the hooks of {at} no longer run"),
             (true, false) => format!("the hooks of {at} did not run"),
         };
-        writeln!(out, "{}", one_line(&state))?;
-        for name in &names {
-            writeln!(out, "  {}", one_line(name))?;
-        }
+        print(&mut out, [one_line(&state)])?;
+        print(&mut out, names.iter().map(|name| format!("  {}", one_line(name))))?;
     }
     let is_sound = !found.iter().any(|found| found.severity == Severity::Error);
     Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -45,7 +45,7 @@ use clap::Parser as _;
 
 use crate::cli::Cli;
 use crate::painter::one_line;
-use crate::style::tell;
+use crate::style::{on_this_terminal, tell};
 
 /// What a shell gives a program that wrote into a pipe without a reader.
 const NO_READER: u8 = 128 + 13;
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
 /// Help and the version as they are asked for; what is wrong with the arguments, which come from anywhere.
 fn explain_arguments(error: &clap::Error) -> ExitCode {
     let text = error.to_string();
-    if text.lines().all(|line| one_line(line) == line) {
+    if text.lines().all(|line| one_line(line) == line && on_this_terminal(line) == line) {
         // With its colours.
         error.print().ok();
     } else {

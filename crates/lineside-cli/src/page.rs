@@ -11,7 +11,7 @@ use lineside::core::outcome::By;
 use lineside::core::{Change, Hook, Layer, Outcome, Receipt, Run, SkipReason, Source, Strength};
 
 use difference::difference;
-use fitting::{column, cut, wrapped};
+use fitting::{column, cut, ends, wrapped};
 use subject::{consequence, subject};
 
 use crate::painter::in_passing;
@@ -75,7 +75,7 @@ impl Page {
 
     /// What became of something in the background since.
     pub(crate) fn later(&self, text: &str) -> Vec<String> {
-        self.detail(Tone::Asked, "later", Tone::Plain, text)
+        self.lines_below(Tone::Asked, "later", Tone::Plain, ends(text, self.width - TEXT))
     }
 
     /// One decision: its row, and below it what hooks did.
@@ -157,10 +157,16 @@ impl Page {
         let strength = receipt.verdict.strength();
         let Some(reason) = receipt.verdict.reason() else { return Vec::new() };
         let (_, tone) = mark(receipt);
-        let mut lines = self.detail(tone, strength.as_str(), Tone::Bold, reason.as_str());
         let author = receipt.author.and_then(|index| Some((index, receipt.hook(index)?)));
-        let by = author.map_or("nobody".to_owned(), |(index, hook)| {
-            let run = receipt.runs.iter().rev().find(|run| run.hook == index && run.outcome.has_run());
+        let run = author.and_then(|(index, _)| {
+            receipt.runs.iter().rev().find(|run| run.hook == index && run.outcome.has_run())
+        });
+        let reason = match run {
+            Some(Run { outcome: Outcome::Failed { .. }, .. }) => ends(reason.as_str(), self.width - TEXT),
+            _ => self.wrapped(reason.as_str()),
+        };
+        let mut lines = self.lines_below(tone, strength.as_str(), Tone::Bold, reason);
+        let by = author.map_or("nobody".to_owned(), |(_, hook)| {
             let took = run.map(|run| format!(", {}", milliseconds(run.took))).unwrap_or_default();
             format!("{}{took}", self.whose(hook))
         });
@@ -176,8 +182,14 @@ impl Page {
         let name = receipt.name(run.hook);
         match &run.outcome {
             Outcome::Failed { failure, verdict } => {
-                let text = format!("{name}: {failure}; counts as {}, as declared", verdict.strength());
-                self.detail(Tone::Asked, "failed", Tone::Plain, &text)
+                let (text, columns) = (format!("{name}: {failure}"), self.width - TEXT);
+                let counts = format!("counts as {}, as declared", verdict.strength());
+                let mut lines = wrapped(&format!("{text}; {counts}"), columns, usize::MAX);
+                if lines.len() > 3 {
+                    lines = ends(&text, columns);
+                    lines.push(counts);
+                }
+                self.lines_below(Tone::Asked, "failed", Tone::Plain, lines)
             }
             Outcome::Detached => {
                 let text = format!("{name} in the background; nobody waits for it");
@@ -214,8 +226,16 @@ impl Page {
 
     /// A line below a row, continued where it is too long for one.
     fn detail(&self, tone: Tone, label: &str, text_tone: Tone, text: &str) -> Vec<String> {
+        self.lines_below(tone, label, text_tone, self.wrapped(text))
+    }
+
+    fn wrapped(&self, text: &str) -> Vec<String> {
+        wrapped(text, self.width - TEXT, 3)
+    }
+
+    fn lines_below(&self, tone: Tone, label: &str, text_tone: Tone, lines: Vec<String>) -> Vec<String> {
         let label = self.style.paint(tone, &column(label, AGENT));
-        let mut lines = wrapped(text, self.width - TEXT, 3).into_iter();
+        let mut lines = lines.into_iter();
         let first = lines.next().unwrap_or_default();
         let mut told = vec![format!("{:INDENT$}{label} {}", "", self.style.paint(text_tone, &first))];
         told.extend(lines.map(|line| format!("{:TEXT$}{}", "", self.style.paint(text_tone, &line))));

@@ -3,6 +3,9 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
+use crate::painter::one_line;
+use crate::style::on_this_terminal;
+
 /// How often it is redrawn at most.
 const EVERY: Duration = Duration::from_millis(100);
 
@@ -30,7 +33,8 @@ impl Progress {
         self.drawn = true;
         let mut stderr = std::io::stderr();
         // A terminal that is gone shows nothing; the work goes on.
-        write!(stderr, "\r\x1b[2K{}", line()).and_then(|()| stderr.flush()).ok();
+        let line = one_line(&line());
+        write!(stderr, "\r\x1b[2K{}", on_this_terminal(&line)).and_then(|()| stderr.flush()).ok();
     }
 
     /// Takes it off the screen, so that something else can be written there.

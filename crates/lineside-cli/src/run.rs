@@ -144,6 +144,9 @@ lineside run [OPTIONS] [EVENTS.jsonl]
        lineside run [--project <DIR>] [--socket <PATH>] -- <COMMAND>...";
 
 const EXIT_STATUS: &str = "\
+Example:
+  lineside run --project . events.jsonl    the hooks of a project, and yours
+
 Exit status:
   0    every line was an event and was decided, whatever the verdicts
   1    a line was refused, something was lost or not kept, or --strict found an error

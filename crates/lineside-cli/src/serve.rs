@@ -1,6 +1,5 @@
 //! `lineside serve`: the daemon in the foreground, until a signal or a request ends it.
 
-use std::io::Write as _;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use crate::daemon_paths::DaemonArgs;
 use crate::interrupt::Interrupt;
 use crate::painter::one_line;
 use crate::places::PlaceArgs;
-use crate::style::{Styles, Tone, count, tell};
+use crate::style::{Styles, Tone, count, print, tell};
 
 mod detached;
 mod unit;
@@ -97,7 +96,7 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     }
     let http = server.http().map(|address| format!(" and http://{address}")).unwrap_or_default();
     let ready = format!("ready: {}{http}", server.socket().display());
-    writeln!(std::io::stdout(), "{}", one_line(&ready)).context("failed to say that the daemon is ready")?;
+    print(&mut std::io::stdout(), [one_line(&ready)]).context("failed to say that the daemon is ready")?;
     if args.in_background {
         detached::let_go_of_the_starter()?;
     }

@@ -11,12 +11,11 @@ use crate::painter::in_ascii;
 /// When text is painted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum When {
-    /// On a terminal, unless NO_COLOR is set or the terminal is dumb.
+    // Ordinary comments: a described value would make `--help` longer than a screen.
+    // On a terminal, unless NO_COLOR is set or the terminal is dumb.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 
@@ -179,7 +178,7 @@ fn is_ascii(locale: Option<&str>) -> bool {
 }
 
 /// The line in the characters that there are.
-fn on_this_terminal(line: &str) -> Cow<'_, str> {
+pub(crate) fn on_this_terminal(line: &str) -> Cow<'_, str> {
     if *IS_ASCII { in_ascii(line).into() } else { line.into() }
 }
 

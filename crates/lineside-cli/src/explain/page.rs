@@ -1,5 +1,6 @@
 //! An explanation as people read it.
 
+use lineside::State;
 use lineside::core::{OnFailure, Part, SkipReason};
 use lineside::listing::{Explained, Explanation};
 
@@ -30,11 +31,16 @@ const STACKED: [usize; 7] = [9, 5, 4, 3, 6, 7, 2];
 pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: Style) -> Vec<String> {
     let point = &explanation.event.point;
     let session = one_line(&explanation.event.session);
-    let running = explanation.hooks.iter().filter(|hook| hook.skipped.is_none()).count();
+    let (running, broken): (Vec<_>, Vec<_>) =
+        explanation.hooks.iter().filter(|hook| hook.skipped.is_none()).partition(|hook| is_sound(hook));
+    let cannot = if broken.is_empty() { String::new() } else { format!(", {} cannot", broken.len()) };
+    let running = running.len();
     let title = style.paint(Tone::Bold, point);
-    let mut lines = vec![match (running, explanation.hooks.len()) {
+    let mut lines = vec![match (running + broken.len(), explanation.hooks.len()) {
         (0, _) => format!("{title} in session {session}: nothing would run"),
-        (_, all) => format!("{title} in session {session}: {running} of {} would run", count(all, "hook")),
+        (_, all) => {
+            format!("{title} in session {session}: {running} of {} would run{cannot}", count(all, "hook"))
+        }
     }];
     if explanation.hooks.is_empty() {
         lines.extend(nobody_waits(explanation, columns, style));
@@ -48,7 +54,7 @@ pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: St
         lines.push(String::new());
         lines.extend(automations);
     }
-    if running > 1 {
+    if running + broken.len() > 1 {
         lines.push(String::new());
         lines.push("For the event as it stands: an earlier hook may still block it or change it.".to_owned());
     }
@@ -97,10 +103,16 @@ fn on_failure(explained: &Explained) -> &'static str {
     }
 }
 
+/// Whether what it runs is there.
+fn is_sound(explained: &Explained) -> bool {
+    explained.listed.state == State::Ready.as_str()
+}
+
 fn fate(explained: &Explained) -> (String, Tone) {
     let condition = explained.listed.condition.as_deref();
     match explained.skipped {
-        None => ("runs".to_owned(), Tone::Good),
+        None if is_sound(explained) => ("runs".to_owned(), Tone::Good),
+        None => (explained.listed.state.clone(), Tone::Bad),
         Some(SkipReason::Filter) => (format!("filter: {}", condition.unwrap_or_default()), Tone::Warning),
         Some(why) => (why.as_str().to_owned(), Tone::Warning),
     }

@@ -1,7 +1,6 @@
 //! Changing a job: the journal is opened for it alone, so no other process may have it open; that of the running daemon is
 //! changed by the daemon.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -16,7 +15,7 @@ use lineside::{Bus, Durable};
 use super::job::Job;
 use crate::control::ask;
 use crate::daemon_paths::DaemonPaths;
-use crate::style::tell;
+use crate::style::{print, tell};
 
 /// Who changes the job.
 pub(super) enum At<'a> {
@@ -72,7 +71,7 @@ pub(super) async fn drop(at: &At<'_>, job: &Job) -> Result<ExitCode> {
 fn answered(answer: Result<Map>, done: &str, not: &str) -> Result<ExitCode> {
     match answer {
         Ok(_) => {
-            writeln!(std::io::stdout(), "{done}")?;
+            print(&mut std::io::stdout(), [done])?;
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => match error.downcast_ref::<RequestError>() {
@@ -119,7 +118,7 @@ async fn change(
         return Ok(ExitCode::FAILURE);
     }
     automations.kept().await.context("it is not known whether the change was kept")?;
-    writeln!(std::io::stdout(), "{done}")?;
+    print(&mut std::io::stdout(), [done])?;
     Ok(ExitCode::SUCCESS)
 }
 

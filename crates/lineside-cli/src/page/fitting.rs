@@ -38,6 +38,21 @@ pub(crate) fn wrapped(text: &str, columns: usize, lines: usize) -> Vec<String> {
     broken.iter().map(|line| cut(line, columns)).collect()
 }
 
+/// The text in at most three lines, where its last line says most, as in what a program leaves behind when it fails: the
+/// beginning, and the last line of the text after it.
+pub(crate) fn ends(text: &str, columns: usize) -> Vec<String> {
+    let whole = wrapped(text, columns, usize::MAX);
+    let Some((_, last)) = text.trim_end().rsplit_once('\n').filter(|_| whole.len() > 3) else {
+        return wrapped(text, columns, 3);
+    };
+    let mut lines: Vec<String> = whole.into_iter().take(1).collect();
+    if let Some(first) = lines.first_mut() {
+        *first = cut(&format!("{first} …"), columns);
+    }
+    lines.extend(wrapped(last, columns, 2));
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,5 +71,17 @@ mod tests {
         assert_eq!(wrapped("one two three", 7, 1), ["one tw…"]);
         assert_eq!(wrapped("one\ntwo three four", 8, 2), ["one two", "three f…"]);
         assert_eq!(wrapped("", 8, 2), [""]);
+    }
+
+    #[test]
+    fn the_last_line_of_a_long_text_is_not_cut_off() {
+        assert_eq!(ends("one two", 8), ["one two"]);
+        assert_eq!(ends("one two three four five six", 9), ["one two", "three", "four fiv…"]);
+        assert_eq!(ends("one\ntwo\nthree", 9), ["one two", "three"]);
+        assert_eq!(ends("a trace\n  b\n  c d e f g\nError: it\n", 8), ["a trace…", "Error:", "it"]);
+        assert_eq!(
+            ends("a trace\n  b\n  c d e f g\nError: it is long\n", 8),
+            ["a trace…", "Error:", "it is l…"]
+        );
     }
 }

@@ -94,6 +94,27 @@ async fn a_failure_is_told_even_where_it_passes() {
 }
 
 #[tokio::test]
+async fn the_last_line_of_a_trace_is_told() {
+    let (bus, session) = session().await;
+    let trace = "exit status 1 (stderr: Traceback (most recent call last):\n  File \"guard.py\", line 3, in <module>\n    \
+        loads(text)\n  File \"decoder.py\", line 353, in raw_decode\n    obj, end = self.scan_once(s, idx)\nError: no name)";
+    bus.intercept::<BeforeTool>("broken")
+        .source("closure")
+        .try_gate(move |_, _| std::future::ready(Err::<Verdict, _>(trace)))
+        .unwrap();
+    let expected = "\
+1.500 ✗ main       before_tool      Shell ls                              1.0 ms
+        block      hook \"broken\" failed: exit status 1 (stderr: Traceback (most…
+                   Error: no name)
+        by         broken (closure), 1.0 ms
+        so         the call does not run; the agent reads the reason
+        failed     broken: exit status 1 (stderr: Traceback (most recent call …
+                   Error: no name)
+                   counts as block, as declared";
+    assert_eq!(told(&page(80), &*shell(&session, "ls").await), expected);
+}
+
+#[tokio::test]
 async fn no_line_is_wider_than_the_page() {
     let (_bus, session) = session().await;
     let reason = "a reason of many words ".repeat(20);

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs::OpenOptions;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode, Stdio};
@@ -12,6 +12,7 @@ use lineside_daemon::socket::private_folder;
 
 use crate::daemon_paths::DaemonPaths;
 use crate::painter::one_line;
+use crate::style::print;
 
 /// The file in the state folder that is locked while a daemon is started, so that of two starts one waits for the other.
 const STARTING: &str = "starting.lock";
@@ -71,6 +72,6 @@ pub(super) fn let_go_of_the_starter() -> Result<()> {
 }
 
 fn say(ready: &str) -> Result<ExitCode> {
-    writeln!(std::io::stdout(), "{}", one_line(ready)).context("failed to say that the daemon is ready")?;
+    print(&mut std::io::stdout(), [one_line(ready)]).context("failed to say that the daemon is ready")?;
     Ok(ExitCode::SUCCESS)
 }

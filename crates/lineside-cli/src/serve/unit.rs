@@ -9,6 +9,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 
 use crate::daemon_paths::DaemonPaths;
+use crate::painter::one_line;
+use crate::style::print;
 
 /// The label of the agent of launchd.
 const LABEL: &str = "dev.lineside.daemon";
@@ -43,13 +45,15 @@ pub(super) fn install(paths: &DaemonPaths, http: Option<SocketAddr>, dry_run: bo
     let mut out = std::io::stdout().lock();
     for (file, text) in files {
         if dry_run {
-            writeln!(out, "# {}\n{text}", file.display())?;
+            print(&mut out, [one_line(&format!("# {}", file.display()))])?;
+            // The file as it would be written.
+            writeln!(out, "{text}")?;
         } else {
             write(&file, &text)?;
-            writeln!(out, "wrote {}", file.display())?;
+            print(&mut out, [one_line(&format!("wrote {}", file.display()))])?;
         }
     }
-    writeln!(out, "# to start it now and at each login:\n# {next}")?;
+    print(&mut out, ["# to start it now and at each login:".to_owned(), one_line(&format!("# {next}"))])?;
     Ok(ExitCode::SUCCESS)
 }
 

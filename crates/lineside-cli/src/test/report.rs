@@ -47,7 +47,7 @@ impl Printer {
             out.write_all(json_line(&all)?.as_bytes())?;
         } else {
             let tone = if total.failed == 0 { Tone::Good } else { Tone::Bad };
-            writeln!(out, "{}", self.style.paint(tone, &total.to_string()))?;
+            print(&mut out, [self.style.paint(tone, &total.to_string())])?;
         }
         out.flush()?;
         Ok(total)

@@ -69,3 +69,14 @@ fn what_is_no_event_cannot_be_explained() {
         "lineside: cannot explain stdin: unknown point `on_idl`; the nearest is `on_idle`\n"
     );
 }
+
+#[test]
+fn a_hook_that_cannot_do_its_work_does_not_just_run() {
+    let stage = Stage::new();
+    let hooks = "hooks:\n  - {name: gone, on: before_tool, command: [/no/such/program]}\n  \
+                 - {name: broken, on: before_tool, comand: x}\n";
+    stage.file("project/.lineside/hooks.yaml", hooks);
+    let said = stage.run(&["explain", "--project", "."], shell("ls"));
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(said.out);
+}

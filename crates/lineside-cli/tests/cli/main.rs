@@ -3,6 +3,7 @@
 
 mod stage;
 
+mod ascii;
 mod automations;
 mod daemon;
 mod daemon_kills;
