@@ -5,7 +5,7 @@ use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use lineside::assembly::Report;
+use lineside::LoadReport;
 use lineside::core::Severity;
 use lineside::dialects::Trust;
 use lineside::prelude::*;
@@ -25,14 +25,14 @@ fn agent(name: &str, priority: i32) -> String {
 }
 
 /// What is loaded of these files of the user and of the project.
-async fn loaded(users: &[(&str, &str)], projects: &[(&str, &str)]) -> (Report, tempfile::TempDir) {
+async fn loaded(users: &[(&str, &str)], projects: &[(&str, &str)]) -> (LoadReport, tempfile::TempDir) {
     let (home, root) = (project(users), project(projects));
     let mut places = places(root.path(), Trust::Granted);
     places.environment.insert("HOME".to_owned(), home.path().display().to_string());
     (Assembly::new(Bus::new()).load(&places).await.unwrap(), root)
 }
 
-fn told<'a>(report: &'a Report, part: &str) -> Vec<&'a str> {
+fn told<'a>(report: &'a LoadReport, part: &str) -> Vec<&'a str> {
     report.diagnostics.iter().map(|finding| &*finding.text).filter(|text| text.contains(part)).collect()
 }
 

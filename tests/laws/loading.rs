@@ -93,7 +93,7 @@ pub(crate) fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
 pub(crate) async fn judged(
     project: &Path,
     trust: Trust,
-) -> (lineside::Decision<BeforeTool>, lineside::assembly::Report) {
+) -> (lineside::Decision<BeforeTool>, lineside::LoadReport) {
     judged_at(project, Path::new("/nonexistent"), trust).await
 }
 
@@ -102,7 +102,7 @@ pub(crate) async fn judged_at(
     project: &Path,
     home: &Path,
     trust: Trust,
-) -> (lineside::Decision<BeforeTool>, lineside::assembly::Report) {
+) -> (lineside::Decision<BeforeTool>, lineside::LoadReport) {
     let assembly = Assembly::new(Bus::new());
     let mut places = places(project, trust);
     places.environment.insert("HOME".to_owned(), home.display().to_string());

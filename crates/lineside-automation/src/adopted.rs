@@ -11,7 +11,7 @@ use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{
     Accepted, BackgroundRuns, Bus, DurableRun, Ending, Release, RunRecorder, Session, Ticket, UntilBegun,
 };
-use lineside_core::flow::{Debounce, Retry};
+use lineside_core::flow::{Debounce, Retries};
 use lineside_core::hook::{Join, Lane, Standby};
 use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, SessionId, SkipReason};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy,
 use crate::engine::{Does, Engine, Fate, Handler, Last, Recording, Starting, job_of};
 use crate::hook_id::HookId;
 use crate::machine::job::{AutomationId, Fence, JobId};
-use crate::machine::{Ended, Input, Run};
+use crate::machine::{Ended, Input, StartedRun};
 use crate::offered::Offered;
 use crate::report::{Report, ResultRule, ResultWhen};
 
@@ -37,7 +37,7 @@ pub struct Adoption {
     /// Its events are held until it is quiet.
     pub debounce: Option<Debounce>,
     /// How often it tries again, by itself.
-    pub retry: Retry,
+    pub retry: Retries,
     /// Its runs and those of everything else with this key go one at a time.
     pub key: Option<Arc<str>>,
     /// Whether the next model call waits for it.
@@ -124,7 +124,7 @@ impl Engine {
 }
 
 /// What the machine has to know: the attempts of a run are the hook's own.
-fn rules(debounce: Option<Debounce>, retry: Retry, join: Join) -> Rules {
+fn rules(debounce: Option<Debounce>, retry: Retries, join: Join) -> Rules {
     // A burst is due with one event more than it may hold, as everywhere.
     let hold = debounce.map(|pace| Hold { pace, count: MOST_HELD + 1 });
     Rules {
@@ -211,8 +211,8 @@ pub(crate) fn cut_short(offered: &Offered) {
 
 /// Starts a run of a hook: with the right to do so that came with its event, or after a restart, with that of the hook
 /// that is there now.
-pub(crate) fn start(engine: &Arc<Engine>, bus: &Bus, starting: &Starting, run: Run<Offered>) {
-    let Run { job, automation, fence, event: offered, .. } = run;
+pub(crate) fn start(engine: &Arc<Engine>, bus: &Bus, starting: &Starting, run: StartedRun<Offered>) {
+    let StartedRun { job, automation, fence, event: offered, .. } = run;
     let event = match offered.event() {
         Ok(event) => event,
         Err(error) => return engine.step(Input::Ended(job, fence, unreadable(&error))),
@@ -236,6 +236,7 @@ pub(crate) fn start(engine: &Arc<Engine>, bus: &Bus, starting: &Starting, run: R
     let recording = starting.recording;
     engine.can_cancel(job, fence, cancel.clone(), recording);
     let recorder = Arc::new(OfJob { engine: Arc::clone(engine), job, fence, earlier, recording });
+    let cancel = Box::pin(cancel.cancelled_owned());
     engine.adopted.in_turn(|behind| {
         let durable = DurableRun { recorder, cancel, accepted: starting.accepted, behind };
         ticket.start_durable(event, durable)

@@ -46,10 +46,10 @@ mod trigger;
 mod automations;
 
 pub use automations::{Automations, OpenError};
-pub use claims::{Claim, HeldKey};
+pub use claims::{HeldKey, KeyClaim};
 pub use hooks::{Last, Recording};
 pub use permit::AttemptPermit;
-pub use recovered::{Finding, Recovered};
+pub use recovered::{RecordFinding, Recovered};
 
 pub(crate) use hooks::{Fate, Register, Starting};
 pub(crate) use recent::job_of;
@@ -62,7 +62,8 @@ use sources::Sources;
 use waiting::{Waiting, Waits};
 
 /// What an automation runs, for the event that all events of a job come to.
-pub type Run = Arc<dyn Fn(AnyEvent, Assignment, Cx) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
+pub(crate) type Run =
+    Arc<dyn Fn(AnyEvent, Assignment, Cx) -> BoxFuture<Result<Report, Failure>> + Send + Sync>;
 
 /// The same, where what it runs waits for a turn elsewhere.
 pub type RunInTurn =

@@ -26,7 +26,7 @@ pub use automate::{Automate, AutomateError, Automating, Automation, WhyNotAutoma
 pub use bursts::Bursts;
 pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Rate, Retry};
 pub use declared::Declaration;
-pub use engine::{Automations, Claim, HeldKey, OpenError, Recording, Recovered};
+pub use engine::{Automations, HeldKey, KeyClaim, OpenError, Recording, Recovered};
 pub use hook_id::HookId;
 pub use jobs::Jobs;
 pub use lineside_core::{control, report};

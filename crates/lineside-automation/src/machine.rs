@@ -47,7 +47,7 @@ use queue::{Key, RateState};
 use timers::Timers;
 use weights::Weights;
 
-pub use exchange::{Announcement, Effect, Input, News, Remains, Run};
+pub use exchange::{Announcement, Effect, Input, News, Remains, StartedRun};
 pub use explain::{Shown, Standing};
 pub use occurrence::Occurrence;
 pub use progress::Progress;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use lineside_automation::{Adopted, Adoption, Automations, HookId, Recording};
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor, Session};
-use lineside_core::flow::{Debounce, Retry};
+use lineside_core::flow::{Debounce, Retries};
 use lineside_core::hook::{Hook, Join, Standby};
 use lineside_core::{Agent, AnyEvent, Failure, Outcome, Part, Said, SkipReason, Verdict};
 use lineside_points::AfterToolBatch;
@@ -56,7 +56,7 @@ async fn scene(join: Join) -> Scene {
         id: HookId::in_memory("test", "lint"),
         recording: Recording::Memory,
         debounce: Some(pace),
-        retry: Retry::default(),
+        retry: Retries::default(),
         key: None,
         join,
         lane: hook.lane,

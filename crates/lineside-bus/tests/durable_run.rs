@@ -127,8 +127,10 @@ fn start_as(kept: &Kept, accepted: Accepted, page: Page) -> (Arc<Page>, Cancella
     let (event, ticket) = kept.desk.lock().unwrap().pop().unwrap();
     let (page, cancel) = (Arc::new(page), CancellationToken::new());
     let recorder = Arc::clone(&page) as _;
-    let _begun =
-        ticket.start_durable(event, DurableRun { recorder, cancel: cancel.clone(), accepted, behind: None });
+    let _begun = ticket.start_durable(
+        event,
+        DurableRun { recorder, cancel: Box::pin(cancel.clone().cancelled_owned()), accepted, behind: None },
+    );
     (page, cancel)
 }
 

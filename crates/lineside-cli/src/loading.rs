@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use lineside::assembly::Report;
+use lineside::LoadReport;
 use lineside::core::{Diagnostic, Severity, SkipReason};
 use lineside::dialects::{DIALECTS, UnspokenFile, unspoken_files};
 use lineside::{Assembly, Bus, Containment, PluginLine, State};
@@ -16,7 +16,7 @@ use crate::style::{Style, Tone, count, tell};
 ///
 /// # Errors
 /// More hooks at one point than can be numbered.
-pub(crate) async fn load(ground: &Ground) -> Result<(Assembly, Report)> {
+pub(crate) async fn load(ground: &Ground) -> Result<(Assembly, LoadReport)> {
     load_on(Bus::new(), ground, Plugins::Unheard).await
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Plugins {
 ///
 /// # Errors
 /// As there.
-pub(crate) async fn load_on(bus: Bus, ground: &Ground, plugins: Plugins) -> Result<(Assembly, Report)> {
+pub(crate) async fn load_on(bus: Bus, ground: &Ground, plugins: Plugins) -> Result<(Assembly, LoadReport)> {
     let mut assembly = Assembly::new(bus).only(ground.dialects.iter().copied());
     if let Plugins::Shown(style) = plugins {
         assembly = assembly.plugin_log(move |line| shown(line, style).iter().for_each(|line| tell(line)));
@@ -82,7 +82,7 @@ pub(crate) fn finding(diagnostic: &Diagnostic, style: Style) -> String {
 }
 
 /// Reports on standard error what was wrong, and which hooks do not run because the project is not trusted.
-pub(crate) fn tell_findings(report: &Report, style: Style) {
+pub(crate) fn tell_findings(report: &LoadReport, style: Style) {
     tell_all(&report.diagnostics, untrusted(report), style);
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn errors(diagnostics: &[Diagnostic]) -> usize {
 }
 
 /// What to say about hooks that are not trusted.
-pub(crate) fn untrusted(report: &Report) -> Option<String> {
+pub(crate) fn untrusted(report: &LoadReport) -> Option<String> {
     let off = report.hooks.iter().filter(|found| found.state == State::Off(SkipReason::Untrusted)).count();
     untrusted_hooks(off)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use lineside::assembly::Report;
+use lineside::LoadReport;
 use lineside::automation::Automations;
 use lineside::bus::DrainReport;
 use lineside::claims::Claims;
@@ -181,7 +181,7 @@ impl RunArgs {
         &self,
         ground: &Ground,
         assembly: &Assembly,
-        report: &Report,
+        report: &LoadReport,
         background: Background,
         goes_nowhere: bool,
         styles: Styles,

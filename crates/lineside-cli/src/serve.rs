@@ -105,7 +105,7 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     let ending = server.ending();
     let signal = tokio::select! {
         signal = interrupt.next() => Some(signal),
-        () = ending.cancelled() => None,
+        () = ending => None,
     };
     sd_notify::notify(&[NotifyState::Stopping]).ok();
     let report = tokio::select! {

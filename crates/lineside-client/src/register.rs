@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lineside_core::control::Control;
 use lineside_core::json::{Map, Value, json};
-use lineside_core::payload::{Amend, Intercept, Point};
+use lineside_core::payload::{Amend, Interceptable, Point};
 use lineside_core::report::Report;
 use lineside_core::{AnyEvent, Event, Failure, Judgement, MatcherDraft, OnFailure, Reach, Reply, Said};
 
@@ -50,7 +50,7 @@ impl Draft {
 impl Session {
     /// Registers an interceptor of this process on this session; by default it is inherited by everything below, in
     /// whichever process that is.
-    pub fn intercept<P: Intercept>(&self, name: impl Into<String>) -> Intercepting<P> {
+    pub fn intercept<P: Interceptable>(&self, name: impl Into<String>) -> Intercepting<P> {
         let draft = Draft::new::<P>(self.clone(), name.into());
         Intercepting { draft, on_failure: None, timeout: TIMEOUT, point: PhantomData }
     }
@@ -90,7 +90,7 @@ pub struct Intercepting<P> {
     point: PhantomData<fn() -> P>,
 }
 
-impl<P: Intercept> Intercepting<P> {
+impl<P: Interceptable> Intercepting<P> {
     settings!();
 
     /// Greater runs first; 0 when this is not called.

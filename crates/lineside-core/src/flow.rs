@@ -29,7 +29,7 @@ impl Debounce {
 
 /// How often a run that failed is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Retry {
+pub struct Retries {
     /// How many further attempts there are at most.
     pub again: u32,
     /// From the end of one attempt to the start of the next.
@@ -59,7 +59,7 @@ impl RetryAfter {
     }
 }
 
-impl Retry {
+impl Retries {
     /// Whether there is another attempt after `attempts` of them, the last of which failed like this.
     #[must_use]
     pub fn tries_again(&self, attempts: u32, failed: FailureKind) -> bool {

@@ -53,10 +53,10 @@ pub trait Point: Payload + Clone {
 }
 
 /// A point at which an interceptor has authority.
-pub trait Intercept: Point {}
+pub trait Interceptable: Point {}
 
 /// A point whose payload has fields that an amendment may change.
-pub trait Amend: Intercept {
+pub trait Amend: Interceptable {
     /// The fields that may be changed, each with a setter.
     type Amendment: Into<crate::Amendment> + Default + Send + 'static;
 }

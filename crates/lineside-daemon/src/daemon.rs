@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use axum::http::StatusCode;
-use lineside::assembly::{HookFiles, Report};
+use lineside::assembly::{HookFiles, LoadReport};
 use lineside::automation::Automations;
 use lineside::automation::jobs::{Which, WhichState};
 use lineside::bus::OpenSessionError;
@@ -77,7 +77,7 @@ pub(crate) struct Daemon {
 pub(crate) struct Loaded {
     /// Which load it was, from 1.
     pub(crate) generation: u64,
-    pub(crate) report: Arc<Report>,
+    pub(crate) report: Arc<LoadReport>,
     /// What is claimed of background work.
     pub(crate) claims: Claims,
 }

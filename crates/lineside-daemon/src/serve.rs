@@ -15,7 +15,6 @@ use lineside::bus::register::RegisterHookError;
 use lineside::durable::OpenDurableError;
 use lineside::{Assembly, Durable};
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
 use crate::api;
 use crate::connections::Tasks;
@@ -206,10 +205,9 @@ impl Server {
         self.daemon.loaded().report.diagnostics.iter().map(ToString::to_string).collect()
     }
 
-    /// Cancelled when a request has asked for the end.
-    #[must_use]
-    pub fn ending(&self) -> CancellationToken {
-        self.daemon.ending.clone()
+    /// Resolves when a request has asked for the end. Cancel safe.
+    pub fn ending(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.daemon.ending.clone().cancelled_owned()
     }
 
     /// Ends the daemon: no connection is let in, what is under way comes to its end within the limit of the settings,

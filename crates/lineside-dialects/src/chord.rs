@@ -30,7 +30,7 @@ mod samples;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::flow::Retry;
+use lineside_core::flow::Retries;
 use lineside_core::hook::{Lane, Select, Standby};
 use lineside_core::json::Map;
 use lineside_core::{Hook, Layer, Part, PointInfo, SkipReason};
@@ -161,7 +161,7 @@ fn take(
 
 /// All attempts, what lies between them, and the wait for a key (CH-50, CH-55).
 fn whole_time(declared: &Declared) -> Duration {
-    let Retry { again, delay, .. } = declared.retry;
+    let Retries { again, delay, .. } = declared.retry;
     let attempts = (declared.timeout + MARGIN).saturating_mul(again.saturating_add(1));
     let key = if declared.concurrency.is_some() { KEY } else { Duration::ZERO };
     attempts.saturating_add(delay.saturating_mul(again)).saturating_add(key)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lineside_core::control::{Control, Rules};
-use lineside_core::flow::{Debounce, Retry};
+use lineside_core::flow::{Debounce, Retries};
 use lineside_core::hook::Select;
 use lineside_core::json::Map;
 use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerScript, WorkerSpec};
@@ -227,7 +227,7 @@ pub struct ForeignHook {
     /// What it runs and how its output is read.
     pub handler: Arc<dyn Handler>,
     /// How often it is tried again.
-    pub retry: Retry,
+    pub retry: Retries,
     /// Runs with the same key never overlap, over all hooks and sessions; they go in the order in which they were due.
     pub key: Option<Arc<str>>,
     /// Events are held until it is quiet. Only for hooks in the background.
@@ -272,7 +272,7 @@ impl ForeignHook {
             trigger: trigger.into(),
             points,
             handler,
-            retry: Retry::default(),
+            retry: Retries::default(),
             key: None,
             debounce: None,
             can_fire: true,

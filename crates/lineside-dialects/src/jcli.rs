@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::flow::{Retry, RetryAfter};
+use lineside_core::flow::{Retries, RetryAfter};
 use lineside_core::hook::{LAST, Lane, Select, Standby};
 use lineside_core::json::Map;
 use lineside_core::{Hook, Layer, OnFailure, Origin, Part, PointInfo, SkipReason};
@@ -210,7 +210,7 @@ impl Declaration {
         });
         Some(ForeignHook {
             // JC-20
-            retry: Retry { again: definition.retry, delay: Duration::ZERO, after: RetryAfter::AnyFailure },
+            retry: Retries { again: definition.retry, delay: Duration::ZERO, after: RetryAfter::AnyFailure },
             can_fire,
             ..ForeignHook::new(hook, trigger, vec![first.point], handler)
         })

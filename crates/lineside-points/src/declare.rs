@@ -204,7 +204,7 @@ macro_rules! points {
 macro_rules! authority {
     (On $point:ident) => {};
     ($phase:ident $point:ident) => {
-        impl lineside_core::payload::Intercept for $point {}
+        impl lineside_core::payload::Interceptable for $point {}
     };
 }
 

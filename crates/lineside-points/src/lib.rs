@@ -3,9 +3,9 @@
 //! The prefix of a name states the authority of a synchronous interceptor there, and so do the types:
 //!
 //! ```compile_fail
-//! use lineside_core::payload::Intercept;
+//! use lineside_core::payload::Interceptable;
 //! use lineside_points::OnIdle;
-//! fn may_intercept<P: Intercept>() {}
+//! fn may_intercept<P: Interceptable>() {}
 //! may_intercept::<OnIdle>(); // a fact cannot be intercepted
 //! ```
 //!

@@ -55,7 +55,7 @@ impl std::fmt::Debug for HookFiles {
 
 /// One hook that was found, at one of its points.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct LoadedHook {
     /// Which hook of the load it is, counted from 1: the same for each of its points.
     pub number: usize,
     /// What is known of it.
@@ -103,26 +103,27 @@ impl State {
 
 /// What a load found.
 #[derive(Debug, Clone, Default)]
-pub struct Report {
+pub struct LoadReport {
     /// The hooks of each dialect, in the order in which they would run for their point.
-    pub hooks: Vec<Found>,
+    pub hooks: Vec<LoadedHook>,
     /// What was wrong.
     pub diagnostics: Vec<Diagnostic>,
     /// What was found and is no hook that runs, with the name of its dialect.
     pub inert: Vec<(&'static str, Inert)>,
 }
 
-impl Report {
+impl LoadReport {
     /// Adds what was found of a dialect; its hooks are numbered after those that are there.
     fn add(
         &mut self,
         dialect: &'static str,
-        found: Vec<Found>,
+        found: Vec<LoadedHook>,
         diagnostics: Vec<Diagnostic>,
         inert: Vec<Inert>,
     ) {
         let before = self.hooks.last().map_or(0, |found| found.number);
-        self.hooks.extend(found.into_iter().map(|found| Found { number: found.number + before, ..found }));
+        self.hooks
+            .extend(found.into_iter().map(|found| LoadedHook { number: found.number + before, ..found }));
         self.diagnostics.extend(diagnostics);
         self.inert.extend(inert.into_iter().map(|inert| (dialect, inert)));
     }
@@ -259,7 +260,7 @@ impl Assembly {
     ///
     /// # Errors
     /// More hooks at one point than can be numbered.
-    pub async fn load(&self, places: &Places) -> Result<Report, RegisterHookError> {
+    pub async fn load(&self, places: &Places) -> Result<LoadReport, RegisterHookError> {
         self.install(self.read(places)).await
     }
 
@@ -278,7 +279,7 @@ impl Assembly {
     ///
     /// # Errors
     /// More hooks at one point than can be numbered.
-    pub async fn install(&self, files: HookFiles) -> Result<Report, RegisterHookError> {
+    pub async fn install(&self, files: HookFiles) -> Result<LoadReport, RegisterHookError> {
         let HookFiles { places, loaded, inherit } = files;
         let served: Vec<&str> = loaded.iter().filter_map(|(_, loaded)| loaded.served).collect();
         let mut automations =
@@ -330,10 +331,10 @@ impl Assembly {
         &self,
         mut bound: Vec<Bound>,
         automations: Option<&Automations>,
-    ) -> Result<(Report, Vec<HookWorker>), RegisterHookError> {
+    ) -> Result<(LoadReport, Vec<HookWorker>), RegisterHookError> {
         let installed = bound.iter_mut().map(|bound| (bound.dialect, std::mem::take(&mut bound.installed)));
         self.bus.install_all(installed.collect::<Vec<_>>())?;
-        let (mut report, mut workers) = (Report::default(), Vec::new());
+        let (mut report, mut workers) = (LoadReport::default(), Vec::new());
         for Bound {
             dialect, automated, adopted, replaced, found, diagnostics, inert, workers: named, ..
         } in bound

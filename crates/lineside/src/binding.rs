@@ -12,7 +12,7 @@ use lineside_core::{Diagnostic, Severity, SkipReason};
 use lineside_dialects::{Automation, ForeignHook, Inert, Loaded, Places, Start};
 use lineside_exec::look_for;
 
-use crate::assembly::{Found, State};
+use crate::assembly::{LoadedHook, State};
 use crate::automated::{Automated, DeclaredHook};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
@@ -44,7 +44,7 @@ pub(crate) struct Bound {
     /// The worker that is not needed any more once they are in force.
     pub(crate) replaced: Replaced,
     /// Numbered from 1.
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<LoadedHook>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) inert: Vec<Inert>,
     /// The workers that hooks name.
@@ -120,7 +120,7 @@ impl Binder<'_> {
         let Listed { number, state } = listed;
         for DeclaredHook { installed, trigger, control } in declared {
             let (hook, point) = (installed.hook.clone(), installed.point.name);
-            bound.found.push(Found { number, hook, point, trigger, state, kept, control });
+            bound.found.push(LoadedHook { number, hook, point, trigger, state, kept, control });
             bound.installed.push(installed);
         }
     }
@@ -155,7 +155,15 @@ impl Binder<'_> {
             }
             let (hook, trigger) = (found.hook.clone(), found.trigger.clone());
             bound.installed.push(Installed { point, hook: hook.clone(), run: Arc::clone(&run) as _ });
-            bound.found.push(Found { number, hook, point: point.name, trigger, state, kept, control: None });
+            bound.found.push(LoadedHook {
+                number,
+                hook,
+                point: point.name,
+                trigger,
+                state,
+                kept,
+                control: None,
+            });
         }
     }
 

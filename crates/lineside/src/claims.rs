@@ -13,7 +13,7 @@ use lineside_core::json::{Map, Value, json};
 use lineside_core::{AcknowledgedAs, Acknowledgement, Hook, Origin, Outcome, Receipt, Run, SkipReason};
 use tokio::time::timeout;
 
-use crate::assembly::Report;
+use crate::LoadReport;
 
 /// What one hook has made of an event in the background.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Claims {
     /// The claims of hooks that were loaded on a bus with these automations. Without automations, nothing is claimed to be
     /// kept.
     #[must_use]
-    pub fn new(automations: Option<Automations>, report: &Report) -> Self {
+    pub fn new(automations: Option<Automations>, report: &LoadReport) -> Self {
         let kept = report.hooks.iter().filter(|found| found.kept).map(|found| key(&found.hook)).collect();
         Self { automations, kept: Arc::new(kept) }
     }

@@ -63,7 +63,7 @@ pub struct Durable {
     recovered: Mutex<Vec<(Sequence, Record)>>,
     context: Arc<EmbeddedJournal>,
     texts: Arc<TextFiles>,
-    findings: Vec<Finding>,
+    findings: Vec<JournalFinding>,
 }
 
 impl Durable {
@@ -124,7 +124,7 @@ impl Durable {
 
     /// What was found when it was opened, besides what it keeps. It is in order again.
     #[must_use]
-    pub fn findings(&self) -> &[Finding] {
+    pub fn findings(&self) -> &[JournalFinding] {
         &self.findings
     }
 
@@ -140,12 +140,12 @@ fn journal(
     path: &Path,
     name: &'static str,
     durability: Durability,
-) -> Result<(EmbeddedJournal, Vec<Finding>), OpenDurableError> {
+) -> Result<(EmbeddedJournal, Vec<JournalFinding>), OpenDurableError> {
     let path = path.join(name);
     let options = Options { durability, ..Options::default() };
     match EmbeddedJournal::open(&path, options) {
         Ok(opened) => {
-            let of = |what: &lineside_journal::Finding| Finding { journal: name, what: what.clone() };
+            let of = |what: &lineside_journal::Finding| JournalFinding { journal: name, what: what.clone() };
             let findings = opened.findings().iter().map(of).collect();
             Ok((opened, findings))
         }
@@ -155,14 +155,14 @@ fn journal(
 
 /// Something that was found in the files of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct JournalFinding {
     /// Which journal it is: its folder's name.
     pub journal: &'static str,
     /// What.
     pub what: lineside_journal::Finding,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for JournalFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.journal, self.what)
     }

@@ -8,7 +8,7 @@ use lineside_automation::engine::Last;
 use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId, Recording};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{BackgroundRuns, Bus, ChainTime, Cx};
-use lineside_core::flow::Retry;
+use lineside_core::flow::Retries;
 use lineside_core::propagation::TRACEPARENT;
 use lineside_core::{Answer, AnyEvent, Failure, Hook, Layer, Part, Propagation, Said, SessionId, SkipReason};
 use lineside_dialects::{Call, ForeignHook, Handler, LogStage};
@@ -31,7 +31,7 @@ struct Attempts {
     handler: Arc<dyn Handler>,
     outside: Outside,
     log: Option<Arc<DebugLog>>,
-    retry: Retry,
+    retry: Retries,
     dialect: &'static str,
     layer: Layer,
 }

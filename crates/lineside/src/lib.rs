@@ -105,7 +105,7 @@ pub use lineside_journal as journal;
 pub use lineside_points as points;
 
 #[cfg(feature = "dialects")]
-pub use assembly::{Assembly, Found, State};
+pub use assembly::{Assembly, LoadReport, LoadedHook, State};
 #[cfg(feature = "dialects")]
 pub use attached::{AttachHookError, AttachedHook, Attachment};
 #[cfg(feature = "journal")]

@@ -11,7 +11,7 @@ use lineside_core::{AnyEvent, Diagnostic, Hook, Layer, OnFailure, SkipReason};
 use lineside_dialects::{Inert, Why};
 use serde::{Deserialize, Serialize};
 
-use crate::assembly::{Found, Report, State};
+use crate::assembly::{LoadReport, LoadedHook, State};
 
 /// A hook at one of its points.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -129,7 +129,7 @@ pub struct Explanation {
 /// Everything that a load has found, with the order that the hooks of a session have, and the hooks that programs have
 /// registered on it.
 #[must_use]
-pub fn listing(session: &Session, report: &Report) -> Listing {
+pub fn listing(session: &Session, report: &LoadReport) -> Listing {
     Listing {
         hooks: listed(session, report).into_iter().map(|(_, listed)| listed).collect(),
         inert: report.inert.iter().map(|(dialect, inert)| no_hook(dialect, inert)).collect(),
@@ -139,7 +139,7 @@ pub fn listing(session: &Session, report: &Report) -> Listing {
 
 /// What would become of an event in a session. No hook is run.
 #[must_use]
-pub fn explain(session: &Session, event: &AnyEvent, report: &Report) -> Explanation {
+pub fn explain(session: &Session, event: &AnyEvent, report: &LoadReport) -> Explanation {
     let verdicts = session.explain(event);
     let point = event.point().name;
     let mut elsewhere: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -159,14 +159,14 @@ pub fn explain(session: &Session, event: &AnyEvent, report: &Report) -> Explanat
     Explanation { event, hooks, elsewhere, diagnostics: report.diagnostics.clone() }
 }
 
-fn listed(session: &Session, report: &Report) -> Vec<(Arc<Hook>, Listed)> {
+fn listed(session: &Session, report: &LoadReport) -> Vec<(Arc<Hook>, Listed)> {
     let mut listed: Vec<(Arc<Hook>, Listed)> = Vec::new();
     for (point, hook) in session.hooks() {
         let here = listed.iter().filter(|(_, other)| other.point == point);
         let order = here.clone().count() + 1;
         // An automation may have several hooks at one point, in the order in which they were found.
         let earlier = here.filter(|(other, _)| is_same(other, &hook)).count();
-        let is_it = |found: &&Found| is_same(&found.hook, &hook) && found.point == point;
+        let is_it = |found: &&LoadedHook| is_same(&found.hook, &hook) && found.point == point;
         let found = report.hooks.iter().filter(is_it).nth(earlier);
         if found.is_none() && hook.layer != Layer::Session {
             // What stands for a broken hook, which is among those that are none, or serves hooks itself.
@@ -179,7 +179,7 @@ fn listed(session: &Session, report: &Report) -> Vec<(Arc<Hook>, Listed)> {
 }
 
 /// A hook with what its load has found of it; one that a program has registered has none.
-fn one(hook: &Hook, point: &str, order: usize, found: Option<&Found>) -> Listed {
+fn one(hook: &Hook, point: &str, order: usize, found: Option<&LoadedHook>) -> Listed {
     let state = match (found, &hook.standby) {
         (Some(found), _) => found.state,
         (None, Standby::Off(why)) => State::Off(*why),

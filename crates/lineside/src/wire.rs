@@ -13,9 +13,9 @@ mod signal;
 
 pub use context::message;
 pub use decision::{decision, receipt};
-pub use event::{EventDraft, FIELDS, ReadEventError, UnknownKey, kind_of};
+pub use event::{EventDraft, FIELDS, ReadEventDraftError, UnknownKey, kind_of};
 pub use hook::hook;
 pub use job::{JobState, attempt, job, job_state, stamp};
 pub use publication::publication;
 pub use signal::{SignalAbout, signal};
-pub use vocabulary::{UnknownPointError, Vocabulary};
+pub use vocabulary::{FindPointError, Vocabulary};

@@ -43,7 +43,7 @@ async fn claimed(disk: Disk) -> Claim {
     bus.automate::<OnIdle>("work").run(async |_, _| Ok(Report::success("ok"))).unwrap();
     let session = bus.session("s").open().await.unwrap();
     let decision = session.publish(OnIdle::new()).await.unwrap();
-    let claims = Claims::new(Some(automations), &lineside::assembly::Report::default());
+    let claims = Claims::new(Some(automations), &lineside::LoadReport::default());
     let mut claims = claims.of(decision.receipt().unwrap(), Duration::from_secs(5)).await;
     assert_eq!(claims.len(), 1);
     claims.remove(0)

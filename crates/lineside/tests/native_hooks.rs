@@ -53,7 +53,7 @@ impl Project {
     }
 
     /// A session with the hooks of the project, and their end.
-    async fn run(&self, trust: Trust, test: impl AsyncFnOnce(&Session, &lineside::assembly::Report)) {
+    async fn run(&self, trust: Trust, test: impl AsyncFnOnce(&Session, &lineside::LoadReport)) {
         let assembly = Assembly::new(Bus::new()).only([dialects::find("native").unwrap()]);
         let places = Places {
             environment: BTreeMap::from([("HOOK_TOKEN".to_owned(), SECRET.to_owned())]),

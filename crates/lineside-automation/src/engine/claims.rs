@@ -14,7 +14,7 @@ use crate::machine::{Effect, Input};
 
 /// A place in the line for a key; a future that resolves when the key is there. Dropping it gives up the place.
 #[derive(Debug)]
-pub struct Claim {
+pub struct KeyClaim {
     waits: Option<oneshot::Receiver<()>>,
     held: Option<HeldKey>,
 }
@@ -37,7 +37,7 @@ impl Automations {
     ///
     /// Once everything is left to the next life, keys are given at once: nothing starts any more.
     #[must_use = "the place is given up when it is dropped"]
-    pub fn claim(&self, key: &Arc<str>) -> Claim {
+    pub fn claim(&self, key: &Arc<str>) -> KeyClaim {
         let claim = ClaimId(self.engine.next_registration());
         let (granted, waits) = oneshot::channel();
         let mut core = self.engine.core();
@@ -48,11 +48,11 @@ impl Automations {
         });
         let held = HeldKey { engine: Arc::clone(&self.engine), claim };
         let waits = (!is_granted && !is_left).then_some(waits);
-        Claim { waits, held: Some(held) }
+        KeyClaim { waits, held: Some(held) }
     }
 }
 
-impl Future for Claim {
+impl Future for KeyClaim {
     type Output = HeldKey;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<HeldKey> {

@@ -16,7 +16,7 @@ use super::{Does, Engine, Handler};
 use crate::control::Assignment;
 use crate::hook_id::Owner;
 use crate::machine::job::{AutomationId, Fence, JobId};
-use crate::machine::{Announcement, Effect, Ended, Input, News, Occurrence, Run};
+use crate::machine::{Announcement, Effect, Ended, Input, News, Occurrence, StartedRun};
 use crate::offered::Offered;
 use crate::record::Entry;
 use crate::report::Handover;
@@ -166,7 +166,7 @@ impl Engine {
         }
     }
 
-    fn start(self: &Arc<Self>, run: Run<Offered>) {
+    fn start(self: &Arc<Self>, run: StartedRun<Offered>) {
         let Some(bus) = self.bus.upgrade() else { return self.has_gone(&run) };
         let cancel = CancellationToken::new();
         let (handler, events) = {
@@ -181,7 +181,7 @@ impl Engine {
         if let Does::Start(starting) = &does {
             return crate::adopted::start(self, &bus, starting, run);
         }
-        let Run { job, fence, event, attempt, .. } = run;
+        let StartedRun { job, fence, event, attempt, .. } = run;
         let assignment = Assignment { job: job.0, attempt, events };
         let event = match event.event() {
             Ok(event) => event,
@@ -215,7 +215,7 @@ impl Engine {
         });
     }
 
-    fn has_gone(&self, run: &Run<Offered>) {
+    fn has_gone(&self, run: &StartedRun<Offered>) {
         self.failed(run.job, run.fence, FailureKind::Closed, "its automation is gone".into());
     }
 

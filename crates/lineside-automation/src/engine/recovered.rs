@@ -16,13 +16,13 @@ pub struct Recovered {
     /// How many rest in the dead letters.
     pub dead: usize,
     /// What could not be used. Everything else counts.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<RecordFinding>,
 }
 
 /// Something in a journal that could not be used.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Finding {
+pub enum RecordFinding {
     /// An entry that is no record, or of a newer version. It stays in the journal.
     Unreadable {
         /// Its place; several entries of a snapshot have the same.
@@ -39,7 +39,7 @@ pub enum Finding {
     },
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for RecordFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable { at, error } => {
@@ -85,7 +85,7 @@ impl Earlier {
                     Some(record)
                 }
                 Err(error) => {
-                    findings.push(Finding::Unreadable { at, error });
+                    findings.push(RecordFinding::Unreadable { at, error });
                     earlier.unreadable.push(entry);
                     None
                 }
@@ -97,7 +97,7 @@ impl Earlier {
         earlier.machine = machine;
         findings.extend(troubles.into_iter().map(|trouble| {
             let at = places.get(trouble.place()).copied().unwrap_or(earlier.last);
-            Finding::Misfit { at, trouble }
+            RecordFinding::Misfit { at, trouble }
         }));
         let (live, dead) = (earlier.machine.live(), earlier.machine.dead_letters().count());
         (earlier, Recovered { live, dead, findings })

@@ -81,7 +81,7 @@ pub enum Effect<E> {
     /// Keep this before anything else is done or acknowledged.
     Persist(Record<E>),
     /// Run a job.
-    Start(Run<E>),
+    Start(StartedRun<E>),
     /// Cancel a run, and tell when it has ended.
     Cancel(JobId, Fence),
     /// Hand something over, and tell when that is done.
@@ -102,7 +102,7 @@ pub enum Effect<E> {
 
 /// One run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Run<E> {
+pub struct StartedRun<E> {
     /// The job.
     pub job: JobId,
     /// The automation.

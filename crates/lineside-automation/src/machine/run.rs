@@ -6,7 +6,7 @@ use lineside_core::{EventId, FailureKind};
 
 use super::job::{Attempt, AttemptEnd, Fence, JobId, Parked, Settled, Stage, State, Why};
 use super::timers::Timer;
-use super::{Announcement, Effect, Machine, News, Occurrence, Remains, Run};
+use super::{Announcement, Effect, Machine, News, Occurrence, Remains, StartedRun};
 use crate::control::Rules;
 use crate::record::Record;
 use crate::report::{Report, ResultWhen};
@@ -61,7 +61,7 @@ impl<E: Occurrence> Machine<E> {
             self.tell(id, News::Started(attempt));
         }
         let automation = self.automation_id(place);
-        self.effects.push(Effect::Start(Run { job: id, automation, attempt, fence, event }));
+        self.effects.push(Effect::Start(StartedRun { job: id, automation, attempt, fence, event }));
         if let Some(rate) = rate {
             self.count_start(place, &rate);
         }

@@ -9,7 +9,7 @@ use lineside_automation::machine::{Bounds, Standing};
 use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId, Recording};
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor};
-use lineside_core::flow::{Debounce, Retry};
+use lineside_core::flow::{Debounce, Retries};
 use lineside_core::hook::{Hook, Join, Lane, Standby};
 use lineside_core::payload::Point as _;
 use lineside_core::{Answer, AnyEvent, Append, Failure, FailureKind, Outcome, Part, Said, SkipReason};
@@ -120,7 +120,7 @@ fn install(bus: &Bus, part: Part, hooks: Vec<Declared>) {
             },
             recording: Recording::Journal,
             debounce,
-            retry: Retry { again: 1, delay: millis(50), ..Retry::default() },
+            retry: Retries { again: 1, delay: millis(50), ..Retries::default() },
             key: None,
             join: Join::BeforeNextModel,
             lane,

@@ -11,7 +11,7 @@ use lineside_automation::{Adopted, Adoption, Automate, Automations, HookId, Reco
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::signal::Watched;
 use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor, Session, Signal, Signals};
-use lineside_core::flow::{Debounce, Retry};
+use lineside_core::flow::{Debounce, Retries};
 use lineside_core::hook::{Hook, Join, Lane, Standby};
 use lineside_core::payload::Point as _;
 use lineside_core::{AnyEvent, Failure, Outcome, Part, Said, SkipReason, Verdict};
@@ -101,7 +101,7 @@ fn install(bus: &Bus, scene: &Scene, hooks: &[Declared]) {
             id: HookId::in_memory("test", name),
             recording: Recording::Memory,
             debounce,
-            retry: Retry::default(),
+            retry: Retries::default(),
             key: key.map(Arc::from),
             join,
             lane,

@@ -7,7 +7,7 @@ use lineside_automation::HookId;
 use lineside_automation::adopted::RESTARTS;
 use lineside_automation::control::{Control, Retry, Rules, Work};
 use lineside_automation::machine::job::{JobId, Settled, Why};
-use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Run, Standing};
+use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Standing, StartedRun};
 use lineside_automation::record::Record;
 use lineside_automation::report::{Report, ResultRule, ResultWhen};
 use lineside_automation::unix_micros::UnixMicros;
@@ -61,7 +61,7 @@ fn fate() -> impl Strategy<Value = Fate> {
 struct Play {
     machine: Machine<Ev>,
     records: Vec<Record<Ev>>,
-    run: Option<Run<Ev>>,
+    run: Option<StartedRun<Ev>>,
     now: u64,
     starts: u32,
 }
@@ -112,7 +112,7 @@ proptest! {
             if play.run.is_none() {
                 play.wait();
             }
-            let Some(Run { job, fence, .. }) = play.run.clone() else { break };
+            let Some(StartedRun { job, fence, .. }) = play.run.clone() else { break };
             if fate == Fate::KillInTurn {
                 // Its turn had not come, so that nothing has run.
                 let before = play.starts;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lineside_automation::control::{Control, Retry, Rules, Work};
 use lineside_automation::machine::job::{AttemptEnd, JobId, Settled, Why};
-use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, News, Run, Standing};
+use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, News, Standing, StartedRun};
 use lineside_automation::record::Record;
 use lineside_automation::report::{ResultRule, ResultWhen};
 use lineside_automation::unix_micros::UnixMicros;
@@ -17,7 +17,7 @@ use crate::world::{Ev, millis, rules};
 struct Life {
     machine: Machine<Ev>,
     records: Vec<Record<Ev>>,
-    runs: Vec<Run<Ev>>,
+    runs: Vec<StartedRun<Ev>>,
     news: Vec<News>,
     now: u64,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lineside_automation::control::{Control, Rate, Retry};
 use lineside_automation::machine::job::{Fence, JobId, Settled, Why};
-use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Progress, Run, Standing};
+use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Progress, Standing, StartedRun};
 use lineside_automation::record::Record;
 use lineside_automation::report::Report;
 use lineside_automation::unix_micros::UnixMicros;
@@ -19,7 +19,7 @@ use crate::world::{Ev, event_id, millis, rules};
 struct Asked {
     machine: Machine<Ev>,
     records: Vec<Record<Ev>>,
-    runs: Vec<Run<Ev>>,
+    runs: Vec<StartedRun<Ev>>,
     number: u32,
     now: u64,
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lineside_core::budget::Budget;
 use lineside_core::journal::{Journal, Record, Sequence};
-use lineside_core::payload::{Intercept, Point};
+use lineside_core::payload::{Interceptable, Point};
 use lineside_core::{Notice, PointInfo, SessionId};
 
 use crate::api::of_dialect::OfDialect;
@@ -207,7 +207,7 @@ impl Bus {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn intercept<P: Intercept>(&self, name: impl Into<Arc<str>>) -> Intercepting<P> {
+    pub fn intercept<P: Interceptable>(&self, name: impl Into<Arc<str>>) -> Intercepting<P> {
         Intercepting::new(Arc::clone(&self.shared), Place::Bus, name.into())
     }
 

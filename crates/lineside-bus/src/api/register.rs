@@ -14,7 +14,7 @@ use kameo::{Actor, Reply as ActorReply};
 use lineside_core::hook::Hook;
 use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
 use lineside_core::nearest::nearest;
-use lineside_core::payload::{Amend, Intercept as Interceptable, Point};
+use lineside_core::payload::{Amend, Interceptable, Point};
 use lineside_core::{Event, Judgement, Layer, OnFailure, Part, PointInfo, Reach, Reply, SessionId};
 use lineside_points::CATALOGUE;
 

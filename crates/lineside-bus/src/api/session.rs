@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lineside_core::envelope::{Agent, Model};
-use lineside_core::payload::{Intercept, Point};
+use lineside_core::payload::{Interceptable, Point};
 use lineside_core::{AnyEvent, MessageId, Payload, PointInfo, SessionId, Source};
 
 pub use crate::hook::state::Session;
@@ -44,7 +44,7 @@ impl Session {
     }
 
     /// Registers an interceptor on this session; by default it is inherited by everything below.
-    pub fn intercept<P: Intercept>(&self, name: impl Into<Arc<str>>) -> Intercepting<P> {
+    pub fn intercept<P: Interceptable>(&self, name: impl Into<Arc<str>>) -> Intercepting<P> {
         Intercepting::new(Arc::clone(self.shared()), self.place(), name.into())
     }
 

@@ -40,14 +40,13 @@ pub(crate) trait Holder: Clone + Send + 'static {
 }
 
 /// How the end of a session waits for a detached run.
-#[derive(Debug, Clone)]
 pub(crate) struct Terms {
     /// By the next model call.
     pub(crate) join: Join,
     /// By the end of the session, at most so long.
     pub(crate) drain: Option<Duration>,
     /// What cancels it, beside the end of the session.
-    pub(crate) cancel: Option<CancellationToken>,
+    pub(crate) cancel: Option<BoxFuture<()>>,
 }
 
 /// What came before the end of a run.
@@ -123,7 +122,7 @@ impl<H: Holder> Background<H> {
             };
             let cancelled = async {
                 match own {
-                    Some(own) => own.cancelled().await,
+                    Some(own) => own.await,
                     None => std::future::pending().await,
                 }
             };

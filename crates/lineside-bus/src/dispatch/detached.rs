@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::base::background::{Cut, Terms};
+use crate::base::caught::BoxFuture;
 use crate::base::signal::Signal;
 use crate::context::message::{Order, Source};
 use crate::hook::cx::{ChainTime, Cx};
@@ -26,7 +27,7 @@ impl DetachedRun {
     /// Starts it. It begins when the one before it in its lane is over, and in any case after those that were started
     /// before it for the same event.
     pub(crate) fn start(self, event: AnyEvent, turn: Beginning) -> Started {
-        let Beginning { after, behind } = turn;
+        let Beginning { after, behind, cancel } = turn;
         let (done, begun) = (CancellationToken::new(), CancellationToken::new());
         let background = Arc::clone(self.session.node().state.background());
         let Some(_admitted) = background.admit() else {
@@ -37,7 +38,6 @@ impl DetachedRun {
         };
         let join = if self.hook.part == Part::PostDecision { self.hook.join } else { Join::Background };
         let drain = self.hook.drain;
-        let cancel = self.durable.as_ref().map(|(_, cancel)| cancel.clone());
         let cut = Report { detached: self.clone(), event: event.clone() };
         // What can start at once is called at once, so that hooks that queue for something do so in their order.
         let called = after.is_none().then(|| self.call(&event));
@@ -87,7 +87,7 @@ impl DetachedRun {
         let bound = self.hook.ensemble.as_ref().and_then(|ensemble| ensemble.time());
         let chain =
             bound.map(|whole| *self.chain.get_or_init(|| ChainTime { ends: after(began, whole), whole }));
-        let recorder = self.durable.as_ref().map(|(recorder, _)| Arc::clone(recorder));
+        let recorder = self.durable.clone();
         let cx = Cx::new(self.session.clone(), self.cause, time.deadline).within(chain);
         let cx = cx.durable(recorder);
         let failures = Cow::Owned(self.session.shared().failures.clone());
@@ -102,6 +102,8 @@ pub(crate) struct Beginning {
     pub(crate) after: Option<CancellationToken>,
     /// The beginning of the one that was started before it for the same event.
     pub(crate) behind: Option<CancellationToken>,
+    /// What cancels it, beside the end of the session.
+    pub(crate) cancel: Option<BoxFuture<()>>,
 }
 
 /// A hook that was started: what tells when it is over, and when it has begun.
@@ -154,7 +156,7 @@ impl SerialQueues {
         let dialect = detached.hook.dialect;
         let behind = self.begun.take();
         if detached.hook.lane == Lane::Own {
-            let started = detached.start(event, Beginning { after: None, behind });
+            let started = detached.start(event, Beginning { behind, ..Beginning::default() });
             self.begun = Some(started.begun);
             return;
         }
@@ -166,7 +168,7 @@ impl SerialQueues {
         }
         let chain = Arc::clone(&detached.chain);
         let waits = after.is_some();
-        let started = detached.start(event, Beginning { after, behind: behind.clone() });
+        let started = detached.start(event, Beginning { after, behind: behind.clone(), cancel: None });
         // A run that waits for its lane delays no other run.
         self.begun = if waits { behind } else { Some(started.begun) };
         match lane.and_then(|lane| self.last.get_mut(lane)) {
@@ -213,7 +215,7 @@ impl Report {
     fn send(self, result: Result<Said, Failure>, took: Duration) {
         let session = &self.detached.session;
         session.node().state.background().count_finished();
-        let recorder = self.detached.durable.as_ref().map(|(recorder, _)| Arc::clone(recorder));
+        let recorder = self.detached.durable.clone();
         let ending = match &result {
             Ok(_) => Ending::Answered,
             Err(failure) => Ending::Failed(failure.clone()),
@@ -247,7 +249,7 @@ impl Report {
     /// Something else came before its end.
     fn cut(self, why: Cut) {
         let background = self.detached.session.node().state.background();
-        let recorder = self.detached.durable.as_ref().map(|(recorder, _)| Arc::clone(recorder));
+        let recorder = self.detached.durable.clone();
         let is_kept = recorder.as_ref().is_some_and(|recorder| recorder.is_kept());
         let ending = match (why, is_kept) {
             (Cut::Cancelled, true) => Ending::Cancelled,

@@ -36,8 +36,9 @@ impl Ticket {
         if accepted == Accepted::Holds {
             detached.released(&event, None);
         }
-        detached.durable = Some((recorder, cancel));
-        let turn = Beginning { after: None, behind: behind.map(|Begun(behind)| behind) };
+        detached.durable = Some(recorder);
+        let behind = behind.map(|Begun(behind)| behind);
+        let turn = Beginning { after: None, behind, cancel: Some(cancel) };
         Begun(detached.start(event, turn).begun)
     }
 }

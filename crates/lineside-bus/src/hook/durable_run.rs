@@ -63,8 +63,8 @@ pub type UntilBegun = Box<dyn Any + Send>;
 pub struct DurableRun {
     /// Its recorder.
     pub recorder: Arc<dyn RunRecorder>,
-    /// Cancels it.
-    pub cancel: CancellationToken,
+    /// Cancels the run when it resolves; it is dropped when the run is over.
+    pub cancel: BoxFuture<()>,
     /// The result of taking it over.
     pub accepted: Accepted,
     /// The run that was started before it; it begins behind that one.

@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use lineside_core::envelope::Cause;
 use lineside_core::hook::Hook;
 use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Said, SessionId, SkipReason};
-use tokio_util::sync::CancellationToken;
 
 pub use crate::base::caught::BoxFuture;
 #[cfg(feature = "actors")]
@@ -71,7 +70,7 @@ pub(crate) struct DetachedRun {
     /// Until when hooks of its lane may be started, where its ensemble bounds that; set by the first of them.
     pub(crate) chain: Arc<OnceLock<ChainTime>>,
     /// Where it is on record, and what cancels it, if it is.
-    pub(crate) durable: Option<(Arc<dyn RunRecorder>, CancellationToken)>,
+    pub(crate) durable: Option<Arc<dyn RunRecorder>>,
 }
 
 impl DetachedRun {

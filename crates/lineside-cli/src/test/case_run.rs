@@ -211,7 +211,7 @@ impl Play {
         Ok(observed)
     }
 
-    async fn load(&self) -> Result<lineside::assembly::Report> {
+    async fn load(&self) -> Result<lineside::LoadReport> {
         self.assembly.load(&self.places).await.context("failed to load hooks")
     }
 

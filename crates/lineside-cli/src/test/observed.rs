@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside::assembly::Report;
+use lineside::LoadReport;
 use lineside::bus::Signals;
 use lineside::bus::signal::Watched;
 use lineside::core::{Failure, Outcome, Receipt, SkipReason};
 use lineside::hosts::HostAnswer;
-use lineside::{Found, Signal};
+use lineside::{LoadedHook, Signal};
 
 /// Everything that a step can be judged by.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(super) struct Observed {
     /// The messages of a collection.
     pub(super) collected: Vec<String>,
     /// What a load has found.
-    pub(super) loaded: Option<Report>,
+    pub(super) loaded: Option<LoadReport>,
     /// What a host was answered.
     pub(super) answer: Option<HostAnswer>,
     /// How long it took.
@@ -77,7 +77,7 @@ impl Observed {
     /// The names of the hooks that were loaded, each once.
     pub(super) fn hooks(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        let mut last: Option<&Found> = None;
+        let mut last: Option<&LoadedHook> = None;
         for found in self.loaded.iter().flat_map(|report| &report.hooks) {
             if last.is_none_or(|last| last.number != found.number) {
                 names.push(&*found.hook.name);

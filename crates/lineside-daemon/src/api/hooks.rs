@@ -90,7 +90,7 @@ async fn explained(
     session: &Session,
     id: &str,
     draft: EventDraft,
-    report: &lineside::assembly::Report,
+    report: &lineside::LoadReport,
 ) -> Result<Json<Explanation>, Problem> {
     let not_made = |error: String| Problem::conflict("not-explained", "The event cannot be explained", error);
     let source = session.source();

@@ -219,7 +219,7 @@ async fn the_daemon_ends_when_it_is_asked_to() {
     client.session("s").open().await.unwrap();
     let (status, ending) = house.post("/v1/stop", &json!({})).await;
     assert_eq!((status, &ending["status"]), (202, &json!("ending")));
-    house.server.ending().cancelled().await;
+    house.server.ending().await;
     let socket = house.socket();
     let report = house.server.end().await;
     assert!(report.drained.is_clean(), "{report:?}");

@@ -311,7 +311,7 @@ async fn the_end_of_the_daemon_answers_what_is_under_way_over_a_connection() {
     let gate = opened(pipe).await;
     let ending = house.server.ending();
     let end = tokio::spawn(house.server.end());
-    soon(ending.cancelled()).await;
+    soon(ending).await;
     drop(gate);
     assert_eq!(line.answer().await.unwrap().1, Some(1));
     assert!(line.answer().await.is_none());

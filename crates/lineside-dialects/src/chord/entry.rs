@@ -4,7 +4,7 @@ mod values;
 
 use std::time::Duration;
 
-use lineside_core::flow::{Debounce, Retry, RetryAfter};
+use lineside_core::flow::{Debounce, Retries, RetryAfter};
 use lineside_core::hook::Join;
 use lineside_core::nearest::suggestion;
 use lineside_core::{AgentKind, OnFailure};
@@ -64,7 +64,7 @@ pub(super) struct Declared {
     /// Runs with the same key never overlap.
     pub(super) concurrency: Option<String>,
     /// How often it is tried again.
-    pub(super) retry: Retry,
+    pub(super) retry: Retries,
     /// Variables, in order.
     pub(super) environment: Vec<(String, String)>,
     /// What its failure means.
@@ -121,7 +121,7 @@ fn declared(values: &mut Values<'_>, line: u32, search: &Search) -> Option<Decla
     let run = run(values, line, || has_bash(search, path));
     let seconds = values.integer("timeout", 0..=86_400);
     let debounce = debounce(values);
-    let retry = Retry {
+    let retry = Retries {
         again: values.integer("retry_on_failure", 0..=1000),
         delay: milliseconds(values.integer("retry_delay_ms", 0..=3_600_000)),
         after: RetryAfter::AnyButOutput,

@@ -10,7 +10,7 @@ use lineside_automation::{Adopted, Adoption, Automations, HookId, Recording};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{BackgroundRuns, Bus, Cx};
 use lineside_core::failure::seconds;
-use lineside_core::flow::Retry;
+use lineside_core::flow::Retries;
 use lineside_core::{AnyEvent, Failure, FailureKind, Hook, Said};
 use lineside_dialects::flyto::{FlytoHook, HookResult};
 use lineside_redact::redact;
@@ -33,7 +33,7 @@ pub(super) fn adopted(bus: &Bus, hook: &Hook) -> Option<Arc<Adopted>> {
         id: HookId::in_memory(hook.dialect, &hook.name),
         recording: Recording::Memory,
         debounce: None,
-        retry: Retry::default(),
+        retry: Retries::default(),
         key: None,
         join: hook.join,
         lane: hook.lane,

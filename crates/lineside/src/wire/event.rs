@@ -16,7 +16,7 @@ use lineside_dialects::hosts::tool_fields;
 use lineside_dialects::{HostPayload, host_payload};
 use serde::de::DeserializeOwned;
 
-use super::vocabulary::{UnknownPointError, Vocabulary};
+use super::vocabulary::{FindPointError, Vocabulary};
 
 /// The fields of the envelope, and the payload, in the order in which an event is written.
 pub const FIELDS: [&str; 20] = [
@@ -107,7 +107,7 @@ impl std::fmt::Display for UnknownKey {
 /// Why JSON is not an event.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReadEventError {
+pub enum ReadEventDraftError {
     /// It is not exactly one JSON value, in UTF-8, without a doubled key, at most 64 levels deep.
     #[error("not JSON: {}", on_one_line(.0))]
     Json(lineside_core::json::Error),
@@ -132,7 +132,7 @@ pub enum ReadEventError {
     OfHost(HostPayload),
     /// The point is not known.
     #[error(transparent)]
-    Point(#[from] UnknownPointError),
+    Point(#[from] FindPointError),
     /// The payload is not one of the point.
     #[error(transparent)]
     Payload(#[from] DecodePayloadError),
@@ -151,10 +151,10 @@ impl EventDraft {
     ///
     /// # Errors
     /// It is not an event.
-    pub fn parse(text: &[u8], vocabulary: &Vocabulary) -> Result<Self, ReadEventError> {
-        match read_strict(text).map_err(ReadEventError::Json)? {
+    pub fn parse(text: &[u8], vocabulary: &Vocabulary) -> Result<Self, ReadEventDraftError> {
+        match read_strict(text).map_err(ReadEventDraftError::Json)? {
             Value::Object(fields) => Self::read(fields, vocabulary),
-            other => Err(ReadEventError::NoObject(kind_of(&other))),
+            other => Err(ReadEventDraftError::NoObject(kind_of(&other))),
         }
     }
 
@@ -162,11 +162,11 @@ impl EventDraft {
     ///
     /// # Errors
     /// The point is absent or unknown, a required field of its payload is absent, or a field has the wrong type.
-    pub fn read(mut fields: Map, vocabulary: &Vocabulary) -> Result<Self, ReadEventError> {
+    pub fn read(mut fields: Map, vocabulary: &Vocabulary) -> Result<Self, ReadEventDraftError> {
         let name =
             take::<String>(&mut fields, "point", TEXT)?.ok_or_else(|| match host_payload(&fields) {
-                Some(payload) => ReadEventError::OfHost(payload),
-                None => ReadEventError::Absent("point"),
+                Some(payload) => ReadEventDraftError::OfHost(payload),
+                None => ReadEventDraftError::Absent("point"),
             })?;
         let payload = object(&mut fields, "payload")?.unwrap_or_default();
         let point = vocabulary.point(&name, &payload)?;
@@ -204,9 +204,9 @@ impl EventDraft {
 /// What most fields are.
 const TEXT: &str = "a string";
 
-fn time(fields: &mut Map) -> Result<Option<Timestamp>, ReadEventError> {
+fn time(fields: &mut Map) -> Result<Option<Timestamp>, ReadEventDraftError> {
     let Some(text) = take::<String>(fields, "time", TEXT)? else { return Ok(None) };
-    let wrong = |_| ReadEventError::Field {
+    let wrong = |_| ReadEventDraftError::Field {
         field: "time",
         expected: "a time such as 2026-03-02T09:14:00Z",
         found: format!("{text:?}"),
@@ -219,22 +219,22 @@ fn take<T: DeserializeOwned>(
     fields: &mut Map,
     field: &'static str,
     expected: &'static str,
-) -> Result<Option<T>, ReadEventError> {
+) -> Result<Option<T>, ReadEventDraftError> {
     match fields.remove(field) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => match T::deserialize(&value) {
             Ok(value) => Ok(Some(value)),
-            Err(_) => Err(ReadEventError::Field { field, expected, found: brief(&value) }),
+            Err(_) => Err(ReadEventDraftError::Field { field, expected, found: brief(&value) }),
         },
     }
 }
 
 /// Takes an object out as it is, with the digits of its numbers; `null` counts as absent.
-fn object(fields: &mut Map, field: &'static str) -> Result<Option<Map>, ReadEventError> {
+fn object(fields: &mut Map, field: &'static str) -> Result<Option<Map>, ReadEventDraftError> {
     match fields.remove(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(object)) => Ok(Some(object)),
-        Some(other) => Err(ReadEventError::Field { field, expected: "an object", found: brief(&other) }),
+        Some(other) => Err(ReadEventDraftError::Field { field, expected: "an object", found: brief(&other) }),
     }
 }
 
@@ -303,7 +303,7 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &[u8]) -> Result<EventDraft, ReadEventError> {
+    fn read(text: &[u8]) -> Result<EventDraft, ReadEventDraftError> {
         EventDraft::parse(text, &Vocabulary::new(DIALECTS))
     }
 

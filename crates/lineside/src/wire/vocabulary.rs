@@ -24,7 +24,7 @@ impl std::fmt::Debug for Vocabulary {
 /// Why a name is that of no point.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum UnknownPointError {
+pub enum FindPointError {
     /// No point has this name.
     #[error("unknown point `{name}`{}", proposal(nearest.as_deref()))]
     Unknown {
@@ -64,7 +64,7 @@ impl Vocabulary {
     ///
     /// # Errors
     /// No point has the name; the one that may have been meant is proposed, if there is one.
-    pub fn point(&self, name: &str, payload: &Map) -> Result<&'static PointInfo, UnknownPointError> {
+    pub fn point(&self, name: &str, payload: &Map) -> Result<&'static PointInfo, FindPointError> {
         if let Ok(point) = points::find(name) {
             return Ok(point);
         }
@@ -72,13 +72,13 @@ impl Vocabulary {
             return Ok(point);
         }
         if name.starts_with("x.") {
-            return Err(UnknownPointError::Undeclared(name.to_owned()));
+            return Err(FindPointError::Undeclared(name.to_owned()));
         }
         let foreign = self.dialects.iter().flat_map(|dialect| dialect.names());
         let known = CATALOGUE.iter().map(|point| point.name).chain(foreign);
         let meant = meant(name).map(|point| point.name);
         let nearest = meant.or_else(|| suggestion(name, known)).map(str::to_owned);
-        Err(UnknownPointError::Unknown { name: name.to_owned(), nearest })
+        Err(FindPointError::Unknown { name: name.to_owned(), nearest })
     }
 }
 

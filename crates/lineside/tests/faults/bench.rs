@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use lineside::Assembly;
-use lineside::assembly::Report;
+use lineside::LoadReport;
 use lineside::core::{Failure, Outcome, Point};
 use lineside::dialects::{self, Dialect, Places, Trust};
 use lineside::prelude::*;
@@ -28,7 +28,7 @@ pub(crate) struct Bench {
 pub(crate) struct Stage {
     pub(crate) assembly: Assembly,
     pub(crate) session: Session,
-    pub(crate) report: Report,
+    pub(crate) report: LoadReport,
     /// Whether the test has messages dropped, which the end has to tell.
     pub(crate) loses: Cell<bool>,
 }
