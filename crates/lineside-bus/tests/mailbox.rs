@@ -221,6 +221,18 @@ async fn c03_what_does_not_fit_is_counted_told_and_named_in_the_next_delivery() 
     assert_eq!(bus.drain(Duration::from_secs(1)).await.context_dropped, 2);
 }
 
+#[tokio::test(start_paused = true)]
+async fn c03_a_message_that_is_too_old_makes_room_once_for_a_later_one_of_its_key() {
+    let (bus, session) = session().await;
+    let mut signals = bus.signals();
+    let status = |kibibytes: usize| Append::system("x".repeat(kibibytes << 10)).key("status");
+    send(&session, late("other", 0, "x".repeat(2000 << 10)));
+    send(&session, late("h", 0, status(1000).expires(Duration::from_secs(1))));
+    tokio::time::advance(Duration::from_secs(1)).await;
+    send(&session, late("h", 0, status(2500)));
+    assert_eq!(told(&mut signals), ["expired h", "dropped h"]);
+}
+
 #[tokio::test]
 async fn messages_stand_by_their_events_and_not_by_when_they_come() {
     let (_bus, session) = session().await;

@@ -71,15 +71,15 @@ impl Mailbox {
         (order.life, order.arrival) = (waiting.life, waiting.arrivals);
         waiting.arrivals += 1;
         let size = Size::of(&message.text);
-        let earlier = waiting.queue.iter().position(|item| item.is_of(&message));
-        let given_up =
-            earlier.and_then(|place| waiting.queue.get(place)).map_or(Size::default(), |item| item.size);
-        let messages = waiting.queue.len() + usize::from(earlier.is_none());
-        if !self.bounds.hold(messages, waiting.size - given_up + size) {
+        let fits = |waiting: &Waiting| {
+            let earlier = waiting.queue.iter().find(|item| item.is_of(&message));
+            let given_up = earlier.map_or(Size::default(), |item| item.size);
+            let messages = waiting.queue.len() + usize::from(earlier.is_none());
+            self.bounds.hold(messages, waiting.size - given_up + size)
+        };
+        if !fits(&waiting) {
             self.expire(&mut waiting, lost);
-            let earlier = waiting.queue.iter().any(|item| item.is_of(&message));
-            let messages = waiting.queue.len() + usize::from(!earlier);
-            if !self.bounds.hold(messages, waiting.size - given_up + size) {
+            if !fits(&waiting) {
                 self.lose(&mut waiting, &message, WhyMissing::NoRoom, lost);
                 return false;
             }
