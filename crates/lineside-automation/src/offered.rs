@@ -59,6 +59,11 @@ impl Offered {
         self.1.as_ref()?.slot().take()
     }
 
+    /// Returns whether it has the right to run a hook of this life.
+    pub(crate) fn may_run(&self) -> bool {
+        self.1.as_ref().is_some_and(|slot| slot.slot().is_some())
+    }
+
     /// Gives an event of an earlier life the right to run a hook of this one.
     pub(crate) fn give(&self, ticket: Ticket) {
         if let Some(slot) = &self.1 {
@@ -141,8 +146,7 @@ impl Occurrence for Offered {
             return Some(alone.clone());
         }
         let readable: Vec<AnyEvent> = events.iter().filter_map(|event| event.event().ok()).collect();
-        let may_run = |event: &&Self| event.1.as_ref().is_some_and(|slot| slot.slot().is_some());
-        let last = events.iter().rev().find(may_run).or(events.last())?;
+        let last = events.iter().rev().find(|event| event.may_run()).or(events.last())?;
         let merged = burst::merge(&readable).map(|event| Self(Form::Live(event), last.1.clone()));
         merged.or_else(|| events.last().cloned())
     }

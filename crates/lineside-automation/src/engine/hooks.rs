@@ -86,7 +86,8 @@ impl Register {
             return None;
         }
         if !known.current.contains(automation) {
-            return Some(Fate::Gone);
+            // What was accepted in this life has the right to run, and still does.
+            return Some(if event.may_run() { Fate::TakenUp } else { Fate::Gone });
         }
         match event.event() {
             Ok(of) => session.ticket(&of, automation).map(|ticket| {

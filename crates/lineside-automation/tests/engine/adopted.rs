@@ -212,6 +212,32 @@ async fn a_burst_is_released_by_the_end_of_its_session_and_an_event_that_comes_t
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_hook_holds_runs_after_a_reload_that_takes_the_hook_away() {
+    let (disk, log) = (Disk::default(), Log::new());
+    let (bus, automations) = open(&disk);
+    let debounce = Some(Debounce::quiet(millis(100)));
+    install(&bus, Part::PostDecision, vec![Declared { debounce, ..declared("a", 1, &log) }]);
+    let session = bus.session("s1").open().await.unwrap();
+    for _ in 0..2 {
+        drop(session.publish(OnIdle::new()).await.unwrap());
+    }
+    install(&bus, Part::PostDecision, vec![declared("b", 1, &log)]);
+    assert!(matches!(standings(&automations)[..], [Standing::Held { .. }]), "{:?}", standings(&automations));
+    sleep(millis(200)).await;
+    assert_eq!(log.take(), ["a 2", "a 2 ends"]);
+    let jobs = automations.jobs().list(&Which::default());
+    assert_eq!((jobs[0].standing.to_string().as_str(), jobs[0].events.len()), ("done", 2));
+    // In another life nothing is left that could run what it held.
+    install(&bus, Part::PostDecision, vec![Declared { debounce, ..declared("a", 1, &log) }]);
+    drop(session.publish(OnIdle::new()).await.unwrap());
+    automations.kept().await.unwrap();
+    let (next, automations) = open(&Disk::of(disk.entries()));
+    install(&next, Part::PostDecision, vec![declared("b", 1, &Log::new())]);
+    let _session = next.session("s1").open().await.unwrap();
+    assert_eq!(standings(&automations)[1].to_string(), "dead: its hook is gone, or is not what it was");
+}
+
+#[tokio::test(start_paused = true)]
 async fn when_nothing_is_kept_any_more_they_run_as_if_nobody_kept_anything() {
     let (disk, log) = (Disk::default(), Log::new());
     let (bus, automations) = open(&disk);
