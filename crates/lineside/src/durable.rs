@@ -98,18 +98,21 @@ impl Durable {
         Ok(Self { path, jobs, recovered, context, texts, findings })
     }
 
-    /// The automations of a bus, whose jobs are kept here, with what an earlier life has left. Called before the first
-    /// automation is registered.
+    /// Opens the automations of a bus, whose jobs are kept here, with what an earlier life has left. It is called before
+    /// the first automation is registered and before hooks are loaded: hooks with background runs open automations in
+    /// memory where there are none.
     ///
     /// # Errors
-    /// The bus has automations already, or there is no tokio runtime.
+    /// The bus has automations already, or there is no tokio runtime. What the earlier life has left is then there for
+    /// the next call.
     pub fn automations(
         &self,
         bus: &Bus,
         bounds: Bounds,
     ) -> Result<(Automations, engine::Recovered), OpenError> {
-        let earlier = std::mem::take(&mut *self.recovered.lock().unwrap_or_else(PoisonError::into_inner));
-        Automations::open(bus, bounds, Arc::clone(&self.jobs) as _, earlier)
+        // Taken only by what opens: after an error it is all there for the next call.
+        let take = || std::mem::take(&mut *self.recovered.lock().unwrap_or_else(PoisonError::into_inner));
+        Automations::open(bus, bounds, Arc::clone(&self.jobs) as _, std::iter::once_with(take).flatten())
     }
 
     /// A bus about to be made, whose context is kept here, with what an earlier life has left: a session that is opened

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use lineside::automation::engine::OpenError;
 use lineside::automation::jobs::{Which, WhichState};
 use lineside::automation::machine::Bounds;
 use lineside::prelude::*;
@@ -77,4 +78,27 @@ fn work_goes_on_from_life_to_life_while_the_journal_is_compacted() {
         name.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "snapshot")
     });
     assert_eq!(snapshots.count(), 1, "it was compacted");
+}
+
+#[test]
+fn what_an_earlier_life_has_left_is_there_after_a_call_that_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    life(folder.path(), async |bus, automations| {
+        let never = async |_batch, _cx| std::future::pending().await;
+        bus.automate::<AfterToolBatch>("lint").run(never).unwrap();
+        let session = bus.session("s").open().await.unwrap();
+        drop(session.publish(changed("a".to_owned())).await.unwrap());
+        automations.kept().await.unwrap();
+    });
+    let durable = Durable::open(folder.path()).unwrap();
+    let bus = Bus::new();
+    assert!(matches!(durable.automations(&bus, BOUNDS), Err(OpenError::NoRuntime)));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        lineside::automation::Automations::of(&bus).unwrap();
+        let error = durable.automations(&bus, BOUNDS).err().unwrap().to_string();
+        assert!(error.ends_with("before hooks are loaded"), "{error}");
+        let (_automations, recovered) = durable.automations(&Bus::new(), BOUNDS).unwrap();
+        assert_eq!(recovered.live, 1, "{recovered:?}");
+    });
 }

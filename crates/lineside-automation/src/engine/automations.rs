@@ -26,7 +26,9 @@ pub struct Automations {
 #[non_exhaustive]
 pub enum OpenError {
     /// The bus has automations already.
-    #[error("the bus has automations already; they are opened before the first one is registered")]
+    #[error(
+        "the bus has automations already; open them before the first one is registered and before hooks are loaded"
+    )]
     Already,
     /// There is nothing to drive them.
     #[error("automations need a tokio runtime")]
