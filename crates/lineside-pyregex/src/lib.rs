@@ -7,7 +7,7 @@
 //! Three differences from CPython 3.11 remain, as 12 000 random patterns have shown: `$` matches only at the very end of
 //! the text unless `m` is set, as the formats that use these patterns ask for; `\b` beside a combining mark or a number
 //! that is no digit (`²`) follows Unicode's notion of a word; and `\B` matches in an empty text, as in 3.14.
-
+//!
 //! ```
 //! use lineside_pyregex::{Effort, Pattern, Search};
 //!

@@ -36,15 +36,20 @@ pub(crate) fn run(workspace: &Workspace, parts: &[&str]) -> Result<ExitCode> {
         apply.args(["apply", "--whitespace=nowarn"]).arg(&fault.patch).current_dir(&copy);
         programme::must(&mut apply, FOR_A_RUN)
             .with_context(|| "the fault does not fit the sources any more")?;
-        let mut test = workspace.cargo(["test", "--quiet", "-p", &fault.of[0], "--test", &fault.of[1], "--"]);
-        test.arg(&fault.test)
-            .current_dir(&copy)
-            .env("CARGO_TARGET_DIR", workspace.target.join("seeded-target"))
+        let run = |arguments: &[&str]| {
+            let mut test = workspace.cargo(["test", "--quiet", "-p", &fault.of[0], "--test", &fault.of[1]]);
+            test.arg("--").args(arguments).current_dir(&copy);
+            test.env("CARGO_TARGET_DIR", workspace.target.join("seeded-target"));
             // A fault costs what it changes.
-            .env("CARGO_INCREMENTAL", "1")
-            .env("CARGO_PROFILE_DEV_DEBUG", "0");
-        test.env("RUST_BACKTRACE", "0");
-        let ended = programme::watch(&mut test, FOR_A_BUILD)?;
+            test.env("CARGO_INCREMENTAL", "1").env("CARGO_PROFILE_DEV_DEBUG", "0").env("RUST_BACKTRACE", "0");
+            programme::watch(&mut test, FOR_A_BUILD)
+        };
+        let listed = run(&["--list"])?;
+        ensure!(listed.status.success(), "with the fault of {} the tests do not build", fault.stem());
+        let path = listed.lines.iter().find_map(|line| path_of(line, &fault.test));
+        let path = path.with_context(|| format!("{} has no test {}", fault.of[1], fault.test))?;
+        // This test alone: with the fault others may never end.
+        let ended = run(&["--exact", path])?;
         let caught = ended.lines.iter().any(|line| line.contains("test result: FAILED"));
         let verdict = if caught { Ink::Green.on("caught") } else { Ink::Red.on("missed") };
         println!("{verdict} {}", fault.test);
@@ -90,6 +95,12 @@ fn owner(patch: &str) -> [String; 2] {
     [package.to_owned(), target.to_owned()]
 }
 
+/// The path of the test of that name, if this line of a list of tests has it.
+fn path_of<'a>(line: &'a str, test: &str) -> Option<&'a str> {
+    let path = line.strip_suffix(": test")?;
+    (path.rsplit("::").next() == Some(test)).then_some(path)
+}
+
 /// The test that a fault is for: `law_02_a_block_is_final` is for `a_block_is_final`.
 fn test_of(stem: &str) -> Option<&str> {
     let (number, test) = stem.strip_prefix("law_")?.split_once('_')?;
@@ -98,13 +109,21 @@ fn test_of(stem: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_asked_for, owner, test_of};
+    use super::{is_asked_for, owner, path_of, test_of};
 
     #[test]
     fn faults_are_asked_for_by_parts_of_their_names() {
         assert!(is_asked_for("law_02_a_block_is_final", &[]));
         assert!(is_asked_for("law_02_a_block_is_final", &["law_16", "a_block"]));
         assert!(!is_asked_for("law_02_a_block_is_final", &["law_16"]));
+    }
+
+    #[test]
+    fn a_test_is_found_by_its_whole_name() {
+        assert_eq!(path_of("order::it_runs: test", "it_runs"), Some("order::it_runs"));
+        assert_eq!(path_of("it_runs: test", "it_runs"), Some("it_runs"));
+        assert_eq!(path_of("order::it_runs_on: test", "it_runs"), None);
+        assert_eq!(path_of("2 tests, 0 benchmarks", "it_runs"), None);
     }
 
     #[test]
