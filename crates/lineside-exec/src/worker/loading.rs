@@ -53,7 +53,7 @@ pub(super) async fn bring_up(
 /// The time in which a worker must have done something while it is brought up.
 ///
 /// The time that it spends waiting for a processor on a busy machine does not count, up to [`MOST_STARVED`] times the time
-/// itself. A call that waits for the worker has a time of its own, which this does not extend.
+/// itself or [`STARVED_ANYWAY`], whichever is longer. A call that waits for the worker has a time of its own, which this does not extend.
 struct Allowance {
     time: Duration,
     from: Instant,
@@ -69,12 +69,16 @@ impl Allowance {
     /// When it is over, by what is known now; later looks may find a later moment.
     fn end(&self, connection: &Connection) -> Instant {
         let starved = connection.starved().saturating_sub(self.starved);
-        after(self.from, self.time.saturating_add(starved.min(self.time * MOST_STARVED)))
+        let most = STARVED_ANYWAY.max(self.time * MOST_STARVED);
+        after(self.from, self.time.saturating_add(starved.min(most)))
     }
 }
 
 /// A machine on which a start takes three times as long does not start programs any more.
 const MOST_STARVED: u32 = 2;
+
+/// What a short time is extended by at most: where it is half a second, three times that is soon over on a busy machine.
+const STARVED_ANYWAY: Duration = Duration::from_secs(10);
 
 async fn greet(
     profile: &WorkerProfile,

@@ -84,15 +84,18 @@ impl Transport for Silent {
     }
 }
 
-/// After how many seconds a worker is given up that says nothing and waits for a processor for this part of its time.
-async fn given_up_after(percent: u32) -> u64 {
-    let bounds = HookWorkerBounds { hello: Duration::from_secs(5), ..HookWorkerBounds::default() };
+/// After how many seconds a worker is given up that has this time, says nothing and waits for a processor for this part
+/// of it.
+async fn given_up_after(hello: Duration, percent: u32) -> u64 {
+    let bounds = HookWorkerBounds { hello, ..HookWorkerBounds::default() };
     let profile = WorkerProfile::of_hooks(bounds, WorkerStart::Ahead);
     let mut log_sink = LogSink::new(WorkerListener::new(|_| {}));
     let began = Instant::now();
     let mut connect = percent;
     let error = bring_up(&profile, &mut connect, &mut Refused::default(), &mut log_sink).await.unwrap_err();
-    assert!(matches!(error, StartWorkerError::Failed { why, .. } if why == "it said no hello within 5s"));
+    assert!(
+        matches!(error, StartWorkerError::Failed { why, .. } if why == format!("it said no hello within {hello:?}"))
+    );
     began.elapsed().as_secs()
 }
 
@@ -100,7 +103,16 @@ async fn given_up_after(percent: u32) -> u64 {
 /// without end.
 #[tokio::test(start_paused = true)]
 async fn what_a_start_waits_for_a_processor_is_not_counted() {
-    for (percent, seconds) in [(0, 5), (50, 10), (90, 15), (100, 15)] {
-        assert_eq!(given_up_after(percent).await, seconds, "{percent} %");
+    for (time, percent, seconds) in [
+        (5_000, 0, 5),
+        (5_000, 50, 10),
+        (5_000, 90, 15),
+        (5_000, 100, 15),
+        (500, 0, 0),
+        (500, 90, 5),
+        (500, 100, 10),
+    ] {
+        let given_up = given_up_after(Duration::from_millis(time), percent).await;
+        assert_eq!(given_up, seconds, "{time} ms, {percent} %");
     }
 }
