@@ -17,10 +17,6 @@ pub(super) struct Compared {
     /// How many events met a handler.
     pub(super) events: usize,
     pub(super) differences: Vec<String>,
-    /// Why the original does not load it.
-    pub(super) refused: Option<String>,
-    /// Whether lineside loads it.
-    pub(super) loads: bool,
 }
 
 /// What came of one event, in the terms of both.
@@ -61,14 +57,27 @@ pub(super) fn compare(id: &str, original: &Value, ours: &Ours) -> Result<Compare
         differences.push(format!("failures: OpenClaw {failed:?}, lineside {ours_failed:?}"));
     }
     let plugin = list("plugins")?.iter().find(|plugin| plugin["id"] == id);
-    let refused = plugin.filter(|plugin| plugin["status"] != "loaded").map(|plugin| text(&plugin["error"]));
-    for line in ours.said.iter().filter(|line| line.starts_with("error: plugin")) {
-        differences.push(line.chars().take(300).collect());
+    if let Some(plugin) = plugin.filter(|plugin| plugin["status"] != "loaded") {
+        differences.push(format!("OpenClaw does not load it: {}", without_folders(&text(&plugin["error"]))));
     }
+    let refusals = ours.said.iter().filter_map(|line| line.strip_prefix("error: plugin "));
+    differences.extend(refusals.map(|line| {
+        let why = line.split_once("): ").map_or(line, |(_, why)| why);
+        format!("lineside does not load it: {}", without_folders(why))
+    }));
     // Those of `before_agent_start`, which the original has no more, are not among them.
     let registered = list("hooks")?.iter().filter(|hook| hook["plugin"] == id).count();
-    let loads = !ours.said.iter().any(|line| line.starts_with("error: plugin"));
-    Ok(Compared { original: registered, ours: handlers.len(), events, differences, refused, loads })
+    Ok(Compared { original: registered, ours: handlers.len(), events, differences })
+}
+
+/// A text in which each absolute path is the name of its file: the folders are those of this run.
+fn without_folders(text: &str) -> String {
+    let is_end = |character: char| character.is_whitespace() || "\"'()".contains(character);
+    let words = text.split_inclusive(is_end).map(|word| match word.strip_prefix('/') {
+        Some(path) => path.rsplit('/').next().unwrap_or(path),
+        None => word,
+    });
+    words.collect()
 }
 
 /// What the table says of an artifact.
@@ -80,20 +89,24 @@ pub(super) fn row(artifact: &Artifact, compared: Result<Compared>) -> Row {
             return Row { name: artifact.name(), counts: None, outcome };
         }
     };
-    let short = |text: &str| text.chars().take(160).collect::<String>();
-    let is_explained =
-        |(part, _): &(&str, &str)| compared.differences.iter().all(|difference| difference.contains(part));
-    let outcome = match (&compared.refused, artifact.explained.filter(is_explained)) {
-        (None, _) if compared.differences.is_empty() => Outcome::Same,
-        (_, Some((_, why))) => Outcome::Explained(why.to_owned()),
-        (Some(why), None) if compared.loads => {
-            Outcome::Explained(format!("lineside runs it; OpenClaw does not load it: {}", short(why)))
-        }
-        (Some(why), None) => Outcome::Neither(short(why)),
-        (None, None) => Outcome::Differs(compared.differences),
-    };
+    let outcome = explained(&compared.differences, artifact.explained);
     let counts = Some([compared.original, compared.ours, compared.events]);
     Row { name: artifact.name(), counts, outcome }
+}
+
+/// What differences come to: each has its explanation word for word, and each explanation its difference.
+fn explained(differences: &[String], explanations: &[(&str, &str)]) -> Outcome {
+    let is_new = |difference: &&String| explanations.iter().all(|(known, _)| known != difference);
+    let is_stale = |(known, _): &&(&str, &str)| differences.iter().all(|difference| known != difference);
+    let stale = explanations.iter().filter(is_stale);
+    let stale = stale.map(|(known, _)| format!("explained, and not there any more: {known}"));
+    let findings: Vec<String> = differences.iter().filter(is_new).cloned().chain(stale).collect();
+    if !findings.is_empty() {
+        return Outcome::Differs(findings);
+    }
+    let mut why: Vec<&str> = explanations.iter().map(|(_, why)| *why).collect();
+    why.dedup();
+    if why.is_empty() { Outcome::Same } else { Outcome::Explained(why.join("; ")) }
 }
 
 fn text(value: &Value) -> String {
@@ -226,4 +239,33 @@ fn difference(hook: &str, there: &Observed, here: &Observed) -> String {
         parts.push(format!("{} in OpenClaw, {} in lineside", short(&there.changed), short(&here.changed)));
     }
     format!("{hook}: {}", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, explained, without_folders};
+
+    #[test]
+    fn an_explanation_is_of_one_difference_word_for_word() {
+        let known = [("a: 1 there, 2 here", "because"), ("b", "because")];
+        let outcome = |differences: &[&str]| {
+            let differences: Vec<String> = differences.iter().map(|text| (*text).to_owned()).collect();
+            explained(&differences, &known)
+        };
+        assert_eq!(outcome(&["b", "a: 1 there, 2 here"]), Outcome::Explained("because".to_owned()));
+        let findings =
+            |texts: &[&str]| Outcome::Differs(texts.iter().map(|text| (*text).to_owned()).collect());
+        assert_eq!(outcome(&["a: 1 there, 2 here", "b", "c"]), findings(&["c"]));
+        let stale = "explained, and not there any more: b";
+        assert_eq!(outcome(&["a: 1 there, 3 here"]), {
+            findings(&["a: 1 there, 3 here", "explained, and not there any more: a: 1 there, 2 here", stale])
+        });
+        assert_eq!(explained(&[], &[]), Outcome::Same);
+    }
+
+    #[test]
+    fn the_folders_of_a_run_are_no_difference() {
+        let text = "subpath './sdk' of \"/a/b/c.json\" from /x/y/index.js (or /z)";
+        assert_eq!(without_folders(text), "subpath './sdk' of \"c.json\" from index.js (or z)");
+    }
 }

@@ -15,8 +15,6 @@ pub(super) struct Row {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Same,
-    /// Neither runs it.
-    Neither(String),
     /// They differ, and the page of the dialect says why.
     Explained(String),
     /// They differ.
@@ -36,7 +34,6 @@ pub(super) fn report(rows: &[Row]) -> ExitCode {
             counts.map_or_else(|| ["", "", ""].map(str::to_owned), |counts| counts.map(|n| n.to_string()));
         let (place, text) = match outcome {
             Outcome::Same => (0, "same".to_owned()),
-            Outcome::Neither(why) => (1, format!("neither runs it: {why}")),
             Outcome::Explained(why) => (1, why.clone()),
             Outcome::Differs(how) => (2, format!("**differs**: {}", how.join("; "))),
             Outcome::Failed(why) => (3, format!("**not played**: {why}")),
