@@ -138,15 +138,23 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
     for host in hosts {
         let level = which.level();
         let acts = install(host, level, &places, &paths.state, &program, &args.events);
+        let is_one_of_all = matches!(which.host, Chosen::All);
         let acts = match performed(acts, which.dry_run, &paths.state) {
             Ok(acts) => acts,
-            Err(error) if matches!(which.host, Chosen::All) => {
+            Err(error) if is_one_of_all && level == Level::Project && reads_no_project(host, &places) => {
+                report.remark(&format!("{error:#}"));
+                continue;
+            }
+            Err(error) if is_one_of_all => {
                 tell_of(host, &error, styles);
                 failed = true;
                 continue;
             }
             Err(error) => return Err(error),
         };
+        if !is_one_of_all && !machine::found(&places).contains(&host) {
+            report.remark(&format!("{} was not found on this machine", host.title()));
+        }
         let tried = match acts.last().filter(|_| !which.dry_run && !args.untried) {
             Some(act) => tried::try_entry(act, &places.cwd, &which.daemon).await,
             None => None,
@@ -265,8 +273,9 @@ impl Report {
         if let Some(tried) = &done.tried {
             lines.push(format!("  {}", tried.line(self.style)));
         }
-        if let Some(review) = machine::review(done.host).filter(|_| done.acts.iter().any(Act::is_change)) {
-            lines.push(format!("  {}", self.style.paint(Tone::Warning, review)));
+        let is_new = done.acts.iter().any(Act::is_change);
+        if let Some(left) = machine::left_to_do(done.host).filter(|_| is_new) {
+            lines.push(format!("  {}", self.style.paint(Tone::Warning, left)));
         }
         Ok(print(&mut std::io::stdout().lock(), lines)?)
     }

@@ -64,12 +64,19 @@ pub(crate) fn found(places: &Places) -> Vec<Host> {
     SERVED.into_iter().filter(|host| program(*host, places).is_some()).collect()
 }
 
-/// What a host asks of its user before it runs new entries, in its own words.
-pub(crate) fn review(host: Host) -> Option<&'static str> {
-    (host == Host::Codex).then_some(
-        "codex runs none of them until you have seen them: start it, and at “Hooks need review” choose \
-         “Trust all and continue”",
-    )
+/// What is left to do for the user after new entries were written, where the host asks for something.
+pub(crate) fn left_to_do(host: Host) -> Option<&'static str> {
+    match host {
+        Host::Codex => Some(
+            "codex runs none of them until you have seen them: start it, and at “Hooks need review” choose \
+             “Trust all and continue”",
+        ),
+        Host::Opencode => Some(
+            "opencode starts no daemon, and without one every tool is refused: `lineside serve --install-unit` \
+             has the system start it",
+        ),
+        _ => None,
+    }
 }
 
 /// All hosts, whether they are here or not.

@@ -33,7 +33,8 @@ fn what_would_change_is_shown_and_nothing_changes() {
     let said = run(&stage, &["install", "gemini", "--dry-run"], &[]);
     assert_eq!(said.code, Some(0), "{said:?}");
     insta::assert_snapshot!(said.out);
-    assert_eq!(said.err, "note: `lineside` is not on PATH, so the entries start [own]\n");
+    let not_on_path = "note: `lineside` is not on PATH, so the entries start [own]\n";
+    assert_eq!(said.err, format!("{not_on_path}note: Gemini CLI was not found on this machine\n"));
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\n\t\"a\": 1\n}");
     let json = run(&stage, &["install", "gemini", "--dry-run", "--json"], &[]).json();
     let diff = json[0]["hosts"][0]["files"][0]["diff"].as_str().unwrap();
@@ -90,6 +91,48 @@ fn a_file_that_cannot_be_read_is_left_alone_with_the_reason() {
     let said = run(&stage, &["install", "qwen"], &[]);
     assert_eq!(said.code, Some(2));
     assert!(said.err.ends_with("[stage]/home/.qwen/settings.json was left alone: line 2: it is not JSON: Expected colon after the string or word in object property\n"), "{said:?}");
+}
+
+#[test]
+fn a_file_that_is_read_only_is_left_alone_with_the_remedy() {
+    let stage = Stage::new();
+    let file = stage.file("home/.qwen/settings.json", "{}");
+    let protect = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    protect(0o444);
+    let error = "[stage]/home/.qwen/settings.json was left alone: it is read-only; if it may be changed: \
+                 chmod u+w [stage]/home/.qwen/settings.json\n";
+    for arguments in [&["install", "qwen", "--untried"][..], &["install", "qwen", "--dry-run"]] {
+        let said = run(&stage, arguments, &[]);
+        assert_eq!((said.code, said.err.ends_with(error)), (Some(2), true), "{said:?}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "{}");
+    }
+    protect(0o644);
+    assert_eq!(run(&stage, &["install", "qwen", "--untried"], &[]).code, Some(0));
+    protect(0o444);
+    assert_eq!(run(&stage, &["install", "qwen", "--untried"], &[]).code, Some(0), "nothing changes");
+    assert_eq!(run(&stage, &["uninstall", "qwen"], &[]).code, Some(2));
+    assert!(fs::read_to_string(&file).unwrap().contains("hooks"));
+}
+
+#[test]
+fn a_program_without_hooks_of_projects_is_passed_over_where_all_are_installed() {
+    let stage = Stage::new();
+    for name in ["cursor", "kimi"] {
+        program(&stage, name, "echo 1.0.0");
+    }
+    let said = run(&stage, &["install", "all", "--project", "--untried"], &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(
+        said.err.ends_with("\nnote: kimi reads no hooks from a project; install them for the user\n"),
+        "{said:?}"
+    );
+    assert!(stage.path("project/.cursor/hooks.json").exists());
+    let said = run(&stage, &["install", "opencode", "--untried"], &[]);
+    assert!(said.err.ends_with("\nnote: OpenCode was not found on this machine\n"), "{said:?}");
+    assert!(
+        said.out.contains("  opencode starts no daemon, and without one every tool is refused"),
+        "{said:?}"
+    );
 }
 
 /// An `app-server` that answers as Codex does.

@@ -100,7 +100,7 @@ pub fn install(
     let mut acts = Vec::new();
     for target in targets(host, level, places)? {
         let found = Found::look(host, level, target, places, state)?;
-        acts.push(found.install(program, more)?);
+        acts.push(found.install(program, more)?.permitted()?);
     }
     Ok(acts)
 }
@@ -112,7 +112,7 @@ pub fn install(
 pub fn uninstall(host: Host, level: Level, places: &Places, state: &Path) -> Result<Vec<Act>, InstallError> {
     let mut acts = Vec::new();
     for target in targets(host, level, places)? {
-        acts.push(Found::look(host, level, target, places, state)?.uninstall()?);
+        acts.push(Found::look(host, level, target, places, state)?.uninstall()?.permitted()?);
     }
     Ok(acts)
 }
@@ -365,6 +365,17 @@ impl Act {
             }
         }
         Ok(())
+    }
+
+    /// Refuses to change a file that its owner has made read-only.
+    fn permitted(self) -> Result<Self, InstallError> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let is_read_only = |found: fs::Metadata| found.permissions().mode() & 0o200 == 0;
+        if self.is_change() && self.before.is_some() && fs::metadata(&self.real).is_ok_and(is_read_only) {
+            let source = EditError::ReadOnly { file: self.real };
+            return Err(InstallError::Edit { file: self.file, source });
+        }
+        Ok(self)
     }
 
     fn remember(&self, state: &Path, record: Option<&Record>) -> Result<(), InstallError> {

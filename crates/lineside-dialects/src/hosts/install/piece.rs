@@ -4,6 +4,7 @@
 //! its line, and is left alone.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged as _;
@@ -73,6 +74,12 @@ pub enum EditError {
     Twice {
         /// The key.
         key: String,
+    },
+    /// Its owner has taken the right to write it away, and an exchange of the file would not heed that.
+    #[error("it is read-only; if it may be changed: chmod u+w {}", file.display())]
+    ReadOnly {
+        /// The file, without links.
+        file: PathBuf,
     },
     /// Another file stands where a plugin of ours belongs, or it was changed.
     #[error("it is not the plugin that lineside wrote; look at it, and remove it by hand")]
