@@ -30,7 +30,9 @@ pub(super) use entry::{Entry, Handler, Run, are_ours, is_ours, shell_words};
 pub(super) use fields::{Fields, Refused};
 pub(super) use format::{At, Format, Shape, Subject, Switches};
 pub(super) use handler::expand;
-pub(super) use heard::{Heard, Saying, blocking, flag_field, object_field, reason_or, text_field};
+pub(super) use heard::{
+    Heard, Saying, blocking, flag_field, given_reason, object_field, reason_or, text_field,
+};
 pub(super) use matcher::Matcher;
 pub use select::supersede;
 pub(super) use source::{Source, Syntax};

@@ -17,13 +17,15 @@ struct Suite {
 }
 
 /// A suite is added when its dialect is finished.
-const SUITES: [Suite; 15] = [
+const SUITES: [Suite; 17] = [
     Suite { cases: "tests/conformance/agenthooks.cases.json", programs: &[BASH, PYTHON] },
     Suite { cases: "tests/conformance/chord.cases.json", programs: &[BASH, JQ] },
     Suite { cases: "tests/conformance/flyto.cases.json", programs: &[PYTHON] },
     Suite { cases: "tests/conformance/hosts-claude.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-codex.cases.json", programs: &[BASH] },
+    Suite { cases: "tests/conformance/hosts-codex-own.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-copilot.cases.json", programs: &[BASH] },
+    Suite { cases: "tests/conformance/hosts-copilot-own.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-cursor.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-cursor-own.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-gemini.cases.json", programs: &[BASH] },

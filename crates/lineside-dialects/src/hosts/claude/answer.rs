@@ -1,9 +1,11 @@
 //! What a hook of Claude Code answers (CL-25, CL-27 to CL-31).
 
 use lineside_core::json::{Map, Value};
-use lineside_core::{Answer, AnyEvent, Failure, Verdict};
+use lineside_core::{Answer, AnyEvent, Failure, Strength, Verdict};
 
-use crate::hosts::import::{Entry, Heard, Saying, flag_field, object_field, reason_or, text_field};
+use crate::hosts::import::{
+    Entry, Heard, Saying, flag_field, given_reason, object_field, reason_or, text_field,
+};
 use crate::hosts::tools::class;
 
 /// What exit code 2 does at an event (CL-28).
@@ -102,15 +104,13 @@ fn closed(entry: &Entry, heard: &Heard, failure: Failure) -> Failure {
 /// Exit code 2: nothing that was printed takes it back.
 fn refused(entry: &Entry, heard: &Heard, object: Option<&Map>, mut saying: Saying) -> Answer {
     let own = saying.0.verdict.clone();
-    let blocked = own.reason().filter(|_| own.strength().is_final()).map(|reason| reason.as_str().to_owned());
     let printed = object.and_then(|object| object.get("reason")?.as_str());
-    let reason = reason_or(entry, [blocked.as_deref(), printed, Some(heard.stderr.as_str())]);
+    let reason = reason_or(entry, [given_reason(entry, &own), printed, Some(heard.stderr.as_str())]);
     let stderr = heard.stderr.trim();
     match refusal(entry.event) {
         Refusal::Block => {
-            if !own.strength().is_final() {
-                saying.0.verdict = Verdict::block(reason);
-            }
+            saying.0.verdict =
+                if own.strength() == Strength::Stop { Verdict::stop(reason) } else { Verdict::block(reason) };
             saying.amends_nothing();
         }
         Refusal::Stop => saying.0.verdict = Verdict::stop(reason),

@@ -75,13 +75,16 @@ fn accepted(entry: &Entry, object: &Map) -> Result<Saying, String> {
     }
     match object.get("hookSpecificOutput") {
         None | Some(Value::Null) => {}
-        Some(Value::Object(specific)) => own(event, specific, &mut saying)?,
+        Some(Value::Object(specific)) => own(entry, specific, &mut saying)?,
         Some(_) => return Err("`hookSpecificOutput` is no object".to_owned()),
     }
     let stop_reason = text_field(object, "stopReason")?;
     let goes_on = flag_field(object, "continue")?.unwrap_or(true);
-    if matches!(event, "PreToolUse" | "PermissionRequest") && (!goes_on || stop_reason.is_some()) {
-        return Err("`continue` and `stopReason` are not supported here".to_owned());
+    if matches!(event, "PreToolUse" | "PermissionRequest") && !goes_on {
+        return Err("`continue` is not supported here".to_owned());
+    }
+    if event == "PreToolUse" && stop_reason.is_some() {
+        return Err("`stopReason` is not supported here".to_owned());
     }
     if !goes_on {
         saying.verdict(Verdict::stop(reason_or(entry, [stop_reason])));
@@ -90,7 +93,8 @@ fn accepted(entry: &Entry, object: &Map) -> Result<Saying, String> {
 }
 
 /// The fields of one event.
-fn own(event: &str, specific: &Map, saying: &mut Saying) -> Result<(), String> {
+fn own(entry: &Entry, specific: &Map, saying: &mut Saying) -> Result<(), String> {
+    let event = entry.event;
     if text_field(specific, "hookEventName")? != Some(event) {
         return Err("`hookEventName` is missing or that of another event".to_owned());
     }
@@ -109,7 +113,7 @@ fn own(event: &str, specific: &Map, saying: &mut Saying) -> Result<(), String> {
     }
     match event {
         "PreToolUse" => permission(specific, saying),
-        "PermissionRequest" => answered(specific, saying),
+        "PermissionRequest" => answered(entry, specific, saying),
         _ => Ok(()),
     }
 }
@@ -141,7 +145,7 @@ fn permission(specific: &Map, saying: &mut Saying) -> Result<(), String> {
     }
 }
 
-fn answered(specific: &Map, saying: &mut Saying) -> Result<(), String> {
+fn answered(entry: &Entry, specific: &Map, saying: &mut Saying) -> Result<(), String> {
     let decision = match specific.get("decision") {
         None | Some(Value::Null) => return Ok(()),
         Some(Value::Object(decision)) => decision,
@@ -151,7 +155,7 @@ fn answered(specific: &Map, saying: &mut Saying) -> Result<(), String> {
     let message = text_field(decision, "message")?;
     match text_field(decision, "behavior")? {
         Some("allow") => saying.verdict(Verdict::Allow),
-        Some("deny") => saying.verdict(Verdict::block(message.unwrap_or_default().to_owned())),
+        Some("deny") => saying.verdict(Verdict::block(reason_or(entry, [message]))),
         _ => return Err("`behavior` is `allow` or `deny`".to_owned()),
     }
     Ok(())

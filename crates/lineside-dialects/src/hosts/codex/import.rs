@@ -94,8 +94,7 @@ impl Format for Files {
         }
         let line = fields.required("command")?;
         let shell = at.places.variable("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("sh").to_owned();
-        let given =
-            fields.time("timeout", Duration::from_secs(1))?.map(|time| time.max(Duration::from_secs(1)));
+        let given = fields.time_from("timeout", Duration::from_secs(1))?;
         let timeout = given.unwrap_or(Duration::from_secs(600));
         let short = matches!(at.event, "SessionEnd" | "Interrupt");
         Run::shell(line.clone()).of_others()?;

@@ -136,7 +136,7 @@ impl Format for Files {
         };
         let run = run.of_others()?;
         Ok(Handler {
-            key: format!("{run:?} {cwd:?}"),
+            key: key(fields, &run)?,
             run,
             timeout,
             env,
@@ -337,6 +337,19 @@ fn command(fields: Fields<'_>) -> Result<Run, Refused> {
             _ => Err(Refused::Error("it needs one of `bash`, `command` and `exec`".to_owned())),
         },
     }
+}
+
+/// By what a handler is the same as another one (CP-19): its fields as they are written.
+fn key(fields: Fields<'_>, run: &Run) -> Result<String, Refused> {
+    let mut key = String::new();
+    for name in ["bash", "powershell", "command", "exec", "cwd"] {
+        key += &format!("{:?} ", fields.text(name)?);
+    }
+    key += &format!("{:?}", fields.texts("args")?);
+    if let Run::Http { .. } = run {
+        key += &format!(" {run:?}");
+    }
+    Ok(key)
 }
 
 /// CP-16

@@ -2,9 +2,9 @@
 
 use lineside_core::json::{Map, Value, json};
 use lineside_core::outcome::By;
-use lineside_core::{Amendment, Answer, AnyEvent, Failure, Verdict};
+use lineside_core::{Amendment, Answer, AnyEvent, Failure, Strength, Verdict};
 
-use crate::hosts::import::{Entry, Heard, Saying, reason_or, text_field};
+use crate::hosts::import::{Entry, Heard, Saying, given_reason, reason_or, text_field};
 
 /// Reads what came of a run.
 pub(super) fn read(entry: &Entry, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
@@ -30,8 +30,9 @@ pub(super) fn read(entry: &Entry, event: &AnyEvent, heard: &Heard) -> Result<Ans
             let own = saying.0.verdict.clone();
             let printed = json.as_ref().and_then(|object| object.get("reason")?.as_str());
             let plain = if json.is_some() { None } else { Some(stdout) };
-            if decides(entry.event) && !own.strength().is_final() {
-                saying.0.verdict = Verdict::block(reason_or(entry, [printed, Some(stderr), plain]));
+            if decides(entry.event) && own.strength() != Strength::Stop {
+                let given = given_reason(entry, &own);
+                saying.0.verdict = Verdict::block(reason_or(entry, [given, printed, Some(stderr), plain]));
             }
             saying.amends_nothing();
             Ok(saying.0)

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use lineside_core::json::Number;
+
 use crate::lined_json::{Content, Node};
 
 /// The fields of a handler.
@@ -80,6 +82,15 @@ impl<'a> Fields<'a> {
             let number = number.as_f64().filter(|number| *number > 0.0 && *number < 1e9)?;
             Duration::try_from_secs_f64(unit.as_secs_f64() * number).ok()
         })
+    }
+
+    /// A time in this unit, which is the least: a number from 0.
+    pub(crate) fn time_from(self, name: &str, unit: Duration) -> Result<Option<Duration>, Refused> {
+        let is_zero = |number: &Number| number.as_f64() == Some(0.0);
+        match self.get(name).map(|value| &value.content) {
+            Some(Content::Number(number)) if is_zero(number) => Ok(Some(unit)),
+            _ => Ok(self.time(name, unit)?.map(|time| time.max(unit))),
+        }
     }
 
     /// A whole number, or null, which is no bound.

@@ -48,21 +48,30 @@ impl Ensemble for Group {
 }
 
 impl Group {
-    /// Of amendments that were made beside one another the last one holds.
+    /// Of amendments of a field that were made beside one another the last one holds.
     fn keep_the_last(&self, given: &mut [By<Answer>]) {
-        let amending: Vec<usize> =
-            (0..given.len()).filter(|at| !given[*at].what.amendment.is_empty()).collect();
-        let Some((&last, others)) = amending.split_last() else { return };
-        let held = given[last].what.amendment.clone();
-        let unequal = others.iter().find(|at| given[**at].what.amendment != held).copied();
-        if let Some(other) = unequal {
-            let (other, holds) = (self.named(&given[other]), self.named(&given[last]));
-            let text = format!("hooks `{other}` and `{holds}` change the same; what `{holds}` says holds");
-            given[last].what.notices.push(Notice::warning(text));
+        let Some(last) = given.iter().rposition(|by| !by.what.amendment.is_empty()) else { return };
+        let mut notices = Vec::new();
+        for at in 0..last {
+            let mut kept = Amendment::default();
+            for (field, value) in given[at].what.amendment.fields() {
+                let later = given[at + 1..]
+                    .iter()
+                    .filter_map(|by| Some((by, by.what.amendment.fields().get(field)?)));
+                match later.last() {
+                    None => kept = kept.with(field, value.clone()),
+                    Some((_, held)) if held == value => {}
+                    Some((by, _)) => {
+                        let (other, holds) = (self.named(&given[at]), self.named(by));
+                        notices.push(format!(
+                            "hooks `{other}` and `{holds}` change the same; what `{holds}` says holds"
+                        ));
+                    }
+                }
+            }
+            given[at].what.amendment = kept;
         }
-        for at in others {
-            given[*at].what.amendment = Amendment::default();
-        }
+        given[last].what.notices.extend(notices.into_iter().next().map(Notice::warning));
     }
 
     /// The name of the hook that gave an answer: it stands beside what it said.

@@ -151,6 +151,12 @@ pub(crate) fn reason_or<'a>(entry: &Entry, texts: impl IntoIterator<Item = Optio
     found.map_or_else(|| format!("blocked by {}", entry.name), str::to_owned)
 }
 
+/// The reason of a verdict that refuses, where the hook itself gave it.
+pub(crate) fn given_reason<'a>(entry: &Entry, verdict: &'a Verdict) -> Option<&'a str> {
+    let reason = verdict.reason().filter(|_| verdict.strength().is_final())?.as_str();
+    (reason != reason_or(entry, [])).then_some(reason)
+}
+
 /// What a hook says, put together.
 #[derive(Debug, Default)]
 pub(crate) struct Saying(pub(crate) Answer);
