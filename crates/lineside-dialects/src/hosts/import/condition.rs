@@ -190,7 +190,7 @@ fn without_assignments(part: &str) -> String {
     let mut rest =
         part.trim_matches(|character: char| character.is_whitespace() || "(){}".contains(character));
     loop {
-        let word = rest.split_whitespace().next().unwrap_or_default();
+        let word = first_word(rest);
         let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
             let mut characters = name.chars();
             characters.next().is_some_and(|first| first == '_' || first.is_ascii_alphabetic())
@@ -201,6 +201,27 @@ fn without_assignments(part: &str) -> String {
         }
         rest = rest[word.len()..].trim_start();
     }
+}
+
+/// The text up to the first blank outside of quotes, of `$( )` and of backticks.
+fn first_word(text: &str) -> &str {
+    let (mut quote, mut depth, mut is_escaped) = (None, 0_usize, false);
+    let end = text.find(|character: char| {
+        if std::mem::take(&mut is_escaped) {
+            return false;
+        }
+        match (character, quote) {
+            ('\\', None | Some('"')) => is_escaped = true,
+            ('\'' | '"' | '`', None) => quote = Some(character),
+            (closing, Some(open)) if closing == open => quote = None,
+            ('(', None) => depth += 1,
+            (')', None) => depth = depth.saturating_sub(1),
+            (blank, None) => return depth == 0 && blank.is_whitespace(),
+            _ => {}
+        }
+        false
+    });
+    &text[..end.unwrap_or(text.len())]
 }
 
 /// CL-21
@@ -221,7 +242,10 @@ fn file(pattern: &str, path: &str, cwd: &str, home: Option<&str>) -> bool {
         let parts: Vec<&str> = absolute.split('/').filter(|part| !part.is_empty()).collect();
         return (0..parts.len()).any(|start| fits(anywhere, &parts[start..].join("/")));
     }
-    let pattern = pattern.strip_prefix("./").or_else(|| pattern.strip_prefix('/')).unwrap_or(pattern);
+    if let Some(rest) = pattern.strip_prefix('/') {
+        return below.is_some_and(|below| fits(rest, below));
+    }
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     if !pattern.contains('/') {
         return fits(pattern, absolute.rsplit('/').next().unwrap_or_default());
     }
@@ -287,6 +311,11 @@ mod tests {
             ("rm *", "(cd x; rm b)", true),
             ("rm *", "echo `rm b`", true),
             ("git push *", "git pull $REMOTE", true),
+            ("rm *", "A=\"b c\" rm d", true),
+            ("rm *", "A='b c' B=\\ x rm d", true),
+            ("rm *", "A=$(date +'%F %T') rm d", true),
+            ("rm *", "A=`date -u` B=1 rm d", true),
+            ("rm *", "A=\"b rm c\" ls", false),
         ] {
             assert_eq!(shell(pattern, command), runs, "{pattern}: {command}");
         }
@@ -303,6 +332,8 @@ mod tests {
             ("~/notes/*", "/home/u/notes/a", true),
             ("src/*", "src/a.rs", true),
             ("src/**", "/p/x/../src/a", true),
+            ("/a.rs", "/p/a.rs", true),
+            ("/a.rs", "/p/x/a.rs", false),
         ] {
             assert_eq!(file(pattern, path, "/p", Some("/home/u")), fits, "{pattern}: {path}");
         }

@@ -55,10 +55,9 @@ impl Group {
         for at in 0..last {
             let mut kept = Amendment::default();
             for (field, value) in given[at].what.amendment.fields() {
-                let later = given[at + 1..]
-                    .iter()
-                    .filter_map(|by| Some((by, by.what.amendment.fields().get(field)?)));
-                match later.last() {
+                let later = given[at + 1..].iter().rev();
+                let mut held = later.filter_map(|by| Some((by, by.what.amendment.fields().get(field)?)));
+                match held.next() {
                     None => kept = kept.with(field, value.clone()),
                     Some((_, held)) if held == value => {}
                     Some((by, _)) => {
