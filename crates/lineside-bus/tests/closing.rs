@@ -167,6 +167,52 @@ async fn nothing_is_started_for_an_event_that_is_undecided_when_there_is_no_more
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_drain_waits_for_the_events_of_sessions_that_are_closed() {
+    let bus = Bus::new();
+    let (mut barriers, mut published) = (Vec::new(), Vec::new());
+    for id in 0..20 {
+        let session = bus.session(format!("s{id}")).open().await.unwrap();
+        let barrier = Barrier::before(&session);
+        published.push(barrier.publish(&session).await);
+        barriers.push(barrier);
+        session.close_within(Duration::ZERO).await;
+    }
+    assert!(bus.sessions().is_empty());
+    let report = bus.drain(Duration::from_secs(1)).await;
+    assert_eq!((report.undecided, report.sessions), (20, 0));
+    let draining = bus.clone();
+    let draining = tokio::spawn(async move { draining.drain(Duration::from_secs(1)).await });
+    // Time goes on only when nothing can run.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert!(!draining.is_finished());
+    barriers.iter().for_each(|barrier| barrier.go.add_permits(1));
+    assert_eq!(draining.await.unwrap().undecided, 0);
+    for published in published {
+        assert_eq!(published.await.unwrap().seq(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_closed_while_the_bus_drains_is_closed_and_others_are_draining() {
+    let (bus, session) = session().await;
+    let other = bus.session("other").open().await.unwrap();
+    let barrier = Barrier::before(&session);
+    let published = barrier.publish(&session).await;
+    let draining = bus.clone();
+    let draining = tokio::spawn(async move { draining.drain(Duration::from_secs(1)).await });
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(session.publish(call()).await.err(), Some(PublishError::Draining));
+    assert_eq!(other.publish(OnIdle::new()).await.err(), Some(PublishError::Draining));
+    assert!(bus.session("late").open().await.is_err());
+    other.close().await;
+    assert_eq!(other.publish(OnIdle::new()).await.err(), Some(PublishError::Closed("other".into())));
+    barrier.go.add_permits(1);
+    let report = draining.await.unwrap();
+    assert_eq!((report.undecided, report.sessions), (0, 1), "one was closed before the end");
+    assert!(!published.await.unwrap().is_refused());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_hook_may_close_its_own_session() {
     for part in [Part::Gate, Part::Detached, Part::PostDecision] {
         let bus = Bus::new();

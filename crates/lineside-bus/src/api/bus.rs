@@ -1,8 +1,7 @@
 //! The bus: sessions, hooks that hold for all of them, signals, and the end of it all.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lineside_core::budget::Budget;
@@ -16,7 +15,6 @@ use crate::api::session::OpenSession;
 use crate::base::background::Endings;
 use crate::base::caught::Failures;
 use crate::base::extensions::Extensions;
-use crate::base::gauge::Gauge;
 use crate::base::signal::{Signal, SignalBus, Signals};
 use crate::base::stopwatch;
 use crate::context::full_texts::{FullTexts, TextsInMemory};
@@ -106,9 +104,8 @@ impl BusBuilder {
                 tree: Tree::new(),
                 signals,
                 budget: self.budget,
-                in_flight: Gauge::default(),
+                undecided: Mutex::default(),
                 endings: Endings::default(),
-                draining: AtomicBool::new(false),
                 failures: Failures::default(),
                 extensions: Extensions::default(),
                 full_texts: self.full_texts.unwrap_or_else(|| Arc::new(TextsInMemory::default())),

@@ -56,8 +56,8 @@ impl Shared {
 
     /// Ends a session, of which a drain has no handle.
     pub(crate) async fn end(self: &Arc<Self>, node: &Arc<Node>, deadline: Option<Instant>) {
+        self.close_session_to_events(node);
         self.tree.close(node);
-        node.state.in_flight.close();
         if is_part_of(node) {
             let (shared, node) = (Arc::clone(self), Arc::clone(node));
             // Without a runtime there is nothing that would have to be waited for.

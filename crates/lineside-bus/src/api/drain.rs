@@ -7,6 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::api::bus::Bus;
 use crate::api::job_store::JobCounts;
+use crate::base::gauge::Gauge;
 use crate::hook::state::Node;
 
 /// What a drain found.
@@ -90,12 +91,18 @@ impl Bus {
     pub async fn drain(&self, limit: Duration) -> DrainReport {
         let deadline = after(Instant::now(), limit);
         let shared = &self.shared;
-        shared.close_to_events();
+        let (mut sessions, closed) = shared.close_to_events();
         let mut report = DrainReport::default();
-        if timeout_at(deadline, shared.in_flight.emptied()).await.is_err() {
-            report.undecided = shared.in_flight.inside();
+        let under_way = || sessions.iter().chain(&closed).map(|session| &session.state.in_flight);
+        let decided = async {
+            for in_flight in under_way() {
+                in_flight.emptied().await;
+            }
+        };
+        if timeout_at(deadline, decided).await.is_err() {
+            report.undecided = under_way().map(Gauge::inside).sum();
         }
-        let sessions = shared.tree.sessions();
+        sessions.retain(|session| session.is_open());
         report.sessions = sessions.len();
         let listeners = shared.tree.listeners();
         let job_store = shared.job_store();

@@ -272,9 +272,6 @@ impl OpenSession {
     pub fn open_now(self) -> Result<Session, OpenSessionError> {
         let Self { shared, parent, source } = self;
         let id = source.session.clone();
-        if shared.is_draining() {
-            return Err(OpenSessionError::Draining);
-        }
         let above = parent.as_ref().map(|parent| Arc::clone(parent.node()));
         let node =
             match (shared.tree.open(source, above, |id| State::new(id, shared.context.as_ref())), parent) {
@@ -282,6 +279,7 @@ impl OpenSession {
                 (Err(AddSessionError::ParentClosed), Some(parent)) => {
                     return Err(OpenSessionError::ParentClosed(parent.id().clone()));
                 }
+                (Err(AddSessionError::Draining), _) => return Err(OpenSessionError::Draining),
                 (Err(_), _) => return Err(OpenSessionError::Taken(id)),
             };
         let session = Session::new(node, shared);

@@ -89,8 +89,7 @@ impl Details {
         let node = session.node();
         // Before it is known to be open: one that was open then was under these hooks, which closing releases.
         let in_force = session.shared().tree.in_force(node, point);
-        let of_session =
-            node.state.in_flight.enter().ok_or_else(|| PublishError::Closed(node.source.session.clone()))?;
+        let in_flight = node.state.in_flight.enter().ok_or_else(|| refusal(session))?;
         let cause = self
             .cause
             .or_else(|| handled().map(|cause| Cause { depth: cause.depth.saturating_add(1), ..cause }));
@@ -99,10 +98,8 @@ impl Details {
         {
             return Err(PublishError::TooDeep { point: point.name, depth });
         }
-        let shared = session.shared();
-        let _in_flight = [of_session, shared.in_flight.enter().ok_or(PublishError::Draining)?];
         forget_stops(node, point, self.source.as_deref());
-        Ok(Dispatch { session, in_force, seq: node.next_seq(), cause, details: self, _in_flight })
+        Ok(Dispatch { session, in_force, seq: node.next_seq(), cause, details: self, _in_flight: in_flight })
     }
 
     /// Whether its publisher has stated what hooks it is under.
@@ -148,6 +145,16 @@ impl Details {
             turn: self.turn,
             extra: self.extra.clone(),
         }
+    }
+}
+
+/// Why a session lets in no event.
+#[cold]
+fn refusal(session: &Session) -> PublishError {
+    if session.shared().is_draining() && session.is_open() {
+        PublishError::Draining
+    } else {
+        PublishError::Closed(session.id().clone())
     }
 }
 

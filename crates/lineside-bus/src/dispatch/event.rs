@@ -22,7 +22,7 @@ pub(crate) struct Dispatch<'a> {
     pub(crate) cause: Option<Cause>,
     pub(crate) details: &'a Details,
     /// Held until the decision, so that the ends of the session and of the bus wait for it.
-    pub(crate) _in_flight: [InFlight<'a>; 2],
+    pub(crate) _in_flight: InFlight<'a>,
 }
 
 impl Dispatch<'_> {

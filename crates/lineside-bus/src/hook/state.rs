@@ -2,8 +2,7 @@
 //!
 //! What is done with it stands above: events in `dispatch`, everything that a program calls in `api`.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use lineside_core::budget::Budget;
 use lineside_core::{Agent, PointInfo, SessionId, Source};
@@ -155,10 +154,10 @@ pub(crate) struct Shared {
     pub(crate) tree: Tree,
     pub(crate) signals: SignalBus,
     pub(crate) budget: Budget,
-    pub(crate) in_flight: Gauge,
+    /// Sessions that were closed while events of theirs were under way: a drain waits for these events too.
+    pub(crate) undecided: Mutex<Vec<Weak<Node>>>,
     /// Sessions that come to their end behind a hook of theirs.
     pub(crate) endings: Endings,
-    pub(crate) draining: AtomicBool,
     pub(crate) failures: Failures,
     pub(crate) extensions: Extensions,
     pub(crate) full_texts: Arc<dyn FullTexts>,
@@ -169,13 +168,33 @@ pub(crate) struct Shared {
 impl Shared {
     #[inline]
     pub(crate) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Acquire)
+        self.tree.is_draining()
     }
 
-    /// Lets in no further event or session.
-    pub(crate) fn close_to_events(&self) {
-        self.draining.store(true, Ordering::Release);
-        self.in_flight.close();
+    /// Lets in no further session, and no further event of those that are open, which it returns, with those that were
+    /// closed while events of theirs were under way.
+    pub(crate) fn close_to_events(&self) -> (Vec<Arc<Node>>, Vec<Arc<Node>>) {
+        let open = self.tree.close_to_sessions();
+        open.iter().for_each(|node| node.state.in_flight.close());
+        // Seen last: one that is not open any more is here, if it has to be.
+        let undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
+        let closed = undecided.iter().filter_map(Weak::upgrade).collect();
+        (open, closed)
+    }
+
+    /// Lets in no further event of a session, which is closed next.
+    pub(crate) fn close_session_to_events(&self, node: &Arc<Node>) {
+        node.state.in_flight.close();
+        if node.state.in_flight.inside() > 0 {
+            let mut undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
+            if undecided.len() == undecided.capacity() {
+                undecided.retain(|node| node.upgrade().is_some_and(|node| node.state.in_flight.inside() > 0));
+                // So that it is not searched again for each of the next ones.
+                let others = undecided.len();
+                undecided.reserve(others + 1);
+            }
+            undecided.push(Arc::downgrade(node));
+        }
     }
 
     /// Takes the hooks of one source away at one place, at one point or at all. Sources compare as whole strings.

@@ -2,7 +2,7 @@
 //! the bus. Sessions are added and taken out under one lock; what is in force is read without any.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lineside_core::hook::Hook;
@@ -104,6 +104,8 @@ pub(crate) enum AddSessionError {
     Taken,
     /// Its parent is closed.
     ParentClosed,
+    /// The tree takes no further session.
+    Draining,
 }
 
 /// The session is closed, and no hook is added there.
@@ -114,6 +116,8 @@ type Sessions<I, O, S> = HashMap<SessionId, Arc<Node<I, O, S>>>;
 /// All sessions, and the hooks of the bus itself.
 pub(crate) struct Tree<I, O, S> {
     sessions: Mutex<Sessions<I, O, S>>,
+    /// Changed under the lock of the sessions.
+    draining: AtomicBool,
     bus: Own<I, O>,
     /// The number of the last registration.
     registrations: AtomicU64,
@@ -136,7 +140,12 @@ impl<I, O, S> Clone for Place<I, O, S> {
 
 impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     pub(crate) fn new() -> Self {
-        Self { sessions: Mutex::default(), bus: Own::default(), registrations: AtomicU64::new(0) }
+        Self {
+            sessions: Mutex::default(),
+            draining: AtomicBool::new(false),
+            bus: Own::default(),
+            registrations: AtomicU64::new(0),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Sessions<I, O, S>> {
@@ -151,6 +160,10 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         state: impl FnOnce(&SessionId) -> S,
     ) -> Result<Arc<Node<I, O, S>>, AddSessionError> {
         let mut sessions = self.lock();
+        // Seen under the lock: a drain knows every session that was let in.
+        if self.is_draining() {
+            return Err(AddSessionError::Draining);
+        }
         let id = source.session.clone();
         if sessions.contains_key(&id) {
             return Err(AddSessionError::Taken);
@@ -206,6 +219,20 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
 
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Node<I, O, S>>> {
         self.lock().get(id).cloned()
+    }
+
+    /// Whether no further session is let in.
+    #[inline]
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+
+    /// Lets in no further session, and returns those that are open.
+    pub(crate) fn close_to_sessions(&self) -> Vec<Arc<Node<I, O, S>>> {
+        let sessions = self.lock();
+        self.draining.store(true, Ordering::Release);
+        drop(sessions);
+        self.sessions()
     }
 
     /// All open sessions, in the order in which they lie in memory: there may be very many, and in the order of the map
