@@ -214,6 +214,13 @@ impl AnyEvent {
         digest_of(self.payload_json())
     }
 
+    /// Whether both are references to one event, in one version.
+    #[inline]
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.0), Arc::as_ptr(&other.0))
+    }
+
     /// The typed event, if its point is `P`.
     #[must_use]
     pub fn typed<P: Point>(&self) -> Option<Event<P>> {
@@ -227,7 +234,11 @@ impl AnyEvent {
     #[inline]
     pub fn into_typed<P: Point>(self) -> Result<Event<P>, Self> {
         let payload: &dyn Any = self.payload();
-        if payload.is::<P>() { Ok(Event { any: self, point: PhantomData }) } else { Err(self) }
+        if payload.is::<P>() {
+            Ok(Event { any: Some(self), back: None, point: PhantomData })
+        } else {
+            Err(self)
+        }
     }
 }
 
@@ -250,21 +261,39 @@ pub fn digest_of(payload: &Map) -> String {
 
 /// An event of the point `P`; its payload's fields are read through it.
 pub struct Event<P> {
-    any: AnyEvent,
+    /// Absent only while this is dropped.
+    any: Option<AnyEvent>,
+    /// What takes the reference when this is dropped.
+    back: Option<fn(AnyEvent)>,
     point: PhantomData<fn() -> P>,
 }
 
-impl<P: Point> Event<P> {
+impl<P> Event<P> {
     /// The event without its type.
+    #[inline]
     #[must_use]
     pub fn any(&self) -> &AnyEvent {
-        &self.any
+        match &self.any {
+            Some(any) => any,
+            None => unreachable!("a typed event lets go of its reference when it is dropped"),
+        }
     }
 
+    /// Has the reference given to `back` when this is dropped, or a clone of it: a dispatcher that lends references to
+    /// one event again and again need not count each of them. `back` must not panic.
+    #[inline]
+    #[must_use]
+    pub fn given_back_to(mut self, back: fn(AnyEvent)) -> Self {
+        self.back = Some(back);
+        self
+    }
+}
+
+impl<P: Point> Event<P> {
     /// The envelope.
     #[must_use]
     pub fn envelope(&self) -> &Envelope {
-        self.any.envelope()
+        self.any().envelope()
     }
 
     /// The agent whose event it is.
@@ -276,7 +305,7 @@ impl<P: Point> Event<P> {
     /// The payload as it was published, before any hook changed it.
     #[must_use]
     pub fn original(&self) -> &P {
-        downcast(self.any.original())
+        downcast(self.any().original())
     }
 }
 
@@ -285,19 +314,28 @@ impl<P: Point> Deref for Event<P> {
 
     #[inline]
     fn deref(&self) -> &P {
-        downcast(self.any.payload())
+        downcast(self.any().payload())
     }
 }
 
 impl<P> Clone for Event<P> {
     fn clone(&self) -> Self {
-        Self { any: self.any.clone(), point: PhantomData }
+        Self { any: self.any.clone(), back: self.back, point: PhantomData }
+    }
+}
+
+impl<P> Drop for Event<P> {
+    #[inline]
+    fn drop(&mut self) {
+        if let (Some(back), Some(any)) = (self.back, self.any.take()) {
+            back(any);
+        }
     }
 }
 
 impl<P> fmt::Debug for Event<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.any.fmt(f)
+        self.any().fmt(f)
     }
 }
 

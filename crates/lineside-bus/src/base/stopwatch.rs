@@ -11,8 +11,8 @@ use std::time::{Duration, Instant as StdInstant};
 use quanta::Clock;
 use tokio::time::Instant;
 
-/// How far the clock may be behind when a deadline is set.
-const COARSE: Duration = Duration::from_micros(100);
+/// How far the clock may be behind when a deadline is set, in nanoseconds.
+const COARSE: u64 = 100_000;
 
 /// The counter, once its rate is known. Where the processor has none that keeps its rate, it reads the clock.
 static COUNTER: OnceLock<Clock> = OnceLock::new();
@@ -62,18 +62,19 @@ impl Tick {
         }
     }
 
-    /// The time from an earlier one.
+    /// The nanoseconds from an earlier one.
     #[inline]
-    fn since(self, earlier: Self) -> Duration {
-        match (earlier, self) {
+    fn since(self, earlier: Self) -> u64 {
+        let time = match (earlier, self) {
             (Self::Counted(counter, earlier), Self::Counted(_, now)) => {
-                Duration::from_nanos(counter.delta_as_nanos(earlier, now))
+                return counter.delta_as_nanos(earlier, now);
             }
             // The rate became known meanwhile.
             (Self::Read(earlier), Self::Counted(..)) => earlier.elapsed(),
             (Self::Read(earlier), Self::Read(now)) => now.saturating_duration_since(earlier),
             (Self::Counted(..), Self::Read(_)) => Duration::ZERO,
-        }
+        };
+        u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
@@ -86,15 +87,15 @@ pub(crate) struct Stopwatch {
     elapsed: Duration,
     /// The last reading of the counter, if a hook has begun since.
     last: Option<Tick>,
-    /// What has been counted since the last reading of the clock.
-    counted: Duration,
+    /// How many nanoseconds have been counted since the last reading of the clock.
+    counted: u64,
 }
 
 impl Stopwatch {
     /// That of an event published now.
     #[inline]
     pub(crate) fn of(now: Instant) -> Self {
-        Self { now, elapsed: Duration::ZERO, last: None, counted: Duration::ZERO }
+        Self { now, elapsed: Duration::ZERO, last: None, counted: 0 }
     }
 
     /// A moment that is just past.
@@ -105,7 +106,7 @@ impl Stopwatch {
 
     /// When the last hook had answered, or the last wait was over.
     pub(crate) fn last(&self) -> Instant {
-        self.now + self.counted
+        self.now + Duration::from_nanos(self.counted)
     }
 
     /// From the publication to [`now`](Self::now).
@@ -117,7 +118,7 @@ impl Stopwatch {
     /// From the publication to the last lap.
     #[inline]
     pub(crate) fn total(&self) -> Duration {
-        self.elapsed + self.counted
+        self.elapsed + Duration::from_nanos(self.counted)
     }
 
     /// A hook begins that may answer at once.
@@ -130,18 +131,18 @@ impl Stopwatch {
     #[inline]
     pub(crate) fn lap(&mut self) -> Duration {
         let tick = Tick::now();
-        let took = self.last.map_or(Duration::ZERO, |last| tick.since(last));
+        let took = self.last.map_or(0, |last| tick.since(last));
         self.last = Some(tick);
-        self.counted += took;
+        self.counted = self.counted.saturating_add(took);
         if self.counted > COARSE {
             self.read();
         }
-        took
+        Duration::from_nanos(took)
     }
 
     /// Something was waited for: how long, from the last lap on.
     pub(crate) fn waited(&mut self) -> Duration {
-        let counted = self.counted;
+        let counted = Duration::from_nanos(self.counted);
         self.read().saturating_sub(counted)
     }
 
@@ -149,7 +150,7 @@ impl Stopwatch {
     fn read(&mut self) -> Duration {
         let now = Instant::now();
         let since = now - self.now;
-        *self = Self { now, elapsed: self.elapsed + since, last: None, counted: Duration::ZERO };
+        *self = Self { now, elapsed: self.elapsed + since, last: None, counted: 0 };
         since
     }
 }
@@ -186,9 +187,9 @@ mod tests {
         COUNTER.get_or_init(Clock::new);
         let counted = Tick::now();
         assert!(matches!(counted, Tick::Counted(..)));
-        assert!(counted.since(before) >= Duration::from_micros(200));
-        assert!(Tick::Read(StdInstant::now()).since(before) >= Duration::from_micros(200));
-        assert!(Tick::now().since(counted) > Duration::ZERO);
+        assert!(counted.since(before) >= 200_000);
+        assert!(Tick::Read(StdInstant::now()).since(before) >= 200_000);
+        assert!(Tick::now().since(counted) > 0);
     }
 
     #[test]

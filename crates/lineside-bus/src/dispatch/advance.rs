@@ -8,7 +8,7 @@ use lineside_core::Part;
 use lineside_core::outcome::Round;
 
 use crate::dispatch::dispatcher::Dispatcher;
-use crate::hook::cx::handling;
+use crate::hook::cx::{Cx, Lending, handling};
 use crate::hook::guard::{AtOnce, Guarded, poll_once};
 use crate::hook::state::Plan;
 
@@ -32,6 +32,7 @@ impl<'a> Dispatcher<'a> {
         task: &mut Context<'_>,
     ) -> Option<Halt<'a>> {
         let handled = self.handled();
+        let lending = (plan.hooks().len() > 1).then(Lending::begin);
         handling(handled, || {
             while let Some((hook, run)) = plan.entry(*next) {
                 let index = *next;
@@ -48,8 +49,14 @@ impl<'a> Dispatcher<'a> {
                     continue;
                 }
                 self.time.begin();
-                let (event, cx) = (self.event.clone(), self.cx(time));
-                match poll_once(&**run, event, cx, &handled, &self.session.shared().failures, task) {
+                let given = || {
+                    let (event, session) = match &lending {
+                        Some(lending) => (lending.event(&self.event), lending.session(self.session)),
+                        None => (self.event.clone(), self.session.clone()),
+                    };
+                    (event, Cx::new(session, self.cause, time.deadline))
+                };
+                match poll_once(&**run, given, &handled, &self.session.shared().failures, task) {
                     AtOnce::Passed => {
                         let took = self.time.lap();
                         self.chain.passed(index, took);

@@ -35,10 +35,16 @@ pub(crate) struct Dispatcher<'a> {
     pub(crate) side_effects: SideEffects,
     pub(crate) budget: Budget,
     pub(crate) cause: Cause,
+    rare: Option<Box<Rare>>,
+    pub(crate) time: Stopwatch,
+}
+
+/// What the hooks of few events have; made when it is needed.
+#[derive(Default)]
+pub(crate) struct Rare {
     /// Hooks whose answers count together.
     pub(crate) ensembles: Vec<EnsembleRun>,
     pub(crate) queues: SerialQueues,
-    pub(crate) time: Stopwatch,
 }
 
 impl<'a> Dispatcher<'a> {
@@ -60,8 +66,7 @@ impl<'a> Dispatcher<'a> {
             event,
             side_effects: SideEffects::default(),
             budget,
-            ensembles: Vec::new(),
-            queues: SerialQueues::default(),
+            rare: None,
             time: Stopwatch::of(now),
         }
     }
@@ -129,6 +134,11 @@ impl<'a> Dispatcher<'a> {
     /// Tells a hook that it does not run. A panic of it is counted and changes nothing else.
     pub(crate) fn tell_skipped(&self, run: &dyn Interceptor, why: SkipReason) {
         self.failures().caught(|| run.skipped(&self.event, why)).ok();
+    }
+
+    /// What the hooks of few events have.
+    pub(crate) fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
     }
 
     /// Where failures are counted.

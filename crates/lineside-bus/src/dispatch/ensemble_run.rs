@@ -41,10 +41,10 @@ struct Running<'a> {
 impl Dispatcher<'_> {
     /// The state of the ensemble that a hook belongs to; made for its first member.
     fn ensemble_run(&mut self, ensemble: &Arc<dyn Ensemble>) -> &mut EnsembleRun {
-        let known = self.ensembles.iter().position(|other| Arc::ptr_eq(&other.ensemble, ensemble));
+        let known = self.rare().ensembles.iter().position(|other| Arc::ptr_eq(&other.ensemble, ensemble));
         let place = known.unwrap_or_else(|| {
             let time = ensemble.time().map(|whole| ChainTime { ends: after(Instant::now(), whole), whole });
-            self.ensembles.push(EnsembleRun {
+            let of_ensemble = EnsembleRun {
                 ensemble: Arc::clone(ensemble),
                 first: self.event.clone(),
                 time,
@@ -52,15 +52,17 @@ impl Dispatcher<'_> {
                 pace: ensemble.pace(&self.event),
                 ended: false,
                 settled: false,
-            });
-            self.ensembles.len() - 1
+            };
+            let ensembles = &mut self.rare().ensembles;
+            ensembles.push(of_ensemble);
+            ensembles.len() - 1
         });
-        &mut self.ensembles[place]
+        &mut self.rare().ensembles[place]
     }
 
     /// Begins a round of the walk: members that are asked again count together anew.
     pub(crate) fn begin_round(&mut self) {
-        self.ensembles.clear();
+        self.rare().ensembles.clear();
     }
 
     /// A member's turn.
@@ -142,7 +144,7 @@ impl Dispatcher<'_> {
     /// Settles what no last member has settled, because not all of them were asked again.
     pub(crate) fn end_round(&mut self, round: Round) {
         let open: Vec<_> =
-            self.ensembles.iter().map(|ensemble_run| Arc::clone(&ensemble_run.ensemble)).collect();
+            self.rare().ensembles.iter().map(|ensemble_run| Arc::clone(&ensemble_run.ensemble)).collect();
         for ensemble in open {
             self.finalize_ensemble(&ensemble, round);
         }

@@ -1,10 +1,13 @@
 //! One event from its admission to its receipt.
 
 use std::cell::LazyCell;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use lineside_core::envelope::Cause;
-use lineside_core::{AnyEvent, Envelope, EventId, Receipt};
+use lineside_core::{AnyEvent, CoverageMismatch, Envelope, EventId, Receipt};
 use tokio::time::Instant;
 
 use crate::base::gauge::InFlight;
@@ -42,10 +45,16 @@ impl Dispatch<'_> {
         self.details.envelope(&self.session.node().source, self.seq, self.cause, now)
     }
 
-    /// Runs the hooks and settles the event, which was made now.
-    pub(crate) async fn run(&self, event: AnyEvent, now: Instant) -> Arc<Receipt> {
+    /// Runs the hooks and settles the event, which was made now. The hooks begin at the first poll.
+    #[inline]
+    pub(crate) fn run(&self, event: AnyEvent, now: Instant) -> Run<'_> {
+        Run::Unbegun(self, event, now)
+    }
+
+    /// Runs the hooks as far as they answer at once, which most do: then the event is settled, and nothing is kept of
+    /// its dispatch.
+    fn begin(&self, event: AnyEvent, now: Instant, task: &mut Context<'_>) -> Begun<'_> {
         let Self { session, in_force, details, .. } = self;
-        let watch = Watch::over(session, &event);
         let plan = match &details.decided {
             Some(_) => Plan::of(&[]),
             None => in_force.interceptors(&event),
@@ -60,12 +69,63 @@ impl Dispatch<'_> {
         }
         let budget = details.budget(session.shared().budget);
         let mut dispatcher = Dispatcher::new(session, Arc::clone(plan.hooks()), event, budget, now);
-        dispatcher.walk(&plan).await;
+        let mut next = 0;
+        let halt = dispatcher.advance(&plan, &mut next, task);
+        if halt.is_none() && dispatcher.is_done(&plan) {
+            return Begun::Settled(self.settle(dispatcher, coverage));
+        }
+        let watch = Watch::over(session, &dispatcher.event);
+        Begun::UnderWay(Box::pin(async move {
+            dispatcher.walk(&plan, next, halt).await;
+            let receipt = self.settle(dispatcher, coverage);
+            watch.disarm();
+            receipt
+        }))
+    }
+
+    #[inline]
+    fn settle(&self, dispatcher: Dispatcher<'_>, coverage: Option<Box<CoverageMismatch>>) -> Arc<Receipt> {
+        let Self { session, in_force, details, .. } = self;
         let receipt = dispatcher.finalize(in_force, details, coverage);
-        watch.disarm();
         tell_observers(session, in_force, &receipt);
         session.shared().signals.emit(|| Signal::Decided(Arc::clone(&receipt)));
         receipt
+    }
+}
+
+/// The receipt of an event, to be waited for. Small, because it is moved: what waits is on the heap.
+pub(crate) enum Run<'a> {
+    Unbegun(&'a Dispatch<'a>, AnyEvent, Instant),
+    UnderWay(Waiting<'a>),
+    Over,
+}
+
+/// How far an event has come at its first poll.
+enum Begun<'a> {
+    Settled(Arc<Receipt>),
+    UnderWay(Waiting<'a>),
+}
+
+type Waiting<'a> = Pin<Box<dyn Future<Output = Arc<Receipt>> + Send + 'a>>;
+
+impl Future for Run<'_> {
+    type Output = Arc<Receipt>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Arc<Receipt>> {
+        if let Self::UnderWay(waiting) = &mut *self {
+            return waiting.as_mut().poll(task);
+        }
+        let Self::Unbegun(dispatch, event, now) = std::mem::replace(&mut *self, Self::Over) else {
+            return Poll::Pending;
+        };
+        match dispatch.begin(event, now, task) {
+            Begun::Settled(receipt) => Poll::Ready(receipt),
+            Begun::UnderWay(waiting) => {
+                *self = Self::UnderWay(waiting);
+                self.poll(task)
+            }
+        }
     }
 }
 

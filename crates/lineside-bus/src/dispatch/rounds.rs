@@ -18,13 +18,19 @@ use crate::hook::guard::Guarded;
 use crate::hook::interceptor::{DetachedRun, Interceptor};
 use crate::hook::state::Plan;
 
-impl Dispatcher<'_> {
-    /// Every hook in its turn, then once more those that judged an earlier payload and have to judge this one, then
-    /// the post-decision hooks. Futures that are rarely awaited are boxed.
-    pub(crate) async fn walk(&mut self, plan: &Plan<'_>) {
-        let mut next = 0;
-        while let Some(halt) = poll_fn(|task| Poll::Ready(self.advance(plan, &mut next, task))).await {
-            match halt {
+impl<'a> Dispatcher<'a> {
+    /// Whether nothing is left to do once every hook has had its first turn.
+    #[inline]
+    pub(crate) fn is_done(&self, plan: &Plan<'_>) -> bool {
+        self.chain.version() == 0 && !plan.tells()
+    }
+
+    /// The rest of the first round, from where it [has halted](Self::advance), then once more the hooks that judged an
+    /// earlier payload and have to judge this one, then the post-decision hooks. Futures that are rarely awaited are
+    /// boxed.
+    pub(crate) async fn walk(&mut self, plan: &Plan<'_>, mut next: u32, mut halt: Option<Halt<'a>>) {
+        while let Some(halted) = halt {
+            match halted {
                 Halt::Alone(index, call) => {
                     let result = call.await;
                     let took = self.time.waited();
@@ -35,6 +41,7 @@ impl Dispatcher<'_> {
                 }
                 Halt::Member(index) => Box::pin(self.member(plan, index, Round::First)).await,
             }
+            halt = poll_fn(|task| Poll::Ready(self.advance(plan, &mut next, task))).await;
         }
         let stale = self.chain.stale();
         if !stale.is_empty() {
@@ -119,12 +126,14 @@ impl Dispatcher<'_> {
         run: &Arc<dyn Interceptor>,
     ) -> Result<Result<Outcome, DetachedRun>, Failure> {
         let detached = DetachedRun::new(self.session, hook, place, run, self.cause);
-        self.session.shared().failures.caught(|| self.queues.entrust(detached, &self.event))
+        let (failures, event) = (&self.session.shared().failures, self.event.clone());
+        failures.caught(|| self.rare().queues.entrust(detached, &event))
     }
 
     /// Starts a detached hook.
     fn start(&mut self, detached: DetachedRun) -> Outcome {
-        self.queues.start(detached, self.event.clone());
+        let event = self.event.clone();
+        self.rare().queues.start(detached, event);
         Outcome::Detached
     }
 }

@@ -7,7 +7,7 @@ use lineside_core::payload::Point;
 use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said};
 
 use crate::base::caught::BoxFuture;
-use crate::hook::cx::Cx;
+use crate::hook::cx::{Cx, give_back_event};
 use crate::hook::interceptor::Interceptor;
 
 /// A closure that may fail.
@@ -33,9 +33,9 @@ where
     Fut: Future<Output: Into<T>> + Send + 'static,
 {
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        match event.into_typed() {
+        match event.into_typed::<P>() {
             Ok(event) => {
-                let answer = (self.run)(event, cx);
+                let answer = (self.run)(event.given_back_to(give_back_event), cx);
                 Box::pin(async move { Ok(answer.await.into().into()) })
             }
             Err(event) => wrong_point(&event),
@@ -53,9 +53,9 @@ where
     E: std::fmt::Display,
 {
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        match event.into_typed() {
+        match event.into_typed::<P>() {
             Ok(event) => {
-                let answer = (self.0.run)(event, cx);
+                let answer = (self.0.run)(event.given_back_to(give_back_event), cx);
                 Box::pin(async move {
                     match answer.await {
                         Ok(answer) => Ok(answer.into().into()),

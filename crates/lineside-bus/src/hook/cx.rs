@@ -1,9 +1,15 @@
 //! What a hook knows beside the event: how long it has, and how to publish on behalf of the event that it handles.
+//!
+//! References to an event and to its session are lent to the calls of one pass and given back by them, so that they are
+//! counted for the first call alone: each count is a locked operation, and four for each hook were half of its cost. What
+//! was given back is kept by the thread, for the pass that runs on it. A call that is dropped elsewhere, or after the pass,
+//! lets go of its references as any other holder does.
 
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
+use lineside_core::AnyEvent;
 use lineside_core::envelope::Cause;
 use tokio::time::Instant;
 
@@ -40,7 +46,8 @@ struct Handling {
 /// The surroundings of one call of a hook.
 #[derive(Clone)]
 pub struct Cx {
-    session: Session,
+    /// Absent only while this is dropped.
+    session: Option<Session>,
     cause: Cause,
     deadline: Instant,
     rare: Option<Box<Rare>>,
@@ -67,13 +74,16 @@ pub struct ChainTime {
 impl Cx {
     #[inline]
     pub(crate) fn new(session: Session, cause: Cause, deadline: Instant) -> Self {
-        Self { session, cause, deadline, rare: None }
+        Self { session: Some(session), cause, deadline, rare: None }
     }
 
     /// The session whose event is handled.
     #[must_use]
     pub fn session(&self) -> &Session {
-        &self.session
+        match &self.session {
+            Some(session) => session,
+            None => unreachable!("a call lets go of its session when it is dropped"),
+        }
     }
 
     /// When the hook's time is over: the smaller of its own timeout and what remains of the event's.
@@ -139,7 +149,16 @@ impl Cx {
 
     #[inline]
     pub(crate) fn handled(&self) -> Handled {
-        Handled::of(&self.session, self.cause)
+        Handled::of(self.session(), self.cause)
+    }
+}
+
+impl Drop for Cx {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            give_back_session(session);
+        }
     }
 }
 
@@ -182,4 +201,89 @@ impl fmt::Debug for Cx {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cx").field("deadline", &self.deadline()).finish_non_exhaustive()
     }
+}
+
+thread_local! {
+    /// What calls of the pass that runs on this thread have given back.
+    static GIVEN_BACK: Slots = const { Slots { open: Cell::new(false), event: Cell::new(None), session: Cell::new(None) } };
+}
+
+/// What the last calls have given back.
+struct Slots {
+    /// Whether a pass that lends runs on this thread.
+    open: Cell<bool>,
+    event: Cell<Option<AnyEvent>>,
+    session: Cell<Option<Session>>,
+}
+
+/// A pass that lends. Dropping it ends that, and lets go of what was given back.
+pub(crate) struct Lending {
+    /// Those of the pass in which this one is nested.
+    outer: Slots,
+}
+
+impl Lending {
+    #[inline]
+    pub(crate) fn begin() -> Self {
+        let outer = GIVEN_BACK.with(|slots| Slots {
+            open: Cell::new(slots.open.replace(true)),
+            event: Cell::new(slots.event.take()),
+            session: Cell::new(slots.session.take()),
+        });
+        Self { outer }
+    }
+
+    /// A reference to the event: the one that was given back, if it is of this version of it.
+    #[inline]
+    pub(crate) fn event(&self, event: &AnyEvent) -> AnyEvent {
+        let back = GIVEN_BACK.with(|slots| slots.event.take());
+        back.filter(|back| back.is_same(event)).unwrap_or_else(|| event.clone())
+    }
+
+    /// A reference to the session likewise.
+    #[inline]
+    pub(crate) fn session(&self, session: &Session) -> Session {
+        let back = GIVEN_BACK.with(|slots| slots.session.take());
+        back.filter(|back| back.is_same(session)).unwrap_or_else(|| session.clone())
+    }
+}
+
+impl Drop for Lending {
+    #[inline]
+    fn drop(&mut self) {
+        let Self { outer: Slots { open, event, session } } = self;
+        // Replaced before what was in it is dropped, which may run what users have written.
+        let mine = GIVEN_BACK.with(|slots| {
+            slots.open.set(open.get());
+            (slots.event.replace(event.take()), slots.session.replace(session.take()))
+        });
+        drop(mine);
+    }
+}
+
+/// Takes back the reference of a call to its event.
+#[inline]
+pub(crate) fn give_back_event(event: AnyEvent) {
+    let mut event = Some(event);
+    // Nothing is kept by a thread that ends.
+    GIVEN_BACK
+        .try_with(|slots| {
+            if slots.open.get() {
+                event = slots.event.replace(event.take());
+            }
+        })
+        .ok();
+}
+
+/// Takes back the reference of a call to its session.
+#[inline]
+pub(crate) fn give_back_session(session: Session) {
+    let mut session = Some(session);
+    GIVEN_BACK
+        .try_with(|slots| {
+            if slots.open.get() {
+                session = slots.session.replace(session.take());
+            }
+        })
+        .ok();
 }

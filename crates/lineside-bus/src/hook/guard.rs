@@ -83,12 +83,11 @@ impl<'a> Guarded<'a> {
     }
 }
 
-/// Begins a call and polls it once. The caller runs this as part of [handling] the event.
+/// Begins a call with what is `given` to it, and polls it once. The caller runs this as part of [handling] the event.
 #[inline]
 pub(crate) fn poll_once(
     run: &dyn Interceptor,
-    event: AnyEvent,
-    cx: Cx,
+    given: impl FnOnce() -> (AnyEvent, Cx),
     handled: &Handled,
     failures: &Failures,
     task: &mut Context<'_>,
@@ -96,26 +95,32 @@ pub(crate) fn poll_once(
     // Outside, so that neither is dropped while a panic unwinds, and the answer is not moved.
     let (mut call, mut polled) = (None, Poll::Pending);
     let panic = catch_unwind(AssertUnwindSafe(|| {
+        let (event, cx) = given();
         polled = call.insert(run.intercept(event, cx)).as_mut().poll(task);
+        if polled.is_ready() {
+            drop(call.take());
+        }
     }));
-    let call = match (panic, call) {
-        (Ok(()), Some(call)) if polled.is_pending() => return AtOnce::Pending(call),
-        (Ok(()), call) => call,
-        (Err(panic), call) => {
+    // Seen before anything is moved.
+    if let (Ok(()), Poll::Ready(Ok(Said::Verdict(Verdict::Continue)))) = (&panic, &polled) {
+        return AtOnce::Passed;
+    }
+    match (panic, polled, call) {
+        (Ok(()), Poll::Ready(answer), _) => AtOnce::Ended(answer),
+        (Ok(()), Poll::Pending, Some(call)) => AtOnce::Pending(call),
+        (Ok(()), Poll::Pending, None) => unreachable!("what is pending was kept"),
+        // It was dropped when it had answered.
+        (Err(panic), Poll::Ready(answer), _) => {
+            failures.count();
+            warn_of(*handled, &panicked(panic));
+            AtOnce::Ended(answer)
+        }
+        (Err(panic), Poll::Pending, call) => {
             let failure = panicked(panic);
             // What it says when it is dropped too would hide why it panicked first.
             catch_unwind(AssertUnwindSafe(|| drop(call))).unwrap_or_else(let_go);
-            return AtOnce::Ended(Err(failure));
+            AtOnce::Ended(Err(failure))
         }
-    };
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(call))) {
-        failures.count();
-        warn_of(*handled, &panicked(panic));
-    }
-    match polled {
-        Poll::Ready(Ok(Said::Verdict(Verdict::Continue))) => AtOnce::Passed,
-        Poll::Ready(answer) => AtOnce::Ended(answer),
-        Poll::Pending => unreachable!("a call that is under way was returned"),
     }
 }
 

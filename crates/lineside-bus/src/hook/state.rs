@@ -109,6 +109,12 @@ impl Session {
         &self.inner.shared
     }
 
+    /// Whether both are the same handle, or clones of it.
+    #[inline]
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     pub(crate) fn place(&self) -> Place {
         Place::Session(Arc::clone(&self.inner.node))
     }
