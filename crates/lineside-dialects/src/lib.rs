@@ -34,10 +34,13 @@ mod near_keys;
 mod programs;
 mod unspoken;
 mod web_address;
-pub mod lined_json;
-pub mod raw_object;
-pub mod text;
-pub mod yaml;
+mod lined_json;
+mod raw_object;
+mod text;
+mod yaml;
+
+#[cfg(test)]
+mod samples;
 
 // What must not come through in findings.
 #[cfg(test)]

@@ -8,29 +8,29 @@ mod cursor;
 use lineside_core::json::Number;
 
 /// The deepest nesting.
-pub const DEEPEST: usize = 64;
+pub(crate) const DEEPEST: usize = 64;
 
 /// A document.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document {
+pub(crate) struct Document {
     /// Its value.
-    pub root: Node,
+    pub(crate) root: Node,
     /// Keys that an object has more than once: each but the first, in the order of the text.
-    pub duplicates: Vec<DuplicateKey>,
+    pub(crate) duplicates: Vec<DuplicateKey>,
 }
 
 /// A value and its line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Node {
+pub(crate) struct Node {
     /// The line on which it begins, counted from 1.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The value.
-    pub content: Content,
+    pub(crate) content: Content,
 }
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Content {
+pub(crate) enum Content {
     /// `null`.
     Null,
     /// `true`, `false`.
@@ -47,28 +47,28 @@ pub enum Content {
 
 /// A key and its value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The key.
-    pub key: String,
+    pub(crate) key: String,
     /// The line of the key.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The value.
-    pub value: Node,
+    pub(crate) value: Node,
 }
 
 /// A key that occurs twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DuplicateKey {
+pub(crate) struct DuplicateKey {
     /// The key.
-    pub key: String,
+    pub(crate) key: String,
     /// The line of the occurrence that is one too many.
-    pub line: u32,
+    pub(crate) line: u32,
 }
 
 impl Node {
     /// The text, if it is one.
     #[must_use]
-    pub fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match &self.content {
             Content::Text(text) => Some(text),
             _ => None,
@@ -77,7 +77,7 @@ impl Node {
 
     /// The entries, if it is an object.
     #[must_use]
-    pub fn entries(&self) -> Option<&[Entry]> {
+    pub(crate) fn entries(&self) -> Option<&[Entry]> {
         match &self.content {
             Content::Object(entries) => Some(entries),
             _ => None,
@@ -86,19 +86,19 @@ impl Node {
 
     /// The last entry of that key, if it is an object that has one.
     #[must_use]
-    pub fn entry(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries()?.iter().rfind(|entry| entry.key == key)
     }
 
     /// Whether it is null.
     #[must_use]
-    pub fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         self.content == Content::Null
     }
 
     /// The value as a person would name it in a message: a scalar as JSON, anything else by its shape.
     #[must_use]
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         match &self.content {
             Content::Null => "null".to_owned(),
             Content::Boolean(value) => value.to_string(),
@@ -114,7 +114,7 @@ impl Node {
 ///
 /// # Errors
 /// What is not exactly one JSON value within the bound. The error has the line where reading stopped.
-pub fn read(text: &str) -> Result<Document, ReadJsonError> {
+pub(crate) fn read(text: &str) -> Result<Document, ReadJsonError> {
     let mut cursor = cursor::Cursor::new(text);
     let root = cursor.document()?;
     Ok(Document { root, duplicates: cursor.duplicates })
@@ -123,11 +123,11 @@ pub fn read(text: &str) -> Result<Document, ReadJsonError> {
 /// Why a text is not a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
-pub struct ReadJsonError {
+pub(crate) struct ReadJsonError {
     /// What is wrong.
-    pub detail: &'static str,
+    pub(crate) detail: &'static str,
     /// The line where reading stopped, counted from 1.
-    pub line: u32,
+    pub(crate) line: u32,
 }
 
 #[cfg(test)]

@@ -5,16 +5,16 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The fields of an object in order, each as it is written.
 #[derive(Debug, Clone)]
-pub struct RawObject(Vec<(String, Box<RawValue>)>);
+pub(crate) struct RawObject(Vec<(String, Box<RawValue>)>);
 
 impl RawObject {
     /// The values of a field that are not null, which is as good as absent.
-    pub fn all(&self, name: &str) -> impl DoubleEndedIterator<Item = &RawValue> {
+    pub(crate) fn all(&self, name: &str) -> impl DoubleEndedIterator<Item = &RawValue> {
         self.0
             .iter()
             .filter(move |(field, value)| field == name && value.get() != "null")
@@ -22,26 +22,26 @@ impl RawObject {
     }
 
     /// The names of the fields, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
     /// Whether a field is there twice.
     #[must_use]
-    pub fn has_doubles(&self) -> bool {
+    pub(crate) fn has_doubles(&self) -> bool {
         let mut names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         names.windows(2).any(|pair| pair[0] == pair[1])
     }
 
     /// All values of a field whose name is this one but for the case of ASCII letters.
-    pub fn all_ignoring_case(&self, name: &str) -> impl Iterator<Item = &RawValue> {
+    pub(crate) fn all_ignoring_case(&self, name: &str) -> impl Iterator<Item = &RawValue> {
         self.0.iter().filter(move |(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
     }
 
     /// The last value of a field whose name is this one but for the case of ASCII letters, and that is not null.
     #[must_use]
-    pub fn last_ignoring_case(&self, name: &str) -> Option<&RawValue> {
+    pub(crate) fn last_ignoring_case(&self, name: &str) -> Option<&RawValue> {
         let (_, value) = self.0.iter().rfind(|(field, _)| field.eq_ignore_ascii_case(name))?;
         (value.get() != "null").then_some(value)
     }
@@ -50,7 +50,7 @@ impl RawObject {
     ///
     /// # Errors
     /// It is there twice and could mean either.
-    pub fn one(&self, name: &str) -> Result<Option<&RawValue>, FieldTwice> {
+    pub(crate) fn one(&self, name: &str) -> Result<Option<&RawValue>, FieldTwice> {
         let written = self.0.iter().filter(|(field, _)| field == name).count();
         if written > 1 { Err(FieldTwice) } else { Ok(self.all(name).next()) }
     }
@@ -58,11 +58,33 @@ impl RawObject {
 
 /// A field is there twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FieldTwice;
+pub(crate) struct FieldTwice;
+
+/// Reads a text that is expected to be an object.
+///
+/// # Errors
+/// It is another JSON value, or none.
+pub(crate) fn read(text: &str) -> Result<RawObject, ReadObjectError> {
+    if !text.starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok() {
+        return Err(ReadObjectError::NoObject);
+    }
+    serde_json::from_str(text).map_err(|error| ReadObjectError::Broken(error.to_string()))
+}
+
+/// Why a text is not an object.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ReadObjectError {
+    /// It is not JSON.
+    #[error("not a JSON object: {0}")]
+    Broken(String),
+    /// It is another JSON value.
+    #[error("a JSON value that is not an object")]
+    NoObject,
+}
 
 /// A string, if the value is one; what is no text in it is replaced.
 #[must_use]
-pub fn string(value: &RawValue) -> Option<String> {
+pub(crate) fn string(value: &RawValue) -> Option<String> {
     value.get().starts_with('"').then(|| serde_json::from_str::<Lossy>(value.get()).ok())?.map(|text| text.0)
 }
 

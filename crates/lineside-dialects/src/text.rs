@@ -4,11 +4,11 @@ use lineside_core::invocation::Captured;
 use lineside_redact::redact_head;
 
 /// Stands at the end of a text that was cut.
-pub const TRUNCATED: &str = "… [truncated]";
+pub(crate) const TRUNCATED: &str = "… [truncated]";
 
 /// The first `most` characters.
 #[must_use]
-pub fn first_characters(text: &str, most: usize) -> &str {
+pub(crate) fn first_characters(text: &str, most: usize) -> &str {
     match text.char_indices().nth(most) {
         Some((end, _)) => text.get(..end).unwrap_or(text),
         None => text,
@@ -17,27 +17,33 @@ pub fn first_characters(text: &str, most: usize) -> &str {
 
 /// The first `most` bytes, or up to three fewer so that no character is split.
 #[must_use]
-pub fn first_bytes(text: &str, most: usize) -> &str {
+pub(crate) fn first_bytes(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
 /// The text, or its first `most` characters and [`TRUNCATED`].
 #[must_use]
-pub fn truncated(text: &str, most: usize) -> String {
+pub(crate) fn truncated(text: &str, most: usize) -> String {
     let kept = first_characters(text, most);
     if kept.len() == text.len() { text.to_owned() } else { format!("{kept}{TRUNCATED}") }
 }
 
 /// The text with each line break written as `\n`.
 #[must_use]
-pub fn in_one_line(text: &str) -> String {
+pub(crate) fn in_one_line(text: &str) -> String {
     text.replace("\r\n", "\\n").replace(['\n', '\r'], "\\n")
+}
+
+/// The text of a file, without a byte order mark; `None` when it is not UTF-8.
+pub(crate) fn of_file(bytes: &[u8]) -> Option<&str> {
+    let text = str::from_utf8(bytes).ok()?;
+    Some(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 /// What was printed: decoded with replacement characters, without a byte order mark, trimmed.
 #[must_use]
-pub fn printed(stream: &Captured) -> String {
+pub(crate) fn printed(stream: &Captured) -> String {
     let text = String::from_utf8_lossy(&stream.bytes);
     let text = text.trim();
     text.strip_prefix('\u{feff}').unwrap_or(text).trim().to_owned()
@@ -45,13 +51,13 @@ pub fn printed(stream: &Captured) -> String {
 
 /// A failure's detail with what was printed on standard error, if anything was, 2048 bytes of it at most and no secret.
 #[must_use]
-pub fn with_stderr(detail: &str, stderr: &Captured) -> String {
+pub(crate) fn with_stderr(detail: &str, stderr: &Captured) -> String {
     with_text_of_stderr(detail, &stderr.trimmed_text())
 }
 
 /// The same for what was decoded and trimmed before.
 #[must_use]
-pub fn with_text_of_stderr(detail: &str, stderr: &str) -> String {
+pub(crate) fn with_text_of_stderr(detail: &str, stderr: &str) -> String {
     if stderr.is_empty() {
         detail.to_owned()
     } else {

@@ -14,42 +14,42 @@ use std::sync::Arc;
 use granit_parser::{ErrorKind, Parser, ScanError, options};
 
 /// The longest text that is read, in bytes.
-pub const LONGEST: usize = 1 << 20;
+pub(crate) const LONGEST: usize = 1 << 20;
 /// The deepest nesting.
-pub const DEEPEST: usize = 64;
+pub(crate) const DEEPEST: usize = 64;
 /// The most values, those behind aliases counted each time.
-pub const MOST_NODES: usize = 100_000;
+pub(crate) const MOST_NODES: usize = 100_000;
 
 /// How many bytes may be read anew because of unknown escapes.
 const REREAD: usize = 16 << 20;
 
 /// A document.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document {
+pub(crate) struct Document {
     /// Its value; null when it is empty.
-    pub root: Node,
+    pub(crate) root: Node,
     /// Keys that a mapping has more than once: each but the first, in the order of the text.
-    pub duplicates: Vec<DuplicateKey>,
+    pub(crate) duplicates: Vec<DuplicateKey>,
     /// Escapes that YAML does not have and that were kept: the first of each scalar, in the order of the text.
-    pub kept: Vec<KeptEscape>,
+    pub(crate) kept: Vec<KeptEscape>,
 }
 
 /// A document that is a mapping, its fields unread.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Draft {
+pub(crate) struct Draft {
     /// The keys and their values, in order.
-    pub entries: Vec<(Node, Node)>,
+    pub(crate) entries: Vec<(Node, Node)>,
     /// Keys that occur twice, here or further down.
-    pub duplicates: Vec<DuplicateKey>,
+    pub(crate) duplicates: Vec<DuplicateKey>,
 }
 
 /// A value and its line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Node {
+pub(crate) struct Node {
     /// The line on which it begins.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The value.
-    pub content: Content,
+    pub(crate) content: Content,
     /// The text between double quotes, quotes included, where it has a backslash.
     quoted: Option<Arc<str>>,
     /// A plain scalar as it is written.
@@ -58,7 +58,7 @@ pub struct Node {
 
 /// A value in the core schema.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Content {
+pub(crate) enum Content {
     /// `null`, `~`, nothing.
     Null,
     /// `true`, `false`.
@@ -77,20 +77,20 @@ pub enum Content {
 
 /// A key that occurs twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DuplicateKey {
+pub(crate) struct DuplicateKey {
     /// The key.
-    pub key: String,
+    pub(crate) key: String,
     /// The line of the occurrence that is one too many.
-    pub line: u32,
+    pub(crate) line: u32,
 }
 
 /// An escape that was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptEscape {
+pub(crate) struct KeptEscape {
     /// The line of its scalar.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The character after the backslash.
-    pub character: char,
+    pub(crate) character: char,
 }
 
 /// How many documents a text may have.
@@ -104,7 +104,7 @@ enum Documents {
 
 /// What becomes of a backslash in double quotes that does not begin an escape of YAML 1.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnknownEscapes {
+pub(crate) enum UnknownEscapes {
     /// It is an error, as YAML says.
     Refuse,
     /// It stays, with the character after it.
@@ -114,7 +114,7 @@ pub enum UnknownEscapes {
 impl Document {
     /// The mapping that it is; `None` when it is something else.
     #[must_use]
-    pub fn into_draft(self) -> Option<Draft> {
+    pub(crate) fn into_draft(self) -> Option<Draft> {
         match self.root.content {
             Content::Mapping(entries) => Some(Draft { entries, duplicates: self.duplicates }),
             _ => None,
@@ -125,7 +125,7 @@ impl Document {
 impl Node {
     /// The text, if it is one.
     #[must_use]
-    pub fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match &self.content {
             Content::Text(text) => Some(text),
             _ => None,
@@ -134,13 +134,13 @@ impl Node {
 
     /// Whether it is null.
     #[must_use]
-    pub fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         self.content == Content::Null
     }
 
     /// A scalar that is not null as it is written, its quotes taken off: `0x1F`, `1.50`, `yes`.
     #[must_use]
-    pub fn written(&self) -> Option<&str> {
+    pub(crate) fn written(&self) -> Option<&str> {
         match &self.content {
             Content::Text(text) => Some(text),
             Content::Boolean(_) | Content::Integer(_) | Content::Float(_) => self.plain.as_deref(),
@@ -150,13 +150,13 @@ impl Node {
 
     /// Whether it is a scalar without quotes.
     #[must_use]
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.plain.is_some()
     }
 
     /// A scalar as a person would name it in a message.
     #[must_use]
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         match &self.content {
             Content::Null => "null".to_owned(),
             Content::Boolean(value) => value.to_string(),
@@ -171,7 +171,7 @@ impl Node {
     /// The text of a double-quoted scalar with the escape `\<character>` left as it is written; `None` where the
     /// scalar is of another style or has no such escape.
     #[must_use]
-    pub fn text_keeping(&self, character: char) -> Option<String> {
+    pub(crate) fn text_keeping(&self, character: char) -> Option<String> {
         let quoted = self.quoted.as_deref()?;
         let rewritten = escapes::keep(quoted, 0, &|escape| escape == character)?;
         let document = read(&rewritten.text, 1, UnknownEscapes::Keep).ok()?;
@@ -186,7 +186,7 @@ impl Node {
 ///
 /// # Errors
 /// What is not one YAML document within the bounds. The error has the line where reading stopped.
-pub fn read(text: &str, first_line: u32, unknown: UnknownEscapes) -> Result<Document, ReadYamlError> {
+pub(crate) fn read(text: &str, first_line: u32, unknown: UnknownEscapes) -> Result<Document, ReadYamlError> {
     read_documents(text, first_line, unknown, Documents::One)
 }
 
@@ -194,7 +194,7 @@ pub fn read(text: &str, first_line: u32, unknown: UnknownEscapes) -> Result<Docu
 ///
 /// # Errors
 /// What is not a YAML document within the bounds. The error has the line where reading stopped.
-pub fn read_first(text: &str, unknown: UnknownEscapes) -> Result<Document, ReadYamlError> {
+pub(crate) fn read_first(text: &str, unknown: UnknownEscapes) -> Result<Document, ReadYamlError> {
     read_documents(text, 1, unknown, Documents::First)
 }
 
@@ -285,11 +285,11 @@ impl BuildError {
 /// Why a text is not a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
-pub struct ReadYamlError {
+pub(crate) struct ReadYamlError {
     /// What is wrong.
-    pub detail: String,
+    pub(crate) detail: String,
     /// The line where reading stopped.
-    pub line: u32,
+    pub(crate) line: u32,
 }
 
 impl ReadYamlError {

@@ -6,10 +6,9 @@
 use lineside_core::invocation::Captured;
 use lineside_core::json::read_strict;
 use lineside_core::json::{Map, Value};
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::raw_object::{FieldTwice, RawObject, string};
+use crate::raw_object::{self, FieldTwice, RawObject, ReadObjectError, string};
 use crate::text::printed;
 
 /// What was printed.
@@ -55,10 +54,8 @@ pub(super) enum Decision {
 pub(super) enum ReadOutputError {
     #[error("longer than the limit of {0} bytes")]
     Cut(usize),
-    #[error("not a JSON object: {0}")]
-    Broken(String),
-    #[error("a JSON value that is not an object")]
-    NoObject,
+    #[error(transparent)]
+    Object(#[from] ReadObjectError),
     #[error("`decision` is {0}, not allow, deny or ask")]
     Decision(String),
     #[error("`{0}` is not {1}")]
@@ -82,15 +79,11 @@ pub(super) fn read(stdout: &Captured) -> Result<Stdout, ReadOutputError> {
         let may_answer = text.is_empty() || text.starts_with('{');
         return if may_answer { Err(ReadOutputError::Cut(stdout.bytes.len())) } else { Ok(Stdout::Plain) };
     }
-    if !text.starts_with('{') {
-        return match serde_json::from_str::<IgnoredAny>(&text) {
-            Ok(_) => Err(ReadOutputError::NoObject),
-            Err(_) => Ok(Stdout::Plain),
-        };
+    match raw_object::read(&text) {
+        Ok(fields) => Fields(fields).reply().map(Stdout::Reply),
+        Err(ReadObjectError::Broken(_)) if !text.starts_with('{') => Ok(Stdout::Plain),
+        Err(error) => Err(error.into()),
     }
-    let fields: RawObject =
-        serde_json::from_str(&text).map_err(|error| ReadOutputError::Broken(error.to_string()))?;
-    Fields(fields).reply().map(Stdout::Reply)
 }
 
 /// Whether an answer that decides may stand within text.

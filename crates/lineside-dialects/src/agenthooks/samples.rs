@@ -4,33 +4,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::envelope::{EventId, Model, Source};
+use lineside_core::envelope::{Model, Source};
 use lineside_core::json::Value;
-use lineside_core::{AnyEvent, Envelope, OnFailure};
+use lineside_core::{AnyEvent, OnFailure};
 
 use super::fields::Mode;
 use super::handler::{Hook, Runtime};
 use super::identity::Identity;
 use super::triggers;
+use crate::samples;
 
 /// An event of a point, of the session `s1`.
 pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
-    let point = lineside_points::find(point).unwrap();
-    let Value::Object(fields) = payload else { panic!() };
     let source = Source {
         model: Some(Model { selected: Some("kimi-latest".into()), running: Some("kimi-k2".into()) }),
         ..Source::root("s1")
     };
-    let envelope = Envelope {
-        id: EventId::from_u128(0),
-        time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
-        seq: 1,
-        source: Arc::new(source),
-        cause: None,
-        turn: Some(7),
-        extra: None,
-    };
-    AnyEvent::new(envelope, (point.decode)(point, fields).unwrap())
+    samples::event(point, payload, source)
 }
 
 /// A sync hook `h` of that trigger.

@@ -12,6 +12,7 @@ use super::points::{self, ChordPoint, Class};
 use crate::broken::{Broken, ON_FAILURE};
 use crate::names;
 use crate::programs::Search;
+use crate::text;
 use crate::yaml::{self, Content, Node, UnknownEscapes};
 
 /// How many entries each point has had so far, over both files.
@@ -212,11 +213,10 @@ fn is_meant_as_hooks(key: &Node, value: &Node) -> bool {
 }
 
 fn root(bytes: &[u8], findings: &mut Findings) -> Option<Node> {
-    let Ok(text) = str::from_utf8(bytes) else {
-        findings.error(1, &LoadError::NotUtf8);
+    let Some(text) = text::of_file(bytes) else {
+        findings.error(1, LoadError::NotUtf8);
         return None;
     };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let read = yaml::read_first(text, UnknownEscapes::Refuse).and_then(|mut document| {
         document.root.merge_keys()?;
         Ok(document)

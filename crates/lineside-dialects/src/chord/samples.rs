@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::envelope::{EventId, Model, Source};
+use lineside_core::envelope::{Model, Source};
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
 use lineside_core::json::{Map, Value};
 use lineside_core::{Agent, Amendment, AnyEvent, Diagnostic, Envelope};
@@ -13,6 +13,7 @@ use super::file::{self, Counts, Entry};
 use super::findings::Findings;
 use super::handler::{Hook, Runtime};
 use crate::programs::Search;
+use crate::samples;
 
 /// What a test changes of an event.
 pub(super) struct Sample {
@@ -39,17 +40,9 @@ impl Default for Sample {
 impl Sample {
     /// An event of a point.
     pub(super) fn event(self, point: &str, payload: Value) -> AnyEvent {
-        let point = lineside_points::find(point).unwrap();
-        let envelope = Envelope {
-            id: EventId::from_u128(0),
-            time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
-            seq: 1,
-            source: Arc::new(self.source),
-            cause: None,
-            turn: self.turn,
-            extra: self.extra.map(|extra| Arc::new(fields(extra).into())),
-        };
-        AnyEvent::new(envelope, (point.decode)(point, fields(payload)).unwrap())
+        let event = samples::event(point, payload, self.source);
+        let extra = self.extra.map(|extra| Arc::new(fields(extra).into()));
+        event.with_envelope(Envelope { turn: self.turn, extra, ..event.envelope().clone() })
     }
 }
 

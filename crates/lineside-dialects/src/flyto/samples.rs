@@ -1,13 +1,13 @@
 //! Events and hooks for the tests of this folder.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use lineside_core::envelope::{EventId, Source};
+use lineside_core::envelope::Source;
 use lineside_core::json::Value;
-use lineside_core::{Agent, AnyEvent, Envelope, OnFailure};
+use lineside_core::{Agent, AnyEvent, OnFailure};
 
 use super::{Definition, FlytoHook, HookType, Run};
+use crate::samples;
 
 /// An event of a point, of the session `s1`, turn 7, in `/project`.
 pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
@@ -16,20 +16,9 @@ pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
 
 /// An event with another source.
 pub(super) fn event_of(point: &str, payload: Value, change: impl FnOnce(&mut Source)) -> AnyEvent {
-    let point = lineside_points::find(point).unwrap();
-    let Value::Object(fields) = payload else { panic!() };
     let mut source = Source { agent: Agent::main("main"), ..Source::root("s1") };
     change(&mut source);
-    let envelope = Envelope {
-        id: EventId::from_u128(0),
-        time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
-        seq: 1,
-        source: Arc::new(source),
-        cause: None,
-        turn: Some(7),
-        extra: None,
-    };
-    AnyEvent::new(envelope, (point.decode)(point, fields).unwrap())
+    samples::event(point, payload, source)
 }
 
 /// An event of that type, with what it must have.

@@ -6,6 +6,7 @@ use lineside_files::Boundary;
 
 use super::findings::{Findings, LoadHookError};
 use super::guard::{self, IsGuard};
+use crate::text;
 use crate::yaml::{self, Draft, UnknownEscapes};
 
 /// The largest file, in bytes.
@@ -38,8 +39,7 @@ pub(super) fn draft(bytes: &[u8]) -> Result<Draft, LoadHookError> {
     if bytes.len() > LARGEST {
         return Err(LoadHookError::TooLarge);
     }
-    let text = str::from_utf8(bytes).map_err(|_| LoadHookError::NotUtf8)?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text::of_file(bytes).ok_or(LoadHookError::NotUtf8)?;
     let document = yaml::read(text, 1, UnknownEscapes::Refuse).map_err(LoadHookError::Yaml)?;
     document.into_draft().ok_or(LoadHookError::NoMapping)
 }

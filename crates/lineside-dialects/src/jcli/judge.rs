@@ -14,6 +14,7 @@ use super::effects;
 use super::events::Event;
 use super::output::{self, ReadOutputError};
 use crate::dialect::Places;
+use crate::raw_object::ReadObjectError;
 
 const SYSTEM: &str = "You are a hook. Answer with one JSON object and nothing else.";
 
@@ -118,7 +119,7 @@ fn answered(event: &Event, body: &Captured) -> Result<output::Reply, ReadOutputE
         return Err(ReadOutputError::Cut(body.bytes.len()));
     }
     let body: Value = lineside_core::json::from_slice(&body.bytes)
-        .map_err(|error| ReadOutputError::Broken(error.to_string()))?;
+        .map_err(|error| ReadObjectError::Broken(error.to_string()))?;
     let content = body.pointer("/choices/0/message/content").and_then(Value::as_str);
     let content = content.ok_or(ReadOutputError::Type("choices[0].message.content", "a string"))?.trim();
     if content.is_empty() || content == "{}" {

@@ -6,11 +6,10 @@ use lineside_core::invocation::Captured;
 use lineside_core::json::read_strict;
 use lineside_core::json::{Map, Value};
 use lineside_core::{Append, Role};
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::events::Event;
-use crate::raw_object::{FieldTwice, RawObject, string};
+use crate::raw_object::{self, FieldTwice, RawObject, ReadObjectError, string};
 use crate::text::{in_one_line, printed, truncated};
 
 /// The fields of an object that count.
@@ -60,10 +59,8 @@ impl Action {
 pub(super) enum ReadOutputError {
     #[error("longer than the limit of {0} bytes")]
     Cut(usize),
-    #[error("not a JSON object: {0}")]
-    Broken(String),
-    #[error("a JSON value that is not an object")]
-    NoObject,
+    #[error(transparent)]
+    Object(#[from] ReadObjectError),
     #[error("`action` is {0}, not stop or skip")]
     Action(String),
     #[error("`{0}` is not {1}")]
@@ -87,11 +84,7 @@ pub(super) fn read(stdout: &Captured, event: &Event) -> Result<Reply, ReadOutput
 
 /// Reads an object.
 pub(super) fn read_object(text: &str, event: &Event) -> Result<Reply, ReadOutputError> {
-    if !text.starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok() {
-        return Err(ReadOutputError::NoObject);
-    }
-    let fields: RawObject =
-        serde_json::from_str(text).map_err(|error| ReadOutputError::Broken(error.to_string()))?;
+    let fields = raw_object::read(text)?;
     // JC-31
     let halt = halt(&fields, event);
     Fields { fields: &fields, halt }.reply()

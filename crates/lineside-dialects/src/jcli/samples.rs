@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::envelope::{EventId, Source};
+use lineside_core::envelope::Source;
 use lineside_core::invocation::Captured;
 use lineside_core::json::{Map, Value};
 use lineside_core::{AnyEvent, Envelope};
@@ -13,30 +13,18 @@ use super::definition::{Definition, OnError, Run};
 use super::events;
 use super::filter::Conditions;
 use super::handler::{Hook, Runtime};
+use crate::samples;
+
+pub(super) use crate::samples::of_source;
 
 /// An event of a point, of the session `s1`. What the point does not have stands beside the envelope.
 pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
     let point = lineside_points::find(point).unwrap();
     let Value::Object(fields) = payload else { panic!() };
     let (fields, extra): (Map, Map) = fields.into_iter().partition(|(name, _)| point.field(name).is_some());
-    let envelope = Envelope {
-        id: EventId::from_u128(0),
-        time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
-        seq: 1,
-        source: Arc::new(Source::root("s1")),
-        cause: None,
-        turn: Some(7),
-        extra: (!extra.is_empty()).then(|| Arc::new(extra.into())),
-    };
-    AnyEvent::new(envelope, (point.decode)(point, fields).unwrap())
-}
-
-/// The same event in another place.
-pub(super) fn of_source(event: &AnyEvent, change: impl FnOnce(&mut Source)) -> AnyEvent {
-    let mut source = (*event.envelope().source).clone();
-    change(&mut source);
-    let envelope = Envelope { source: Arc::new(source), ..event.envelope().clone() };
-    event.with_envelope(envelope)
+    let extra = (!extra.is_empty()).then(|| Arc::new(extra.into()));
+    let event = samples::event(point.name, Value::Object(fields), Source::root("s1"));
+    event.with_envelope(Envelope { extra, ..event.envelope().clone() })
 }
 
 /// A hook `h` of that event that runs a command.

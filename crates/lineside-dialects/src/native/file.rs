@@ -11,6 +11,7 @@ use super::places::Place;
 use super::run::{self, ENVIRONMENT};
 use super::values::shown;
 use crate::dialect::Places;
+use crate::text;
 use crate::yaml::{self, Content, Document, DuplicateKey, Node, UnknownEscapes};
 
 /// What stands in a file.
@@ -181,11 +182,10 @@ fn named(keys: &[(Node, Node)], name: &str) -> bool {
 }
 
 fn document(bytes: &[u8], findings: &mut Findings) -> Option<Document> {
-    let Ok(text) = str::from_utf8(bytes) else {
+    let Some(text) = text::of_file(bytes) else {
         findings.error(1, LoadError::NotUtf8);
         return None;
     };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let read = yaml::read(text, 1, UnknownEscapes::Refuse).and_then(|mut document| {
         document.root.merge_all_keys()?;
         Ok(document)

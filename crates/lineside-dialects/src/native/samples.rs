@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use lineside_core::envelope::{EventId, Source};
+use lineside_core::envelope::Source;
 use lineside_core::invocation::Inherit;
 use lineside_core::json::Value;
-use lineside_core::{AnyEvent, Envelope, Layer};
+use lineside_core::{AnyEvent, Layer};
 
 use super::definition::Definition;
 use super::entry::Entry;
@@ -16,21 +16,12 @@ use super::findings::Findings;
 use super::handler::NativeHook;
 use super::places::Place;
 use crate::dialect::{Places, Trust};
+use crate::samples;
 
 /// An event of a point, of the session `s1` in `/repo`.
 pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
-    let point = lineside_points::find(point).unwrap();
-    let Value::Object(fields) = payload else { panic!() };
-    let envelope = Envelope {
-        id: EventId::from_u128(0),
-        time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
-        seq: 1,
-        source: Arc::new(Source { project_root: Some("/repo".into()), ..Source::root("s1") }),
-        cause: None,
-        turn: Some(7),
-        extra: None,
-    };
-    AnyEvent::new(envelope, (point.decode)(point, fields).unwrap())
+    let source = Source { project_root: Some("/repo".into()), ..Source::root("s1") };
+    samples::event(point, payload, source)
 }
 
 /// A call of the shell.

@@ -2,43 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use lineside_core::envelope::{EventId, Source};
+use lineside_core::AnyEvent;
+use lineside_core::envelope::Source;
 use lineside_core::json::{Map, Value};
-use lineside_core::{AnyEvent, Envelope};
 
 use crate::dialect::{Places, Trust};
+use crate::samples;
+
+pub(super) use crate::samples::{of_source as of, with_extra};
 
 /// An event of a point, in turn 7 of the session `s1`.
 pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
-    let point = lineside_points::find(point).unwrap();
-    let Value::Object(fields) = payload else { panic!() };
-    let envelope = Envelope {
-        id: EventId::from_u128(0),
-        time: "2026-03-01T10:20:30.040Z".parse().unwrap(),
-        seq: 1,
-        source: Arc::new(Source::root("s1")),
-        cause: None,
-        turn: Some(7),
-        extra: None,
-    };
-    AnyEvent::new(envelope, (point.decode)(point, fields).unwrap())
-}
-
-/// The event with another source.
-pub(super) fn of(event: &AnyEvent, change: impl FnOnce(&mut Source)) -> AnyEvent {
-    let mut source = (*event.envelope().source).clone();
-    change(&mut source);
-    let envelope = Envelope { source: Arc::new(source), ..event.envelope().clone() };
-    event.with_envelope(envelope)
-}
-
-/// The event with fields that only the host knows.
-pub(super) fn with_extra(event: &AnyEvent, extra: Value) -> AnyEvent {
-    let Value::Object(extra) = extra else { panic!() };
-    let envelope = Envelope { extra: Some(Arc::new(extra.into())), ..event.envelope().clone() };
-    event.with_envelope(envelope)
+    samples::event(point, payload, Source::root("s1"))
 }
 
 /// An object.

@@ -12,7 +12,7 @@ impl Node {
     ///
     /// # Errors
     /// A value of `<<` that is neither a mapping nor a list of mappings.
-    pub fn merge_keys(&mut self) -> Result<(), ReadYamlError> {
+    pub(crate) fn merge_keys(&mut self) -> Result<(), ReadYamlError> {
         let Content::Mapping(entries) = &mut self.content else { return Ok(()) };
         let Some(at) = entries.iter().position(|(key, _)| key.text() == Some("<<")) else { return Ok(()) };
         let (_, value) = entries.remove(at);
@@ -37,7 +37,7 @@ impl Node {
     ///
     /// # Errors
     /// Those of [`Node::merge_keys`].
-    pub fn merge_all_keys(&mut self) -> Result<(), ReadYamlError> {
+    pub(crate) fn merge_all_keys(&mut self) -> Result<(), ReadYamlError> {
         self.merge_keys()?;
         match &mut self.content {
             Content::List(items) => items.iter_mut().try_for_each(Self::merge_all_keys),

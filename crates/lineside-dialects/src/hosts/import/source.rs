@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::dialect::CONFIGURATION as LONGEST;
 use crate::lined_json::{self, Content, Entry, Node};
+use crate::text;
 
 /// A file in which a host looks for hooks.
 #[derive(Debug, Clone)]
@@ -75,8 +76,7 @@ impl Source {
     }
 
     fn parse(&self, bytes: &[u8]) -> Result<Node, (u32, String)> {
-        let text = std::str::from_utf8(bytes).map_err(|_| (1, "it is not UTF-8".to_owned()))?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = text::of_file(bytes).ok_or_else(|| (1, "it is not UTF-8".to_owned()))?;
         match self.syntax {
             Syntax::Json => json(text),
             Syntax::Toml => toml(text),
