@@ -455,6 +455,13 @@ mod tests {
         let error = path(half.clone()).path(half.clone()).path(half).compile().unwrap_err();
         assert_eq!(error, CompileMatcherError::TooLong { filter: "path" });
         assert_eq!(error.place(), ("path", ""));
+        // Exactly as many bytes as there may be, and one more.
+        let most = || {
+            (0..MOST_GLOB_BYTES / 8)
+                .fold(MatcherDraft::default(), |draft, number| draft.path(format!("*{number:07}")))
+        };
+        assert!(most().compile().is_ok());
+        assert!(most().path("b").compile().is_err());
         let names =
             (0..50_000).fold(MatcherDraft::default(), |draft, number| draft.tool(format!("t{number}")));
         assert!(names.compile().is_ok());

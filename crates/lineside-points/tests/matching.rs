@@ -6,10 +6,12 @@ use std::sync::Arc;
 use lineside_core::envelope::{Agent, AgentKind, Envelope, EventId, Model, Source};
 use lineside_core::hook::{Select as _, Selected};
 use lineside_core::json::{Value, json};
-use lineside_core::matcher::{MatcherDraft, agent, argument, path, project, text, tool};
-use lineside_core::{AnyEvent, Payload, SkipReason};
+use lineside_core::matcher::{
+    Filter, MatcherDraft, Patterns, agent, argument, each_tool, path, project, text, tool,
+};
+use lineside_core::{AnyEvent, Payload, Point as _, SkipReason};
 use lineside_points::parts::ToolCall;
-use lineside_points::{AfterToolBatch, BeforeTool, ChangedFile, OnIdle};
+use lineside_points::{AfterToolBatch, BeforeTool, ChangedFile, OnIdle, custom};
 
 /// An event of a main agent `main` in the project `/p`.
 fn event(payload: impl Payload) -> AnyEvent {
@@ -237,4 +239,95 @@ fn a_tool_of_a_class_has_the_name_of_the_class_as_well() {
     check(&tool("Shell"), &batch(&["x", "run_shell_command"]), true);
     check(&tool("Sh*"), &of_class("Bash", "shell"), true);
     check(&tool("Shell"), &of_class("Shell", "shell"), true);
+}
+
+#[test]
+fn the_place_of_a_pattern_that_is_none_is_its_filter_and_itself() {
+    let place = |filters: &MatcherDraft| {
+        let error = filters.compile().unwrap_err();
+        let (filter, pattern) = error.place();
+        (filter, pattern.to_owned())
+    };
+    assert_eq!(place(&tool("a[")), ("tool", "a[".to_owned()));
+    assert_eq!(place(&text("(")), ("text", "(".to_owned()));
+}
+
+#[test]
+fn prepared_filters_know_how_they_were_written_and_which_tools_they_are_for() {
+    let tools = |filters: &MatcherDraft| filters.compile().unwrap().tools().map(<[String]>::to_vec);
+    let named = tool("Shell").tool("Task").text("x");
+    assert_eq!(named.compile().unwrap().draft(), &named);
+    assert_eq!(tools(&named), Some(vec!["Shell".to_owned(), "Task".to_owned()]));
+    assert_eq!(tools(&tool("Sh*")), None);
+    assert_eq!(tools(&text("x")), None);
+}
+
+#[test]
+fn the_tools_of_an_event_are_visited_by_their_names_and_those_of_their_classes() {
+    let visited = |event: &AnyEvent| {
+        let mut names = Vec::new();
+        each_tool(event, &mut |name| names.push(name.to_owned()));
+        names
+    };
+    assert_eq!(visited(&call("Bash", json!({}))), ["Bash", "Shell"]);
+    assert_eq!(visited(&batch(&["x", "view"])), ["x", "view", "ReadFile"]);
+    assert_eq!(visited(&event(OnIdle::new())), [""; 0]);
+}
+
+#[test]
+fn a_search_that_is_given_up_is_in_doubt() {
+    let matcher = text("^(?:a?){900}b$").compile().unwrap();
+    let long = call("Shell", json!({"command": "a".repeat(2_000_000)}));
+    assert!(matches!(matcher.select(&long), Selected::InDoubt(_)));
+    assert!(matcher.matches(&long));
+}
+
+#[test]
+fn every_filter_has_a_name_and_a_pattern_of_its_own() {
+    for filter in Filter::ALL {
+        assert_eq!(Filter::named(filter.as_str()), Some(filter));
+        let patterns = match filter {
+            Filter::Argument => Patterns::ForEachKey,
+            Filter::Text => Patterns::One,
+            _ => Patterns::OneOf,
+        };
+        assert_eq!(filter.patterns(), patterns, "{filter:?}");
+        let pattern = if filter == Filter::AgentKind { "subagent" } else { "p" };
+        let draft = MatcherDraft::default().with(filter, "k", pattern).unwrap();
+        assert_eq!(draft.filters().collect::<Vec<_>>(), [filter]);
+        let written = match patterns {
+            Patterns::OneOf => json!([pattern]),
+            Patterns::One => json!(pattern),
+            Patterns::ForEachKey => json!({"k": pattern}),
+        };
+        assert_eq!(
+            Value::Object(draft.to_json()),
+            Value::Object([(filter.as_str().to_owned(), written)].into_iter().collect())
+        );
+    }
+    assert_eq!(Filter::named("tools"), None);
+    assert!(MatcherDraft::default().with(Filter::AgentKind, "", "Main").is_err());
+    let expected: std::collections::BTreeSet<_> =
+        Filter::ALL.iter().map(|filter| filter.expected()).collect();
+    assert_eq!(expected.len(), Filter::ALL.len());
+    assert_eq!(Filter::Text.expected(), "a regular expression");
+}
+
+#[test]
+fn a_filter_finds_nothing_at_a_point_without_its_fields() {
+    let own = custom::declare("x.matching.on_test", &[]).unwrap();
+    for (filter, of_idle, of_tool, of_batch) in [
+        (Filter::Tool, false, true, true),
+        (Filter::Argument, false, true, true),
+        (Filter::Path, false, true, true),
+        (Filter::Agent, true, true, true),
+        (Filter::Text, true, true, true),
+    ] {
+        let has = |point| filter.has_candidates(point);
+        assert_eq!(
+            (has(OnIdle::INFO), has(BeforeTool::INFO), has(AfterToolBatch::INFO), has(own)),
+            (of_idle, of_tool, of_batch, true),
+            "{filter:?}"
+        );
+    }
 }

@@ -21,6 +21,7 @@ const SUITES: [Suite; 17] = [
     Suite { cases: "tests/conformance/agenthooks.cases.json", programs: &[BASH, PYTHON] },
     Suite { cases: "tests/conformance/chord.cases.json", programs: &[BASH, JQ] },
     Suite { cases: "tests/conformance/flyto.cases.json", programs: &[PYTHON] },
+    Suite { cases: "tests/conformance/hosts-answers.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-claude.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-codex.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-codex-own.cases.json", programs: &[BASH] },

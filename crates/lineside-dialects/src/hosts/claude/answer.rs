@@ -42,6 +42,11 @@ fn refusal(event: &str) -> Refusal {
     }
 }
 
+/// Whether exit code 2 refuses an event.
+pub(super) fn refuses(event: &str) -> bool {
+    matches!(refusal(event), Refusal::Block | Refusal::Stop)
+}
+
 /// Reads what came of a run.
 pub(super) fn read(entry: &Entry, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
     if let Some(failure) = heard.failure.clone() {
@@ -66,8 +71,10 @@ pub(super) fn read(entry: &Entry, event: &AnyEvent, heard: &Heard) -> Result<Ans
             Err(why) => broken = Some(why),
         }
     }
-    if code == 2 {
-        return Ok(refused(entry, heard, object.as_ref(), saying));
+    // No exit code but 0 makes a worktree, whatever is printed.
+    if code == 2 || (code != 0 && entry.event == "WorktreeCreate") {
+        let printed = object.as_ref().filter(|_| broken.is_none()).and_then(reason_of_block);
+        return Ok(refused(entry, heard, printed, saying));
     }
     match (object, broken) {
         (Some(_), None) => Ok(saying.0),
@@ -82,14 +89,13 @@ pub(super) fn read(entry: &Entry, event: &AnyEvent, heard: &Heard) -> Result<Ans
             }
             Ok(saying.0)
         }
-        (None, _) if entry.event == "WorktreeCreate" => Ok(refused(entry, heard, None, saying)),
         (None, _) => Err(closed(entry, heard, heard.exit_failure())),
     }
 }
 
 /// A failure, which blocks where its author has asked for that (CL-25).
 fn closed(entry: &Entry, heard: &Heard, failure: Failure) -> Failure {
-    if !entry.handler.closes || !matches!(refusal(entry.event), Refusal::Block | Refusal::Stop) {
+    if !entry.handler.closes {
         return failure;
     }
     let mut saying = Saying::default();
@@ -101,10 +107,14 @@ fn closed(entry: &Entry, heard: &Heard, failure: Failure) -> Failure {
     saying.taken_as(failure)
 }
 
+/// The reason of a block at the top level of an answer, also at an event that takes no decision there.
+fn reason_of_block(object: &Map) -> Option<&str> {
+    if object.get("decision")?.as_str()? == "block" { object.get("reason")?.as_str() } else { None }
+}
+
 /// Exit code 2: nothing that was printed takes it back.
-fn refused(entry: &Entry, heard: &Heard, object: Option<&Map>, mut saying: Saying) -> Answer {
+fn refused(entry: &Entry, heard: &Heard, printed: Option<&str>, mut saying: Saying) -> Answer {
     let own = saying.0.verdict.clone();
-    let printed = object.and_then(|object| object.get("reason")?.as_str());
     let reason = reason_or(entry, [given_reason(entry, &own), printed, Some(heard.stderr.as_str())]);
     let stderr = heard.stderr.trim();
     match refusal(entry.event) {

@@ -168,7 +168,8 @@ impl Format for Files {
             _ => given.unwrap_or(Duration::from_secs(600)),
         };
         let rewakes = fields.flag("asyncRewake")?;
-        let closes = fields.text("onFailure")?.as_deref() == Some("block");
+        // CL-25
+        let closes = fields.text("onFailure")?.as_deref() == Some("block") && answer::refuses(at.event);
         let run = run.of_others()?;
         let env = variables_of_plugin(at);
         let run = match run {

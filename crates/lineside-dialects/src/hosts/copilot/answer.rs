@@ -56,6 +56,7 @@ pub(super) fn read(entry: &Entry, _event: &AnyEvent, heard: &Heard) -> Result<An
                 "preToolUse" => {
                     let reason =
                         object.as_ref().and_then(|object| text(entry, object, "permissionDecisionReason"));
+                    let reason = reason.filter(|reason| !reason.trim().is_empty());
                     saying.verdict(Verdict::block(reason.unwrap_or("hook exited with code 2").to_owned()));
                 }
                 "permissionRequest" => {
@@ -89,21 +90,26 @@ fn without_progress(stdout: &str) -> (String, Vec<String>) {
     (rest.join("\n"), progress)
 }
 
-/// A field, at the top level or, for pascal, in `hookSpecificOutput`.
-fn field<'a>(entry: &Entry, object: &'a Map, name: &str) -> Option<&'a Value> {
-    let own = object.get(name).filter(|value| !value.is_null());
-    let specific = || object.get("hookSpecificOutput")?.get(name).filter(|value| !value.is_null());
-    own.or_else(|| if is_pascal(entry.event) { specific() } else { None })
+/// The values of a field, at the top level and, for pascal, in `hookSpecificOutput`.
+fn values<'a>(entry: &Entry, object: &'a Map, name: &str) -> impl Iterator<Item = &'a Value> {
+    let specific = object.get("hookSpecificOutput").filter(|_| is_pascal(entry.event));
+    let values = [object.get(name), specific.and_then(|specific| specific.get(name))];
+    values.into_iter().flatten().filter(|value| !value.is_null())
+}
+
+/// The first value of a field that is of its type.
+fn field<'a>(entry: &Entry, object: &'a Map, name: &str, is: Is) -> Option<&'a Value> {
+    values(entry, object, name).find(|value| is(value))
 }
 
 fn text<'a>(entry: &Entry, object: &'a Map, name: &str) -> Option<&'a str> {
-    field(entry, object, name)?.as_str()
+    field(entry, object, name, Value::is_string)?.as_str()
 }
 
 /// What an answer says. A field of the wrong type is passed over and remarked.
 fn said(entry: &Entry, name: &str, object: &Map, saying: &mut Saying) {
     let get = |field_name: &str| text(entry, object, field_name);
-    let value = |field_name: &str| field(entry, object, field_name);
+    let given = |field_name: &str| field(entry, object, field_name, Value::is_object);
     let why = |reason: Option<&str>| reason_or(entry, [reason]);
     remark_wrong(entry, object, saying);
     match name {
@@ -115,15 +121,14 @@ fn said(entry: &Entry, name: &str, object: &Map, saying: &mut Saying) {
                 Some("allow") => saying.verdict(Verdict::Allow),
                 _ => {}
             }
-            let input =
-                value("modifiedArgs").or_else(|| value("updatedInput")).filter(|input| input.is_object());
+            let input = given("modifiedArgs").or_else(|| given("updatedInput"));
             if let (Some(input), false) = (input, saying.0.verdict.strength().is_final()) {
                 saying.amend("tool_input", input.clone());
             }
         }
         "permissionRequest" => match get("behavior") {
             Some("deny") => {
-                let ends = value("interrupt") == Some(&Value::Bool(true));
+                let ends = field(entry, object, "interrupt", Value::is_boolean) == Some(&Value::Bool(true));
                 let why = why(get("message"));
                 saying.verdict(if ends { Verdict::stop(why) } else { Verdict::block(why) });
             }
@@ -174,7 +179,7 @@ fn said(entry: &Entry, name: &str, object: &Map, saying: &mut Saying) {
 
 /// A result in place of that of the tool.
 fn modified_result(entry: &Entry, object: &Map, saying: &mut Saying) {
-    let Some(result) = field(entry, object, "modifiedResult") else { return };
+    let Some(result) = field(entry, object, "modifiedResult", Value::is_object) else { return };
     let Some(text) = result.get("textResultForLlm").and_then(Value::as_str) else { return };
     if result.get("resultType").and_then(Value::as_str) == Some("failure") {
         saying.verdict(Verdict::block(reason_or(entry, [Some(text)])));
@@ -183,23 +188,31 @@ fn modified_result(entry: &Entry, object: &Map, saying: &mut Saying) {
     }
 }
 
-/// The fields that are texts.
-const TEXTS: [&str; 9] = [
-    "permissionDecision",
-    "permissionDecisionReason",
-    "behavior",
-    "message",
-    "decision",
-    "reason",
-    "additionalContext",
-    "modifiedPrompt",
-    "modifiedResponse",
+/// Whether a value is of a type.
+type Is = fn(&Value) -> bool;
+
+/// The fields, and what each is.
+const FIELDS: [(&str, &str, Is); 14] = [
+    ("permissionDecision", "text", Value::is_string),
+    ("permissionDecisionReason", "text", Value::is_string),
+    ("behavior", "text", Value::is_string),
+    ("message", "text", Value::is_string),
+    ("decision", "text", Value::is_string),
+    ("reason", "text", Value::is_string),
+    ("additionalContext", "text", Value::is_string),
+    ("modifiedPrompt", "text", Value::is_string),
+    ("modifiedResponse", "text", Value::is_string),
+    ("modifiedTransformedPrompt", "text", Value::is_string),
+    ("modifiedArgs", "object", Value::is_object),
+    ("updatedInput", "object", Value::is_object),
+    ("modifiedResult", "object", Value::is_object),
+    ("interrupt", "boolean", Value::is_boolean),
 ];
 
 fn remark_wrong(entry: &Entry, object: &Map, saying: &mut Saying) {
-    for name in TEXTS {
-        if field(entry, object, name).is_some_and(|value| !value.is_string()) {
-            saying.0.remarks.push(format!("`{name}` of its answer is no text and was passed over").into());
+    for (name, kind, is) in FIELDS {
+        if values(entry, object, name).any(|value| !is(value)) {
+            saying.0.remarks.push(format!("`{name}` of its answer is no {kind} and was passed over").into());
         }
     }
 }

@@ -21,10 +21,15 @@ fn permits(event: &str) -> bool {
     )
 }
 
+/// Whether a failure refuses an event, if its hook asks for that.
+pub(super) fn is_gate(event: &str) -> bool {
+    permits(event) || event == "beforeSubmitPrompt"
+}
+
 /// Reads what came of a run.
 pub(super) fn read(entry: &Entry, row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
-    let is_gate = permits(entry.event) || entry.event == "beforeSubmitPrompt";
-    let closes = is_gate && entry.handler.closes;
+    let is_gate = is_gate(entry.event);
+    let closes = entry.handler.closes;
     let closed = |failure: Failure| {
         let reason = reason_or(entry, [Some(heard.stderr.as_str()), Some(&*failure.detail)]);
         if closes { blocking(failure, reason) } else { failure }

@@ -88,7 +88,8 @@ impl Format for Files {
             in_project: cwd.is_none(),
             cwd,
             timeout: fields.time("timeout", Duration::from_secs(1))?.unwrap_or(Duration::from_secs(60)),
-            closes: fields.flag("failClosed")?,
+            // CU-18
+            closes: fields.flag("failClosed")? && answer::is_gate(at.event),
             loop_limit: Some(limit.unwrap_or(Some(FOLLOW_UPS))),
             ..Handler::default()
         })

@@ -153,7 +153,7 @@ fn own(entry: &Entry, event: &AnyEvent, specific: &Map, saying: &mut Saying) -> 
                 if let Some(model) = text_field(request, "model")? {
                     saying.amend("model", model.into());
                 }
-                if let Some(Value::Array(messages)) = request.get("messages") {
+                if let Some(messages) = array(request, "messages")? {
                     let (system, rest): (Vec<&Value>, Vec<&Value>) = messages
                         .iter()
                         .partition(|message| message.get("role").and_then(Value::as_str) == Some("system"));
@@ -181,6 +181,18 @@ fn own(entry: &Entry, event: &AnyEvent, specific: &Map, saying: &mut Saying) -> 
         _ => {}
     }
     Ok(())
+}
+
+/// A list of an answer; null is as good as absent.
+///
+/// # Errors
+/// It is something else.
+fn array<'a>(object: &'a Map, name: &str) -> Result<Option<&'a Vec<Value>>, String> {
+    match object.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(items)) => Ok(Some(items)),
+        Some(_) => Err(format!("`{name}` is no list")),
+    }
 }
 
 /// The texts of the first candidate, joined.
