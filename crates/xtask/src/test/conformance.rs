@@ -17,7 +17,7 @@ struct Suite {
 }
 
 /// A suite is added when its dialect is finished.
-const SUITES: [Suite; 17] = [
+const SUITES: [Suite; 18] = [
     Suite { cases: "tests/conformance/agenthooks.cases.json", programs: &[BASH, PYTHON] },
     Suite { cases: "tests/conformance/chord.cases.json", programs: &[BASH, JQ] },
     Suite { cases: "tests/conformance/flyto.cases.json", programs: &[PYTHON] },
