@@ -7,7 +7,7 @@
 //! answers mean is the dialect's business.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Environment, Invocation, Limits, Program};
@@ -21,6 +21,7 @@ use tokio::time::{Instant, sleep_until};
 use self::calls::{Calls, Order, Ticket};
 pub use self::client::{HookWorkerClient, WorkerSeat};
 use self::frames::Reason;
+use self::helped::Helped;
 pub use self::kits::{KITS, Kit};
 pub use self::log::{LogLevel, LogSource, WorkerLog};
 use self::log_sink::LogSink;
@@ -50,6 +51,7 @@ mod calls;
 
 mod heartbeat;
 mod restarts;
+mod helped;
 mod supervisor;
 
 mod kits;
@@ -71,6 +73,8 @@ pub struct Worker {
 struct Kept {
     shared: Arc<Shared>,
     task: Background,
+    /// What that does; absent before its start.
+    helped: OnceLock<Arc<Helped>>,
     frame: usize,
 }
 
@@ -209,13 +213,17 @@ fn kept_program(
 impl Kept {
     fn new(profile: &WorkerProfile) -> Self {
         let shared = Arc::new(Shared::new(Calls::new(profile.room)));
-        Self { shared, task: Background::new(), frame: profile.frame }
+        Self { shared, task: Background::new(), helped: OnceLock::new(), frame: profile.frame }
     }
 
     fn keep(&self, profile: WorkerProfile, connect: Box<dyn Connect>, log_sink: LogSink, first: FirstStart) {
         let shared = Arc::clone(&self.shared);
         let supervisor = Supervisor { shared, profile, connect, log_sink };
-        self.task.start(supervisor.run(first), &Handle::current());
+        let runtime = Handle::current();
+        let (helped, task) = Helped::new(supervisor.run(first), &runtime);
+        // A worker is kept once.
+        self.helped.set(helped).ok();
+        self.task.start(task, &runtime);
     }
 
     /// Has a call made and says how that ended.
@@ -223,7 +231,10 @@ impl Kept {
         let (until, timeout) = (order.until, order.timeout);
         let shared = &self.shared;
         let added = shared.calls().add(order);
-        shared.wake.notify_one();
+        match self.helped.get() {
+            Some(helped) => helped.after(|| shared.wake.notify_one()),
+            None => shared.wake.notify_one(),
+        }
         let (ticket, answer) = match added {
             Ok(added) => added,
             Err(ended) => return ended,
