@@ -256,7 +256,14 @@ impl fmt::Debug for AnyEvent {
 #[must_use]
 pub fn digest_of(payload: &Map) -> String {
     let text = crate::json::to_vec(payload).unwrap_or_default();
-    Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(&text))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digit = |four: u8| char::from_digit(u32::from(four), 16).unwrap_or_default();
+    let mut text = String::with_capacity(bytes.len() * 2);
+    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    text
 }
 
 /// An event of the point `P`; its payload's fields are read through it.

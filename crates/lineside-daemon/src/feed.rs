@@ -77,66 +77,32 @@ impl Feed {
     /// Takes everything that the bus has sent, and names the sessions that are closed.
     pub(crate) fn hear(&self, mut closed: impl FnMut(&SessionId)) {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut over = Vec::new();
+        let mut kept = self.kept();
+        let before = kept.last;
         while let Some(watched) = sent.try_next() {
             match watched {
                 Watched::Signal(signal) => {
                     if let Signal::SessionClosed { session, .. } = &signal {
-                        closed(session);
+                        over.push(session.clone());
                     }
-                    self.push(signal);
+                    kept.push(signal, self.most, self.receipts);
                 }
-                Watched::Lost(lost) => self.push_lost(lost),
+                Watched::Lost(lost) => kept.push_lost(lost, self.most),
             }
         }
+        let last = kept.last;
+        drop(kept);
+        if last > before {
+            self.last.send_replace(last);
+        }
+        drop(sent);
+        over.iter().for_each(&mut closed);
     }
 
     /// Whether anything waits for entries.
     pub(crate) fn has_readers(&self) -> bool {
         self.last.receiver_count() > 0
-    }
-
-    /// Adds a signal.
-    fn push(&self, signal: Signal) {
-        let session = session_of(&signal).cloned();
-        let (closed, size) = match &signal {
-            Signal::SessionClosed { .. } => (true, 0),
-            Signal::Decided(receipt) => (false, sizes::object(receipt.event.payload_json())),
-            _ => (false, 0),
-        };
-        let mut kept = self.kept();
-        let seq = session.map(|session| {
-            let seq = kept.seqs.get(&session).map_or(1, |last| last + 1);
-            if closed {
-                kept.seqs.remove(&session);
-            } else {
-                kept.seqs.insert(session, seq);
-            }
-            seq
-        });
-        if let Signal::Decided(receipt) = &signal {
-            kept.keep(Arc::clone(receipt), size, self.receipts);
-        }
-        self.add(kept, seq, What::Signal(signal), size);
-    }
-
-    /// Adds that the bus was faster.
-    fn push_lost(&self, lost: u64) {
-        let mut kept = self.kept();
-        kept.lost += lost;
-        self.add(kept, None, What::Lost(lost), 0);
-    }
-
-    fn add(&self, mut kept: MutexGuard<'_, Kept>, seq: Option<u64>, what: What, size: usize) {
-        kept.last += 1;
-        let id = kept.last;
-        kept.bytes += size;
-        kept.entries.push_back(Entry { id, seq, what, size });
-        while kept.entries.len() > self.most || (kept.bytes > MOST_BYTES && kept.entries.len() > 1) {
-            let Some(oldest) = kept.entries.pop_front() else { break };
-            kept.bytes -= oldest.size;
-        }
-        drop(kept);
-        self.last.send_replace(id);
     }
 
     /// The entries after an id that are still there, at most so many, and how many between are not.
@@ -183,6 +149,46 @@ impl Feed {
 }
 
 impl Kept {
+    /// Adds a signal.
+    fn push(&mut self, signal: Signal, most: usize, receipts: usize) {
+        let size = match &signal {
+            Signal::Decided(receipt) => sizes::object(receipt.event.payload_json()),
+            _ => 0,
+        };
+        let seq = session_of(&signal).map(|session| match self.seqs.get_mut(session) {
+            Some(last) => {
+                *last += 1;
+                *last
+            }
+            None => {
+                self.seqs.insert(session.clone(), 1);
+                1
+            }
+        });
+        match &signal {
+            Signal::SessionClosed { session, .. } => drop(self.seqs.remove(session)),
+            Signal::Decided(receipt) => self.keep(Arc::clone(receipt), size, receipts),
+            _ => {}
+        }
+        self.add(seq, What::Signal(signal), size, most);
+    }
+
+    /// Adds that the bus was faster.
+    fn push_lost(&mut self, lost: u64, most: usize) {
+        self.lost += lost;
+        self.add(None, What::Lost(lost), 0, most);
+    }
+
+    fn add(&mut self, seq: Option<u64>, what: What, size: usize, most: usize) {
+        self.last += 1;
+        self.bytes += size;
+        self.entries.push_back(Entry { id: self.last, seq, what, size });
+        while self.entries.len() > most || (self.bytes > MOST_BYTES && self.entries.len() > 1) {
+            let Some(oldest) = self.entries.pop_front() else { break };
+            self.bytes -= oldest.size;
+        }
+    }
+
     fn keep(&mut self, receipt: Arc<Receipt>, size: usize, most: usize) {
         self.receipt_bytes += size;
         self.receipts.push_back((receipt.event.envelope().id, receipt, size));

@@ -12,7 +12,8 @@ use lineside_core::{CoverageMismatch, Outcome, Receipt, SkipReason};
 /// of hooks), `extra`. With `whole` also `took_us`, `hooks` and `changes`.
 #[must_use]
 pub fn decision(receipt: &Receipt, whole: bool) -> Map {
-    let (event, mut map) = (&receipt.event, Map::new());
+    // Room for the fields that every decision has, and a few more.
+    let (event, mut map) = (&receipt.event, Map::with_capacity(14));
     let envelope = event.envelope();
     map.insert("id".to_owned(), json!(envelope.id));
     map.insert("session".to_owned(), json!(envelope.source.session));
