@@ -2,187 +2,10 @@
 //! the first of them, or for one who takes the last, and never an approval unless it is one for both. In every format
 //! whose hooks print JSON.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::sync::{Arc, LazyLock};
-use std::time::Duration;
-
-use lineside::core::invocation::{Captured, Ended, Exit, Leaked};
-use lineside::core::worker::WorkerEnded;
-use lineside::core::{AnyEvent, Strength};
-use lineside::dialects::{Handler, Places, Returned, Trust, find};
-use lineside::prelude::*;
+use lineside::core::Strength;
 use proptest::prelude::*;
 
-/// A hook of each format at a gate, and whether it lives in a worker.
-const FORMATS: [(&str, &str, &str, &str, bool); 14] = [
-    (
-        "native",
-        ".lineside/hooks.yaml",
-        "hooks: [{name: g, on: before_tool, command: 'true'}]\n",
-        "before_tool",
-        false,
-    ),
-    (
-        "native",
-        ".lineside/hooks.yaml",
-        "hooks: [{name: g, on: before_tool, worker: {program: ['true']}}]\n",
-        "before_tool",
-        true,
-    ),
-    (
-        "agenthooks",
-        ".agents/hooks/g/HOOK.md",
-        "---\nname: g\ndescription: d\ntrigger: before_tool\n---\n",
-        "before_tool",
-        false,
-    ),
-    (
-        "agenthooks",
-        ".agents/hooks/g/HOOK.md",
-        "---\nname: g\ndescription: d\ntrigger: before_tool\nmode: worker\n---\n",
-        "before_tool",
-        true,
-    ),
-    (
-        "chord",
-        ".chord/config.yaml",
-        "hooks: {on_tool_call: [{name: g, command: ['true']}]}\n",
-        "before_tool",
-        false,
-    ),
-    (
-        "flyto",
-        ".flyto/settings.json",
-        "{\"hooks\": {\"pre_tool_use\": [{\"command\": \"true\"}]}}",
-        "before_tool",
-        false,
-    ),
-    (
-        "flyto",
-        ".flyto/settings.json",
-        "{\"hooks\": {\"permission_request\": [{\"command\": \"true\"}]}}",
-        "before_permission",
-        false,
-    ),
-    (
-        "jcli",
-        ".jcli/hooks/g/HOOK.yaml",
-        "events: [pre_tool_execution]\ncommand: 'true'\n",
-        "before_tool",
-        false,
-    ),
-    (
-        "claude",
-        ".claude/settings.json",
-        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}}",
-        "before_tool",
-        false,
-    ),
-    (
-        "codex",
-        ".codex/hooks.json",
-        "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}}",
-        "before_tool",
-        false,
-    ),
-    (
-        "copilot",
-        ".github/hooks/g.json",
-        "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"type\": \"command\", \"bash\": \"true\"}]}}",
-        "before_tool",
-        false,
-    ),
-    (
-        "cursor",
-        ".cursor/hooks.json",
-        "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"command\": \"true\"}]}}",
-        "before_tool",
-        false,
-    ),
-    (
-        "gemini",
-        ".gemini/settings.json",
-        "{\"hooks\": {\"BeforeTool\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}}",
-        "before_tool",
-        false,
-    ),
-    (
-        "kimi",
-        ".kimi/config.toml",
-        "[[hooks]]\nevent = \"PreToolUse\"\ncommand = \"true\"\n",
-        "before_tool",
-        false,
-    ),
-];
-
-struct Format {
-    name: String,
-    handler: Arc<dyn Handler>,
-    event: AnyEvent,
-    in_worker: bool,
-}
-
-static ALL: LazyLock<Vec<Format>> = LazyLock::new(|| FORMATS.iter().map(Format::load).collect());
-
-impl Format {
-    fn load((dialect, file, text, point, in_worker): &(&str, &str, &str, &str, bool)) -> Self {
-        let project = tempfile::tempdir().unwrap();
-        let path = project.path().join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-        let mut environment = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
-        // Kimi has its hooks in the user's folder alone.
-        if *dialect == "kimi" {
-            environment.insert("HOME".to_owned(), project.path().display().to_string());
-        }
-        let places = Places {
-            environment,
-            project_root: Some(project.path().to_owned()),
-            cwd: project.path().to_owned(),
-            trust: Trust::Granted,
-        };
-        let loaded = find(dialect).unwrap().load(&places);
-        let [hook] = &loaded.hooks[..] else { panic!("{dialect}: {:?}", loaded.diagnostics) };
-        let event = event(point);
-        let name = format!("{dialect} at {point}");
-        Self { name, handler: Arc::clone(&hook.handler), event, in_worker: *in_worker }
-    }
-
-    /// The verdict of what a hook prints; `None` for a failure.
-    fn read(&self, printed: &str) -> Option<Verdict> {
-        let captured = |text: &str| Captured { bytes: text.as_bytes().to_vec(), dropped: 0 };
-        let returned = if self.in_worker {
-            Returned::Worker(WorkerEnded::Answered(printed.to_owned()))
-        } else {
-            Returned::Command(Ended {
-                exit: Exit::Code(0),
-                stdout: captured(printed),
-                stderr: captured(""),
-                took: Duration::ZERO,
-                leaked: Leaked::Nothing,
-            })
-        };
-        self.handler.read(&self.event, &returned).ok().map(|answer| answer.verdict)
-    }
-}
-
-/// An event of one of the two points.
-fn event(point: &str) -> AnyEvent {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let (_bus, root) = crate::session().await;
-        let input = json!({"command": "ls"});
-        let receipt = if point == "before_tool" {
-            root.intercept::<BeforeTool>("g").gate(async |_, _| Verdict::Continue).unwrap();
-            root.publish(BeforeTool::new("Shell", input)).await.unwrap().receipt().cloned()
-        } else {
-            root.intercept::<BeforePermission>("g").gate(async |_, _| Verdict::Continue).unwrap();
-            root.publish(BeforePermission::new("Shell")).await.unwrap().receipt().cloned()
-        };
-        receipt.unwrap().event.clone()
-    })
-}
+use crate::formats::{ALL, Format};
 
 /// A field of an answer: its key, as it may be written as well, and its value.
 #[derive(Debug, Clone)]
@@ -287,20 +110,26 @@ fn check(format: &Format, fields: &[Field]) {
     }
 }
 
+/// Grants and refusals, each in the words of one format or another.
+pub(crate) fn said() -> Vec<String> {
+    let within = |key, value| format!("{{\"hookSpecificOutput\":{}}}", said_within(key, value));
+    let words = KEYS.iter().flat_map(|key| ["allow", "deny", "block", "stop"].map(|value| (key, value)));
+    words
+        .flat_map(|(key, value)| {
+            [
+                format!("{{\"{key}\":\"{value}\"}}"),
+                format!("{{\"{key}\":\"{value}\",\"reason\":\"r\"}}"),
+                within(key, value),
+            ]
+        })
+        .collect()
+}
+
 #[test]
 fn every_format_tells_a_grant_from_a_refusal() {
     for format in &*ALL {
-        let within = |key, value| format!("{{\"hookSpecificOutput\":{}}}", said_within(key, value));
-        let grants_and_refusals: std::collections::BTreeSet<Strength> = KEYS
-            .iter()
-            .flat_map(|key| ["allow", "deny", "block", "stop"].map(|value| (key, value)))
-            .flat_map(|(key, value)| {
-                [
-                    format!("{{\"{key}\":\"{value}\"}}"),
-                    format!("{{\"{key}\":\"{value}\",\"reason\":\"r\"}}"),
-                    within(key, value),
-                ]
-            })
+        let grants_and_refusals: std::collections::BTreeSet<Strength> = said()
+            .into_iter()
             .chain(["{}".to_owned()])
             .filter_map(|printed| Some(format.read(&printed)?.strength()))
             .collect();

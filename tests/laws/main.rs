@@ -16,7 +16,9 @@ mod sequence;
 mod automations;
 mod lives;
 mod context;
+mod formats;
 mod doubled_keys;
+mod lost_output;
 
 use lineside::points::BeforeTool;
 use lineside::prelude::*;

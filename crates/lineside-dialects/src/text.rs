@@ -49,6 +49,16 @@ pub(crate) fn printed(stream: &Captured) -> String {
     text.strip_prefix('\u{feff}').unwrap_or(text).trim().to_owned()
 }
 
+/// Whether text that is no answer may have one in it that decides: the key `decision`, quoted in any way, within a text of
+/// JSON, or in characters of two bytes each.
+#[cfg(any(feature = "agenthooks", feature = "flyto"))]
+#[must_use]
+pub(crate) fn may_decide(text: &str) -> bool {
+    let plain = text.chars().filter(|char| !matches!(char, '\0' | '\\'));
+    let plain: String = plain.map(|char| if char == '\'' { '"' } else { char }).collect();
+    plain.contains("\"decision\"")
+}
+
 /// A failure's detail with what was printed on standard error, if anything was, 2048 bytes of it at most and no secret.
 #[must_use]
 pub(crate) fn with_stderr(detail: &str, stderr: &Captured) -> String {
@@ -71,6 +81,23 @@ mod tests {
 
     use super::{first_bytes, first_characters, in_one_line, printed, truncated, with_stderr};
     use crate::canaries;
+
+    #[cfg(any(feature = "agenthooks", feature = "flyto"))]
+    #[test]
+    fn an_answer_is_found_in_text() {
+        let wide: String = "{\"decision\": \"deny\"}".chars().flat_map(|char| [char, '\0']).collect();
+        for text in [
+            "loading\n{\"decision\": \"deny\"}",
+            "{'decision': 'deny'}",
+            "\"{\\\"decision\\\": \\\"deny\\\"}\"",
+            &wide,
+        ] {
+            assert!(super::may_decide(text), "{text}");
+        }
+        for text in ["", "the decision is mine", "{\"verdict\": 1}"] {
+            assert!(!super::may_decide(text), "{text}");
+        }
+    }
 
     fn captured(text: &str) -> Captured {
         Captured { bytes: text.as_bytes().to_vec(), dropped: 0 }

@@ -9,7 +9,7 @@ use lineside_core::json::{Map, Value};
 use serde_json::value::RawValue;
 
 use crate::raw_object::{self, FieldTwice, RawObject, ReadObjectError, string};
-use crate::text::printed;
+use crate::text::{may_decide, printed};
 
 /// What was printed.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +89,7 @@ pub(super) fn read(stdout: &Captured) -> Result<Stdout, ReadOutputError> {
 /// Whether an answer that decides may stand within text.
 pub(super) fn is_buried(stdout: &Captured) -> bool {
     let text = printed(stdout);
-    !text.starts_with('{') && text.contains("\"decision\"")
+    !text.starts_with('{') && may_decide(&text)
 }
 
 /// The fields of the object.

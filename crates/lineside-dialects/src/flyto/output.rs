@@ -10,6 +10,7 @@ use lineside_core::json::read_strict;
 use lineside_core::json::{Map, Value};
 
 use crate::raw_object::{RawObject, string};
+use crate::text::may_decide;
 
 /// The longest body of a webhook's answer, in bytes (FL-34).
 pub(super) const LONGEST_BODY: usize = 1_048_576;
@@ -104,7 +105,7 @@ impl Output {
         let json = if timed_out || is_cut { None } else { object(&text) };
         let doubt = if is_cut {
             Some(Doubt::Cut(ended.stdout.bytes.len()))
-        } else if json.is_none() && !timed_out && text.contains("\"decision\"") {
+        } else if json.is_none() && !timed_out && may_decide(&text) {
             Some(Doubt::Buried)
         } else {
             json.as_ref().and_then(|_| doubled(&text))
