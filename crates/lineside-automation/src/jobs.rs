@@ -9,6 +9,27 @@ use crate::machine::job::{AutomationId, JobId, Settled};
 use crate::machine::{Announcement, Input, Machine, Shown, Standing};
 
 /// The jobs of a bus.
+///
+/// ```
+/// use lineside_automation::jobs::Which;
+/// use lineside_automation::{Automate as _, Automations, Report};
+/// use lineside_bus::Bus;
+/// use lineside_points::AfterToolBatch;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let session = bus.session("s1").open().await?;
+/// session.automate::<AfterToolBatch>("lint").run(async |_batch, _cx| Ok(Report::success("ok")))?;
+/// session.publish(AfterToolBatch::new(vec![], vec![])).await?;
+///
+/// let jobs = Automations::of(&bus)?.jobs();
+/// let listed = jobs.list(&Which { automation: Some("lint".to_owned()), ..Which::default() });
+/// assert_eq!(listed.len(), 1);
+/// assert_eq!(jobs.show(listed[0].job).map(|shown| shown.session), Some("s1".into()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Jobs {
     automations: Automations,

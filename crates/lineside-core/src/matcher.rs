@@ -19,6 +19,15 @@ mod written;
 pub use filter::{Filter, Patterns, UnknownAgentKindError};
 
 /// Filters as they were written.
+///
+/// ```
+/// use lineside_core::matcher::tool;
+///
+/// let matcher = tool("Shell").argument("command", r"\brm\b").compile()?;
+/// assert_eq!(matcher.draft(), &tool("Shell").argument("command", r"\brm\b"));
+/// assert!(tool("Shell").text("(").compile().is_err());
+/// # Ok::<_, lineside_core::matcher::CompileMatcherError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MatcherDraft {
     tools: Vec<String>,

@@ -63,6 +63,7 @@ pub trait Amend: Interceptable {
 
 /// Why JSON is not the payload of a point.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DecodePayloadError {
     /// A required field is absent.
     #[error("{point} needs the field `{field}`")]

@@ -108,6 +108,16 @@ pub enum Verdict {
 
 impl Verdict {
     /// A refusal. A blank reason is replaced by one that names the hook.
+    ///
+    /// ```
+    /// use lineside_core::Verdict;
+    /// use lineside_core::verdict::Strength;
+    ///
+    /// let verdict = Verdict::block("the tests are locked");
+    /// assert_eq!(verdict.strength(), Strength::Block);
+    /// assert_eq!(verdict.reason().map(|reason| reason.as_str()), Some("the tests are locked"));
+    /// assert_eq!(Verdict::Continue.reason(), None);
+    /// ```
     pub fn block(reason: impl Into<Reason>) -> Self {
         Self::Block(reason.into())
     }

@@ -220,8 +220,8 @@ fn not_attached(error: &AttachHookError) -> Problem {
         AttachHookError::Register(RegisterHookError::Closed(_)) => {
             Problem::conflict("session-closed", "The session is closed", error.to_string())
         }
-        AttachHookError::Automations(_) => {
-            Problem::conflict("not-registered", "The hook cannot be registered", error.to_string())
+        AttachHookError::Automations(why) => {
+            Problem::conflict("not-registered", "The hook cannot be registered", format!("{error}: {why}"))
         }
         _ => Problem::bad_request(error.to_string()),
     }

@@ -12,6 +12,7 @@ const NAMES: u32 = 100;
 
 /// Why a file was not exchanged or removed. It is as it was.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReplaceFileError {
     /// It is no longer what it was when it was read.
     #[error("it was changed by another program meanwhile; try again")]

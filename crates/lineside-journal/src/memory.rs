@@ -7,6 +7,19 @@ use lineside_core::journal::{AppendAck, BoxFuture, Durability, Journal, Record, 
 
 /// A journal in memory. A clone is the same journal, so a test can stop its user and start again with what was
 /// kept.
+///
+/// ```
+/// use lineside_core::journal::{Journal as _, Record};
+/// use lineside_journal::MemoryJournal;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), lineside_core::journal::Unavailable> {
+/// let journal = MemoryJournal::new();
+/// journal.append(vec![Record::new(1, b"a job".to_vec())]).await?;
+/// assert_eq!(journal.recovered().len(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct MemoryJournal(Arc<Mutex<Kept>>);
 

@@ -35,6 +35,18 @@ impl Custom {
 /// # Errors
 /// A name that is not `x.<vendor>.` and a part that begins with `before_`, `after_` or `on_`; a name that is already
 /// declared with other fields; amendable fields at a fact.
+///
+/// # Examples
+/// ```
+/// use lineside_core::json::json;
+/// use lineside_points::custom::{Custom, declare};
+///
+/// let point = declare("x.acme.before_deploy", &["target"])?;
+/// let lineside_core::json::Value::Object(fields) = json!({"target": "staging"}) else { unreachable!() };
+/// assert_eq!(Custom::new(point, fields).fields().get("target"), Some(&json!("staging")));
+/// assert!(declare("deploy", &[]).is_err(), "it is not a name of a vendor");
+/// # Ok::<_, lineside_points::custom::DeclarePointError>(())
+/// ```
 pub fn declare(name: &str, amendable: &[&str]) -> Result<&'static PointInfo, DeclarePointError> {
     let error = |why| DeclarePointError { name: name.to_owned(), why };
     let named = name.starts_with("x.") && name.split('.').count() == 3 && !name.split('.').any(str::is_empty);

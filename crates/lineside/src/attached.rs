@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use lineside_automation::engine::OpenError;
 use lineside_automation::{Automations, Declaration};
 use lineside_bus::register::{RegisterHookError, Registration};
 use lineside_bus::{Bus, Installed, Session};
@@ -83,8 +84,8 @@ pub enum AttachHookError {
     #[error(transparent)]
     Register(#[from] RegisterHookError),
     /// It is an automation, and there is no runtime for it.
-    #[error("failed to start automations: {0}")]
-    Automations(String),
+    #[error("failed to start automations")]
+    Automations(#[source] OpenError),
 }
 
 /// A hook that is registered and lives in a program that attaches.
@@ -217,7 +218,7 @@ impl Assembly {
 }
 
 fn automations(bus: &Bus) -> Result<Automations, AttachHookError> {
-    Automations::of(bus).map_err(|error| AttachHookError::Automations(error.to_string()))
+    Automations::of(bus).map_err(AttachHookError::Automations)
 }
 
 /// The same in another life of the daemon, when its program has attached to a session of that id again.

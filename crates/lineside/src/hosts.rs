@@ -31,6 +31,31 @@ const PARENT: &str = "LINESIDE_SESSION";
 type Prepare = dyn Fn(OpenSession) -> OpenSession + Send + Sync;
 
 /// Serves agent programs from one bus. Cloning it costs one reference count; all clones know the same sessions.
+///
+/// ```
+/// use lineside::hosts::{Host, HostCall, Hosts};
+/// use lineside::prelude::*;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// bus.intercept::<BeforeTool>("no-rm").matching(tool("Shell")).gate(async |_, _cx| Verdict::block("no"))?;
+///
+/// let stdin = json!({
+///     "hook_event_name": "PreToolUse", "session_id": "s1", "cwd": "/repo",
+///     "tool_name": "Bash", "tool_input": {"command": "rm -rf ."},
+/// });
+/// let call = HostCall {
+///     host: Host::Claude,
+///     event: None,
+///     stdin: stdin.to_string().into_bytes(),
+///     environment: Default::default(),
+/// };
+/// let reply = Hosts::new(bus).answer(call).await?;
+/// assert!(reply.answer.stdout.contains(r#""permissionDecision":"deny""#));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Hosts {
     bus: Bus,
@@ -91,6 +116,7 @@ pub struct Afterwards {
 
 /// Why a host could not be served. Its gates are closed then, as without a runtime.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ServeHostError {
     /// Its session cannot be opened.
     #[error(transparent)]

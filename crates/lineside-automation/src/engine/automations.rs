@@ -22,7 +22,7 @@ pub struct Automations {
 }
 
 /// Why automations cannot be opened.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The bus has automations already.

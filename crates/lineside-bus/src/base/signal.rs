@@ -308,6 +308,22 @@ impl SignalBus {
 }
 
 /// A stream of signals, from the moment at which it was asked for.
+///
+/// ```
+/// use lineside_bus::Bus;
+/// use lineside_bus::signal::{Signal, Watched};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let mut signals = bus.signals();
+/// let session = bus.session("s1").open().await?;
+/// let opened = signals.next().await;
+/// assert!(matches!(opened, Some(Watched::Signal(Signal::SessionOpened { session, .. })) if session.as_str() == "s1"));
+/// # drop(session);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Signals {
     watching: Watching<Signal>,
     watchers: [Arc<AtomicUsize>; 2],

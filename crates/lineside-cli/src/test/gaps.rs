@@ -32,7 +32,7 @@ fn filled(point: &'static PointInfo, mut payload: Map) -> Map {
                 field
             }
             Err(DecodePayloadError::WrongType { field, .. }) => field,
-            Ok(_) | Err(DecodePayloadError::Unknown { .. }) => return payload,
+            _ => return payload,
         };
         match gaps.iter_mut().find(|(gap, _)| *gap == field).and_then(|(_, values)| values.next()) {
             Some(value) => payload.insert(field.to_owned(), value),

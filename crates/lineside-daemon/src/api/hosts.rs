@@ -179,8 +179,6 @@ fn not_served(error: &ServeHostError) -> Problem {
         ServeHostError::TooDeep(_) => {
             Problem::conflict("too-deep", "The session is too deep", detail).blocks()
         }
-        ServeHostError::Session(_) | ServeHostError::Publish(_) => {
-            Problem::conflict("not-published", "The event was not published", detail).blocks()
-        }
+        _ => Problem::conflict("not-published", "The event was not published", detail).blocks(),
     }
 }

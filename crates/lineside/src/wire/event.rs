@@ -151,6 +151,19 @@ impl EventDraft {
     ///
     /// # Errors
     /// It is not an event.
+    ///
+    /// # Examples
+    /// ```
+    /// use lineside::dialects::DIALECTS;
+    /// use lineside::wire::{EventDraft, Vocabulary};
+    ///
+    /// let vocabulary = Vocabulary::new(DIALECTS);
+    /// let text = br#"{"point": "before_tool", "payload": {"tool_name": "Shell", "tool_input": {"command": "ls"}}}"#;
+    /// assert_eq!(EventDraft::parse(text, &vocabulary)?.point.name, "before_tool");
+    /// let error = EventDraft::parse(br#"{"point": "before_tol"}"#, &vocabulary).unwrap_err();
+    /// assert!(error.to_string().contains("the nearest is `before_tool`"));
+    /// # Ok::<_, lineside::wire::ReadEventDraftError>(())
+    /// ```
     pub fn parse(text: &[u8], vocabulary: &Vocabulary) -> Result<Self, ReadEventDraftError> {
         match read_strict(text).map_err(ReadEventDraftError::Json)? {
             Value::Object(fields) => Self::read(fields, vocabulary),

@@ -15,6 +15,7 @@ const HOOKS: &str = "hooks/hooks.json";
 
 /// Why a plugin was not named, or is still named.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NamePluginError {
     /// The home of the user is not known.
     #[error("HOME is not set to an absolute path, so it is not known where plugins are named")]
@@ -23,20 +24,20 @@ pub enum NamePluginError {
     #[error("{} is no folder of a plugin with hooks: it has no {HOOKS}", .0.display())]
     NoHooks(PathBuf),
     /// The list of plugins cannot be read.
-    #[error("{}: {error}", .file.display())]
+    #[error("failed to read {}", .file.display())]
     List {
         /// The list.
         file: PathBuf,
         /// Why.
-        error: OpenFileError,
+        source: OpenFileError,
     },
     /// The list of plugins cannot be written.
-    #[error("{}: {error}", .file.display())]
+    #[error("failed to write {}", .file.display())]
     Write {
         /// The list.
         file: PathBuf,
         /// Why.
-        error: ReplaceFileError,
+        source: ReplaceFileError,
     },
 }
 
@@ -77,7 +78,7 @@ pub fn name_plugin(places: &Places, folder: &Path, is_imported: bool) -> Result<
     let has_hooks = !is_imported || hooks(folder).is_file();
     let line = line.filter(|_| has_hooks).ok_or_else(|| NamePluginError::NoHooks(folder.to_owned()))?;
     let before = match read_if_there(&file, Boundary::Own, LONGEST) {
-        Some(Err(error)) => return Err(NamePluginError::List { file, error }),
+        Some(Err(source)) => return Err(NamePluginError::List { file, source }),
         Some(Ok(before)) => Some(before),
         None => None,
     };
@@ -92,7 +93,7 @@ pub fn name_plugin(places: &Places, folder: &Path, is_imported: bool) -> Result<
         Some(Err(error)) if error.kind() != ErrorKind::AlreadyExists => Err(error.into()),
         _ => replace(&file, before.as_deref(), after.as_bytes()),
     };
-    written.map(|()| true).map_err(|error| NamePluginError::Write { file, error })
+    written.map(|()| true).map_err(|source| NamePluginError::Write { file, source })
 }
 
 #[cfg(test)]

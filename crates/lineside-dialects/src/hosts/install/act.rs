@@ -37,6 +37,7 @@ pub struct Act {
 
 /// Why nothing was installed or uninstalled. No file was changed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InstallError {
     /// The host has no such file.
     #[error(transparent)]

@@ -49,6 +49,7 @@ pub(super) struct Member {
 
 /// Why a settings file cannot be edited. It is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EditError {
     /// It is not what it should be.
     #[error("line {line}: {detail}")]

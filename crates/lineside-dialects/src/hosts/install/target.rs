@@ -50,6 +50,7 @@ pub(super) struct Target {
 
 /// Why a host has no file at a level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NoPlaceError {
     /// The home of the user is not known.
     #[error("HOME is not set to an absolute path, so the files of {0} are not known")]

@@ -389,6 +389,7 @@ fn decoded(point: &'static PointInfo, mut payload: Map, extra: &mut Map) -> Arc<
             Err(DecodePayloadError::Unknown { field, .. }) => {
                 payload.remove(&field);
             }
+            Err(_) => break,
         }
     }
     Arc::new(custom::Custom::new(point, payload))
