@@ -75,7 +75,10 @@ pub(crate) fn run(args: &ImportArgs, styles: Styles) -> Result<ExitCode> {
         write!(out, "{}", json_line(&object)?)?;
     } else {
         let state = match (args.remove, is_news) {
-            (false, true) => format!("{} of {at} run for all of your agents", count(names.len(), "hook")),
+            (false, true) => {
+                let runs = if names.len() == 1 { "runs" } else { "run" };
+                format!("{} of {at} {runs} for all of your agents", count(names.len(), "hook"))
+            }
             (false, false) => format!("{} of {at} ran already", count(names.len(), "hook")),
             (true, true) => format!("the hooks of {at} no longer run"),
             (true, false) => format!("the hooks of {at} did not run"),

@@ -248,7 +248,7 @@ fn the_hooks_of_a_plugin_run_when_it_is_named() {
     let named = ["import", "claude", "--plugin", "../home/fmt"];
     let said = run(&stage, &named, &[]);
     assert_eq!(said.code, Some(1), "one of them is wrong: {said:?}");
-    assert_eq!(said.out, "1 hook of ~/fmt run for all of your agents\n  plugin:fmt.PreToolUse.2\n");
+    assert_eq!(said.out, "1 hook of ~/fmt runs for all of your agents\n  plugin:fmt.PreToolUse.2\n");
     assert!(said.err.contains("hooks.json:1") && said.err.contains("`if` must be a text"), "{said:?}");
     let listed = run(&stage, &["list", "--dialect", "claude"], &[]);
     assert!(listed.out.contains("plugin:fmt.PreToolUse.2"), "{listed:?}");

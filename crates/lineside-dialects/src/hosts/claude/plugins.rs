@@ -2,6 +2,7 @@
 //!
 //! They stand in a file of the user, one folder a line. What is in a folder is for the format to read.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -46,12 +47,20 @@ pub(super) fn list(places: &Places) -> Option<PathBuf> {
     Some(places.configuration()?.join("lineside/claude-plugins"))
 }
 
-/// The plugins that are named: the name of each, and its folder.
+/// The plugins that are named: the name of each, and its folder. A second one of the same name gets `#2`.
 pub(super) fn named(places: &Places) -> Vec<(String, PathBuf)> {
     let text = list(places).and_then(|list| read_if_there(&list, Boundary::Own, LONGEST)?.ok());
     let text = String::from_utf8(text.unwrap_or_default()).unwrap_or_default();
     let folders = text.lines().map(Path::new).filter(|folder| folder.is_absolute());
-    folders.filter_map(|folder| Some((name(folder)?, folder.to_owned()))).collect()
+    let mut of_name: HashMap<String, u32> = HashMap::new();
+    let named = folders.filter_map(|folder| {
+        let name = name(folder)?;
+        let count = of_name.entry(name.clone()).or_default();
+        *count += 1;
+        let name = if *count > 1 { format!("{name}#{count}") } else { name };
+        Some((name, folder.to_owned()))
+    });
+    named.collect()
 }
 
 /// The file with the hooks of a plugin.
@@ -120,7 +129,7 @@ mod tests {
         let handlers = r#"{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/run", "args": ["${CLAUDE_PLUGIN_DATA}"]},
             {"type": "command", "command": "\"$CLAUDE_PLUGIN_ROOT\"/run"}"#;
         let text = format!(r#"{{"hooks": {{"PreToolUse": [{{"hooks": [{handlers}]}}]}}}}"#);
-        fs::write(hooks(&plugin), text).unwrap();
+        fs::write(hooks(&plugin), &text).unwrap();
         assert!(CLAUDE.load(&places).hooks.is_empty(), "it is not named");
         assert!(name_plugin(&places, &plugin, true).unwrap());
         assert!(!name_plugin(&places, &plugin, true).unwrap(), "twice is once");
@@ -134,6 +143,13 @@ mod tests {
         let (root, data) = (plugin.display().to_string(), home.join(".claude/plugins/data/fmt"));
         assert!(start.contains(&format!("{root}/run")) && start.contains(data.to_str().unwrap()), "{start}");
         assert!(start.contains("CLAUDE_PLUGIN_ROOT"), "{start}");
+        // Another plugin of this name.
+        let other = home.join("others/fmt");
+        fs::create_dir_all(other.join("hooks")).unwrap();
+        fs::write(hooks(&other), text.replace("CLAUDE_PLUGIN_DATA", "OTHER")).unwrap();
+        assert!(name_plugin(&places, &other, true).unwrap());
+        assert_eq!(names()[2..], ["plugin:fmt#2.PreToolUse.1", "plugin:fmt#2.PreToolUse.2"]);
+        assert!(name_plugin(&places, &other, false).unwrap());
         // CL-15: what switches the hooks of the user off does so with those of plugins.
         fs::create_dir_all(home.join(".claude")).unwrap();
         fs::write(home.join(".claude/settings.json"), r#"{"disableAllHooks": true}"#).unwrap();

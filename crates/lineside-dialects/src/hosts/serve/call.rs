@@ -267,7 +267,9 @@ fn is_meant(when: When, document: &Map) -> bool {
         When::Always => true,
         When::Is(field, values) => text(field).is_some_and(|value| values.contains(&value)),
         When::Has(path) => super::incoming::at(document, path).is_some(),
-        When::InSubagent => ["agentId", "agent_id"].iter().any(|field| document.contains_key(field)),
+        When::InSubagent => {
+            ["agentId", "agent_id"].iter().any(|field| text(field).is_some_and(|id| !id.is_empty()))
+        }
         When::Empty(field) => text(field).is_none_or(str::is_empty),
         When::Own(rule) => rule(document),
     }
