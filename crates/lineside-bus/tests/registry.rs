@@ -8,10 +8,10 @@ use std::task::{Context, Poll, Waker};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{Bus, Cx, Decision, Installed, Registration, Session};
 use lineside_core::hook::{Hook, Layer, Part};
-use lineside_core::json::{Value, json};
+use lineside_core::json::{Map, Value, json};
 use lineside_core::matcher::{MatcherDraft, tool};
-use lineside_core::{AnyEvent, Failure, Outcome, Reach, Said, SkipReason, Verdict};
-use lineside_points::{AfterToolBatch, BeforeTool, ToolCall};
+use lineside_core::{AnyEvent, Failure, Outcome, Payload, PointInfo, Reach, Said, SkipReason, Verdict};
+use lineside_points::{AfterToolBatch, BeforeStop, BeforeTool, Custom, ToolCall};
 use proptest::prelude::*;
 
 /// Polls a future that has nothing to wait for.
@@ -44,6 +44,41 @@ impl Interceptor for Says {
 fn gate(name: impl Into<Arc<str>>, verdict: Verdict) -> Installed {
     let point = lineside_points::find("before_tool").unwrap();
     Installed { point, hook: Hook::native(name, Part::Gate), run: Arc::new(Says(verdict)) }
+}
+
+#[test]
+fn hooks_at_other_points_stay_when_those_at_one_are_taken_away() {
+    let declare = |name| lineside_points::custom::declare(name, &[]).unwrap();
+    let points = [
+        lineside_points::find("before_tool").unwrap(),
+        lineside_points::find("before_stop").unwrap(),
+        declare("x.test.before_registry_b"),
+        declare("x.test.before_registry_a"),
+    ];
+    for gone in 0..points.len() {
+        let bus = Bus::new();
+        let session = bus.session("s").open_now().unwrap();
+        let attach = |point: &'static PointInfo| {
+            bus.attach(Installed { point, ..gate(point.name, Verdict::Continue) }).unwrap()
+        };
+        let registrations: Vec<_> = points.into_iter().map(attach).collect();
+        assert!(registrations[gone].remove());
+        let mut there: Vec<_> = session.hooks().iter().map(|(point, _)| *point).collect();
+        there.sort_unstable();
+        let mut expected: Vec<_> = points.iter().map(|point| point.name).collect();
+        expected.remove(gone);
+        expected.sort_unstable();
+        assert_eq!(there, expected);
+        for point in points {
+            let payload: Arc<dyn Payload> = match point.name {
+                "before_tool" => Arc::new(BeforeTool::new("a", json!({}))),
+                "before_stop" => Arc::new(BeforeStop::new(false)),
+                _ => Arc::new(Custom::new(point, Map::default())),
+            };
+            let receipt = now(session.any_event(payload).publish_any()).unwrap();
+            assert_eq!(receipt.runs.len(), usize::from(point.name != points[gone].name), "{}", point.name);
+        }
+    }
 }
 
 /// A bus whose hooks are for tools of their own, but for one.

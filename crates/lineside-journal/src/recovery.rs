@@ -222,3 +222,14 @@ fn known(name: &str, file: &[u8]) -> Result<Option<Header>, OpenJournalError> {
 fn record(file: &[u8], found: &Found) -> Record {
     Record::new(found.kind, &file[found.bytes.clone()])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::beside;
+
+    #[test]
+    fn what_stood_at_different_places_of_a_file_is_kept_in_files_of_its_own() {
+        assert_eq!(beside("00000001.log", 128), "00000001.log.at-128.damaged");
+        assert_ne!(beside("00000001.log", 128), beside("00000001.log", 256));
+    }
+}

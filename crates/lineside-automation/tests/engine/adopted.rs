@@ -55,7 +55,11 @@ impl Interceptor for Slow {
         let (name, takes, fails, log) = (self.name, self.takes, self.fails, self.log.clone());
         let turns = self.turns.clone();
         Box::pin(async move {
-            let mut earlier = cx.recorder().unwrap().earlier();
+            let Some(recorder) = cx.recorder() else {
+                log.push(format!("{name} {} without a record", event.envelope().seq));
+                return Ok(Answer::default().into());
+            };
+            let mut earlier = recorder.earlier();
             loop {
                 if let Some(turns) = &turns {
                     turns.acquire().await.unwrap().forget();
@@ -329,4 +333,23 @@ async fn a_hook_that_ends_without_having_begun_comes_to_rest() {
     let (_, recovered) =
         Automations::open(&Bus::new(), Bounds::default(), Arc::new(disk.clone()), disk.entries()).unwrap();
     assert!(recovered.findings.is_empty() && recovered.dead == 1, "{recovered:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_for_which_there_is_no_room_starts_without_a_record() {
+    for bounds in [Bounds { jobs: 1, ..Bounds::default() }, Bounds { bytes: 0, ..Bounds::default() }] {
+        let (log, bus) = (Log::new(), Bus::new());
+        let (automations, _) =
+            Automations::open(&bus, bounds, Arc::new(Disk::default()), Vec::new()).unwrap();
+        install(&bus, Part::Detached, vec![declared("a", 10, &log)]);
+        let session = bus.session("s1").open().await.unwrap();
+        for _ in 0..2 {
+            drop(session.publish(OnIdle::new()).await.unwrap());
+        }
+        session.close().await;
+        let mut log = log.take();
+        log.sort();
+        assert_eq!(log, ["a 1", "a 1 ends", "a 2 without a record"], "{bounds:?}");
+        assert_eq!(standings(&automations).len(), 1);
+    }
 }

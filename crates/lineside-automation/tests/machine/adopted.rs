@@ -180,3 +180,53 @@ fn it_rests_until_its_session_has_the_hook_and_dies_when_that_is_gone() {
     let Some(Standing::Settled { settled, .. }) = play.machine.why(JobId(1)) else { panic!("it rests") };
     assert_eq!(settled, Settled::Dead(Why::HookGone));
 }
+
+fn play(hook: &(Arc<str>, Arc<Rules>)) -> Play {
+    let machine = Machine::new(Bounds::default());
+    let mut play = Play { machine, records: Vec::new(), run: None, now: 0, starts: 0 };
+    play.step(Input::Registered(Arc::clone(&hook.0), Arc::clone(&hook.1)));
+    play.step(Input::Offered(Arc::clone(&hook.0), Ev::new(1, 1, 0)));
+    play
+}
+
+#[test]
+fn one_that_is_killed_is_started_again_as_often_as_it_may_be() {
+    let hook = adopted(0);
+    for compacted in [false, true] {
+        let mut play = play(&hook);
+        for kill in 0..=RESTARTS {
+            let run = play.run.clone().unwrap_or_else(|| panic!("after {kill} kills it is started"));
+            play.step(Input::Begins(run.job, run.fence));
+            play.killed(&hook, compacted);
+            if play.run.is_none() {
+                play.wait();
+            }
+        }
+        assert!(play.run.is_none());
+        let standing = play.machine.why(JobId(1)).unwrap().to_string();
+        assert!(standing.starts_with("dead: it was started 3 times"), "{standing}");
+    }
+}
+
+#[test]
+fn each_attempt_of_a_run_has_a_number_and_what_another_run_says_is_not_of_it() {
+    let hook = adopted(1);
+    let mut play = play(&hook);
+    let StartedRun { job, fence, .. } = play.run.clone().unwrap();
+    let failed = |fence| Input::Failed(job, fence, FailureKind::Exit, "exit status 1".to_owned(), millis(1));
+    play.step(Input::Begins(job, fence));
+    let before = play.records.len();
+    play.step(failed(lineside_automation::machine::job::Fence(fence.0 + 100)));
+    assert_eq!(play.records.len(), before);
+    play.step(failed(fence));
+    play.step(Input::Begins(job, fence));
+    let fences: std::collections::HashSet<_> = play
+        .records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Started { fence, .. } => Some(fence.0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(fences.len(), 2);
+}

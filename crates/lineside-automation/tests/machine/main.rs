@@ -12,3 +12,6 @@ mod adopted;
 mod in_turn;
 mod bytes;
 mod standing;
+mod persons;
+mod exactly;
+mod next_life;
