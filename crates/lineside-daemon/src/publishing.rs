@@ -140,8 +140,7 @@ impl Publishing {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
-            self.poll_decided(cx);
-            let has_more = match self.poll_frames(cx) {
+            let mut has_more = match self.poll_frames(cx) {
                 Ok(has_more) => has_more,
                 Err(problem) => {
                     // Where the next frame begins is not known.
@@ -150,6 +149,8 @@ impl Publishing {
                     return Poll::Ready(Err(io::Error::other("what came is not the protocol")));
                 }
             };
+            // After the frames: what they have begun or cancelled is polled in any case.
+            has_more |= self.poll_decided(cx) && self.incoming.is_held_up();
             let is_written = self.poll_write(cx)?.is_ready();
             if has_more {
                 cx.waker().wake_by_ref();
@@ -172,8 +173,9 @@ impl Publishing {
         }
     }
 
-    /// Puts the answers in line that are ready.
-    fn poll_decided(&mut self, cx: &mut Context<'_>) {
+    /// Puts the answers in line that are ready; whether there were any.
+    fn poll_decided(&mut self, cx: &mut Context<'_>) -> bool {
+        let before = self.under_way.len();
         while let Poll::Ready(Some(decided)) = self.deciding.poll_next_unpin(cx) {
             // One that was cancelled has no answer.
             if let Ok((id, decided)) = decided {
@@ -181,6 +183,7 @@ impl Publishing {
                 self.put(Some(id), &decided);
             }
         }
+        self.under_way.len() < before
     }
 
     /// Begins the events that are there, and decides those that wait for nothing. `true` when there may be more, and others
@@ -294,7 +297,7 @@ impl Publishing {
 
     /// Whether more is to be read.
     fn is_read(&self) -> bool {
-        self.outgoing.len() - self.written < MOST_UNREAD && self.incoming.needs_more()
+        self.outgoing.len() - self.written < MOST_UNREAD && !self.incoming.is_held_up()
     }
 
     /// Reads what is there; nothing is the end of the connection.

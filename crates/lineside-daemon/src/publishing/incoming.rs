@@ -112,13 +112,12 @@ impl Incoming {
         !matches!(self.state, State::Head) || self.start < self.bytes.len()
     }
 
-    /// Whether there is no whole frame, and more has to be read for one. Where an event may not begin yet, or waits for
-    /// room, nothing has.
-    pub(super) fn needs_more(&self) -> bool {
+    /// Whether an event may not begin yet, or waits for room, so that nothing more has to be read.
+    pub(super) fn is_held_up(&self) -> bool {
         match &self.state {
-            State::Small(_, length) => self.start + length > self.bytes.len(),
-            State::Waiting(..) => false,
-            State::Head | State::Long(..) | State::Passing(_) => true,
+            State::Small(_, length) => self.start + length <= self.bytes.len(),
+            State::Waiting(..) => true,
+            State::Head | State::Long(..) | State::Passing(_) => false,
         }
     }
 

@@ -16,6 +16,7 @@ mod files;
 mod hosts;
 mod http;
 mod looks;
+mod publishers;
 mod reconnect;
 mod signals;
 mod openapi;

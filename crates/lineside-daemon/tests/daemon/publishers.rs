@@ -1,0 +1,125 @@
+//! The client over connections for events: few of them for many publishers, none with an earlier daemon, and nothing sent
+//! twice when one breaks.
+
+use lineside::Client;
+use lineside::client::RequestError;
+use lineside::prelude::*;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+
+use crate::connection::soon;
+use crate::house::{House, folder};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_publishers_of_one_client_share_a_few_connections() {
+    let house = House::new().await;
+    let client = house.client();
+    let publishers = (0..120).map(|number| {
+        let client = client.clone();
+        tokio::spawn(async move {
+            let session = client.session(format!("s{number}")).open().await.unwrap();
+            for seq in 1..=10 {
+                let decision =
+                    session.publish(BeforeTool::new("Shell", json!({"command": number}))).await.unwrap();
+                assert_eq!(decision.seq(), Some(seq));
+                assert_eq!(decision.payload().tool_input["command"], json!(number));
+            }
+        })
+    });
+    for publisher in publishers.collect::<Vec<_>>() {
+        soon(publisher).await.unwrap();
+    }
+}
+
+/// Answers one request over HTTP, whatever it is.
+async fn answer_once(listener: &UnixListener, status: &str, body: &str) -> String {
+    let (stream, _) = listener.accept().await.unwrap();
+    let mut stream = BufReader::new(stream);
+    let mut head = String::new();
+    let mut length = 0;
+    loop {
+        let start = head.len();
+        stream.read_line(&mut head).await.unwrap();
+        let line = head[start..].to_ascii_lowercase();
+        if let Some(text) = line.strip_prefix("content-length:") {
+            length = text.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    stream.read_exact(&mut vec![0; length]).await.unwrap();
+    let answer =
+        format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    stream.get_mut().write_all(answer.as_bytes()).await.unwrap();
+    head.lines().next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_daemon_of_an_earlier_version_is_published_to_over_http() {
+    let folder = folder();
+    let socket = folder.path().join("socket");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let earlier = tokio::spawn(async move {
+        let problem = json!({"type": "urn:lineside:problem:not-found", "title": "t", "status": 404, "detail": "no path"});
+        let decision = json!({"verdict": "continue", "payload": {}});
+        let opened = json!({"coverage": "c"});
+        let mut asked = vec![answer_once(&listener, "201 Created", &opened.to_string()).await];
+        asked.push(answer_once(&listener, "404 Not Found", &problem.to_string()).await);
+        for _ in 0..2 {
+            asked.push(answer_once(&listener, "200 OK", &decision.to_string()).await);
+        }
+        asked
+    });
+    let session = Client::new(&socket).session("s").open().await.unwrap();
+    for _ in 0..2 {
+        assert!(!session.publish(OnIdle::new()).await.unwrap().is_refused());
+    }
+    let event = "POST /v1/events HTTP/1.1";
+    let asked = ["POST /v1/sessions HTTP/1.1", "POST /v1/events/connection HTTP/1.1", event, event];
+    assert_eq!(soon(earlier).await.unwrap(), asked);
+}
+
+#[tokio::test]
+async fn an_event_that_may_have_arrived_is_not_sent_again_and_the_next_one_goes_over_another_connection() {
+    let house = House::new().await;
+    house.post("/v1/sessions", &json!({"id": "s"})).await;
+    let front = house.folder.path().join("front");
+    let listener = UnixListener::bind(&front).unwrap();
+    let client = Client::new(&front);
+    let back = house.socket();
+    // Passes everything on, until it has seen this.
+    let pass = async |until: &'static str| {
+        let (mut near, _) = listener.accept().await.unwrap();
+        let mut far = UnixStream::connect(&back).await.unwrap();
+        let (mut seen, mut buffer) = (Vec::new(), vec![0; 4096]);
+        while !String::from_utf8_lossy(&seen).contains(until) {
+            let mut answer = vec![0; 4096];
+            tokio::select! {
+                read = near.read(&mut buffer) => {
+                    let read = read.unwrap();
+                    seen.extend_from_slice(&buffer[..read]);
+                    if read == 0 { return; }
+                    far.write_all(&buffer[..read]).await.unwrap();
+                }
+                read = far.read(&mut answer) => {
+                    let read = read.unwrap();
+                    if read == 0 { return; }
+                    near.write_all(&answer[..read]).await.unwrap();
+                }
+            }
+        }
+    };
+    let session = tokio::select! {
+        session = client.session("s").resume().open() => session.unwrap(),
+        () = pass("never") => panic!("it was closed"),
+    };
+    let (broken, ()) = tokio::join!(session.publish(OnIdle::new()), pass("on_idle"));
+    assert!(matches!(broken, Err(RequestError::Broken { .. })), "{broken:?}");
+    let next = tokio::select! {
+        next = session.publish(OnIdle::new()) => next.unwrap().seq().unwrap(),
+        () = pass("never") => panic!("it was closed"),
+    };
+    // The one that broke may have been decided; it was not published a second time.
+    assert!((1..=2).contains(&next), "{next}");
+}
