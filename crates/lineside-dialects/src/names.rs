@@ -15,6 +15,19 @@ pub fn meant(name: &str) -> Option<&'static PointInfo> {
     lineside_points::find(point).ok()
 }
 
+/// The point that a wrong name is for, most likely: what it stands for in any format, or the nearest of those names when it
+/// differs in one character of five at most and no point has a nearer name.
+pub(crate) fn likely(name: &str) -> Option<&'static PointInfo> {
+    meant(name).or_else(|| {
+        let name = words(name);
+        let distance = |other: &str| edit_distance(&name, other);
+        let (foreign, point) = NAMES.iter().min_by_key(|(foreign, _)| distance(foreign))?;
+        let far = distance(foreign);
+        let is_nearest = lineside_points::CATALOGUE.iter().all(|point| distance(point.name) >= far);
+        if far * 5 <= name.chars().count() && is_nearest { lineside_points::find(point).ok() } else { None }
+    })
+}
+
 /// Of a format's own names the one for the point that is meant by a foreign name, else the nearest.
 pub(crate) fn proposed(
     name: &str,
@@ -22,7 +35,10 @@ pub(crate) fn proposed(
     point: impl Fn(&str) -> Option<&'static PointInfo>,
 ) -> &'static str {
     let own: Vec<&'static str> = own.collect();
-    let same = meant(name).and_then(|meant| own.iter().copied().find(|own| point(own) == Some(meant)));
+    let of = |meant: &PointInfo| own.iter().copied().find(|own| point(own) == Some(meant));
+    let is_own = || suggestion(&comparable(name), own.iter().copied()).is_some();
+    let same = meant(name).and_then(of);
+    let same = same.or_else(|| likely(name).filter(|_| !is_own()).and_then(of));
     same.or_else(|| {
         // The nearest is one of them; only its lifetime is that of the name.
         let near = nearest(&comparable(name), own.iter().copied())?.to_owned();
@@ -33,7 +49,7 @@ pub(crate) fn proposed(
 
 /// Whether a wrong name may have been meant as the one that is proposed for it.
 pub(crate) fn is_near(name: &str, proposed: &str) -> bool {
-    meant(name).is_some() || suggestion(&comparable(name), [proposed]).is_some()
+    likely(name).is_some() || suggestion(&comparable(name), [proposed]).is_some()
 }
 
 /// Whether a key of a file with other settings beside its hooks is `hooks` but for one character, or for case.
@@ -83,7 +99,7 @@ const NAMES: &[(&str, &str)] = &[
     ("post_agent_turn", "after_agent"), ("agent_end", "after_agent"), ("after_stop", "after_agent"),
     ("post_agent_turn_stop", "after_agent"),
     ("pre_sampling", "before_model"), ("pre_llm_request", "before_model"), ("on_before_llm_call", "before_model"),
-    ("llm_input", "before_model"),
+    ("llm_input", "before_model"), ("before_model_call", "before_model"), ("after_model_call", "after_model"),
     ("post_sampling", "after_model"), ("post_llm_response", "after_model"), ("on_after_llm_call", "after_model"),
     ("llm_output", "after_model"), ("after_agent_response", "after_model"),
     ("pre_tool", "before_tool"), ("pre_tool_use", "before_tool"), ("pre_tool_call", "before_tool"), ("pre_tool_execution", "before_tool"),
@@ -169,5 +185,28 @@ mod tests {
         let point = |name: &str| meant(name);
         assert_eq!(proposed("PreToolUse", own.into_iter(), point), "on_tool_call");
         assert_eq!(proposed("on_idl", own.into_iter(), point), "on_idle");
+        assert_eq!(proposed("preToolUs", own.into_iter(), point), "on_tool_call");
+        assert_eq!(
+            proposed("pre_micro_compac", ["pre_compact", "pre_micro_compact"].into_iter(), point),
+            "pre_micro_compact"
+        );
+    }
+
+    #[test]
+    fn a_name_of_another_format_may_be_misspelt() {
+        for (name, point) in [
+            ("preToolUs", "before_tool"),
+            ("PreToolUze", "before_tool"),
+            ("post_tool_us", "after_tool"),
+            ("SessionStrt", "before_session"),
+            ("AfterAgent", "after_agent"),
+            ("BeforeModelCall", "before_model"),
+            ("UserPromptSumbit", "before_prompt"),
+        ] {
+            assert_eq!(super::likely(name).map(|point| point.name), Some(point), "{name}");
+        }
+        for name in ["", "x", "foo", "on_nothing", "stip"] {
+            assert_eq!(super::likely(name), None, "{name}");
+        }
     }
 }

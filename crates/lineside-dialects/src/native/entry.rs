@@ -100,7 +100,7 @@ pub(super) fn points_of(values: &mut Values<'_, '_>) -> Vec<&'static PointInfo> 
             Ok(point) if points.contains(&point) => values.error(line, &LoadError::SamePoint(point.name)),
             Ok(point) => points.push(point),
             Err(error) => {
-                let nearest = names::meant(name).map(|point| point.name).or(error.nearest);
+                let nearest = names::likely(name).map(|point| point.name).or(error.nearest);
                 let wrong = name.to_owned();
                 values.error(line, &LoadError::Point { wrong, nearest });
             }

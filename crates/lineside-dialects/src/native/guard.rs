@@ -89,7 +89,7 @@ fn points(on: &Content) -> Option<Vec<&'static PointInfo>> {
 
 /// The point that a name stands for or is near to.
 fn meant(name: &str) -> Option<&'static PointInfo> {
-    lineside_points::find(name).ok().or_else(|| names::meant(name)).or_else(|| {
+    lineside_points::find(name).ok().or_else(|| names::likely(name)).or_else(|| {
         let near = suggestion(name, CATALOGUE.iter().map(|point| point.name))?;
         lineside_points::find(near).ok()
     })
