@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_bus::durable_run::sealed::Sealed;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{
     Accepted, BackgroundRuns, Bus, DurableRun, Ending, Release, RunRecorder, Session, Ticket, UntilBegun,
@@ -256,6 +257,8 @@ struct OfJob {
     earlier: Vec<Failure>,
     recording: Recording,
 }
+
+impl Sealed for OfJob {}
 
 impl RunRecorder for OfJob {
     fn earlier(&self) -> Vec<Failure> {

@@ -80,6 +80,8 @@ struct Page {
     in_memory: bool,
 }
 
+impl lineside_bus::durable_run::sealed::Sealed for Page {}
+
 impl RunRecorder for Page {
     fn earlier(&self) -> Vec<Failure> {
         Vec::new()

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_bus::durable_run::sealed::Sealed;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{BackgroundRuns, JobCounts, JobStore, Release, Ticket};
 use lineside_core::journal::Unavailable;
@@ -19,6 +20,8 @@ use crate::report::Handover;
 
 /// The engine as the bus's job store.
 pub(super) struct KeptBy(pub(super) Arc<Engine>);
+
+impl Sealed for KeptBy {}
 
 impl JobStore for KeptBy {
     fn opened(&self, session: &SessionId) -> Option<Arc<dyn BackgroundRuns>> {

@@ -6,11 +6,14 @@ use lineside_core::SessionId;
 
 use crate::api::bus::Bus;
 use crate::base::caught::BoxFuture;
+use crate::hook::durable_run::sealed::Sealed;
 use crate::hook::interceptor::BackgroundRuns;
 use crate::hook::state::Shared;
 
 /// Has jobs that outlive their session.
-pub trait JobStore: Send + Sync + 'static {
+///
+/// Sealed: `lineside-automation` implements it, and further functions may be added.
+pub trait JobStore: Sealed + Send + Sync + 'static {
     /// Called when a session is opened. Returns a stand-in for its earlier jobs, if there are any: the bus releases,
     /// settles and cuts it like a hook that has taken events of the session.
     fn opened(&self, session: &SessionId) -> Option<Arc<dyn BackgroundRuns>>;

@@ -35,8 +35,16 @@ pub enum Ending {
     Left,
 }
 
+#[doc(hidden)]
+pub mod sealed {
+    /// Seals what only the crate that keeps jobs implements.
+    pub trait Sealed {}
+}
+
 /// Records the attempts and the end of one run.
-pub trait RunRecorder: Send + Sync {
+///
+/// Sealed: `lineside-automation` implements it, and further functions may be added.
+pub trait RunRecorder: sealed::Sealed + Send + Sync {
     /// The attempts that failed in earlier processes.
     fn earlier(&self) -> Vec<Failure>;
 
