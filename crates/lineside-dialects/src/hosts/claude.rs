@@ -12,6 +12,8 @@ pub(super) mod plugins;
 #[cfg(feature = "hosts")]
 pub(super) use import::project_root;
 
+use lineside_core::json::{Map, Value};
+
 use super::table::{
     Amend, BLOCK_A, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, fact, field, hold,
     json, read, row, say,
@@ -183,20 +185,24 @@ pub(super) const REPORTED: Words = Words {
     ..Words::FACT
 };
 
+/// Fields of a call in a batch: the name in the catalogue, and the host's.
+const CALL: [(&str, &str); 2] = [("tool_call_id", "tool_use_id"), ("tool_output", "tool_response")];
+
 /// The calls of a batch, under the names of the catalogue.
-fn calls(document: &lineside_core::json::Map) -> Option<lineside_core::json::Value> {
-    let mut calls = document.get("tool_calls")?.as_array()?.clone();
-    for call in &mut calls {
-        let Some(call) = call.as_object_mut() else { continue };
-        let renamed = call.iter().map(|(name, value)| {
-            let name = match name.as_str() {
-                "tool_use_id" => "tool_call_id",
-                "tool_response" => "tool_output",
-                name => name,
-            };
-            (name.to_owned(), value.clone())
-        });
-        *call = renamed.collect();
-    }
-    Some(lineside_core::json::Value::Array(calls))
+fn calls(document: &Map) -> Option<Value> {
+    let calls = document.get("tool_calls")?.as_array()?;
+    Some(renamed(calls, CALL.map(|(ours, theirs)| (theirs, ours))))
+}
+
+/// Calls with other names of their fields.
+fn renamed(calls: &[Value], names: [(&str, &str); 2]) -> Value {
+    let call = |call: &Value| match call.as_object() {
+        Some(call) => {
+            let name = |name: &str| names.iter().find(|(from, _)| *from == name).map(|(_, to)| *to);
+            let fields = call.iter().map(|(field, value)| (name(field).unwrap_or(field), value.clone()));
+            Value::Object(fields.map(|(name, value)| (name.to_owned(), value)).collect())
+        }
+        None => call.clone(),
+    };
+    calls.iter().map(call).collect()
 }

@@ -8,13 +8,12 @@ use lineside_core::exchange::Addresses;
 use lineside_core::json::Value;
 use lineside_core::{Answer, AnyEvent, Failure, Layer, Notice};
 
-use super::ROWS;
-use super::{answer, plugins};
+use super::{CALL, ROWS, answer, plugins, renamed};
 use crate::dialect::{Places, Watched};
 use crate::handler::{HandedOn, Returned};
 use crate::hosts::import::{
     At, Condition, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source,
-    Subject, Switches, assignments, child_id, known,
+    Subject, Switches, assignments, known,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
@@ -278,26 +277,16 @@ impl Format for Files {
             document.put_known(event, "permission_mode", "default");
         }
         document.put("hook_event_name", entry.event);
-        if source.depth > 0 {
-            document.put("agent_id", &*source.agent.id);
-            document.put("agent_type", source.agent.role.as_deref().unwrap_or_default());
-        }
+        document.agent(event);
         document.fields(row, Column::Claude, event);
         let payload = event.payload();
         match entry.event {
-            "Stop" => document.put(
-                "stop_hook_active",
-                event.payload_json().get("stop_active").cloned().unwrap_or_default(),
-            ),
-            "SubagentStop" => document.put_known(event, "stop_hook_active", false),
             "PreCompact" => document.put("custom_instructions", payload.text("reason").unwrap_or_default()),
             "Notification" => document.put("notification_type", notification_type(event).into_owned()),
             "PostToolBatch" => document.put("tool_calls", calls(event)),
             _ => {}
         }
-        if let Some(child) = payload.text("child_session") {
-            document.put("agent_id", child_id(event, child));
-        }
+        document.stop_and_child(entry.event, event);
         document.own_fields(row, event);
         let mut bytes = document.compact(event);
         bytes.push(b'\n');
@@ -399,17 +388,7 @@ fn notification_type(event: &AnyEvent) -> Cow<'_, str> {
 
 /// The calls of a batch under the names of the host.
 fn calls(event: &AnyEvent) -> Value {
-    let calls = event.payload_json().get("tool_calls").and_then(Value::as_array).cloned().unwrap_or_default();
-    let renamed = calls.into_iter().map(|call| match call {
-        Value::Object(call) => {
-            let name = |name: String| match name.as_str() {
-                "tool_call_id" => "tool_use_id".to_owned(),
-                "tool_output" => "tool_response".to_owned(),
-                _ => name,
-            };
-            Value::Object(call.into_iter().map(|(key, value)| (name(key), value)).collect())
-        }
-        other => other,
-    });
-    renamed.collect()
+    let calls = event.payload_json().get("tool_calls").and_then(Value::as_array);
+    let calls = calls.map(Vec::as_slice).unwrap_or_default();
+    renamed(calls, CALL)
 }

@@ -12,7 +12,7 @@ use super::answer;
 use crate::dialect::Places;
 use crate::hosts::import::{
     At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source, Subject,
-    Switches, child_id,
+    Switches,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
@@ -172,22 +172,9 @@ impl Format for Files {
         if !matches!(name, "SessionEnd" | "PreCompact" | "PostCompact") {
             document.put_known(event, "permission_mode", "default");
         }
-        if source.depth > 0 {
-            document.put("agent_id", &*source.agent.id);
-            document.put("agent_type", source.agent.role.as_deref().unwrap_or_default());
-        }
+        document.agent(event);
         document.fields(row, Column::Codex, event);
-        match name {
-            "Stop" => document.put(
-                "stop_hook_active",
-                event.payload_json().get("stop_active").cloned().unwrap_or_default(),
-            ),
-            "SubagentStop" => document.put_known(event, "stop_hook_active", false),
-            _ => {}
-        }
-        if let Some(child) = event.payload().text("child_session") {
-            document.put("agent_id", child_id(event, child));
-        }
+        document.stop_and_child(name, event);
         document.compact(event)
     }
 

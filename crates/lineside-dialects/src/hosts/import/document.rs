@@ -71,6 +71,30 @@ impl Document {
         }
     }
 
+    /// The subagent whose session the event is of.
+    pub(crate) fn agent(&mut self, event: &AnyEvent) {
+        let source = &event.envelope().source;
+        if source.depth > 0 {
+            self.put("agent_id", &*source.agent.id);
+            self.put("agent_type", source.agent.role.as_deref().unwrap_or_default());
+        }
+    }
+
+    /// Whether a stop was refused before, and the subagent that the event is about.
+    pub(crate) fn stop_and_child(&mut self, name: &str, event: &AnyEvent) {
+        match name {
+            "Stop" => {
+                let active = event.payload_json().get("stop_active").cloned().unwrap_or_default();
+                self.put("stop_hook_active", active);
+            }
+            "SubagentStop" => self.put_known(event, "stop_hook_active", false),
+            _ => {}
+        }
+        if let Some(child) = event.payload().text("child_session") {
+            self.put("agent_id", child_id(event, child));
+        }
+    }
+
     /// The name of the tool, followed by the publisher's where that is another one (HO-16).
     fn tool(&mut self, theirs: &str, kind: Kind, column: Column, event: &AnyEvent) {
         let Some(Seen { name, host_name }) = Seen::by(column, event) else { return };
