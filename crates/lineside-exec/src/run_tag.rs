@@ -103,13 +103,23 @@ impl RunTag {
 
     /// Whether this process has it.
     pub(crate) fn matches_process(&self, pid: i32) -> TagMatch {
-        if self.is_number_of(pid) { TagMatch::Yes } else { match_tag(pid, |tag| tag == self.text.as_bytes()) }
+        match limits(pid) {
+            // Most numbers given on a busy machine are of processes that are gone.
+            None => TagMatch::No,
+            Some(limits) if number(&limits) == Some(self.number) => TagMatch::Yes,
+            Some(_) => match_tag(pid, |tag| tag == self.text.as_bytes()),
+        }
     }
 
     /// Whether this process, which may have exited, has its number.
     pub(crate) fn is_number_of(&self, pid: i32) -> bool {
-        procfs::short(&format!("/proc/{pid}/limits")).and_then(|limits| number(&limits)) == Some(self.number)
+        limits(pid).and_then(|limits| number(&limits)) == Some(self.number)
     }
+}
+
+/// The limits of a process as the kernel shows them; `None` when there is no such process.
+fn limits(pid: i32) -> Option<String> {
+    procfs::short(&format!("/proc/{pid}/limits"))
 }
 
 /// The number in the limits of a process as the kernel shows them.

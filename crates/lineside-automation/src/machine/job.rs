@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
 use lineside_core::{EventId, FailureKind};
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +27,28 @@ pub struct ClaimId(pub u64);
 /// A place in the line for a key: behind the job of this number, and behind those that came so after it.
 pub(crate) type Place = (u64, u64);
 
-/// What is known by job. The numbers are the machine's own, so that a cheap hash will do.
-pub(crate) type ByJob<T> = HashMap<JobId, T, RandomState>;
+/// What is known by job. The numbers are the machine's own, one after another, and so are their places: what is done for
+/// very many jobs in their order reads the memory in its order, and does not wait for it.
+pub(crate) type ByJob<T> = HashMap<JobId, T, BuildHasherDefault<InOrder>>;
+
+/// The hash of a number whose neighbours are to stay neighbours. A table takes the place from the lower bits and tells
+/// those near one place apart by the upper seven.
+#[derive(Default)]
+pub(crate) struct InOrder(u64);
+
+impl Hasher for InOrder {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(self.0.rotate_left(8) ^ u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number ^ number << 57;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
