@@ -71,6 +71,8 @@ impl Shared {
         // Told at its end, which comes too when this is dropped.
         let _closing = Closing(self, node);
         let decided = match deadline {
+            // So it is for most, and then no timer is made.
+            _ if node.state.in_flight.inside() == 0 => true,
             Some(deadline) => timeout_at(deadline, node.state.in_flight.emptied()).await.is_ok(),
             None => {
                 node.state.in_flight.emptied().await;

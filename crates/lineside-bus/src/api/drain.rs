@@ -104,7 +104,7 @@ impl Bus {
         }
         sessions.retain(|session| session.is_open());
         report.sessions = sessions.len();
-        let listeners = shared.tree.listeners();
+        let listeners = shared.tree.listeners(&sessions);
         let job_store = shared.job_store();
         if let Some(job_store) = &job_store {
             job_store.bus_ends();

@@ -70,13 +70,13 @@ impl Dispatch<'_> {
         let budget = details.budget(session.shared().budget);
         let mut dispatcher = Dispatcher::new(session, Arc::clone(plan.hooks()), event, budget, now);
         let mut next = 0;
-        let halt = dispatcher.advance(&plan, &mut next, task);
+        let mut halt = dispatcher.advance(&plan, &mut next, task);
         if halt.is_none() && dispatcher.is_done(&plan) {
             return Begun::Settled(self.settle(dispatcher, coverage));
         }
         let watch = Watch::over(session, &dispatcher.event);
         Begun::UnderWay(Box::pin(async move {
-            dispatcher.walk(&plan, next, halt).await;
+            dispatcher.walk(&plan, &mut next, &mut halt).await;
             let receipt = self.settle(dispatcher, coverage);
             watch.disarm();
             receipt

@@ -2,6 +2,7 @@
 //! that run after the decision.
 
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -27,21 +28,24 @@ impl<'a> Dispatcher<'a> {
 
     /// The rest of the first round, from where it [has halted](Self::advance), then once more the hooks that judged an
     /// earlier payload and have to judge this one, then the post-decision hooks. Futures that are rarely awaited are
-    /// boxed.
-    pub(crate) async fn walk(&mut self, plan: &Plan<'_>, mut next: u32, mut halt: Option<Halt<'a>>) {
-        while let Some(halted) = halt {
-            match halted {
-                Halt::Alone(index, call) => {
-                    let result = call.await;
-                    let took = self.time.waited();
-                    self.fold(index, Round::First, took, result);
+    /// boxed, and a call is awaited where it stands, so that the future of an event that waits is small.
+    pub(crate) async fn walk(&mut self, plan: &Plan<'_>, next: &mut u32, halt: &mut Option<Halt<'a>>) {
+        loop {
+            if let Some(Halt::Alone(index, call)) = halt {
+                let (index, result) = (*index, Pin::new(call).await);
+                *halt = None;
+                let took = self.time.waited();
+                self.fold(index, Round::First, took, result);
+            } else {
+                match halt.take() {
+                    Some(Halt::Beside(index, call, group)) => {
+                        Box::pin(group::run(self, plan, Some((index, call)), group, Round::First)).await;
+                    }
+                    Some(Halt::Member(index)) => Box::pin(self.member(plan, index, Round::First)).await,
+                    Some(Halt::Alone(..)) | None => break,
                 }
-                Halt::Beside(index, call, group) => {
-                    Box::pin(group::run(self, plan, Some((index, call)), group, Round::First)).await;
-                }
-                Halt::Member(index) => Box::pin(self.member(plan, index, Round::First)).await,
             }
-            halt = poll_fn(|task| Poll::Ready(self.advance(plan, &mut next, task))).await;
+            *halt = poll_fn(|task| Poll::Ready(self.advance(plan, next, task))).await;
         }
         let stale = self.chain.stale();
         if !stale.is_empty() {

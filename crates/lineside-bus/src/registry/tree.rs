@@ -243,11 +243,12 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         sessions
     }
 
-    /// All observers that an open session is under.
-    pub(crate) fn listeners(&self) -> Vec<O> {
+    /// All observers that these sessions are under.
+    pub(crate) fn listeners(&self, sessions: &[Arc<Node<I, O, S>>]) -> Vec<O> {
         let mut seen = HashSet::new();
         let mut places = vec![self.bus.registered()];
-        for node in self.sessions() {
+        // Most have nothing but what the bus has.
+        for node in sessions.iter().filter(|node| node.own.get().is_some() || node.parent.is_some()) {
             // Those of a session that is closed are heard by what is open below it.
             let own = node.lineage().map(|(_, node)| node);
             for node in own.take_while(|node| seen.insert(std::ptr::from_ref::<Node<I, O, S>>(node))) {
