@@ -87,6 +87,7 @@ words! {
 
 /// One tool call of a batch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "an object with `tool_name`")]
 pub struct ToolCall {
     /// The tool.
     pub tool_name: String,
@@ -109,6 +110,7 @@ pub struct ToolCall {
 
 /// One file that a batch of tool calls changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = "an object with `path`")]
 pub struct ChangedFile {
     /// The file.
     pub path: String,
@@ -128,6 +130,7 @@ pub struct ChangedFile {
 
 /// Tokens that a model call took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = "an object with `input_tokens` and `output_tokens`")]
 pub struct Usage {
     /// Tokens read.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -58,6 +58,23 @@ fn a_missing_field_is_named() {
 }
 
 #[test]
+fn a_wrong_part_of_a_field_is_told_in_words_of_the_payload() {
+    for (point, payload, part) in [
+        ("after_tool_batch", json!({"tool_calls": [5], "changed_files": []}), "an object with `tool_name`"),
+        ("after_tool_batch", json!({"tool_calls": [], "changed_files": [5]}), "an object with `path`"),
+        (
+            "after_model",
+            json!({"model": "m", "usage": 5}),
+            "an object with `input_tokens` and `output_tokens`",
+        ),
+    ] {
+        let point = find(point).unwrap();
+        let error = (point.decode)(point, object(payload)).unwrap_err().to_string();
+        assert!(error.ends_with(&format!("invalid type: integer `5`, expected {part}")), "{error}");
+    }
+}
+
+#[test]
 fn payloads_keep_digits_and_order() {
     let point = find("before_tool").unwrap();
     let text = r#"{"tool_name":"T","tool_input":{"z":1.10,"a":9007199254740993,"m":1e+999}}"#;
