@@ -12,6 +12,7 @@ use lineside_automation::record::Record;
 use lineside_automation::report::{Report, ResultRule, ResultWhen};
 use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::FailureKind;
+use lineside_core::flow::Debounce;
 use proptest::prelude::*;
 
 use crate::world::{Ev, millis, rules, session_id};
@@ -229,4 +230,16 @@ fn each_attempt_of_a_run_has_a_number_and_what_another_run_says_is_not_of_it() {
         })
         .collect();
     assert_eq!(fences.len(), 2);
+}
+
+#[test]
+fn what_a_hook_held_runs_in_the_next_life_when_its_session_is_there() {
+    let (id, plain) = adopted(0);
+    let control = Control { debounce: Some(Debounce::quiet(millis(1000))), ..Control::default() };
+    let hook = (id, Arc::new(Rules { hold: rules(&control).hold, ..(*plain).clone() }));
+    let mut play = play(&hook);
+    play.killed(&hook, false);
+    assert!(play.run.is_none(), "it is held");
+    (0..20).for_each(|_| play.wait());
+    assert_eq!(play.run.map(|run| run.job), Some(JobId(1)));
 }

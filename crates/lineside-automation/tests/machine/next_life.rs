@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lineside_automation::control::{Control, Retry, Rules, Work};
+use lineside_automation::control::{Control, OnBusy, Retry, Rules, Work};
 use lineside_automation::machine::job::JobId;
 use lineside_automation::machine::{Bounds, Effect, Input, Machine, Standing};
 use lineside_automation::record::Record;
@@ -80,4 +80,32 @@ fn what_has_no_records_is_in_no_snapshot() {
     let snapshot = player.machine.snapshot();
     assert!(matches!(&snapshot[..], [Record::Numbers { .. }]), "{snapshot:?}");
     assert_eq!(kept(&player.effects).len(), 0);
+}
+
+#[test]
+fn what_waits_for_its_key_takes_in_others_in_the_next_life_too() {
+    let retry = Retry::constant(3, millis(100));
+    let (concurrency, on_busy) = (Some("one".to_owned()), OnBusy::Coalesce);
+    let rules = [rules(&Control { concurrency, on_busy, retry, ..Control::default() })];
+    let mut player = Player::new(&rules, 1);
+    for number in 1..=2 {
+        player.step(1, Input::Offered(name(0), Ev::new(number, 0, 0)));
+    }
+    let mut player = restarted(kept(&player.effects), &rules, 1, 1_000);
+    player.step(1_001, Input::Offered(name(0), Ev::new(3, 0, 0)));
+    assert_eq!(player.machine.live(), 2);
+    assert_eq!(player.machine.show(JobId(2)).unwrap().events, [event_id(2), event_id(3)]);
+}
+
+#[test]
+fn what_waits_is_cancelled_by_its_event_after_a_registration_anew() {
+    let rules = [rules(&Control { concurrency: Some("one".to_owned()), ..Control::default() })];
+    let mut player = Player::new(&rules, 1);
+    for number in 1..=2 {
+        player.step(1, Input::Offered(name(0), Ev::new(number, 0, 0)));
+    }
+    drop(player.machine.step(UnixMicros::millis(2), Input::Registered(name(0), Arc::clone(&rules[0]))));
+    player.step(3, Input::Cancelling(name(0), Ev::new(9, 0, 0)));
+    let standing = player.machine.why(JobId(2)).unwrap().to_string();
+    assert!(standing.starts_with("cancelled"), "{standing}");
 }
