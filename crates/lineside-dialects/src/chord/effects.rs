@@ -70,7 +70,6 @@ fn action(reply: &Reply) -> Result<Action, ReadOutputError> {
     let Some(action) = reply.value("action")? else { return Ok(Action::Continue) };
     match action.as_str() {
         Some("continue") => Ok(Action::Continue),
-        Some("block") => Ok(Action::Block),
         Some("modify") => Ok(Action::Modify),
         _ => Err(wrong("action", &action, "continue, block or modify")),
     }

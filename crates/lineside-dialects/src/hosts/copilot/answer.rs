@@ -216,3 +216,60 @@ fn remark_wrong(entry: &Entry, object: &Map, saying: &mut Saying) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::time::Duration;
+
+    use lineside_core::envelope::Source;
+    use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
+    use lineside_core::json::json;
+
+    use crate::dialect::{Dialect as _, Places, Trust};
+    use crate::handler::Returned;
+    use crate::samples;
+
+    /// What is remarked of an answer before a tool.
+    fn remarks(answer: &str) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let hooks = folder.path().join(".github/hooks");
+        fs::create_dir_all(&hooks).unwrap();
+        fs::write(hooks.join("h.json"), r#"{"hooks": {"PreToolUse": [{"bash": "x"}]}}"#).unwrap();
+        let loaded = crate::hosts::COPILOT.load(&Places {
+            environment: BTreeMap::new(),
+            project_root: Some(folder.path().to_owned()),
+            cwd: folder.path().to_owned(),
+            trust: Trust::Granted,
+        });
+        let ended = Ended {
+            exit: Exit::Code(0),
+            stdout: Captured { bytes: answer.into(), dropped: 0 },
+            stderr: Captured::default(),
+            took: Duration::ZERO,
+            leaked: Leaked::Nothing,
+        };
+        let call = json!({"tool_name": "Bash", "tool_input": {}});
+        let event = samples::event("before_tool", call, Source::root("s1"));
+        let read = loaded.hooks[0].handler.read(&event, &Returned::Command(ended)).unwrap();
+        read.remarks.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_field_of_the_wrong_type_is_remarked_wherever_it_stands() {
+        // CP-24
+        let passed_over = |field: &str, kind: &str| {
+            vec![format!("`{field}` of its answer is no {kind} and was passed over")]
+        };
+        for (answer, expected) in [
+            (r#"{"permissionDecision": "allow", "modifiedArgs": {}, "interrupt": true}"#, Vec::new()),
+            (r#"{"reason": null}"#, Vec::new()),
+            (r#"{"permissionDecision": 7}"#, passed_over("permissionDecision", "text")),
+            (r#"{"modifiedArgs": "ls"}"#, passed_over("modifiedArgs", "object")),
+            (r#"{"hookSpecificOutput": {"interrupt": "yes"}}"#, passed_over("interrupt", "boolean")),
+        ] {
+            assert_eq!(remarks(answer), expected, "{answer}");
+        }
+    }
+}

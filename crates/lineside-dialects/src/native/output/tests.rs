@@ -35,6 +35,22 @@ fn fails(stdout: &str, expected: &str) {
 }
 
 #[test]
+fn an_empty_amendment_is_none_where_nothing_may_be_amended_either() {
+    let says = |point: &str, stdout: &str| {
+        let payload = json!({"reason": "x", "output": "x", "stop_active": false});
+        read(asker(point), &event(point, payload), &ended(Exit::Code(0), stdout, ""))
+    };
+    assert_eq!(says("before_stop", "{\"amend\": {}}"), Ok(Answer::default()));
+    assert!(says("before_stop", "{\"amend\": {\"output\": \"y\"}}").is_err());
+}
+
+#[test]
+fn a_key_by_which_another_format_decides_is_taken_for_the_verdict() {
+    fails("{\"decision\": \"block\"}", "verdict");
+    fails("{\"permissionDecision\": \"deny\"}", "verdict");
+}
+
+#[test]
 fn each_verdict_is_understood() {
     for (text, verdict) in [
         ("", Verdict::Continue),
