@@ -21,6 +21,12 @@ impl RawObject {
             .map(|(_, value)| &**value)
     }
 
+    /// Whether one who takes some value of a field may find none: it is not there, or one of its values is null.
+    pub(crate) fn may_lack(&self, name: &str) -> bool {
+        let mut written = self.0.iter().filter(|(field, _)| field == name).peekable();
+        written.peek().is_none() || written.any(|(_, value)| value.get() == "null")
+    }
+
     /// The names of the fields, in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())

@@ -92,9 +92,8 @@ pub(super) fn read_object(text: &str, event: &Event) -> Result<Reply, ReadOutput
 
 /// The halt of an object, however often its field is there.
 fn halt(fields: &RawObject, event: &Event) -> Option<Action> {
-    let given = fields.all("action").next().is_some();
     let aborts = fields.all("abort").any(|value| value.get() == "true");
-    let abort = (!given && aborts).then_some(Action::Stop);
+    let abort = (aborts && fields.may_lack("action")).then_some(Action::Stop);
     let halts = fields.all("action").filter_map(|value| action(value).ok()).chain(abort);
     let halts: Vec<Action> = halts.filter(|action| action.is_listed(event)).collect();
     // Of two the one that ends more.

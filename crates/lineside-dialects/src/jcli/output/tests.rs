@@ -114,6 +114,8 @@ fn abort_is_a_stop_unless_there_is_an_action() {
     check("{\"abort\": true}", halt(Action::Stop));
     check("{\"abort\": true, \"action\": null}", halt(Action::Stop));
     check("{\"abort\": true, \"action\": \"skip\"}", halt(Action::Skip));
+    // The reader who takes the null of the two finds no action.
+    check("{\"action\": null, \"abort\": true, \"action\": \"skip\"}", halt(Action::Stop));
     unreadable("{\"abort\": true, \"action\": \"block\"}", "`action`");
 }
 
