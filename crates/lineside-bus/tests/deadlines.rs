@@ -97,14 +97,16 @@ async fn gates_that_are_always_ready_time_out() {
 #[tokio::test]
 async fn a_gate_beside_one_that_is_always_ready_has_its_turn() {
     let (_bus, session) = session().await;
-    let timeout = Duration::from_millis(50);
-    let gate = |name: &str| session.intercept::<BeforeTool>(name.to_owned()).timeout(timeout);
+    // The second would be over first; both are long enough for a machine that has little time for the test.
+    let gate = |name: &str, timeout| {
+        session.intercept::<BeforeTool>(name.to_owned()).timeout(Duration::from_millis(timeout))
+    };
     let busy = async |_, _| {
         always_ready().await;
         Verdict::Continue
     };
-    gate("busy").on_failure(OnFailure::Continue).gate(busy).unwrap();
-    gate("behind")
+    gate("busy", 600).on_failure(OnFailure::Continue).gate(busy).unwrap();
+    gate("behind", 500)
         .gate(async |_, _| {
             let (sender, mut receiver) = mpsc::channel(3);
             for _ in 0..3 {
