@@ -46,7 +46,9 @@ pub(crate) fn run(workspace: &Workspace, parts: &[&str]) -> Result<ExitCode> {
         };
         let listed = run(&["--list"])?;
         ensure!(listed.status.success(), "with the fault of {} the tests do not build", fault.stem());
-        let path = listed.lines.iter().find_map(|line| path_of(line, &fault.test));
+        // Outside of the laws, a test may bear the number of its law.
+        let names = [fault.test.clone(), fault.stem()];
+        let path = listed.lines.iter().find_map(|line| path_of(line, &names));
         let path = path.with_context(|| format!("{} has no test {}", fault.of[1], fault.test))?;
         // This test alone: with the fault others may never end.
         let ended = run(&["--exact", path])?;
@@ -95,10 +97,11 @@ fn owner(patch: &str) -> [String; 2] {
     [package.to_owned(), target.to_owned()]
 }
 
-/// The path of the test of that name, if this line of a list of tests has it.
-fn path_of<'a>(line: &'a str, test: &str) -> Option<&'a str> {
+/// The path of a test that has one of these names, if this line of a list of tests has it.
+fn path_of<'a>(line: &'a str, names: &[String]) -> Option<&'a str> {
     let path = line.strip_suffix(": test")?;
-    (path.rsplit("::").next() == Some(test)).then_some(path)
+    let own = path.rsplit("::").next()?;
+    names.iter().any(|name| name == own).then_some(path)
 }
 
 /// The test that a fault is for: `law_02_a_block_is_final` is for `a_block_is_final`.
@@ -120,10 +123,12 @@ mod tests {
 
     #[test]
     fn a_test_is_found_by_its_whole_name() {
-        assert_eq!(path_of("order::it_runs: test", "it_runs"), Some("order::it_runs"));
-        assert_eq!(path_of("it_runs: test", "it_runs"), Some("it_runs"));
-        assert_eq!(path_of("order::it_runs_on: test", "it_runs"), None);
-        assert_eq!(path_of("2 tests, 0 benchmarks", "it_runs"), None);
+        let names = ["it_runs".to_owned(), "law_01_it_runs".to_owned()];
+        assert_eq!(path_of("order::it_runs: test", &names), Some("order::it_runs"));
+        assert_eq!(path_of("it_runs: test", &names), Some("it_runs"));
+        assert_eq!(path_of("hook::law_01_it_runs: test", &names), Some("hook::law_01_it_runs"));
+        assert_eq!(path_of("order::it_runs_on: test", &names), None);
+        assert_eq!(path_of("2 tests, 0 benchmarks", &names), None);
     }
 
     #[test]
