@@ -194,6 +194,19 @@ mod tests {
     }
 
     #[test]
+    fn with_another_pace_a_burst_holds_as_many_as_before() {
+        let start = Instant::now();
+        let mut bursts = Bursts::new(PACE);
+        bursts.change(PACE, usize::MAX, start);
+        for number in 0..MOST_HELD {
+            bursts.push("k", number, start);
+        }
+        assert_eq!(bursts.take_due(&"k", start), None);
+        bursts.push("k", MOST_HELD, start);
+        assert_eq!(bursts.take_due(&"k", start).map(|events| events.len()), Some(MOST_HELD + 1));
+    }
+
+    #[test]
     fn each_event_starts_the_quiet_time_anew() {
         // CH-53
         let start = Instant::now();

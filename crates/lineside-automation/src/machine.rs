@@ -391,3 +391,6 @@ impl<E: Occurrence> Machine<E> {
         self.effects.push(Effect::Announce(told));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use lineside_automation::HookId;
 use lineside_automation::adopted::RESTARTS;
 use lineside_automation::control::{Control, Retry, Rules, Work};
-use lineside_automation::machine::job::{JobId, Settled, Why};
-use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Standing, StartedRun};
+use lineside_automation::machine::job::{AttemptEnd, JobId, Settled, Why};
+use lineside_automation::machine::{Awaited, Bounds, Effect, Ended, Input, Machine, Standing, StartedRun};
 use lineside_automation::record::Record;
 use lineside_automation::report::{Report, ResultRule, ResultWhen};
 use lineside_automation::unix_micros::UnixMicros;
@@ -242,4 +242,41 @@ fn what_a_hook_held_runs_in_the_next_life_when_its_session_is_there() {
     assert!(play.run.is_none(), "it is held");
     (0..20).for_each(|_| play.wait());
     assert_eq!(play.run.map(|run| run.job), Some(JobId(1)));
+}
+
+#[test]
+fn what_waits_rests_when_its_session_is_cut_and_what_runs_is_left_to_it() {
+    let (id, plain) = adopted(0);
+    let control = Control { concurrency: Some("one".to_owned()), ..Control::default() };
+    let hook = (id, Arc::new(Rules { concurrency: rules(&control).concurrency.clone(), ..(*plain).clone() }));
+    let mut play = play(&hook);
+    play.step(Input::Offered(Arc::clone(&hook.0), Ev::new(2, 1, 0)));
+    let session = session_id(1);
+    assert_eq!(play.machine.awaited(&session, Awaited::Draining), [JobId(1), JobId(2)]);
+    play.step(Input::SessionEnds(session.clone()));
+    let effects = play.machine.step(UnixMicros::millis(play.now), Input::SessionCut(session.clone()));
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Cancel(..))), "{effects:?}");
+    assert!(matches!(play.machine.why(JobId(1)), Some(Standing::Turn { .. } | Standing::Running { .. })));
+    assert_eq!(play.machine.why(JobId(2)), Some(Standing::Parked));
+    assert_eq!(play.machine.awaited(&session, Awaited::Draining), [JobId(1)], "2 waits for its session");
+    // Its run is cut without having been asked to: it is left as well.
+    let run = play.run.clone().unwrap();
+    play.step(Input::Ended(run.job, run.fence, Ended::Cancelled));
+    assert_eq!(play.machine.why(JobId(1)), Some(Standing::Parked));
+}
+
+#[test]
+fn a_run_that_ends_between_two_attempts_does_not_end_the_last_one_again() {
+    let hook = adopted(1);
+    let mut play = play(&hook);
+    let StartedRun { job, fence, .. } = play.run.clone().unwrap();
+    play.step(Input::Begins(job, fence));
+    play.step(Input::Failed(job, fence, FailureKind::Exit, "the first".to_owned(), millis(5)));
+    let before = play.records.len();
+    let why = (FailureKind::Error, "no turn".to_owned());
+    play.step(Input::Ended(job, fence, Ended::With(Err(why))));
+    let attempts = play.machine.show(job).unwrap().attempts;
+    let ends: Vec<_> = attempts.iter().map(|attempt| attempt.ended.as_ref().unwrap().1.clone()).collect();
+    assert_eq!(ends, [AttemptEnd::Failed(FailureKind::Exit, "the first".to_owned())]);
+    assert!(matches!(play.records[before..], [Record::Settled { .. }]), "{:?}", &play.records[before..]);
 }

@@ -109,3 +109,12 @@ fn what_is_refused_is_not_remembered_by_its_rate() {
     });
     assert!(grown.bytes_current < 10_000, "{} bytes for what was refused", grown.bytes_current);
 }
+
+#[test]
+fn one_that_never_had_work_goes_at_once() {
+    for leave in [Input::Unregistered, Input::Leaves] {
+        let mut player = Player::new(&[rules(&Control::default())], 1);
+        player.step(1, leave(name(0)));
+        assert!(is_gone(&player, 0));
+    }
+}

@@ -1,0 +1,215 @@
+//! What the machine says to the engine alone, and what it keeps of what is over: nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::point::{PointRole, Slot};
+use lineside_core::{EventId, Phase, PointInfo, SessionId};
+
+use super::job::{Fence, Job, JobId, Parked, Settled, State, Why};
+use super::{Bounds, Ended, Input, Machine, Occurrence, Standing};
+use crate::control::{Control, KeyTemplate, Rate, Rules};
+use crate::record::Record;
+use crate::report::Report;
+use crate::unix_micros::UnixMicros;
+
+/// An event of a session, which takes no more room than it says: none.
+#[derive(Clone)]
+struct Ev(u128, SessionId);
+
+impl Occurrence for Ev {
+    fn id(&self) -> EventId {
+        EventId::from_u128(self.0)
+    }
+
+    fn session(&self) -> &SessionId {
+        &self.1
+    }
+
+    fn render(&self, template: &KeyTemplate, key: &mut String) {
+        key.push_str(template.text());
+    }
+
+    fn merge(events: &[Self]) -> Option<Self> {
+        events.last().cloned()
+    }
+}
+
+static POINT: PointInfo = PointInfo {
+    name: "after_tool_batch",
+    phase: Phase::After,
+    role: PointRole::None,
+    slot: Slot::Declared,
+    fields: &[],
+    decode: |_, _| unreachable!("nothing is decoded here"),
+};
+
+const HOOK: &str = "foreign:test:0:1:/hooks/idle/a";
+
+fn ev(number: u128) -> Ev {
+    Ev(number, "s".into())
+}
+
+fn rules(control: &Control) -> Arc<Rules> {
+    Arc::new(control.check(&POINT, &[]).unwrap())
+}
+
+fn keyed() -> Control {
+    Control { concurrency: Some("one".to_owned()), ..Control::default() }
+}
+
+fn step(machine: &mut Machine<Ev>, millis: u64, input: Input<Ev>) {
+    drop(machine.step(UnixMicros::millis(millis), input));
+}
+
+fn machine(control: &Control, bounds: Bounds) -> Machine<Ev> {
+    let mut machine = Machine::new(bounds);
+    step(&mut machine, 0, Input::Registered("a".into(), rules(control)));
+    machine
+}
+
+/// Ends the run of a job well.
+fn ends(machine: &mut Machine<Ev>, millis: u64, job: u64) {
+    let State::Running(fence, _) = machine.jobs[&JobId(job)].state else { panic!("job {job} does not run") };
+    step(machine, millis, Input::Ended(JobId(job), fence, Ended::With(Ok(Report::success("ok")))));
+}
+
+fn accepted(job: u64, automation: &str) -> Record<Ev> {
+    Record::Accepted {
+        job: JobId(job),
+        automation: automation.into(),
+        event: ev(u128::from(job)),
+        ids: Vec::new(),
+        key: None,
+        lane: None,
+        rate: None,
+        restarts: None,
+        at: UnixMicros(1),
+    }
+}
+
+fn settled(job: u64, settled: Settled) -> Record<Ev> {
+    Record::Settled { job: JobId(job), at: UnixMicros(2), settled, hand_over: None }
+}
+
+fn recovered(records: impl IntoIterator<Item = Record<Ev>>) -> Machine<Ev> {
+    let (machine, troubles) = Machine::recover(Bounds::default(), records);
+    assert_eq!(troubles, []);
+    machine
+}
+
+#[test]
+fn an_automation_is_there_with_its_rules_until_it_leaves() {
+    let (own, others) = (rules(&Control::default()), rules(&keyed()));
+    let id = Arc::from("a");
+    let mut machine = Machine::new(Bounds::default());
+    assert!(!machine.is_there(&id) && !machine.is_paced(&id, &own));
+    step(&mut machine, 0, Input::Registered("a".into(), Arc::clone(&own)));
+    step(&mut machine, 0, Input::AllRegistered);
+    assert!(machine.is_there(&id) && machine.is_paced(&id, &own));
+    assert!(!machine.is_paced(&id, &others));
+    step(&mut machine, 1, Input::Offered("a".into(), ev(1)));
+    step(&mut machine, 1, Input::Leaves("a".into()));
+    assert!(!machine.is_there(&id) && !machine.is_paced(&id, &own), "its last job runs");
+}
+
+#[test]
+fn what_rests_is_counted_by_why_it_does() {
+    let window = Arc::from("w");
+    let held =
+        Record::Held { job: JobId(5), automation: "c".into(), window, event: ev(5), at: UnixMicros(1) };
+    let all = [accepted(1, "a"), accepted(2, "a"), accepted(3, "b"), accepted(4, HOOK), held];
+    let mut machine = recovered(all);
+    assert_eq!((machine.switched_off_jobs(), machine.of_hooks()), (0, 1));
+    for id in ["a", HOOK] {
+        step(&mut machine, 3, Input::SwitchedOff(id.into(), true));
+    }
+    assert_eq!((machine.switched_off_jobs(), machine.of_hooks()), (2, 1));
+    assert_eq!(machine.why(JobId(1)), Some(Standing::Off));
+    assert_eq!(machine.why(JobId(5)), Some(Standing::Parked), "its automation is not there");
+    step(&mut machine, 4, Input::SwitchedOff("a".into(), false));
+    assert_eq!(machine.switched_off_jobs(), 0);
+}
+
+#[test]
+fn a_snapshot_has_the_unsettled_and_the_dead() {
+    let dead = settled(3, Settled::Dead(Why::HookGone));
+    let all = [accepted(1, "a"), accepted(2, "a"), accepted(3, "a"), accepted(4, "a"), dead];
+    let machine = recovered(all.into_iter().chain([settled(4, Settled::Done)]));
+    assert_eq!(machine.kept(), 3);
+    assert_eq!(machine.snapshot().iter().filter(|record| matches!(record, Record::Job { .. })).count(), 3);
+    assert_eq!(machine.sessions().collect::<Vec<_>>(), [&SessionId::from("s")]);
+    assert!(machine.has_work(&"s".into()) && !machine.has_work(&"other".into()));
+}
+
+#[test]
+fn an_end_that_is_on_record_twice_is_one() {
+    let twice = [settled(1, Settled::Done), settled(1, Settled::Done)];
+    let all = [accepted(1, "a"), accepted(2, "a")].into_iter().chain(twice);
+    for finished in [0, 1] {
+        let (machine, troubles) = Machine::recover(Bounds { finished, ..Bounds::default() }, all.clone());
+        assert_eq!((machine.live(), machine.finished.len(), troubles), (1, finished, vec![]));
+    }
+}
+
+#[test]
+fn events_without_weight_take_no_room() {
+    let mut machine = machine(&keyed(), Bounds { bytes: 0, ..Bounds::default() });
+    for number in 1..=3 {
+        step(&mut machine, 1, Input::Offered("a".into(), ev(number)));
+    }
+    assert_eq!((machine.live(), machine.refused_so_far()), (3, 0));
+    let revived = Record::Revived { job: JobId(1), at: UnixMicros(3) };
+    let machine = recovered([accepted(1, "a"), settled(1, Settled::Dead(Why::HookGone)), revived]);
+    assert_eq!(machine.why(JobId(1)), Some(Standing::Parked));
+}
+
+#[test]
+fn nothing_is_kept_of_keys_rates_and_names_that_are_over() {
+    let control = Control { rate: Some(Rate::new(1, Duration::from_secs(1))), ..keyed() };
+    let mut machine = machine(&control, Bounds { finished: 1, ..Bounds::default() });
+    step(&mut machine, 1, Input::Offered("a".into(), ev(1)));
+    ends(&mut machine, 2, 1);
+    assert!(machine.keys.is_empty());
+    assert_eq!(machine.automations[0].rates.len(), 1, "the start counts");
+    step(&mut machine, 2_000, Input::Tick);
+    assert!(machine.automations[0].rates.is_empty());
+    step(&mut machine, 2_001, Input::Leaves("a".into()));
+    assert!(machine.names.contains_key("a"), "its job is shown by its name");
+    step(&mut machine, 2_002, Input::Registered("b".into(), rules(&Control::default())));
+    step(&mut machine, 2_003, Input::Offered("b".into(), ev(2)));
+    ends(&mut machine, 2_004, 2);
+    assert_eq!(machine.names.keys().collect::<Vec<_>>(), [&Arc::from("b")]);
+    assert_eq!(machine.free, [0]);
+}
+
+#[test]
+fn what_an_automation_has_seen_goes_with_it_though_it_never_came() {
+    let seen = Record::Seen { automation: "a".into(), ids: vec![EventId::from_u128(1)] };
+    let mut machine = recovered([seen]);
+    assert_eq!(machine.snapshot().len(), 2);
+    step(&mut machine, 3, Input::AllRegistered);
+    assert_eq!(machine.snapshot().len(), 1, "the numbers");
+}
+
+#[test]
+fn of_what_is_merged_less_than_half_waits_to_be() {
+    let mut job = Job::new(0, ev(0), UnixMicros(0), State::Parked(Parked::Accepted));
+    for number in 1..1_000 {
+        job.add(ev(number), &[EventId::from_u128(number)]);
+        assert!(job.more.len() * 2 < job.ids.len(), "{} of {}", job.more.len(), job.ids.len());
+    }
+    assert_eq!(job.all_ids().len(), 1_000);
+}
+
+#[test]
+fn an_attempt_that_was_never_begun_is_told_with_its_place() {
+    let end = super::job::AttemptEnd::Cancelled;
+    let ended = Record::Ended { job: JobId(1), fence: Fence(9), at: UnixMicros(2), end, again: None };
+    let unknown = settled(7, Settled::Done);
+    let (_, troubles) = Machine::recover(
+        Bounds::default(),
+        [accepted(1, "a"), accepted(2, "a"), ended, accepted(3, "a"), unknown],
+    );
+    assert_eq!(troubles.iter().map(super::Trouble::place).collect::<Vec<_>>(), [2, 4]);
+}
