@@ -324,7 +324,6 @@ fn a_daemon_that_is_started_by_hand_in_the_background_answers_when_the_command_r
         all.into_iter().map(|one| one.join().unwrap()).collect()
     });
     for said in &starts {
-        // Standard error may have a note of what an earlier run left behind.
         assert!(said.code == Some(0) && said.out.starts_with("ready: "), "{said:?}");
     }
     assert_eq!(status(&stage)["status"], json!("ok"));

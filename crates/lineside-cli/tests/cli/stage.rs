@@ -94,7 +94,10 @@ impl Stage {
         let text = |bytes: Vec<u8>| {
             String::from_utf8(bytes).unwrap().replace(self.path("").to_str().unwrap(), "[stage]/")
         };
-        Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+        // What another test has killed is ended by whichever command starts next, and said by it.
+        let is_own = |line: &&str| !line.ends_with(" of an earlier run that was killed: ended\n");
+        let err = text(output.stderr).split_inclusive('\n').filter(is_own).collect();
+        Said { code: output.status.code(), out: text(output.stdout), err }
     }
 }
 

@@ -69,13 +69,16 @@ impl Wake for Wakes {
     }
 }
 
-/// Ends the work with its task, also where that goes with its runtime.
+/// Ends the work with its task, also where that goes with its runtime; and lets go of the task, which has a hold on the
+/// runtime.
 struct Ends(Arc<Helped>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
         let work = self.0.work().take();
         drop(work);
+        let task = self.0.wakes.task().take();
+        drop(task);
     }
 }
 
