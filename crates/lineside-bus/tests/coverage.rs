@@ -1,6 +1,8 @@
 //! What a session is under has a digest that changes with it; a publisher that believes another one is contradicted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+use std::sync::Arc;
+
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Session, Signal};
 use lineside_core::json::json;
@@ -36,6 +38,17 @@ async fn the_digest_changes_with_each_hook_wherever_it_stands() {
     root.intercept::<BeforeTool>("d").gate(async |_, _| Verdict::Continue).unwrap();
     changed("d");
     assert_ne!(root.coverage(), child.coverage());
+}
+
+#[tokio::test]
+async fn the_digest_of_each_place_is_computed_once_for_each_change() {
+    let (_bus, root, child) = sessions();
+    root.intercept::<BeforeTool>("a").gate(async |_, _| Verdict::Continue).unwrap();
+    let known = [child.coverage(), root.coverage()];
+    for session in [&child, &root, &child] {
+        let digest = session.coverage();
+        assert!(known.iter().any(|known| Arc::ptr_eq(known, &digest)));
+    }
 }
 
 #[tokio::test]

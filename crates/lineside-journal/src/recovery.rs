@@ -225,7 +225,17 @@ fn record(file: &[u8], found: &Found) -> Record {
 
 #[cfg(test)]
 mod tests {
-    use super::beside;
+    use lineside_core::journal::Sequence;
+
+    use super::{Finding, Recovery, beside};
+
+    #[test]
+    fn what_a_snapshot_covers_is_not_missing() {
+        let mut recovery = Recovery { up_to: 5, ..Recovery::default() };
+        recovery.miss(3, 5);
+        recovery.miss(3, 8);
+        assert_eq!(recovery.findings, [Finding::Missing { first: Sequence(6), last: Sequence(8) }]);
+    }
 
     #[test]
     fn what_stood_at_different_places_of_a_file_is_kept_in_files_of_its_own() {
