@@ -80,7 +80,7 @@ impl Event {
         let spoken = spoken(call);
         let Some(document) = Document::read(call.stdin) else {
             // Of the events of one name the strictest counts, as nothing tells them apart.
-            return match call.event.map(|event| named(spoken, event)) {
+            return match call.event.map(|event| named_by(spoken, event)) {
                 None => Self::Unknown,
                 Some(gate) => gate.map_or(Self::Other, Self::GateByName),
             };

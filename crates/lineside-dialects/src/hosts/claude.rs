@@ -19,9 +19,9 @@ use super::table::{
     json, read, row, say,
 };
 
-pub(super) const TOOL_NAME: Field = field("tool_name", &["tool_name"]);
+pub(super) const TOOL_NAME: Field = read("tool_name", &["tool_name"], Kind::Text);
 pub(super) const TOOL_INPUT: Field = read("tool_input", &["tool_input"], Kind::Input);
-pub(super) const TOOL_CALL_ID: Field = field("tool_call_id", &["tool_use_id"]);
+pub(super) const TOOL_CALL_ID: Field = read("tool_call_id", &["tool_use_id"], Kind::Text);
 pub(super) const SOURCE: Field = read("source", &["source"], Kind::Source);
 pub(super) const REASON: Field = read("reason", &["reason"], Kind::Text);
 pub(super) const PROMPT: Field = read("prompt", &["prompt"], Kind::Text);
@@ -30,7 +30,7 @@ pub(super) const QUESTION: Field = read("question", &["message"], Kind::Text);
 pub(super) const LAST_MESSAGE: Field = read("output", &["last_assistant_message"], Kind::Text);
 pub(super) const AGENT_TYPE: Field = read("agent_type", &["agent_type"], Kind::Text);
 pub(super) const TRIGGER: Field = read("kind", &["trigger"], Kind::Text);
-pub(super) const DURATION: Field = field("duration_ms", &["duration_ms", "duration"]);
+pub(super) const DURATION: Field = read("duration_ms", &["duration_ms", "duration"], Kind::Number);
 pub(super) const ERROR: Field = read("error", &["error"], Kind::Error);
 pub(super) const INTERRUPT: Field = read("error_kind", &["is_interrupt"], Kind::Flag("interrupt"));
 

@@ -15,10 +15,10 @@ use super::table::{
     field, hold, json, read, row, say,
 };
 
-const TOOL_NAME: Field = field("tool_name", &["toolName", "tool_name"]);
+const TOOL_NAME: Field = read("tool_name", &["toolName", "tool_name"], Kind::Text);
 const TOOL_INPUT: Field = read("tool_input", &["toolArgs", "tool_input"], Kind::Input);
 const ASKED_INPUT: Field = read("tool_input", &["toolInput", "toolArgs", "tool_input"], Kind::Input);
-const TOOL_CALL_ID: Field = field("tool_call_id", &["tool_use_id", "tool_call_id", "toolUseId"]);
+const TOOL_CALL_ID: Field = read("tool_call_id", &["tool_use_id", "tool_call_id", "toolUseId"], Kind::Text);
 const OUTPUT: Field = field(
     "tool_output",
     &["tool_response", "tool_output", "toolResult.textResultForLlm", "tool_result.text_result_for_llm"],

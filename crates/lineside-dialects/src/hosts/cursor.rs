@@ -9,8 +9,8 @@ use lineside_core::json::{Map, Value};
 
 use super::claude::{PROMPT, REASON, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER};
 use super::table::{
-    Amend, BLOCK, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, field,
-    hold, json, read, row, say,
+    Amend, BLOCK, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, hold,
+    json, read, row, say,
 };
 
 const QUIET: Words = Words { quiet: "{}", ..Words::FACT };
@@ -32,12 +32,11 @@ const SINGLE_GATE: Words = Words {
 };
 const STOPPING: Words = Words { block: json(FOLLOW_UP), stop: SILENT, quiet: "{}", ..Words::GATE };
 
-const INPUT: Field = read("tool_input", &["tool_input"], Kind::Parsed);
 const MCP_NAME: Field = read("tool_name", &["tool_name"], Kind::Prefixed("MCP:"));
 const MODEL: Field = read("model", &["model"], Kind::Text);
 const AGENT: Field = read("agent_type", &["subagent_type"], Kind::Text);
 const OUTPUT: Field = read("tool_output", &["tool_output"], Kind::Parsed);
-const TOOK: Field = field("duration_ms", &["duration"]);
+const TOOK: Field = read("duration_ms", &["duration"], Kind::Number);
 
 const fn tool(name: &'static str) -> Field {
     read("tool_name", &[], Kind::Fixed(name))
@@ -64,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row("beforeShellExecution", "before_tool", &[tool("Shell"), read("tool_input", &[], Kind::Members(&[
         ("command", "command"), ("cwd", "cwd")]))], SINGLE_GATE).on_request(),
-    row("beforeMCPExecution", "before_tool", &[MCP_NAME, INPUT], SINGLE_GATE).on_request(),
+    row("beforeMCPExecution", "before_tool", &[MCP_NAME, TOOL_INPUT], SINGLE_GATE).on_request(),
     row("beforeReadFile", "before_tool", &[tool("Read"), read("tool_input", &[], Kind::Members(&[("file_path", "file_path")]))], Words {
         amend: &[("tool_input", Amend::Refuse(Refusal::Input))], ..GATE
     }).on_request(),
@@ -77,7 +76,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row("afterShellExecution", "after_tool", &[tool("Shell"), read("tool_input", &[], Kind::Members(&[("command", "command")])),
         read("tool_output", &[], Kind::Members(&[("output", "output")])), TOOK], REVIEW).on_request(),
-    row("afterMCPExecution", "after_tool", &[MCP_NAME, INPUT, read("tool_output", &["result_json"], Kind::Parsed), TOOK], REVIEW).on_request(),
+    row("afterMCPExecution", "after_tool", &[MCP_NAME, TOOL_INPUT, read("tool_output", &["result_json"], Kind::Parsed), TOOK], REVIEW).on_request(),
     row("afterFileEdit", "after_tool", &[tool("Edit"), read("tool_input", &[], Kind::Members(&[
         ("file_path", "file_path"), ("edits", "edits")])), read("tool_output", &[], Kind::Null)], REVIEW).on_request(),
     row("postToolUseFailure", "on_permission_denied", &[TOOL_NAME, read("reason", &["error_message"], Kind::Text)], QUIET)
@@ -93,6 +92,7 @@ pub(super) const ROWS: &[Row] = &[
     row("subagentStop", "after_subagent", &[AGENT, read("output", &["summary"], Kind::Text)], QUIET),
     row("stop", "before_stop", &[], STOPPING).when(When::Is("status", &["completed"])),
     row("stop", "on_stop_failure", &[read("error", &["error_message"], Kind::Text)], QUIET).when(When::Is("status", &["error"])),
+    row("stop", "before_stop", &[], STOPPING).when(When::Empty("status")),
     row("stop", "on_interrupt", &[], QUIET),
     row("preCompact", "before_compact", &[TRIGGER, read("usage", &[], Kind::Members(&[
         ("tokens", "context_tokens"), ("window", "context_window_size")]))], Words {
@@ -100,7 +100,7 @@ pub(super) const ROWS: &[Row] = &[
         quiet: "{}", ..Words::GATE
     }),
     row("afterAgentResponse", "after_model", &[MODEL, read("output", &["text"], Kind::Text), read("usage", &[], Kind::Members(&[
-        ("input_tokens", "input_tokens"), ("output_tokens", "output_tokens")]))], QUIET),
+        ("input_tokens", "input_tokens"), ("output_tokens", "output_tokens")]))], REVIEW),
     row("afterAgentThought", "x.cursor.on_agent_thought", &[], QUIET).on_request(),
     row("beforeTabFileRead", "x.cursor.before_tab_file_read", &[], GATE).on_request(),
     row("afterTabFileEdit", "x.cursor.on_tab_file_edit", &[], QUIET).on_request(),

@@ -11,6 +11,7 @@ mod condition;
 mod document;
 mod entry;
 mod fields;
+mod follow_ups;
 mod format;
 mod group;
 mod handler;
@@ -42,7 +43,7 @@ use std::collections::BTreeSet;
 use lineside_core::PointInfo;
 use lineside_core::json::Map;
 
-use super::table::point;
+use super::table::{Row, When, point};
 use crate::dialect::{Dialect, Loaded, Places, Watched};
 
 /// The hooks in the files of a host, as a dialect.
@@ -71,7 +72,14 @@ impl Dialect for Imported {
         None
     }
 
-    fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {
-        self.0.rows().find(|row| row.event == name).and_then(point)
+    /// Of several points of one name that which the payload is of: by the field that tells them apart, or by what is in
+    /// its place in a payload.
+    fn point(&self, name: &str, payload: &Map) -> Option<&'static PointInfo> {
+        let rows = || self.0.rows().filter(|row| row.event == name);
+        let is_meant = |row: &&'static Row| match row.when {
+            When::Has(path) => path.rsplit('.').next().is_some_and(|field| payload.contains_key(field)),
+            when => when.is_meant(payload),
+        };
+        rows().find(is_meant).or_else(|| rows().next()).and_then(point)
     }
 }

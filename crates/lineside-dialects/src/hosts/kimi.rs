@@ -13,7 +13,7 @@ use super::table::{
     field, hold, read, row, say,
 };
 
-const CALL: Field = field("tool_call_id", &["tool_call_id"]);
+const CALL: Field = read("tool_call_id", &["tool_call_id"], Kind::Text);
 const AGENT: Field = read("agent_type", &["agent_name"], Kind::Text);
 const PROMPTED: Field = read("prompt", &["prompt"], Kind::Own(prompt));
 const REFUSED: Words = Words { block: say(How::Exit2), ..Words::GATE };

@@ -10,6 +10,7 @@ mod incoming;
 mod outcome;
 mod root;
 mod sessions;
+mod shared;
 mod spelling;
 mod words;
 

@@ -5,6 +5,8 @@
 //! `"$X"` for context, `"$V"` for an amended value, `"$N"` for notices and `"$E"` for the name of the event.
 
 use lineside_core::PointInfo;
+#[cfg(feature = "hosts")]
+use lineside_core::json::Map;
 use lineside_core::json::Value;
 use lineside_points::custom;
 
@@ -51,6 +53,41 @@ pub(crate) enum When {
     Own(fn(&lineside_core::json::Map) -> bool),
 }
 
+impl When {
+    /// Whether a document is meant.
+    #[cfg(feature = "hosts")]
+    pub(crate) fn is_meant(self, document: &Map) -> bool {
+        let text = |field: &str| document.get(field).and_then(Value::as_str);
+        match self {
+            Self::Always => true,
+            Self::Is(field, values) => text(field).is_some_and(|value| values.contains(&value)),
+            Self::Has(path) => at(document, path).is_some(),
+            Self::InSubagent => {
+                ["agentId", "agent_id"].iter().any(|field| text(field).is_some_and(|id| !id.is_empty()))
+            }
+            Self::Empty(field) => text(field).is_none_or(str::is_empty),
+            Self::Own(rule) => rule(document),
+        }
+    }
+}
+
+/// The value at a path whose parts are joined by `.`; null is as good as absent.
+#[cfg(feature = "hosts")]
+pub(crate) fn at<'a>(document: &'a Map, path: &str) -> Option<&'a Value> {
+    let mut parts = path.split('.');
+    let mut value = document.get(parts.next()?)?;
+    for part in parts {
+        value = value.get(part)?;
+    }
+    (!value.is_null()).then_some(value)
+}
+
+/// The reason of a verdict whose hook has given none (HO-19).
+#[cfg(feature = "hosts")]
+pub(crate) fn unreasoned(hook: &str) -> String {
+    format!("blocked by {hook}")
+}
+
 /// One field of a payload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
@@ -69,6 +106,8 @@ pub(crate) enum Kind {
     Same,
     /// A text; any other value stays where it is.
     Text,
+    /// A number; any other value stays where it is.
+    Number,
     /// A text that is not empty.
     Filled,
     /// The input of a tool: an object, a text that holds one, or anything else as its member `input`.

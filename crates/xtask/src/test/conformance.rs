@@ -17,7 +17,7 @@ struct Suite {
 }
 
 /// A suite is added when its dialect is finished.
-const SUITES: [Suite; 18] = [
+const SUITES: [Suite; 19] = [
     Suite { cases: "tests/conformance/agenthooks.cases.json", programs: &[BASH, PYTHON] },
     Suite { cases: "tests/conformance/chord.cases.json", programs: &[BASH, JQ] },
     Suite { cases: "tests/conformance/flyto.cases.json", programs: &[PYTHON] },
@@ -32,6 +32,7 @@ const SUITES: [Suite; 18] = [
     Suite { cases: "tests/conformance/hosts-gemini.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-gemini-own.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-kimi.cases.json", programs: &[BASH] },
+    Suite { cases: "tests/conformance/hosts-kimi-own.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-qwen.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/jcli.cases.json", programs: &[BASH, PYTHON] },

@@ -154,6 +154,7 @@ fn said(entry: &Entry, event: &AnyEvent, object: &Map) -> Result<Saying, String>
     if let Some(message) = text_field(object, "systemMessage")? {
         saying.notice(message);
     }
+    flag_field(object, "suppressOutput")?;
     let reason = text_field(object, "reason")?;
     decided(entry, text_field(object, "decision")?, reason, &mut saying)?;
     match entry.event {
@@ -232,7 +233,7 @@ fn permission(entry: &Entry, specific: &Map, saying: &mut Saying) -> Result<(), 
     match decision {
         None => {}
         Some("deny") => saying.verdict(Verdict::block(why())),
-        Some("ask" | "defer") => saying.verdict(Verdict::ask(reason.unwrap_or("a hook asks").to_owned())),
+        Some("ask" | "defer") => saying.verdict(Verdict::ask(why())),
         Some("allow") => saying.verdict(Verdict::Allow),
         Some(other) => return Err(format!("unknown `permissionDecision` `{other}`")),
     }

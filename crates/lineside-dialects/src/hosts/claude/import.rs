@@ -206,7 +206,7 @@ impl Format for Files {
 
     /// CL-17
     fn matcher(&self, at: &At<'_>, text: &str) -> Result<Matcher, String> {
-        if text == "*" {
+        if matches!(text.trim(), "" | "*") {
             return Ok(Matcher::All);
         }
         let narrow = matches!(at.event, "FileChanged" | "StopFailure");

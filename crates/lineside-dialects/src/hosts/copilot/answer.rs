@@ -117,7 +117,7 @@ fn said(entry: &Entry, name: &str, object: &Map, saying: &mut Saying) {
             let reason = get("permissionDecisionReason");
             match get("permissionDecision") {
                 Some("deny") => saying.verdict(Verdict::block(why(reason))),
-                Some("ask") => saying.verdict(Verdict::ask(reason.unwrap_or_default().to_owned())),
+                Some("ask") => saying.verdict(Verdict::ask(why(reason))),
                 Some("allow") => saying.verdict(Verdict::Allow),
                 _ => {}
             }

@@ -46,9 +46,10 @@ pub(super) fn read(entry: &Entry, row: &Row, event: &AnyEvent, heard: &Heard) ->
     match heard.code.unwrap_or_default() {
         0 => match object {
             Some(object) => said(entry, row, event, &object).map(|saying| saying.0).map_err(|why| {
+                // CU-19: of an answer whose fields are wrong a prompt is not refused.
                 let failure = heard.output_failure(why);
                 let reason = reason_or(entry, [Some(&*failure.detail)]);
-                if is_gate { blocking(failure, reason) } else { failure }
+                if permits(entry.event) { blocking(failure, reason) } else { closed(failure) }
             }),
             None if heard.stdout.trim().is_empty() => {
                 let mut saying = Saying::default();
@@ -95,8 +96,7 @@ fn said(entry: &Entry, row: &Row, event: &AnyEvent, object: &Map) -> Result<Sayi
                 saying.verdict(Verdict::block(why()));
             }
             Some("ask") if matches!(name, "preToolUse" | "beforeShellExecution" | "beforeMCPExecution") => {
-                let reason = user_message.or(agent_message).unwrap_or_default();
-                saying.verdict(Verdict::ask(reason.to_owned()));
+                saying.verdict(Verdict::ask(why()));
             }
             Some("ask") => saying.verdict(Verdict::block(why())),
             Some(other) => return Err(format!("unknown `permission` `{other}`")),
@@ -150,15 +150,13 @@ fn texts_of(object: &Map, name: &str) -> Result<(), String> {
     }
 }
 
-/// A follow-up, as often as the hook may give one.
+/// A follow-up. How many the hook may give is counted where it is heard.
 fn keep_working(entry: &Entry, message: &str, saying: &mut Saying) {
-    let limit = entry.handler.loop_limit.flatten().unwrap_or(u32::MAX);
     saying.verdict(Verdict::block(message.to_owned()));
-    let beyond =
-        format!("hook `{}` has kept the agent working {limit} times in a row; it may stop now", entry.name);
+    let beyond = format!("hook `{}` has kept the agent working too often; it may stop now", entry.name);
     saying.0.keep_working = Some(Box::new(KeepWorking {
         append: Append::system(message),
         beyond: Beyond::Continue(Notice::warning(beyond)),
-        at_most: Some(limit),
+        at_most: Some(u32::MAX),
     }));
 }

@@ -22,7 +22,7 @@ use crate::hosts::tools::{Column, class};
 /// The file of the machine.
 const ENTERPRISE: &str = "/etc/cursor/hooks.json";
 
-/// How often in a row a hook may keep an agent working (CU-12).
+/// How often a hook may keep the agent of a session working (CU-12).
 const FOLLOW_UPS: u32 = 5;
 
 /// The hooks in the files.
@@ -90,7 +90,7 @@ impl Format for Files {
             timeout: fields.time("timeout", Duration::from_secs(1))?.unwrap_or(Duration::from_secs(60)),
             // CU-18
             closes: fields.flag("failClosed")? && answer::is_gate(at.event),
-            loop_limit: Some(limit.unwrap_or(Some(FOLLOW_UPS))),
+            loop_limit: limit.unwrap_or(Some(FOLLOW_UPS)),
             ..Handler::default()
         })
     }

@@ -96,9 +96,7 @@ fn said(entry: &Entry, event: &AnyEvent, object: &Map) -> Result<Saying, String>
     match text_field(object, "decision")? {
         None | Some("allow" | "approve") => {}
         Some("deny" | "block") if decides(name) => saying.verdict(Verdict::block(reason_or(entry, [reason]))),
-        Some("ask") if name == "BeforeTool" => {
-            saying.verdict(Verdict::ask(reason.unwrap_or_default().to_owned()));
-        }
+        Some("ask") if name == "BeforeTool" => saying.verdict(Verdict::ask(reason_or(entry, [reason]))),
         Some("deny" | "block" | "ask") => {}
         Some(other) => return Err(format!("unknown decision `{other}`")),
     }

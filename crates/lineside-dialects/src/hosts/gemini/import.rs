@@ -125,15 +125,16 @@ impl Format for Files {
 
     /// GE-14
     fn matcher(&self, at: &At<'_>, text: &str) -> Result<Matcher, String> {
+        let text = text.trim();
         match at.event {
-            _ if text == "*" => Ok(Matcher::All),
+            _ if matches!(text, "" | "*") => Ok(Matcher::All),
             "BeforeTool" | "AfterTool" => Matcher::javascript(text),
             _ => Ok(Matcher::Names(vec![text.to_owned()])),
         }
     }
 
     fn instead(&self, text: &str) -> Option<Matcher> {
-        Some(Matcher::Names(vec![text.to_owned()]))
+        Some(Matcher::Names(vec![text.trim().to_owned()]))
     }
 
     fn column(&self, _at: &At<'_>) -> Column {

@@ -226,6 +226,12 @@ fn first_word(text: &str) -> &str {
 
 /// CL-21
 fn file(pattern: &str, path: &str, cwd: &str, home: Option<&str>) -> bool {
+    // A folder is everything below it.
+    let below_folder = pattern.strip_suffix('/').filter(|folder| !folder.is_empty()).map(|folder| {
+        let anywhere = if folder.contains('/') { "" } else { "**/" };
+        format!("{anywhere}{folder}/**")
+    });
+    let pattern = below_folder.as_deref().unwrap_or(pattern);
     let absolute = normal(&if path.starts_with('/') { path.to_owned() } else { format!("{cwd}/{path}") });
     let fits = |glob: &str, text: &str| {
         Matcher::javascript(&expression(glob)).is_ok_and(|matcher| matcher.fits(text) != Fit::No)
@@ -284,12 +290,40 @@ fn expression(glob: &str) -> String {
             }
             '*' => written.push_str("[^/]*"),
             '?' => written.push_str("[^/]"),
+            '[' => match class_of(&mut characters) {
+                Some(class) => written.push_str(&class),
+                None => written.push_str("\\["),
+            },
+            '\\' => match characters.next() {
+                Some(plain) if plain.is_alphanumeric() => written.push(plain),
+                Some(sign) => written.extend(['\\', sign]),
+                None => written.push_str("\\\\"),
+            },
             other if other.is_alphanumeric() || matches!(other, '_' | '/' | '-' | ' ') => written.push(other),
             other => written.extend(['\\', other]),
         }
     }
     written.push('$');
     written
+}
+
+/// The class of characters that a bracket opens, without a path separator; `None` where it is not closed.
+fn class_of(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
+    let mut ahead = characters.clone();
+    let is_negated = ahead.next_if(|first| matches!(first, '!' | '^')).is_some();
+    let mut members = String::new();
+    loop {
+        match ahead.next()? {
+            ']' if !members.is_empty() => break,
+            '-' => members.push('-'),
+            '\\' => members.extend(['\\', ahead.next()?]),
+            '/' => return None,
+            member if member.is_alphanumeric() => members.push(member),
+            member => members.extend(['\\', member]),
+        }
+    }
+    *characters = ahead;
+    Some(format!("[{}{members}]", if is_negated { "^/" } else { "" }))
 }
 
 #[cfg(test)]
@@ -334,6 +368,16 @@ mod tests {
             ("src/**", "/p/x/../src/a", true),
             ("/a.rs", "/p/a.rs", true),
             ("/a.rs", "/p/x/a.rs", false),
+            ("*.[ch]", "/p/src/a.h", true),
+            ("*.[ch]", "/p/src/a.s", false),
+            ("*.[!a-c]", "/p/a.d", true),
+            ("*.[!a-c]", "/p/a.b", false),
+            ("a[b", "/p/a[b", true),
+            (r"a\*", "/p/a*", true),
+            (r"a\*", "/p/ab", false),
+            ("src/", "/p/lib/src/a", true),
+            ("src/", "/p/src", false),
+            ("lib/src/", "/p/lib/src/x/a", true),
         ] {
             assert_eq!(file(pattern, path, "/p", Some("/home/u")), fits, "{pattern}: {path}");
         }

@@ -64,7 +64,7 @@ impl Document {
             let Some(value) = payload.get(field.ours) else { continue };
             match field.kind {
                 Kind::Own(_) | Kind::Members(_) | Kind::Fixed(_) | Kind::Null | Kind::True => {}
-                Kind::Parsed if !theirs.ends_with("input") => self.put(theirs, value.to_string()),
+                Kind::Parsed => self.put(theirs, value.to_string()),
                 Kind::Flag(text) => self.put_at(theirs, json!(value == text)),
                 _ => self.put_at(theirs, value.clone()),
             }

@@ -9,6 +9,7 @@ use lineside_core::{AnyEvent, Layer, Origin};
 
 use super::condition::Condition;
 use super::fields::Refused;
+use super::follow_ups::FollowUps;
 use super::matcher::Matcher;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
@@ -38,6 +39,8 @@ pub(crate) struct Entry {
     pub(crate) is_disabled: bool,
     /// What it runs, and how.
     pub(crate) handler: Handler,
+    /// How often it has kept agents working, where that is bounded.
+    pub(crate) follow_ups: FollowUps,
 }
 
 /// What an imported hook runs, and how.
@@ -62,8 +65,8 @@ pub(crate) struct Handler {
     pub(crate) rewakes: bool,
     /// Its failure blocks where a block is possible.
     pub(crate) closes: bool,
-    /// How many blocks in a row it may keep an agent working; without a bound when there is none.
-    pub(crate) loop_limit: Option<Option<u32>>,
+    /// How often it may keep the agent of a session working; without a bound when there is none.
+    pub(crate) loop_limit: Option<u32>,
     /// By what it is the same as another one.
     pub(crate) key: String,
     /// A warning that goes with it.

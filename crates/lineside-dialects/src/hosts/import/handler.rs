@@ -8,7 +8,7 @@ use std::time::Duration;
 use lineside_core::exchange::Post;
 use lineside_core::invocation::{Ending, Environment, Inherit, Invocation, Leftovers, Limits, Program};
 use lineside_core::json::Value;
-use lineside_core::{Amendment, Answer, AnyEvent, Failure, Strength, Verdict};
+use lineside_core::{Amendment, Answer, AnyEvent, Failure, Notice, Strength, Verdict};
 
 use super::entry::{Entry, Run};
 use super::format::Format;
@@ -137,6 +137,15 @@ impl Handler for ImportedHook {
             None => read(&heard)?,
             Some(first) => stricter(read(&first), read(&heard))?,
         };
+        if let (Some(limit), Some(_)) = (self.entry.handler.loop_limit, &answer.keep_working)
+            && !self.entry.follow_ups.one_more(event.envelope().source.session.as_str(), limit)
+        {
+            // CU-12
+            (answer.verdict, answer.keep_working) = (Verdict::Continue, None);
+            let name = &self.entry.name;
+            let notice = format!("hook `{name}` has kept the agent working {limit} times; it may stop now");
+            answer.notices.push(Notice::warning(notice));
+        }
         if !answer.amendment.is_empty() {
             answer.own = Some(Box::new(Value::String(self.entry.name.to_string())));
         }

@@ -10,6 +10,7 @@ use lineside_core::{Amendment, Answer, Append, Failure, FailureKind, Notice, Ver
 
 use super::entry::Entry;
 use crate::handler::Returned;
+use crate::hosts::table::unreasoned;
 use crate::lined_json::{self, Content, Node};
 use crate::text::with_text_of_stderr;
 
@@ -148,7 +149,7 @@ fn first_values(node: &Node) -> Value {
 /// The first of these texts that is not blank, else one that names the hook (HO-19).
 pub(crate) fn reason_or<'a>(entry: &Entry, texts: impl IntoIterator<Item = Option<&'a str>>) -> String {
     let found = texts.into_iter().flatten().map(str::trim).find(|text| !text.is_empty());
-    found.map_or_else(|| format!("blocked by {}", entry.name), str::to_owned)
+    found.map_or_else(|| unreasoned(&entry.name), str::to_owned)
 }
 
 /// The reason of a verdict that refuses, where the hook itself gave it.

@@ -7,6 +7,7 @@ use lineside_core::Layer;
 use super::closing;
 use super::entry::Entry;
 use super::fields::{Fields, Refused};
+use super::follow_ups::FollowUps;
 use super::format::{At, Format, Shape, Switches};
 use super::matcher::Matcher;
 use super::plan::hooks;
@@ -252,9 +253,7 @@ impl Reading<'_> {
             }
         };
         let matcher = [Some(node), group].into_iter().flatten().find_map(|node| node.entry("matcher"));
-        let matcher = match matcher
-            .map(|matcher| (matcher.line, matcher.value.text().map(str::trim), &matcher.value))
-        {
+        let matcher = match matcher.map(|matcher| (matcher.line, matcher.value.text(), &matcher.value)) {
             None | Some((_, Some(""), _)) => Matcher::All,
             Some((line, None, value)) if !value.is_null() => {
                 self.error(line, &name, format!("`matcher` must be a text, not {}", value.label()));
@@ -301,6 +300,7 @@ impl Reading<'_> {
             is_sequential,
             is_disabled,
             handler,
+            follow_ups: FollowUps::default(),
         });
     }
 

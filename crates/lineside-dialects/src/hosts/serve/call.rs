@@ -11,7 +11,7 @@ use super::outcome::Outcome;
 use super::spelling::spellings;
 use super::words::{Telling, put};
 use crate::hosts::program::Host;
-use crate::hosts::table::{Row, Scope, When};
+use crate::hosts::table::{Row, Scope};
 use crate::hosts::{claude, codex, copilot, cursor, gemini, kimi, opencode, qwen};
 
 /// E
@@ -160,8 +160,11 @@ fn closed_by_name(entry: Host, event: Option<&str>, environment: &BTreeMap<Strin
 
 /// The row of a name. Of several the strictest counts, as nothing tells them apart.
 fn named(host: Host, event: &str) -> Option<&'static Row> {
-    let mut rows = table(host, event, &Map::new()).iter().filter(|row| row.event == event);
-    rows.clone().find(|row| is_closed_gate(row)).or_else(|| rows.next())
+    let strictest = |event: &str| {
+        let mut rows = table(host, event, &Map::new()).iter().filter(|row| row.event == event);
+        rows.clone().find(|row| is_closed_gate(row)).or_else(|| rows.next())
+    };
+    strictest(event).or_else(|| strictest(&cursor::own_name(event)).filter(|_| host == Host::Cursor))
 }
 
 /// Nothing, in the way of a host.
@@ -247,7 +250,7 @@ pub(super) fn table(host: Host, event: &str, document: &Map) -> &'static [Row] {
 
 fn row_of(host: Host, event: &str, document: &Map) -> Option<&'static Row> {
     let named = |name: &str| {
-        table(host, name, document).iter().find(|row| row.event == name && is_meant(row.when, document))
+        table(host, name, document).iter().find(|row| row.event == name && row.when.is_meant(document))
     };
     named(event).or_else(|| if host == Host::Cursor { named(&cursor::own_name(event)) } else { None })
 }
@@ -257,20 +260,6 @@ fn answering(spoken: Host, event: &str, row: Option<&'static Row>, document: &Ma
     row_of(spoken, event, document).or_else(|| {
         let point = row?.point;
         let table = table(spoken, event, document);
-        table.iter().find(|row| row.point == point && is_meant(row.when, document))
+        table.iter().find(|row| row.point == point && row.when.is_meant(document))
     })
-}
-
-fn is_meant(when: When, document: &Map) -> bool {
-    let text = |field: &str| document.get(field).and_then(Value::as_str);
-    match when {
-        When::Always => true,
-        When::Is(field, values) => text(field).is_some_and(|value| values.contains(&value)),
-        When::Has(path) => super::incoming::at(document, path).is_some(),
-        When::InSubagent => {
-            ["agentId", "agent_id"].iter().any(|field| text(field).is_some_and(|id| !id.is_empty()))
-        }
-        When::Empty(field) => text(field).is_none_or(str::is_empty),
-        When::Own(rule) => rule(document),
-    }
 }

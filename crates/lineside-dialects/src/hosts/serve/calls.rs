@@ -144,17 +144,19 @@ impl Calls {
         Found::New(id)
     }
 
-    /// A result ends the call that it is of.
+    /// A result ends the call that it is of, at each gate that the call has passed.
     fn close(&mut self, review: &Arriving) {
-        let gate = self.calls.iter_mut().find(|call| {
-            let same = match (&call.of.call, &review.call) {
-                (Some(own), Some(other)) => own == other,
-                _ => call.agrees(review),
-            };
-            call.is_open && !call.of.is_review() && call.of.session == review.session && same
-        });
-        if let Some(gate) = gate {
-            gate.is_open = false;
+        for point in ["before_tool", "before_permission"] {
+            let gate = self.calls.iter_mut().find(|call| {
+                let same = match (&call.of.call, &review.call) {
+                    (Some(own), Some(other)) => own == other,
+                    _ => call.agrees(review),
+                };
+                call.is_open && call.of.point == point && call.of.session == review.session && same
+            });
+            if let Some(gate) = gate {
+                gate.is_open = false;
+            }
         }
     }
 

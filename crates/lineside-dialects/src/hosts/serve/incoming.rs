@@ -10,8 +10,9 @@ use lineside_core::{Agent, Extra, Model, Payload, Point as _, PointInfo};
 use lineside_points::{OnIdle, custom};
 
 use super::call::Arrival;
+use super::shared::shared;
 use crate::hosts::program::Host;
-use crate::hosts::table::{Field, Kind, point};
+use crate::hosts::table::{Field, Kind, at, point};
 use crate::hosts::tools::tool_fields;
 
 /// The session of a document that names none.
@@ -66,16 +67,6 @@ impl Incoming {
     }
 }
 
-/// The value at a path whose parts are joined by `.`; null is as good as absent.
-pub(super) fn at<'a>(document: &'a Map, path: &str) -> Option<&'a Value> {
-    let mut parts = path.split('.');
-    let mut value = document.get(parts.next()?)?;
-    for part in parts {
-        value = value.get(part)?;
-    }
-    (!value.is_null()).then_some(value)
-}
-
 /// The session, and the ids of subagents, of a document.
 struct Names {
     root: String,
@@ -107,7 +98,7 @@ fn text_at<'a, 'n>(document: &'a Map, names: &[&'n str]) -> Option<(&'n str, &'a
 fn root(document: &Map, host: Host, about_a_subagent: bool) -> &str {
     let text = |names| text_at(document, names).map(|(_, text)| text);
     let is_inside = !about_a_subagent && text(AGENT_ID).is_some();
-    let parent = text(PARENT_ID).filter(|_| is_inside);
+    let parent = text(PARENT_ID).filter(|_| is_inside && host == Host::Copilot);
     parent.or_else(|| text(session_names(host))).unwrap_or(NAMELESS)
 }
 
@@ -134,7 +125,9 @@ impl Unread {
             return Names { root, agent: None, child: None };
         };
         let role = self.text(&["agent_type", "agentType"]).map(Arc::from);
-        self.text(PARENT_ID);
+        if host == Host::Copilot {
+            self.text(PARENT_ID);
+        }
         Names { root, agent: Some(Agent { id: id.into(), kind: AgentKind::Subagent, role }), child: None }
     }
 
@@ -214,6 +207,7 @@ fn converted(kind: Kind, value: &Value) -> Option<Value> {
     let text = value.as_str();
     match kind {
         Kind::Text => text.map(Value::from),
+        Kind::Number => value.is_number().then(|| value.clone()),
         Kind::Filled => text.filter(|text| !text.is_empty()).map(Value::from),
         Kind::Prefixed(prefix) => {
             let text = text?;
@@ -311,6 +305,13 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
     let mut payload = Map::new();
     for field in row.iter().flat_map(|row| row.fields) {
         if let Some(value) = unread.field(document, field) {
+            payload.insert(field.ours.to_owned(), value);
+        }
+    }
+    for field in row.iter().copied().flat_map(shared) {
+        if !payload.contains_key(field.ours)
+            && let Some(value) = unread.field(document, field)
+        {
             payload.insert(field.ours.to_owned(), value);
         }
     }

@@ -4,6 +4,8 @@ use lineside_core::context::is_unseen;
 use lineside_core::json::Map;
 use lineside_core::{Receipt, Strength, Verdict};
 
+use crate::hosts::table::unreasoned;
+
 /// What came of an event.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
@@ -19,6 +21,8 @@ pub struct Outcome {
     pub context: Vec<String>,
     /// Texts for the user.
     pub notices: Vec<String>,
+    /// Whether the hook that asks has given no reason: the one that stands there names the hook (HO-19).
+    pub is_unreasoned: bool,
 }
 
 impl Outcome {
@@ -32,7 +36,13 @@ impl Outcome {
                 amenders.push(name.to_owned());
             }
         }
+        let author = receipt.author.map(|author| receipt.name(author)).unwrap_or_default();
+        let named = Verdict::ask("").with_readable_reason(author);
+        let is_name = |reason: &str| {
+            reason == unreasoned(author) || named.reason().is_some_and(|named| named.as_str() == reason)
+        };
         Self {
+            is_unreasoned: matches!(&receipt.verdict, Verdict::Ask(reason) if is_name(reason.as_str())),
             verdict: match &receipt.verdict {
                 Verdict::Ask(reason) => Verdict::ask(shown(reason.as_str())),
                 verdict => verdict.clone(),
@@ -49,10 +59,12 @@ impl Outcome {
     pub fn fold(&mut self, derived: Self) {
         if derived.verdict.strength() > self.verdict.strength() {
             self.verdict = derived.verdict;
+            self.is_unreasoned = derived.is_unreasoned;
         }
         for (field, value) in derived.after {
-            // It was given the value that this event had, so a difference is an amendment.
-            if self.after.contains_key(&field) && derived.before.get(&field) != Some(&value) {
+            // It was given the value that this event had, so a difference is an amendment; that of a field which this
+            // event does not have is one that no host can take.
+            if derived.before.get(&field) != Some(&value) {
                 self.after.insert(field, value);
             }
         }
@@ -71,8 +83,10 @@ impl Outcome {
         self.verdict.strength()
     }
 
+    /// The reason that the hook has given.
     pub(super) fn reason(&self) -> &str {
-        self.verdict.reason().map_or("", |reason| reason.as_str())
+        let reason = self.verdict.reason().filter(|_| !self.is_unreasoned);
+        reason.map_or("", |reason| reason.as_str())
     }
 }
 

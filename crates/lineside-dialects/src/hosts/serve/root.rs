@@ -67,7 +67,8 @@ impl Root {
             return;
         }
         if let Some((name, session)) = self.open.last() {
-            let id = session.rsplit_once('/').map_or(session.as_str(), |(_, id)| id);
+            let below = session.strip_prefix(incoming.root.as_str()).and_then(|id| id.strip_prefix('/'));
+            let id = below.unwrap_or(session);
             let role = Some(Arc::from(name.as_str()));
             incoming.agent = Some(Agent { id: id.into(), kind: AgentKind::Subagent, role });
         }
@@ -122,8 +123,9 @@ impl Root {
 
     /// CL-33
     pub(super) fn is_report(&self, prompt: &str) -> bool {
-        let Some(rest) = prompt.strip_prefix("<task-notification>") else { return false };
-        let id = rest.split_once("<task-id>").and_then(|(_, rest)| Some(rest.split_once("</task-id>")?.0));
+        let rest = prompt.strip_prefix("<task-notification>").map(str::trim_start);
+        let rest = rest.and_then(|rest| rest.strip_prefix("<task-id>"));
+        let id = rest.and_then(|rest| Some(rest.split_once("</task-id>")?.0));
         id.is_some_and(|id| self.tasks.contains(id.trim()))
     }
 

@@ -111,8 +111,8 @@ impl Publishing {
         self.incoming.point.name == "before_prompt" && self.agent.is_none()
     }
 
-    fn after(&self, outcome: &Outcome, is_blocked: bool) -> Vec<Derived> {
-        if is_blocked || outcome.strength() >= Strength::Block {
+    fn after(&self, outcome: &Outcome, is_refused: bool) -> Vec<Derived> {
+        if is_refused {
             return Vec::new();
         }
         let value = |field: &str| outcome.after.get(field).cloned().unwrap_or_default();
@@ -253,13 +253,17 @@ impl Served {
             waiting,
         };
         let mut put = put(&telling, outcome);
+        let was_blocked = put.blocked.is_some();
         if let Some(counted) = &publishing.counts {
             put = root.count(&publishing, counted, &telling, outcome, put);
         }
+        // One block too many is none: the agent ends.
+        let is_taken_back = was_blocked && put.blocked.is_none();
         root.take_in(&publishing, outcome, &put);
         let Put { answer, context, waits, blocked, log, .. } = put;
         let ends = publishing.incoming.point.name == "after_session" && publishing.agent.is_none();
-        let after = publishing.after(outcome, blocked.is_some());
+        let is_final = outcome.is_refused() && !is_taken_back;
+        let after = publishing.after(outcome, is_final || blocked.is_some());
         if publishing.is_start {
             root.starting = root.starting.saturating_sub(1);
         }
@@ -304,11 +308,22 @@ impl Publishing {
     }
 }
 
+/// Whether a value is what a hook has amended, as far as it has the members of that: an input that was amended must not run
+/// as it came because the second arrival has one member more.
+fn is_original(before: Option<&Value>, after: Option<&Value>, now: Option<&Value>) -> bool {
+    let agrees = |with: Option<&Value>| {
+        let (Some(Value::Object(now)), Some(Value::Object(with))) = (now, with) else { return false };
+        now.iter().all(|(name, value)| with.get(name).is_none_or(|other| other == value))
+    };
+    before == now || (agrees(before) && !agrees(after))
+}
+
 /// The answer to a call that came before (HO-42).
 fn again(arrival: &Arrival, incoming: &Incoming, words: &Words, outcome: &Outcome) -> HostAnswer {
     let now = incoming.payload.to_json();
     let field = ["tool_input", "tool_output"].into_iter().find(|field| {
-        outcome.before.get(field) != outcome.after.get(field) && outcome.before.get(field) == now.get(field)
+        let [before, after, now] = [&outcome.before, &outcome.after, &now].map(|payload| payload.get(field));
+        before != after && is_original(before, after, now)
     });
     let mut again =
         Outcome { verdict: outcome.verdict.clone(), before: now.clone(), after: now, ..Outcome::default() };

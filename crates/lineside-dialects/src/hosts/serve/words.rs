@@ -83,6 +83,8 @@ struct Writing<'a> {
     notices: Vec<String>,
     put: Put,
     output: Option<&'a Value>,
+    /// Whether the reason is none of the hook's own.
+    is_unreasoned: bool,
 }
 
 impl<'a> Writing<'a> {
@@ -108,6 +110,7 @@ impl<'a> Writing<'a> {
             notices: outcome.notices.clone(),
             put: Put::default(),
             output: outcome.before.get("tool_output"),
+            is_unreasoned: outcome.is_unreasoned,
         }
     }
 
@@ -206,8 +209,8 @@ impl<'a> Writing<'a> {
             Refusal::Output if self.telling.stop_active => return self.dropped(field),
             Refusal::Output => format!("[answer with exactly this instead: {after}]"),
         };
-        let reason = self.reason().to_owned();
-        self.verdict = Verdict::block(with_reason(&reason, &fixed));
+        let reason = if self.is_unreasoned { "" } else { self.reason() };
+        self.verdict = Verdict::block(with_reason(reason, &fixed));
     }
 
     fn dropped(&mut self, field: &str) {

@@ -11,11 +11,12 @@ pub(super) fn fitted(result: &Value, new: &Value) -> Option<Value> {
     let text = match new {
         Value::String(text) => text.clone(),
         Value::Object(_) => return Some(new.clone()),
+        Value::Array(_) if result.is_array() => return Some(new.clone()),
         other => other.to_string(),
     };
     match result {
         Value::String(_) => Some(Value::String(text)),
-        Value::Object(_) => {
+        Value::Object(_) | Value::Array(_) => {
             let mut result = result.clone();
             let mut next = Some(text);
             replace(&mut result, &mut next);
@@ -67,6 +68,13 @@ mod tests {
             (json!({"filePath": "/a", "success": true}), json!("gone"), None),
             (json!({"stdout": "a"}), json!({"stdout": "b"}), Some(json!({"stdout": "b"}))),
             (Value::Null, json!("gone"), None),
+            (
+                json!([{"type": "text", "text": "k"}, {"type": "text", "text": "l"}]),
+                json!("gone"),
+                Some(json!([{"type": "text", "text": "gone"}, {"type": "text", "text": ""}])),
+            ),
+            (json!([{"text": "k"}]), json!([]), Some(json!([]))),
+            (json!(["k"]), json!("gone"), None),
         ] {
             assert_eq!(fitted(&result, &new), expected, "{result}");
         }
