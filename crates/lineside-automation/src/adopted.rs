@@ -14,7 +14,7 @@ use lineside_bus::{
 };
 use lineside_core::flow::{Debounce, Retries};
 use lineside_core::hook::{Join, Lane, Standby};
-use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, SessionId, SkipReason};
+use lineside_core::{AnyEvent, Failure, FailureKind, Hook, Outcome, SessionId, SkipReason};
 use tokio_util::sync::CancellationToken;
 
 use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy, Pause, Rules, Work};
@@ -49,6 +49,24 @@ pub struct Adoption {
     pub last: Last,
     /// Whether it can run.
     pub standby: Standby,
+}
+
+impl Adoption {
+    /// Returns the adoption of a hook without records, bursts, retries and keys, as it is registered.
+    #[must_use]
+    pub fn in_memory(hook: &Hook) -> Self {
+        Self {
+            id: HookId::in_memory(hook.dialect, &hook.name),
+            recording: Recording::Memory,
+            debounce: None,
+            retry: Retries::default(),
+            key: None,
+            join: hook.join,
+            lane: hook.lane,
+            last: Box::new(|_| None),
+            standby: hook.standby.clone(),
+        }
+    }
 }
 
 /// A hook whose runs are jobs. When it is dropped, no further event will come for it.
@@ -163,6 +181,8 @@ impl Adopted {
         self.recording
     }
 }
+
+impl Sealed for Adopted {}
 
 impl BackgroundRuns for Adopted {
     /// Gives the ticket back when there are as many jobs as there may be, or everything was left to the next life.

@@ -51,6 +51,8 @@ impl Interceptor for Hooked {
     }
 }
 
+impl lineside_bus::durable_run::sealed::Sealed for Kept {}
+
 impl BackgroundRuns for Kept {
     fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
         if self.full {

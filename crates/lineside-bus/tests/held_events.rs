@@ -52,6 +52,8 @@ impl Interceptor for Hooked {
     }
 }
 
+impl lineside_bus::durable_run::sealed::Sealed for Holds {}
+
 impl BackgroundRuns for Holds {
     fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
         self.held.lock().unwrap().push((event.clone(), ticket));

@@ -51,6 +51,8 @@ impl Interceptor for Hooked {
     }
 }
 
+impl lineside_bus::durable_run::sealed::Sealed for Panics {}
+
 impl BackgroundRuns for Panics {
     fn accept(&self, _: &AnyEvent, _: Ticket) -> Result<Outcome, Ticket> {
         self.now(In::Accept);

@@ -58,10 +58,8 @@ impl Foreign {
             debounce: hook.debounce,
             retry: hook.retry,
             key: hook.key.clone(),
-            join: hook.hook.join,
-            lane: hook.hook.lane,
             last: last_look(hook, self.attempts.log.clone()),
-            standby: hook.hook.standby.clone(),
+            ..Adoption::in_memory(&hook.hook)
         });
         self.adopted = Some(adopted);
         self

@@ -131,6 +131,8 @@ impl Engine {
 /// The work of an earlier life for one session, as the session knows its hooks.
 struct Rejoined(Arc<Engine>);
 
+impl Sealed for Rejoined {}
+
 impl BackgroundRuns for Rejoined {
     /// No event comes by it.
     fn accept(&self, _event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use lineside_bus::durable_run::sealed::Sealed;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{BackgroundRuns, Release, Ticket};
 use lineside_core::journal::{Durability, Unavailable};
@@ -35,6 +36,9 @@ pub(crate) struct Canceller {
     pub(crate) engine: Arc<Engine>,
     pub(crate) automation: AutomationId,
 }
+
+impl Sealed for Trigger {}
+impl Sealed for Canceller {}
 
 impl BackgroundRuns for Trigger {
     fn accept(&self, event: &AnyEvent, _ticket: Ticket) -> Result<Outcome, Ticket> {

@@ -13,6 +13,9 @@ use crate::api::bus::Bus;
 use crate::hook::state::{Session, Shared};
 
 /// Gives what processes inherit. Called while a hook is about to start: it must not block.
+///
+/// Meant to be implemented by what puts a door in front of a bus. A function that is added later has a body, which
+/// leaves the environment of a process as it is.
 pub trait Propagate: Send + Sync {
     /// The variables of a process that is started under this session; none where the session is closed.
     fn of_session(&self, session: &Session) -> Propagation;

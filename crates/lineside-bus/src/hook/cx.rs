@@ -157,7 +157,7 @@ impl Drop for Cx {
     #[inline]
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
-            give_back_session(session);
+            give_back(session, |slots| &slots.session);
         }
     }
 }
@@ -264,25 +264,18 @@ impl Drop for Lending {
 /// Takes back the reference of a call to its event.
 #[inline]
 pub(crate) fn give_back_event(event: AnyEvent) {
-    let mut event = Some(event);
+    give_back(event, |slots| &slots.event);
+}
+
+/// Takes back a reference of a call, to be lent to the next one where a pass lends on this thread.
+#[inline]
+fn give_back<T>(reference: T, slot: impl FnOnce(&Slots) -> &Cell<Option<T>>) {
+    let mut reference = Some(reference);
     // Nothing is kept by a thread that ends.
     GIVEN_BACK
         .try_with(|slots| {
             if slots.open.get() {
-                event = slots.event.replace(event.take());
-            }
-        })
-        .ok();
-}
-
-/// Takes back the reference of a call to its session.
-#[inline]
-pub(crate) fn give_back_session(session: Session) {
-    let mut session = Some(session);
-    GIVEN_BACK
-        .try_with(|slots| {
-            if slots.open.get() {
-                session = slots.session.replace(session.take());
+                reference = slot(slots).replace(reference.take());
             }
         })
         .ok();

@@ -15,6 +15,7 @@ pub use crate::hook::asked::Intercept;
 use crate::base::background::{Holder, Release};
 use crate::hook::cx::{ChainTime, Cx};
 use crate::hook::durable_run::RunRecorder;
+use crate::hook::durable_run::sealed::Sealed;
 use crate::hook::state::Session;
 
 /// Something that answers events of any point.
@@ -88,7 +89,9 @@ impl DetachedRun {
 
 /// Takes over the detached and the post-decision runs of a hook. A session releases, settles and cuts what it has taken
 /// over.
-pub trait BackgroundRuns: Send + Sync {
+///
+/// Sealed: `lineside-automation` implements it, and further functions may be added.
+pub trait BackgroundRuns: Sealed + Send + Sync {
     /// Takes over a run, and returns what becomes of it, for the receipt. The ticket starts it.
     ///
     /// # Errors

@@ -6,11 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
 
-use lineside_automation::{Adopted, Adoption, Automations, HookId, Recording};
+use lineside_automation::{Adopted, Adoption, Automations};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{BackgroundRuns, Bus, Cx};
 use lineside_core::failure::seconds;
-use lineside_core::flow::Retries;
 use lineside_core::{AnyEvent, Failure, FailureKind, Hook, Said};
 use lineside_dialects::flyto::{FlytoHook, HookResult};
 use lineside_redact::redact;
@@ -29,17 +28,7 @@ pub(super) struct Called {
 /// A hook of the programme as one whose runs are jobs without records, if no publisher waits for it.
 pub(super) fn adopted(bus: &Bus, hook: &Hook) -> Option<Arc<Adopted>> {
     let automations = is_background(hook).then(|| Automations::of(bus).ok()).flatten()?;
-    Some(automations.adoptions().adopt(Adoption {
-        id: HookId::in_memory(hook.dialect, &hook.name),
-        recording: Recording::Memory,
-        debounce: None,
-        retry: Retries::default(),
-        key: None,
-        join: hook.join,
-        lane: hook.lane,
-        last: Box::new(|_| None),
-        standby: hook.standby.clone(),
-    }))
+    Some(automations.adoptions().adopt(Adoption::in_memory(hook)))
 }
 
 impl Interceptor for Called {
