@@ -3,11 +3,12 @@
 //! Two ways lead through the tables. [`import`] reads the hooks that stand in a host's own files; [`serve`] turns a
 //! host's call of `lineside hook HOST` into an event, and what was decided into the host's words. The rooms, in the
 //! order in which a call passes them: `program` says which host it is, `table` and a table per host what its events
-//! are, `tools` what its tools are. Numbers such as HO-8 are those of the hosts' common rules; CL, CX, GE, CU, CP, KI,
+//! are, `phrases` what several of these share, `tools` what its tools are. Numbers such as HO-8 are those of the hosts' common rules; CL, CX, GE, CU, CP, KI,
 //! OP and QW those of a host's page.
 
 mod program;
 mod table;
+mod phrases;
 mod tools;
 
 mod claude;
@@ -33,32 +34,32 @@ use lineside_core::hook::Standby;
 use lineside_core::{Diagnostic, Hook, Point as _};
 use lineside_points::AfterToolError;
 
-#[cfg(feature = "hosts")]
+#[cfg(feature = "claude")]
 pub use claude::front_matter::hooks_in_front_matter;
-#[cfg(feature = "hosts")]
+#[cfg(feature = "claude")]
 pub use claude::plugins::{NamePluginError, name_plugin};
 pub use program::{HOSTS, Host, SERVED};
 pub(crate) use tools::{Column, Seen};
 pub use tools::{named_paths, tool_fields};
 
 /// The hooks in the files of Claude Code.
-#[cfg(feature = "hosts")]
-pub static CLAUDE: import::Imported = import::Imported(&claude::FORMAT);
+#[cfg(feature = "claude")]
+pub static CLAUDE: import::Imported = import::Imported(&claude::Files);
 /// The hooks in the files of Codex.
-#[cfg(feature = "hosts")]
-pub static CODEX: import::Imported = import::Imported(&codex::FORMAT);
+#[cfg(feature = "codex")]
+pub static CODEX: import::Imported = import::Imported(&codex::Files);
 /// The hooks in the files of Copilot.
-#[cfg(feature = "hosts")]
-pub static COPILOT: import::Imported = import::Imported(&copilot::FORMAT);
+#[cfg(feature = "copilot")]
+pub static COPILOT: import::Imported = import::Imported(&copilot::Files);
 /// The hooks in the files of Cursor.
-#[cfg(feature = "hosts")]
-pub static CURSOR: import::Imported = import::Imported(&cursor::FORMAT);
+#[cfg(feature = "cursor")]
+pub static CURSOR: import::Imported = import::Imported(&cursor::Files);
 /// The hooks in the files of Gemini CLI.
-#[cfg(feature = "hosts")]
-pub static GEMINI: import::Imported = import::Imported(&gemini::FORMAT);
+#[cfg(feature = "gemini")]
+pub static GEMINI: import::Imported = import::Imported(&gemini::Files);
 /// The hooks in the files of Kimi CLI and Kimi Code.
-#[cfg(feature = "hosts")]
-pub static KIMI: import::Imported = import::Imported(&kimi::FORMAT);
+#[cfg(feature = "kimi")]
+pub static KIMI: import::Imported = import::Imported(&kimi::Files);
 
 /// A finding for each hook that waits for something that an agent program with an entry of ours never reports: Codex
 /// has no event for a call that failed (CX-8).
@@ -82,25 +83,45 @@ pub fn never_reported<'a>(
     waiting.filter_map(finding).collect()
 }
 
-/// The tables of all hosts.
-const TABLES: [&[table::Row]; 10] = [
-    claude::ROWS,
-    codex::ROWS,
-    copilot::CAMEL,
-    copilot::PASCAL,
-    cursor::ROWS,
-    gemini::ROWS,
-    kimi::ROWS,
-    kimi::CODE_ROWS,
-    opencode::ROWS,
-    qwen::ROWS,
-];
+/// The format of the files of a host, where it has one and its feature is on.
+#[cfg(feature = "hosts")]
+fn format(host: Host) -> Option<&'static dyn import::Format> {
+    match host {
+        #[cfg(feature = "claude")]
+        Host::Claude => Some(&claude::Files),
+        #[cfg(feature = "codex")]
+        Host::Codex => Some(&codex::Files),
+        #[cfg(feature = "copilot")]
+        Host::Copilot => Some(&copilot::Files),
+        #[cfg(feature = "cursor")]
+        Host::Cursor => Some(&cursor::Files),
+        #[cfg(feature = "gemini")]
+        Host::Gemini => Some(&gemini::Files),
+        #[cfg(feature = "kimi")]
+        Host::Kimi => Some(&kimi::Files),
+        _ => None,
+    }
+}
+
+/// The tables of a host: of Copilot one for each of its forms, of Kimi one for each of its programs.
+fn tables(host: Host) -> &'static [&'static [table::Row]] {
+    match host {
+        Host::Claude => &[claude::ROWS],
+        Host::Codex => &[codex::ROWS],
+        Host::Copilot => &[copilot::CAMEL, copilot::PASCAL],
+        Host::Cursor => &[cursor::ROWS],
+        Host::Gemini => &[gemini::ROWS],
+        Host::Kimi => &[kimi::ROWS, kimi::CODE_ROWS],
+        Host::Opencode => &[opencode::ROWS],
+        Host::Qwen => &[qwen::ROWS],
+    }
+}
 
 /// Declares the points that hosts have and the catalogue has not. Costs nothing when it is called again.
 pub fn declare_points() {
     static DECLARED: std::sync::Once = std::sync::Once::new();
     DECLARED.call_once(|| {
-        for row in TABLES.iter().flat_map(|table| table.iter()) {
+        for row in SERVED.into_iter().flat_map(tables).copied().flatten() {
             // A program may have declared a point of this name before; then that one is it.
             table::point(row);
         }

@@ -2,8 +2,9 @@
 //! their input, their output to an answer.
 //!
 //! A dialect is a value behind one trait; adding one touches its own folder and the list below.
-//! lineside's own format is always there; each other one is a feature of its own name, and `hosts` are those of the six
-//! agent programs. What the formats and their events are called is known without them.
+//! lineside's own format is always there; each other one is a feature of its own name, as is each agent program, whose
+//! features bring `hosts`, which is what they share. What the formats and their events are called is known without
+//! any.
 //!
 //! This crate reads files when hooks are loaded. It does not know the bus, starts no process and opens no connection:
 //! a handler only says what is to be run, and reads what came of it.
@@ -12,10 +13,17 @@
     not(all(
         feature = "agenthooks",
         feature = "chord",
+        feature = "claude",
+        feature = "codex",
+        feature = "copilot",
+        feature = "cursor",
         feature = "flyto",
-        feature = "hosts",
+        feature = "gemini",
         feature = "jcli",
-        feature = "openclaw"
+        feature = "kimi",
+        feature = "openclaw",
+        feature = "opencode",
+        feature = "qwen"
     )),
     allow(dead_code, unused_imports)
 )]
@@ -85,17 +93,17 @@ pub static DIALECTS: &[&dyn Dialect] = &[
     &jcli::Jcli,
     #[cfg(feature = "openclaw")]
     &openclaw::OpenClaw,
-    #[cfg(feature = "hosts")]
+    #[cfg(feature = "claude")]
     &hosts::CLAUDE,
-    #[cfg(feature = "hosts")]
+    #[cfg(feature = "codex")]
     &hosts::CODEX,
-    #[cfg(feature = "hosts")]
+    #[cfg(feature = "copilot")]
     &hosts::COPILOT,
-    #[cfg(feature = "hosts")]
+    #[cfg(feature = "cursor")]
     &hosts::CURSOR,
-    #[cfg(feature = "hosts")]
+    #[cfg(feature = "gemini")]
     &hosts::GEMINI,
-    #[cfg(feature = "hosts")]
+    #[cfg(feature = "kimi")]
     &hosts::KIMI,
 ];
 

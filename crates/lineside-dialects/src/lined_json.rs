@@ -90,6 +90,15 @@ impl Node {
         self.entries()?.iter().rfind(|entry| entry.key == key)
     }
 
+    /// The flag under that key, if it is an object that has one.
+    #[must_use]
+    pub(crate) fn flag(&self, key: &str) -> Option<bool> {
+        match self.entry(key)?.value.content {
+            Content::Boolean(flag) => Some(flag),
+            _ => None,
+        }
+    }
+
     /// Whether it is null.
     #[must_use]
     pub(crate) fn is_null(&self) -> bool {

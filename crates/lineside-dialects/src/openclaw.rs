@@ -87,12 +87,7 @@ impl Dialect for OpenClaw {
         for (file, layer) in &set.config.unreadable {
             let boundary = places.boundary(*layer);
             guard::stand_in_for_file(
-                file,
-                *layer,
-                boundary,
-                places.trust,
-                &findings.diagnostics,
-                &mut loaded,
+                file, *layer, boundary, places.trust, &findings.diagnostics, &mut loaded,
             );
         }
         let inert = std::mem::take(&mut set.inert);

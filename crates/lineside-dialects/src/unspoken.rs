@@ -87,14 +87,8 @@ pub fn host_payload(fields: &Map) -> Option<HostPayload> {
 
 /// The names that only Gemini CLI has.
 const GEMINI: [&str; 8] = [
-    "BeforeTool",
-    "AfterTool",
-    "BeforeAgent",
-    "AfterAgent",
-    "BeforeModel",
-    "AfterModel",
-    "BeforeToolSelection",
-    "PreCompress",
+    "BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel",
+    "BeforeToolSelection", "PreCompress",
 ];
 
 #[cfg(test)]

@@ -20,9 +20,9 @@ use tokio::sync::Notify;
 use waiting::Waiting;
 
 pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, silent, unreachable};
-pub use lineside_dialects::hosts::{
-    HOSTS, Host, NamePluginError, SERVED, hooks_in_front_matter, install, name_plugin,
-};
+pub use lineside_dialects::hosts::{HOSTS, Host, SERVED, install};
+#[cfg(feature = "claude")]
+pub use lineside_dialects::hosts::{NamePluginError, hooks_in_front_matter, name_plugin};
 
 /// The session below which a host's sessions are, if it is open.
 const PARENT: &str = "LINESIDE_SESSION";

@@ -42,7 +42,9 @@
 //! | `http` | posts as handlers (`exec`) |
 //! | `dialects` | hooks in files, in lineside's own format (`automation`, `exec`) |
 //! | `agenthooks`, `chord`, `flyto`, `jcli`, `openclaw` | hooks in files of the format of that name (`dialects`) |
-//! | `hosts` | hooks in the files of Claude Code, Codex, Copilot, Cursor, Gemini CLI and Kimi, and their hook command (`dialects`) |
+//! | `claude`, `codex`, `copilot`, `cursor`, `gemini`, `kimi` | hooks in the files of the agent program of that name, and its hook command (`hosts`) |
+//! | `opencode`, `qwen` | the hook command of the agent program of that name (`hosts`) |
+//! | `hosts` | what agent programs share (`dialects`) |
 //! | `client` | the verbs of the bus, over the socket of a daemon |
 //! | `macros` | the derives of [`kameo`] (`actors`) |
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -132,9 +134,9 @@ pub use workers::PluginLine;
     doctest,
     feature = "agenthooks",
     feature = "chord",
+    feature = "claude",
     feature = "client",
     feature = "flyto",
-    feature = "hosts",
     feature = "jcli",
     feature = "journal",
     feature = "openclaw"

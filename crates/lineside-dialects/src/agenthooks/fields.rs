@@ -96,18 +96,8 @@ pub(super) fn check(draft: &Draft, folder: &str, findings: &mut Findings) -> Opt
 }
 
 const KEYS: [&str; 12] = [
-    "name",
-    "description",
-    "trigger",
-    "matcher",
-    "timeout",
-    "async",
-    "async_",
-    "priority",
-    "metadata",
-    "on_failure",
-    "mode",
-    "worker",
+    "name", "description", "trigger", "matcher", "timeout", "async", "async_", "priority", "metadata",
+    "on_failure", "mode", "worker",
 ];
 
 /// The first entry of that key, unless its value is null, which is as good as absent (AH-11).

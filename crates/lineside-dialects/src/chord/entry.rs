@@ -21,29 +21,10 @@ use crate::yaml::{Content, Node};
 
 /// CH-6
 const KEYS: [&str; 23] = [
-    "name",
-    "command",
-    "shell",
-    "timeout",
-    "tools",
-    "paths",
-    "agents",
-    "agent_kinds",
-    "models",
-    "min_changed_files",
-    "only_on_error",
-    "join",
-    "result",
-    "result_format",
-    "max_result_lines",
-    "max_result_bytes",
-    "debounce_ms",
-    "debounce_max_wait_ms",
-    "concurrency",
-    "retry_on_failure",
-    "retry_delay_ms",
-    "environment",
-    "on_failure",
+    "name", "command", "shell", "timeout", "tools", "paths", "agents", "agent_kinds", "models",
+    "min_changed_files", "only_on_error", "join", "result", "result_format", "max_result_lines",
+    "max_result_bytes", "debounce_ms", "debounce_max_wait_ms", "concurrency", "retry_on_failure",
+    "retry_delay_ms", "environment", "on_failure",
 ];
 
 /// What an entry declares, checked.

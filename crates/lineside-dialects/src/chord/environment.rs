@@ -17,13 +17,7 @@ const LONGEST: usize = 131_000;
 
 /// The envelope field of each variable.
 const OF_ENVELOPE: [&str; 8] = [
-    "point",
-    "session_id",
-    "turn_id",
-    "agent_id",
-    "agent_kind",
-    "project_root",
-    "selected_model",
+    "point", "session_id", "turn_id", "agent_id", "agent_kind", "project_root", "selected_model",
     "running_model",
 ];
 const OF_DATA: [&str; 3] = ["tool_name", "timeout_ms", "error_kind"];

@@ -270,16 +270,8 @@ mod tests {
         assert_eq!(
             waited,
             [
-                "session_start",
-                "user_prompt_submit",
-                "pre_sampling",
-                "pre_tool_use",
-                "post_tool_use",
-                "post_tool_use_failure",
-                "permission_request",
-                "stop",
-                "pre_compact",
-                "post_compact"
+                "session_start", "user_prompt_submit", "pre_sampling", "pre_tool_use", "post_tool_use",
+                "post_tool_use_failure", "permission_request", "stop", "pre_compact", "post_compact"
             ]
         );
         for hook_type in HookType::all() {

@@ -1,80 +1,48 @@
 //! Claude Code (CL-1 to CL-12): its events and its words.
 
-#[cfg(feature = "hosts")]
+#[cfg(feature = "claude")]
 mod answer;
-#[cfg(feature = "hosts")]
+#[cfg(feature = "claude")]
 pub(super) mod front_matter;
-#[cfg(feature = "hosts")]
+#[cfg(feature = "claude")]
 mod import;
-#[cfg(feature = "hosts")]
+#[cfg(feature = "claude")]
 pub(super) mod plugins;
 
-#[cfg(feature = "hosts")]
-pub(super) use import::project_root;
+#[cfg(feature = "claude")]
+pub(super) use import::Files;
 
-use lineside_core::json::{Map, Value};
-
+use super::phrases::{
+    ADDED, AGENT_TYPE, ASK, CONTEXT, DECISION, DENY, ERROR, FAILURE, FORBID, HALT, LAST_MESSAGE, MESSAGE,
+    PERMIT, PROMPT, QUESTION, REASON, SOURCE, SYSTEM_MESSAGE, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME,
+    TRIGGER,
+};
 use super::table::{
-    Amend, BLOCK_A, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, fact, field, hold,
-    json, read, row, say,
+    Amend, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, fact, field, hold, json,
+    read, row, say,
 };
 
-pub(super) const TOOL_NAME: Field = read("tool_name", &["tool_name"], Kind::Text);
-pub(super) const TOOL_INPUT: Field = read("tool_input", &["tool_input"], Kind::Input);
-pub(super) const TOOL_CALL_ID: Field = read("tool_call_id", &["tool_use_id"], Kind::Text);
-pub(super) const SOURCE: Field = read("source", &["source"], Kind::Source);
-pub(super) const REASON: Field = read("reason", &["reason"], Kind::Text);
-pub(super) const PROMPT: Field = read("prompt", &["prompt"], Kind::Text);
-pub(super) const MESSAGE: Field = read("message", &["message"], Kind::Text);
-pub(super) const QUESTION: Field = read("question", &["message"], Kind::Text);
-pub(super) const LAST_MESSAGE: Field = read("output", &["last_assistant_message"], Kind::Text);
-pub(super) const AGENT_TYPE: Field = read("agent_type", &["agent_type"], Kind::Text);
-pub(super) const TRIGGER: Field = read("kind", &["trigger"], Kind::Text);
-pub(super) const DURATION: Field = read("duration_ms", &["duration_ms", "duration"], Kind::Number);
-pub(super) const ERROR: Field = read("error", &["error"], Kind::Error);
-pub(super) const INTERRUPT: Field = read("error_kind", &["is_interrupt"], Kind::Flag("interrupt"));
-
-pub(super) const TOOL: &[Field] = &[TOOL_NAME, TOOL_INPUT, TOOL_CALL_ID];
+const DURATION: Field = read("duration_ms", &["duration_ms", "duration"], Kind::Number);
 const RESULT: &[Field] =
     &[TOOL_NAME, TOOL_INPUT, TOOL_CALL_ID, field("tool_output", &["tool_response"]), DURATION];
-pub(super) const FAILURE: &[Field] = &[TOOL_NAME, TOOL_INPUT, TOOL_CALL_ID, ERROR, INTERRUPT];
-
-pub(super) const SYSTEM_MESSAGE: Option<&str> = Some(r#"{"systemMessage":"$N"}"#);
-pub(super) const CONTEXT: Context =
-    Context::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$X"}}"#);
-pub(super) const DENY: &str = r#"{"hookSpecificOutput":{"hookEventName":"$E","permissionDecision":"deny","permissionDecisionReason":"$R"}}"#;
-pub(super) const ASK: &str = r#"{"hookSpecificOutput":{"hookEventName":"$E","permissionDecision":"ask","permissionDecisionReason":"$R"}}"#;
 const ALLOW: &str = r#"{"hookSpecificOutput":{"hookEventName":"$E","permissionDecision":"allow","permissionDecisionReason":"$r"}}"#;
-pub(super) const DECISION: &str = r#"{"decision":"block","reason":"$R"}"#;
-pub(super) const HALT: &str = r#"{"continue":false,"stopReason":"$R"}"#;
-pub(super) const PERMIT: &str =
-    r#"{"hookSpecificOutput":{"hookEventName":"$E","decision":{"behavior":"allow"}}}"#;
-pub(super) const FORBID: &str =
-    r#"{"hookSpecificOutput":{"hookEventName":"$E","decision":{"behavior":"deny","message":"$R"}}}"#;
 const REPLACED: &str = r#"{"hookSpecificOutput":{"hookEventName":"$E","updatedToolOutput":"$V"}}"#;
+/// Fields of a call in a batch: the name in the catalogue, and the host's.
+const CALL: &[(&str, &str)] = &[("tool_call_id", "tool_use_id"), ("tool_output", "tool_response")];
 
 /// A gate with a word for a block alone, whose notices are in the log.
 const QUIET_GATE: Words = Words { block: json(DECISION), ..Words::GATE };
 
+#[rustfmt::skip]
 const PROMPTED: Words = Words {
-    block: json(DECISION),
-    ask: BLOCK_A,
-    stop: json(HALT),
-    context: CONTEXT,
-    amend: &[("prompt", Amend::Refuse(Refusal::Prompt))],
-    notices: SYSTEM_MESSAGE,
-    ..Words::GATE
+    block: json(DECISION), stop: json(HALT), context: CONTEXT, amend: &[("prompt", Amend::Refuse(Refusal::Prompt))],
+    notices: SYSTEM_MESSAGE, ..Words::GATE
 };
 
+#[rustfmt::skip]
 const STOPPING: Words = Words {
-    block: json(DECISION),
-    stop: json(HALT),
-    context: Context::BesideBlock(
-        r#"{"hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$X"}}"#,
-    ),
-    amend: &[("output", Amend::Refuse(Refusal::Output))],
-    notices: SYSTEM_MESSAGE,
-    ..Words::GATE
+    block: json(DECISION), stop: json(HALT), context: Context::BesideBlock(ADDED),
+    amend: &[("output", Amend::Refuse(Refusal::Output))], notices: SYSTEM_MESSAGE, ..Words::GATE
 };
 
 const ELICITING: Words = Words {
@@ -90,10 +58,6 @@ const ELICITING: Words = Words {
 const BY_EXIT_CODE: Words = Words { block: say(How::Exit2), notices: SYSTEM_MESSAGE, ..Words::GATE };
 const NOTICING: Words = Words { notices: SYSTEM_MESSAGE, ..Words::FACT };
 const CONTEXT_ALONE: Words = Words { context: CONTEXT, notices: SYSTEM_MESSAGE, ..Words::GATE };
-
-/// The hooks in the files of the host.
-#[cfg(feature = "hosts")]
-pub(super) static FORMAT: import::Files = import::Files;
 
 /// The events.
 #[rustfmt::skip]
@@ -127,7 +91,7 @@ pub(super) const ROWS: &[Row] = &[
     row("PostToolUseFailure", "after_tool_error", FAILURE, Words {
         block: say(How::Beside(DECISION)), stop: json(HALT), context: CONTEXT, notices: SYSTEM_MESSAGE, ..Words::GATE
     }),
-    row("PostToolBatch", "after_tool_batch", &[read("tool_calls", &["tool_calls"], Kind::Own(calls))], Words {
+    row("PostToolBatch", "after_tool_batch", &[read("tool_calls", &["tool_calls"], Kind::Items(CALL))], Words {
         block: json(DECISION), stop: json(HALT), context: CONTEXT, notices: SYSTEM_MESSAGE, ..Words::GATE
     }),
     row("SubagentStart", "before_subagent", &[AGENT_TYPE], Words {
@@ -184,25 +148,3 @@ pub(super) const REPORTED: Words = Words {
     notices: SYSTEM_MESSAGE,
     ..Words::FACT
 };
-
-/// Fields of a call in a batch: the name in the catalogue, and the host's.
-const CALL: [(&str, &str); 2] = [("tool_call_id", "tool_use_id"), ("tool_output", "tool_response")];
-
-/// The calls of a batch, under the names of the catalogue.
-fn calls(document: &Map) -> Option<Value> {
-    let calls = document.get("tool_calls")?.as_array()?;
-    Some(renamed(calls, CALL.map(|(ours, theirs)| (theirs, ours))))
-}
-
-/// Calls with other names of their fields.
-fn renamed(calls: &[Value], names: [(&str, &str); 2]) -> Value {
-    let call = |call: &Value| match call.as_object() {
-        Some(call) => {
-            let name = |name: &str| names.iter().find(|(from, _)| *from == name).map(|(_, to)| *to);
-            let fields = call.iter().map(|(field, value)| (name(field).unwrap_or(field), value.clone()));
-            Value::Object(fields.map(|(name, value)| (name.to_owned(), value)).collect())
-        }
-        None => call.clone(),
-    };
-    calls.iter().map(call).collect()
-}

@@ -1,12 +1,15 @@
 //! Codex (CX-1 to CX-9): its events and its words. The host refuses a whole answer for one field that it does not
 //! expect, so no other fields are printed than those here.
 
-#[cfg(feature = "hosts")]
+#[cfg(feature = "codex")]
 mod answer;
-#[cfg(feature = "hosts")]
+#[cfg(feature = "codex")]
 mod import;
 
-use super::claude::{
+#[cfg(feature = "codex")]
+pub(super) use import::Files;
+
+use super::phrases::{
     AGENT_TYPE, CONTEXT, DECISION, DENY, FORBID, HALT, LAST_MESSAGE, PERMIT, PROMPT, REASON, SOURCE,
     SYSTEM_MESSAGE, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER,
 };
@@ -39,10 +42,6 @@ pub(super) const NOTIFIED: &[Row] = &[fact(
     "after_agent",
     &[read("success", &[], Kind::True), read("output", &["last-assistant-message"], Kind::Text)],
 )];
-
-/// The hooks in the files of the host.
-#[cfg(feature = "hosts")]
-pub(super) static FORMAT: import::Files = import::Files;
 
 /// The events.
 #[rustfmt::skip]

@@ -1,19 +1,22 @@
 //! Copilot (CP-1 to CP-12): the events of its two forms, and their words. A pascal answer carries a decision twice, for
 //! the command line program and for VS Code.
 
-#[cfg(feature = "hosts")]
+#[cfg(feature = "copilot")]
 mod answer;
-#[cfg(feature = "hosts")]
+#[cfg(feature = "copilot")]
 mod import;
 
-#[cfg(feature = "hosts")]
-pub(super) use import::user_folder;
+#[cfg(feature = "copilot")]
+pub(super) use import::Files;
 
-use super::claude::{MESSAGE, PROMPT, QUESTION, REASON, SOURCE, SYSTEM_MESSAGE, TRIGGER};
+use std::path::PathBuf;
+
+use super::phrases::{MESSAGE, PROMPT, QUESTION, REASON, SOURCE, SYSTEM_MESSAGE, TRIGGER};
 use super::table::{
     Amend, BLOCK, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, fact,
     field, hold, json, read, row, say,
 };
+use crate::dialect::Places;
 
 const TOOL_NAME: Field = read("tool_name", &["toolName", "tool_name"], Kind::Text);
 const TOOL_INPUT: Field = read("tool_input", &["toolArgs", "tool_input"], Kind::Input);
@@ -55,10 +58,6 @@ const PERMISSION: Words = Words {
     amend: &[("tool_input", Amend::Refuse(Refusal::Input))],
     ..GATE
 };
-
-/// The hooks in the files of the host.
-#[cfg(feature = "hosts")]
-pub(super) static FORMAT: import::Files = import::Files;
 
 /// The events in camelCase.
 #[rustfmt::skip]
@@ -158,3 +157,9 @@ pub(super) const PASCAL: &[Row] = &[
         block: hold(How::Silent, Scope::Turn), stop: BLOCK, amend: REWORDED, ..LOUD
     }),
 ];
+
+/// The folder with the hooks of the user.
+pub(super) fn user_folder(places: &Places) -> Option<PathBuf> {
+    let named = places.variable("COPILOT_HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    Some(named.or_else(|| Some(places.home()?.join(".copilot")))?.join("hooks"))
+}

@@ -1,13 +1,16 @@
 //! Cursor (CU-1 to CU-10): its events and its words. Every answer is an object.
 
-#[cfg(feature = "hosts")]
+#[cfg(feature = "cursor")]
 mod answer;
-#[cfg(feature = "hosts")]
+#[cfg(feature = "cursor")]
 mod import;
+
+#[cfg(feature = "cursor")]
+pub(super) use import::Files;
 
 use lineside_core::json::{Map, Value};
 
-use super::claude::{PROMPT, REASON, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER};
+use super::phrases::{PROMPT, REASON, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER};
 use super::table::{
     Amend, BLOCK, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, hold,
     json, read, row, say,
@@ -41,10 +44,6 @@ const TOOK: Field = read("duration_ms", &["duration"], Kind::Number);
 const fn tool(name: &'static str) -> Field {
     read("tool_name", &[], Kind::Fixed(name))
 }
-
-/// The hooks in the files of the host.
-#[cfg(feature = "hosts")]
-pub(super) static FORMAT: import::Files = import::Files;
 
 /// The events.
 #[rustfmt::skip]

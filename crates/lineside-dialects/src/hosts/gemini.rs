@@ -1,16 +1,16 @@
 //! Gemini CLI (GE-1 to GE-8): its events and its words.
 
-#[cfg(feature = "hosts")]
+#[cfg(feature = "gemini")]
 mod answer;
-#[cfg(feature = "hosts")]
+#[cfg(feature = "gemini")]
 mod import;
 
-#[cfg(feature = "hosts")]
-pub(super) use import::bash;
+#[cfg(feature = "gemini")]
+pub(super) use import::Files;
 
 use lineside_core::json::{Map, Value, json as value};
 
-use super::claude::{
+use super::phrases::{
     CONTEXT, HALT, MESSAGE, PROMPT, REASON, SOURCE, SYSTEM_MESSAGE, TOOL_INPUT, TOOL_NAME, TRIGGER,
 };
 use super::table::{
@@ -37,10 +37,6 @@ const ANSWER: &[Field] = &[
 ];
 
 const REQUESTED: &str = r#"{"hookSpecificOutput":{"hookEventName":"$E","llm_request":"$V"}}"#;
-
-/// The hooks in the files of the host.
-#[cfg(feature = "hosts")]
-pub(super) static FORMAT: import::Files = import::Files;
 
 /// The events.
 #[rustfmt::skip]

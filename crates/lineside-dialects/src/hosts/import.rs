@@ -1,9 +1,9 @@
 //! Importing: the hooks in a host's own files, as a dialect.
 //!
 //! A format says where its files are, how a handler is written, what a hook reads and what its answer means; the rest
-//! is one engine. The rooms, in the order in which a hook passes them: `source` reads its file, `fields` and `entry`
-//! its handler, `matcher`, `condition` and `select` pick its events, `plan` gives it its place, `document` and
-//! `handler` say what is started with what, `heard` what came of it, `group` joins the answers of an event.
+//! is one engine. The rooms, in the order in which a hook passes them: `source` reads its file, `fields`, `entry` and
+//! `references` its handler, `matcher`, `condition` and `select` pick its events, `plan` gives it its place, `document`
+//! and `handler` say what is started with what, `heard` what came of it, `group` joins the answers of an event.
 
 mod assignments;
 mod closing;
@@ -19,24 +19,25 @@ mod heard;
 mod load;
 mod matcher;
 mod plan;
+mod references;
 mod select;
 mod source;
 mod switched;
 
 pub(super) use assignments::{assignments, is_variable};
 pub(super) use condition::Condition;
-pub(super) use document::{Document, child_id, known};
+pub(super) use document::{Document, child_id, known, project_root};
 pub use entry::is_our_line;
 pub(super) use entry::{Entry, Handler, Run, are_ours, is_ours, shell_words};
 pub(super) use fields::{Fields, Refused};
-pub(super) use format::{At, Format, Shape, Subject, Switches};
-pub(super) use handler::expand;
+pub(super) use format::{At, Format, Profile, Same, Shape, Subject, Switches};
 pub(super) use heard::{
     Heard, Saying, blocking, flag_field, given_reason, object_field, reason_or, text_field,
 };
 pub(super) use matcher::Matcher;
+pub(super) use references::expand;
 pub use select::supersede;
-pub(super) use source::{Source, Syntax};
+pub(super) use source::{Source, Syntax, within};
 
 use std::collections::BTreeSet;
 
@@ -51,7 +52,7 @@ pub struct Imported(pub(super) &'static dyn Format);
 
 impl Dialect for Imported {
     fn name(&self) -> &'static str {
-        self.0.host().name()
+        self.0.profile().host.name()
     }
 
     fn names(&self) -> Vec<&'static str> {

@@ -1,13 +1,16 @@
 //! Kimi CLI and Kimi Code (KI-1 to KI-8): their events and their words. They understand one decision, a refusal.
 
-#[cfg(feature = "hosts")]
+#[cfg(feature = "kimi")]
 mod answer;
-#[cfg(feature = "hosts")]
+#[cfg(feature = "kimi")]
 mod import;
+
+#[cfg(feature = "kimi")]
+pub(super) use import::Files;
 
 use lineside_core::json::{Map, Value};
 
-use super::claude::{REASON, SOURCE, TOOL_INPUT, TOOL_NAME, TRIGGER};
+use super::phrases::{REASON, SOURCE, TOOL_INPUT, TOOL_NAME, TRIGGER};
 use super::table::{
     Amend, BLOCK, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, fact,
     field, hold, read, row, say,
@@ -24,111 +27,62 @@ const REVIEW: Words = Words { block: say(How::Context), ..HOLDING };
 const TOKENS: &[(&str, &str)] = &[("tokens", "token_count")];
 const ESTIMATED: &[(&str, &str)] = &[("tokens", "estimated_token_count")];
 
+/// The events; the two programs differ in what becomes of context.
+#[rustfmt::skip]
 macro_rules! rows {
-    ($context:expr) => {
-        &[
-            row(
-                "SessionStart",
-                "before_session",
-                &[SOURCE],
-                Words { block: hold(How::Silent, Scope::Session), ask: BLOCK, stop: BLOCK, ..Words::FACT },
-            ),
-            row("SessionEnd", "after_session", &[REASON], HOLDING),
-            row(
-                "UserPromptSubmit",
-                "before_prompt",
-                &[PROMPTED],
-                Words { context: $context, amend: &[("prompt", Amend::Refuse(Refusal::Prompt))], ..REFUSED },
-            ),
-            row(
-                "PreToolUse",
-                "before_tool",
-                &[TOOL_NAME, TOOL_INPUT, CALL],
-                Words {
-                    stop: BLOCK_AND_HOLD,
-                    amend: &[("tool_input", Amend::Refuse(Refusal::Input))],
-                    ..REFUSED
-                },
-            ),
-            row(
-                "PostToolUse",
-                "after_tool",
-                &[TOOL_NAME, TOOL_INPUT, CALL, field("tool_output", &["tool_output"])],
-                REVIEW,
-            ),
-            row(
-                "PostToolUseFailure",
-                "after_tool_error",
-                &[TOOL_NAME, TOOL_INPUT, CALL, read("error", &["error", "error_message"], Kind::Error)],
-                REVIEW,
-            ),
-            row(
-                "SubagentStart",
-                "before_subagent",
-                &[AGENT, read("prompt", &["prompt"], Kind::Text)],
-                Words {
-                    block: hold(How::Silent, Scope::SubagentAtLarge),
-                    ask: BLOCK,
-                    stop: BLOCK,
-                    amend: &[("prompt", Amend::Refuse(Refusal::Input))],
-                    ..Words::FACT
-                },
-            ),
-            row(
-                "SubagentStop",
-                "after_subagent",
-                &[AGENT, read("output", &["response"], Kind::Text)],
-                HOLDING,
-            ),
-            row("Stop", "before_stop", &[], Words { stop: SILENT, ..REFUSED }),
-            row("StopFailure", "on_stop_failure", &[read("error", &["error_message"], Kind::Text)], HOLDING),
-            fact("Interrupt", "on_interrupt", &[]),
-            fact("PreCompact", "before_compact", &[TRIGGER, read("usage", &[], Kind::Members(TOKENS))]),
-            row(
-                "PostCompact",
-                "after_compact",
-                &[TRIGGER, read("usage_after", &[], Kind::Members(ESTIMATED))],
-                HOLDING,
-            ),
-            fact("PermissionRequest", "on_wait_confirm", &[TOOL_NAME, TOOL_INPUT]),
-            fact("PermissionResult", "on_permission_denied", &[TOOL_NAME]).when(When::Own(denies)),
-            fact("PermissionResult", "x.kimi.on_permission_result", &[]),
-            fact(
-                "TaskStarted",
-                "on_task_created",
-                &[
-                    read("task_id", &["task_id"], Kind::Text),
-                    read("description", &["description"], Kind::Text),
-                ],
-            ),
-            fact(
-                "Notification",
-                "on_notification",
-                &[read("message", &["body", "title"], Kind::Text), read("level", &["severity"], Kind::Text)],
-            ),
-            fact("UserPromptQueued", "x.kimi.on_prompt_queued", &[]).on_request(),
-            fact("TurnStarted", "x.kimi.on_turn_started", &[]).on_request(),
-            fact("SessionHeartbeat", "x.kimi.on_session_heartbeat", &[]).on_request(),
-        ]
-    };
+    ($context:expr) => { &[
+        row("SessionStart", "before_session", &[SOURCE], Words {
+            block: hold(How::Silent, Scope::Session), ask: BLOCK, stop: BLOCK, ..Words::FACT
+        }),
+        row("SessionEnd", "after_session", &[REASON], HOLDING),
+        row("UserPromptSubmit", "before_prompt", &[PROMPTED], Words {
+            context: $context, amend: &[("prompt", Amend::Refuse(Refusal::Prompt))], ..REFUSED
+        }),
+        row("PreToolUse", "before_tool", &[TOOL_NAME, TOOL_INPUT, CALL], Words {
+            stop: BLOCK_AND_HOLD, amend: &[("tool_input", Amend::Refuse(Refusal::Input))], ..REFUSED
+        }),
+        row("PostToolUse", "after_tool", &[TOOL_NAME, TOOL_INPUT, CALL, field("tool_output", &["tool_output"])], REVIEW),
+        row("PostToolUseFailure", "after_tool_error", &[TOOL_NAME, TOOL_INPUT, CALL,
+            read("error", &["error", "error_message"], Kind::Error)], REVIEW),
+        row("SubagentStart", "before_subagent", &[AGENT, read("prompt", &["prompt"], Kind::Text)], Words {
+            block: hold(How::Silent, Scope::SubagentAtLarge), ask: BLOCK, stop: BLOCK,
+            amend: &[("prompt", Amend::Refuse(Refusal::Input))], ..Words::FACT
+        }),
+        row("SubagentStop", "after_subagent", &[AGENT, read("output", &["response"], Kind::Text)], HOLDING),
+        row("Stop", "before_stop", &[], Words { stop: SILENT, ..REFUSED }),
+        row("StopFailure", "on_stop_failure", &[read("error", &["error_message"], Kind::Text)], HOLDING),
+        fact("Interrupt", "on_interrupt", &[]),
+        fact("PreCompact", "before_compact", &[TRIGGER, read("usage", &[], Kind::Members(TOKENS))]),
+        row("PostCompact", "after_compact", &[TRIGGER, read("usage_after", &[], Kind::Members(ESTIMATED))], HOLDING),
+        fact("PermissionRequest", "on_wait_confirm", &[TOOL_NAME, TOOL_INPUT]),
+        fact("PermissionResult", "on_permission_denied", &[TOOL_NAME]).when(When::Own(denies)),
+        fact("PermissionResult", "x.kimi.on_permission_result", &[]),
+        fact("TaskStarted", "on_task_created", &[read("task_id", &["task_id"], Kind::Text),
+            read("description", &["description"], Kind::Text)]),
+        fact("Notification", "on_notification", &[read("message", &["body", "title"], Kind::Text),
+            read("level", &["severity"], Kind::Text)]),
+        fact("UserPromptQueued", "x.kimi.on_prompt_queued", &[]).on_request(),
+        fact("TurnStarted", "x.kimi.on_turn_started", &[]).on_request(),
+        fact("SessionHeartbeat", "x.kimi.on_session_heartbeat", &[]).on_request(),
+    ] };
 }
 
-/// The hooks in the files of the host.
-#[cfg(feature = "hosts")]
-pub(super) static FORMAT: import::Files = import::Files;
-
 /// The events of Kimi CLI.
-#[rustfmt::skip]
 pub(super) const ROWS: &[Row] = rows!(Context::Waits);
 
 /// The events of Kimi Code.
-#[rustfmt::skip]
 pub(super) const CODE_ROWS: &[Row] = rows!(Context::Plain);
 
+/// The events that Kimi CLI has (KI-10).
+const OF_CLI: [&str; 13] = [
+    "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "StopFailure",
+    "SessionStart", "SessionEnd", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact",
+    "Notification",
+];
+
 /// Whether Kimi CLI has an event of that name.
-#[cfg(feature = "hosts")]
 pub(super) fn is_of_cli(event: &str) -> bool {
-    import::OF_CLI.contains(&event)
+    OF_CLI.contains(&event)
 }
 
 /// Whether a document is from Kimi Code.

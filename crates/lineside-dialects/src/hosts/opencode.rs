@@ -3,7 +3,7 @@
 //! The host has no hook command. The documents are those of the plugin, which is installed as a file; its answer is
 //! `throw`, the text of a refusal, `args`, the input that runs, or `output`, the result that the model reads.
 
-use super::claude::{TOOL_INPUT, TOOL_NAME};
+use super::phrases::{TOOL_INPUT, TOOL_NAME};
 use super::table::{
     Amend, BLOCK, BLOCK_A, BLOCK_AND_HOLD, Field, How, Kind, Refusal, Row, Scope, When, Words, fact, field,
     hold, json, read, row,

@@ -1,8 +1,8 @@
 //! The pages of the agent programs have the tables that the code has: each event, its point, and what can be said there.
 
+use super::kimi;
 use super::program::{Host, SERVED};
 use super::table::{Amend, Context, How, Row, Say, Scope, Standing, When};
-use super::{claude, codex, copilot, cursor, gemini, kimi, opencode, qwen};
 
 /// The page of a host.
 fn page(host: Host) -> &'static str {
@@ -20,17 +20,10 @@ fn page(host: Host) -> &'static str {
 
 /// The tables of a host's page: each a list of rows, and whether they are those that get an entry unasked.
 fn tables(host: Host) -> Vec<(&'static [Row], bool)> {
-    let rows = match host {
-        Host::Claude => claude::ROWS,
-        Host::Codex => codex::ROWS,
-        Host::Copilot => return vec![(copilot::CAMEL, true), (copilot::PASCAL, false)],
-        Host::Cursor => cursor::ROWS,
-        Host::Gemini => gemini::ROWS,
-        Host::Kimi => kimi::CODE_ROWS,
-        Host::Opencode => opencode::ROWS,
-        Host::Qwen => qwen::ROWS,
-    };
-    vec![(rows, true)]
+    if host == Host::Kimi {
+        return vec![(kimi::CODE_ROWS, true)];
+    }
+    super::tables(host).iter().enumerate().map(|(at, rows)| (*rows, at == 0)).collect()
 }
 
 fn event(row: &Row) -> String {

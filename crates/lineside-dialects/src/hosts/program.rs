@@ -55,7 +55,22 @@ impl Host {
         }
     }
 
-    /// The host of that name.
+    /// Returns whether this build has its files and its hook command: whether the feature of its name is on.
+    #[must_use]
+    pub fn is_supported(self) -> bool {
+        match self {
+            Self::Claude => cfg!(feature = "claude"),
+            Self::Codex => cfg!(feature = "codex"),
+            Self::Copilot => cfg!(feature = "copilot"),
+            Self::Cursor => cfg!(feature = "cursor"),
+            Self::Gemini => cfg!(feature = "gemini"),
+            Self::Kimi => cfg!(feature = "kimi"),
+            Self::Opencode => cfg!(feature = "opencode"),
+            Self::Qwen => cfg!(feature = "qwen"),
+        }
+    }
+
+    /// The host of that name, whether its feature is on or not.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         SERVED.into_iter().find(|host| host.name() == name)

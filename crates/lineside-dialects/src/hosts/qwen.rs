@@ -1,8 +1,8 @@
 //! Qwen Code (QW-1 to QW-8): its events and its words. Its hook command is that of Claude Code with exceptions.
 
-use super::claude::{
-    AGENT_TYPE, ASK, CONTEXT, DECISION, DENY, FAILURE, LAST_MESSAGE, MESSAGE, PROMPT, QUESTION, REASON,
-    SOURCE, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER,
+use super::phrases::{
+    AGENT_TYPE, ASK, CONTEXT, DECISION, DENY, ERROR, FAILURE, LAST_MESSAGE, MESSAGE, PROMPT, QUESTION,
+    REASON, SOURCE, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER,
 };
 use super::table::{
     Amend, BLOCK, BLOCK_AND_HOLD, Field, How, Refusal, Row, SILENT, Scope, When, Words, fact, field, hold,
@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Row] = &[
         block: hold(How::Silent, Scope::Session), ask: BLOCK, stop: BLOCK, ..Words::FACT
     }).on_request(),
     fact("SessionEnd", "after_session", &[REASON]).on_request(),
-    fact("StopFailure", "on_stop_failure", &[super::claude::ERROR]).on_request(),
+    fact("StopFailure", "on_stop_failure", &[ERROR]).on_request(),
     fact("PreCompact", "before_compact", &[TRIGGER]).on_request(),
     fact("PostCompact", "after_compact", &[TRIGGER]).on_request(),
     fact("PermissionRequest", "before_permission", &[TOOL_NAME, TOOL_INPUT]).on_request(),

@@ -126,6 +126,8 @@ pub(crate) enum Kind {
     True,
     /// These members, each from a field of the document.
     Members(&'static [(&'static str, &'static str)]),
+    /// A list of objects, in which these members have another name: ours, and the host's.
+    Items(&'static [(&'static str, &'static str)]),
     /// Whatever the host's own function makes of the document.
     Own(fn(&lineside_core::json::Map) -> Option<Value>),
     /// A text behind this prefix.
@@ -142,6 +144,16 @@ pub(crate) const fn field(ours: &'static str, theirs: &'static [&'static str]) -
 /// A field of the payload that is read in its own way.
 pub(crate) const fn read(ours: &'static str, theirs: &'static [&'static str], kind: Kind) -> Field {
     Field { ours, theirs, kind }
+}
+
+/// Objects, of whose members some get another name; `None` where the value is no list.
+pub(crate) fn renamed(items: &Value, name: impl Fn(&str) -> Option<&'static str>) -> Option<Value> {
+    let item = |item: &Value| {
+        let Some(object) = item.as_object() else { return item.clone() };
+        let members = object.iter().map(|(own, value)| (name(own).unwrap_or(own).to_owned(), value.clone()));
+        Value::Object(members.collect())
+    };
+    Some(items.as_array()?.iter().map(item).collect())
 }
 
 /// The words for what may come of an event.

@@ -3,6 +3,8 @@
 use lineside_core::json::{Map, Value};
 use lineside_core::{AnyEvent, PointInfo, tool_class};
 
+use super::program::Host;
+
 /// A set of tool names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
@@ -24,18 +26,24 @@ use Column::{AgentHooks, Claude, Codex, Copilot, Cursor, Gemini, Kimi, KimiCode,
 /// The tools of one class in one column: the name under which calls of others are presented, then the others.
 type Cell = (Column, Option<&'static str>, &'static [&'static str]);
 
+impl Column {
+    /// The names of the tools of a host.
+    pub(super) fn of(host: Host) -> Self {
+        match host {
+            Host::Claude => Claude,
+            Host::Codex => Codex,
+            Host::Copilot | Host::Opencode => Copilot,
+            Host::Cursor => Cursor,
+            // Its tools have the names of the other one's.
+            Host::Gemini | Host::Qwen => Gemini,
+            Host::Kimi => Kimi,
+        }
+    }
+}
+
 /// The tool with which a host runs a command in a shell.
-pub(super) fn shell_of(host: super::program::Host) -> &'static str {
-    use super::program::Host;
-    let column = match host {
-        Host::Claude => Claude,
-        Host::Codex => Codex,
-        Host::Copilot | Host::Opencode => Copilot,
-        Host::Cursor => Cursor,
-        // Its tools have the names of the other one's.
-        Host::Gemini | Host::Qwen => Gemini,
-        Host::Kimi => Kimi,
-    };
+pub(super) fn shell_of(host: Host) -> &'static str {
+    let column = Column::of(host);
     let cells = CLASSES.iter().find(|(class, _)| *class == "shell").map_or(&[][..], |(_, cells)| cells);
     cells.iter().find(|(of, ..)| *of == column).and_then(|(_, name, _)| *name).unwrap_or_default()
 }

@@ -141,19 +141,9 @@ impl Handler for Hook {
         }
         AnswerKeys {
             names: &[
-                "action",
-                "abort",
-                "user_input",
-                "assistant_output",
-                "system_prompt",
-                "tool_result",
-                "tool_error",
-                "tool_arguments",
-                "messages",
-                "inject_messages",
-                "additional_context",
-                "retry_feedback",
-                "system_message",
+                "action", "abort", "user_input", "assistant_output", "system_prompt", "tool_result",
+                "tool_error", "tool_arguments", "messages", "inject_messages", "additional_context",
+                "retry_feedback", "system_message",
             ],
             decides: "action",
             ..AnswerKeys::default()

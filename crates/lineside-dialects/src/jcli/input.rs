@@ -9,15 +9,8 @@ use super::events::Event;
 
 /// The fields that an event may have, in their order.
 const FIELDS: [&str; 9] = [
-    "messages",
-    "system_prompt",
-    "model",
-    "user_input",
-    "assistant_output",
-    "tool_name",
-    "tool_arguments",
-    "tool_result",
-    "tool_error",
+    "messages", "system_prompt", "model", "user_input", "assistant_output", "tool_name", "tool_arguments",
+    "tool_result", "tool_error",
 ];
 
 /// Who reads.

@@ -4,17 +4,8 @@ use lineside_core::json::{Map, Value};
 
 /// The variables: fields of the hook's input.
 pub(super) const VARIABLES: [&str; 11] = [
-    "event",
-    "cwd",
-    "user_input",
-    "assistant_output",
-    "tool_name",
-    "tool_arguments",
-    "tool_result",
-    "tool_error",
-    "system_prompt",
-    "model",
-    "session_id",
+    "event", "cwd", "user_input", "assistant_output", "tool_name", "tool_arguments", "tool_result",
+    "tool_error", "system_prompt", "model", "session_id",
 ];
 
 /// A text with variables.

@@ -19,18 +19,8 @@ use crate::yaml::{Content, Node};
 pub(super) const AUTOMATE: &str = "automate";
 
 const KEYS: [&str; 12] = [
-    "rate",
-    "debounce",
-    "batch",
-    "hold_key",
-    "concurrency",
-    "limit",
-    "on_busy",
-    "retry",
-    "join",
-    "result",
-    "at_end",
-    "cancelled_by",
+    "rate", "debounce", "batch", "hold_key", "concurrency", "limit", "on_busy", "retry", "join", "result",
+    "at_end", "cancelled_by",
 ];
 
 const WHEN: [(&str, ResultWhen); 4] = [

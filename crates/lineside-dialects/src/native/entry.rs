@@ -17,21 +17,8 @@ use crate::names;
 use crate::yaml::{Content, Node};
 
 const KEYS: [&str; 15] = [
-    "name",
-    "on",
-    "match",
-    "priority",
-    "command",
-    "worker",
-    "post",
-    "timeout",
-    "on_failure",
-    "async",
-    "amends",
-    "dir",
-    "env",
-    ENVIRONMENT,
-    AUTOMATE,
+    "name", "on", "match", "priority", "command", "worker", "post", "timeout", "on_failure", "async",
+    "amends", "dir", "env", ENVIRONMENT, AUTOMATE,
 ];
 
 /// An entry.

@@ -11,12 +11,8 @@ pub(super) fn of(hook: &str) -> AnswerKeys {
         "before_agent_start" => (&["systemPrompt", "prependContext"], ""),
         "before_prompt_build" => (
             &[
-                "systemPrompt",
-                "prependContext",
-                "appendContext",
-                "prependSystemContext",
-                "appendSystemContext",
-                "toolsAllow",
+                "systemPrompt", "prependContext", "appendContext", "prependSystemContext",
+                "appendSystemContext", "toolsAllow",
             ],
             "",
         ),

@@ -11,23 +11,10 @@ use crate::workspace::Workspace;
 const LIBRARY: &str = "lineside";
 
 /// The features, each with those that it brings along.
-const FEATURES: [&str; 16] = [
-    "",
-    "actors",
-    "counter",
-    "automation",
-    "journal",
-    "exec",
-    "http",
-    "dialects",
-    "agenthooks",
-    "chord",
-    "flyto",
-    "hosts",
-    "jcli",
-    "openclaw",
-    "client",
-    "macros",
+const FEATURES: [&str; 24] = [
+    "", "actors", "counter", "automation", "journal", "exec", "http", "dialects", "agenthooks", "chord",
+    "flyto", "jcli", "openclaw", "hosts", "claude", "codex", "copilot", "cursor", "gemini", "kimi",
+    "opencode", "qwen", "client", "macros",
 ];
 
 /// How many crates of others the bus alone may have.
@@ -51,13 +38,7 @@ pub(super) fn judge(workspace: &Workspace) -> Result<Outcome> {
     counts += Counts::ONE_PASSED;
     for features in FEATURES {
         let arguments = [
-            "check",
-            "--quiet",
-            "--package",
-            LIBRARY,
-            "--lib",
-            "--no-default-features",
-            "--features",
+            "check", "--quiet", "--package", LIBRARY, "--lib", "--no-default-features", "--features",
             features,
         ];
         must(&mut workspace.cargo(arguments), FOR_A_BUILD)?;

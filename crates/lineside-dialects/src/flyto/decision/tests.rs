@@ -122,13 +122,8 @@ fn check(hook_type: &str, status: i32, stdout: &str, stderr: &str, verdict: &str
 }
 
 const BLOCKING: [&str; 7] = [
-    "user_prompt_submit",
-    "pre_sampling",
-    "pre_tool_use",
-    "post_tool_use",
-    "post_tool_use_failure",
-    "permission_request",
-    "pre_compact",
+    "user_prompt_submit", "pre_sampling", "pre_tool_use", "post_tool_use", "post_tool_use_failure",
+    "permission_request", "pre_compact",
 ];
 
 #[test]

@@ -8,43 +8,50 @@ use crate::hosts::import::{
 };
 use crate::hosts::tools::class;
 
-/// What exit code 2 does at an event (CL-28).
+/// What exit code 2 does at an event (CL-28), and the decision `block` unless it is said otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Refusal {
     Block,
+    /// The decision does nothing.
+    BlockByExit,
     Stop,
     Context,
     Notice,
     Nothing,
 }
 
+#[rustfmt::skip]
 fn refusal(event: &str) -> Refusal {
     match event {
-        "PreToolUse"
-        | "UserPromptSubmit"
-        | "UserPromptExpansion"
-        | "PreCompact"
-        | "ConfigChange"
-        | "TaskCreated"
-        | "TaskCompleted"
-        | "TeammateIdle"
-        | "PreModelSwitch"
-        | "Elicitation"
-        | "ElicitationResult"
-        | "Stop"
-        | "SubagentStop"
-        | "WorktreeCreate" => Refusal::Block,
+        "PreToolUse" | "UserPromptSubmit" | "UserPromptExpansion" | "PreCompact" | "ConfigChange" | "TaskCreated"
+        | "PreModelSwitch" | "Stop" | "SubagentStop" => Refusal::Block,
+        "TaskCompleted" | "TeammateIdle" | "Elicitation" | "ElicitationResult" | "WorktreeCreate" => Refusal::BlockByExit,
         "PostToolBatch" => Refusal::Stop,
         "PostToolUse" | "PostToolUseFailure" => Refusal::Context,
-        "SessionStart" | "Setup" | "SubagentStart" | "SessionEnd" | "CwdChanged" | "FileChanged"
-        | "PostCompact" => Refusal::Notice,
+        "SessionStart" | "Setup" | "SubagentStart" | "SessionEnd" | "CwdChanged" | "FileChanged" | "PostCompact" => {
+            Refusal::Notice
+        }
         _ => Refusal::Nothing,
     }
 }
 
+/// The events at which `additionalContext` is context.
+const WITH_CONTEXT: [&str; 9] = [
+    "SessionStart", "Setup", "UserPromptSubmit", "UserPromptExpansion", "PreToolUse", "PostToolUse",
+    "PostToolUseFailure", "PostToolBatch", "SubagentStart",
+];
+
+/// The events at which a text that is no answer is context.
+const PRINTED_AS_CONTEXT: [&str; 4] =
+    ["SessionStart", "UserPromptSubmit", "UserPromptExpansion", "PostModelSwitch"];
+
+/// The events that `continue` does not stop.
+const GOING_ON: [&str; 6] =
+    ["TaskCreated", "PreCompact", "ConfigChange", "WorktreeCreate", "Elicitation", "ElicitationResult"];
+
 /// Whether exit code 2 refuses an event.
 pub(super) fn refuses(event: &str) -> bool {
-    matches!(refusal(event), Refusal::Block | Refusal::Stop)
+    matches!(refusal(event), Refusal::Block | Refusal::BlockByExit | Refusal::Stop)
 }
 
 /// Reads what came of a run.
@@ -56,11 +63,8 @@ pub(super) fn read(entry: &Entry, event: &AnyEvent, heard: &Heard) -> Result<Ans
     let object = heard.object();
     if entry.handler.rewakes && code == 2 {
         let mut saying = Saying::default();
-        saying.context(if heard.stderr.trim().is_empty() {
-            heard.stdout.trim()
-        } else {
-            heard.stderr.trim()
-        });
+        let stderr = heard.stderr.trim();
+        saying.context(if stderr.is_empty() { heard.stdout.trim() } else { stderr });
         return Ok(saying.0);
     }
     let mut saying = Saying::default();
@@ -80,11 +84,7 @@ pub(super) fn read(entry: &Entry, event: &AnyEvent, heard: &Heard) -> Result<Ans
         (Some(_), None) => Ok(saying.0),
         (Some(_), Some(why)) => Err(closed(entry, heard, heard.output_failure(why))),
         (None, _) if code == 0 => {
-            let is_context = matches!(
-                entry.event,
-                "SessionStart" | "UserPromptSubmit" | "UserPromptExpansion" | "PostModelSwitch"
-            );
-            if is_context {
+            if PRINTED_AS_CONTEXT.contains(&entry.event) {
                 saying.context(heard.stdout.trim());
             }
             Ok(saying.0)
@@ -118,7 +118,7 @@ fn refused(entry: &Entry, heard: &Heard, printed: Option<&str>, mut saying: Sayi
     let reason = reason_or(entry, [given_reason(entry, &own), printed, Some(heard.stderr.as_str())]);
     let stderr = heard.stderr.trim();
     match refusal(entry.event) {
-        Refusal::Block => {
+        Refusal::Block | Refusal::BlockByExit => {
             saying.0.verdict =
                 if own.strength() == Strength::Stop { Verdict::stop(reason) } else { Verdict::block(reason) };
             saying.amends_nothing();
@@ -137,11 +137,7 @@ fn refused(entry: &Entry, heard: &Heard, printed: Option<&str>, mut saying: Sayi
 /// It breaks the schema (CL-30).
 fn said(entry: &Entry, event: &AnyEvent, object: &Map) -> Result<Saying, String> {
     let own = Map::new();
-    let specific = match object.get("hookSpecificOutput") {
-        None | Some(Value::Null) => None,
-        Some(Value::Object(specific)) => Some(specific),
-        Some(_) => return Err("`hookSpecificOutput` is no object".to_owned()),
-    };
+    let specific = object_field(object, "hookSpecificOutput")?;
     if let Some(specific) = specific {
         match specific.get("hookEventName").and_then(Value::as_str) {
             Some(name) if name == entry.event => {}
@@ -156,7 +152,7 @@ fn said(entry: &Entry, event: &AnyEvent, object: &Map) -> Result<Saying, String>
     }
     flag_field(object, "suppressOutput")?;
     let reason = text_field(object, "reason")?;
-    decided(entry, text_field(object, "decision")?, reason, &mut saying)?;
+    decided(entry, object, reason, &mut saying)?;
     match entry.event {
         "PreToolUse" | "PreModelSwitch" => permission(entry, specific, &mut saying)?,
         "PermissionRequest" => answered(entry, specific, &mut saying)?,
@@ -164,15 +160,7 @@ fn said(entry: &Entry, event: &AnyEvent, object: &Map) -> Result<Saying, String>
     }
     if let Some(context) = text_field(specific, "additionalContext")? {
         match entry.event {
-            "SessionStart"
-            | "Setup"
-            | "UserPromptSubmit"
-            | "UserPromptExpansion"
-            | "PreToolUse"
-            | "PostToolUse"
-            | "PostToolUseFailure"
-            | "PostToolBatch"
-            | "SubagentStart" => saying.context(context),
+            event if WITH_CONTEXT.contains(&event) => saying.context(context),
             "Stop" | "SubagentStop" => saying.verdict(Verdict::block(reason_or(entry, [Some(context)]))),
             _ => {}
         }
@@ -180,48 +168,24 @@ fn said(entry: &Entry, event: &AnyEvent, object: &Map) -> Result<Saying, String>
     amended(entry, event, specific, &mut saying)?;
     let goes_on = flag_field(object, "continue")?.unwrap_or(true);
     let stop_reason = text_field(object, "stopReason")?;
-    let may_stop = !matches!(
-        entry.event,
-        "TaskCreated"
-            | "PreCompact"
-            | "ConfigChange"
-            | "WorktreeCreate"
-            | "Elicitation"
-            | "ElicitationResult"
-    );
-    if !goes_on && may_stop {
+    if !goes_on && !GOING_ON.contains(&entry.event) {
         saying.verdict(Verdict::stop(reason_or(entry, [stop_reason, reason])));
         saying.amends_nothing();
     }
     Ok(saying)
 }
 
-fn decided(
-    entry: &Entry,
-    decision: Option<&str>,
-    reason: Option<&str>,
-    saying: &mut Saying,
-) -> Result<(), String> {
-    let why = || reason_or(entry, [reason]);
-    match (decision, entry.event) {
-        (None, _) => {}
-        (Some("approve"), "PreToolUse") => saying.verdict(Verdict::Allow),
-        (Some("block"), "PostToolUse" | "PostToolUseFailure") => saying.context(reason.unwrap_or_default()),
-        (Some("block"), "PostToolBatch") => saying.verdict(Verdict::stop(why())),
-        (
-            Some("block"),
-            "PreToolUse"
-            | "UserPromptSubmit"
-            | "UserPromptExpansion"
-            | "Stop"
-            | "SubagentStop"
-            | "PreCompact"
-            | "ConfigChange"
-            | "TaskCreated"
-            | "PreModelSwitch",
-        ) => saying.verdict(Verdict::block(why())),
-        (Some("block"), _) => {}
-        (Some(other), _) => return Err(format!("unknown decision `{other}`")),
+fn decided(entry: &Entry, object: &Map, reason: Option<&str>, saying: &mut Saying) -> Result<(), String> {
+    match text_field(object, "decision")? {
+        None => {}
+        Some("approve") if entry.event == "PreToolUse" => saying.verdict(Verdict::Allow),
+        Some("block") => match refusal(entry.event) {
+            Refusal::Block => saying.verdict(Verdict::block(reason_or(entry, [reason]))),
+            Refusal::Stop => saying.verdict(Verdict::stop(reason_or(entry, [reason]))),
+            Refusal::Context => saying.context(reason.unwrap_or_default()),
+            Refusal::BlockByExit | Refusal::Notice | Refusal::Nothing => {}
+        },
+        Some(other) => return Err(format!("unknown decision `{other}`")),
     }
     Ok(())
 }
@@ -267,34 +231,32 @@ fn answered(entry: &Entry, specific: &Map, saying: &mut Saying) -> Result<(), St
     Ok(())
 }
 
+/// What an answer may change at an event: its field, ours, and whether it must be a text.
+const AMENDED: [(&str, &str, &str, bool); 6] = [
+    ("MessageDisplay", "displayContent", "display_content", true),
+    ("WorktreeCreate", "worktreePath", "worktree_path", true),
+    ("Elicitation", "action", "action", false),
+    ("Elicitation", "content", "content", false),
+    ("ElicitationResult", "action", "action", false),
+    ("ElicitationResult", "content", "content", false),
+];
+
 /// New values for fields of the payload.
 fn amended(entry: &Entry, event: &AnyEvent, specific: &Map, saying: &mut Saying) -> Result<(), String> {
     let given = |name: &str| specific.get(name).filter(|value| !value.is_null()).cloned();
-    match entry.event {
-        "PostToolUse" => {
-            let of_mcp = given("updatedMCPToolOutput").filter(|_| class(event) == Some("mcp"));
-            if let Some(output) = given("updatedToolOutput").or(of_mcp) {
-                saying.amend("tool_output", output);
-            }
+    if entry.event == "PostToolUse" {
+        let of_mcp = given("updatedMCPToolOutput").filter(|_| class(event) == Some("mcp"));
+        if let Some(output) = given("updatedToolOutput").or(of_mcp) {
+            saying.amend("tool_output", output);
         }
-        "MessageDisplay" => {
-            if let Some(content) = text_field(specific, "displayContent")? {
-                saying.amend("display_content", content.into());
-            }
+    }
+    for (_, theirs, ours, is_text) in AMENDED.into_iter().filter(|(of, ..)| *of == entry.event) {
+        if is_text {
+            text_field(specific, theirs)?;
         }
-        "Elicitation" | "ElicitationResult" => {
-            for field in ["action", "content"] {
-                if let Some(value) = given(field) {
-                    saying.amend(field, value);
-                }
-            }
+        if let Some(value) = given(theirs) {
+            saying.amend(ours, value);
         }
-        "WorktreeCreate" => {
-            if let Some(path) = text_field(specific, "worktreePath")? {
-                saying.amend("worktree_path", path.into());
-            }
-        }
-        _ => {}
     }
     Ok(())
 }

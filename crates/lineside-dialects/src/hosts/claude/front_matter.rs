@@ -1,8 +1,7 @@
 //! Hooks in the front matter of skills and agents of Claude Code, which are not imported (CL-13): where they stand, so
 //! that they can be listed. What they say is not read.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lineside_core::{Layer, Origin};
 use lineside_files::read_if_there;
@@ -10,6 +9,7 @@ use lineside_files::read_if_there;
 use super::plugins;
 use crate::dialect::{CONFIGURATION as LONGEST, Places};
 use crate::frontmatter;
+use crate::hosts::import::within;
 use crate::yaml::{self, Content, UnknownEscapes};
 
 /// How many skills or agents of one folder are looked at.
@@ -25,8 +25,9 @@ pub fn hooks_in_front_matter(places: &Places) -> Vec<Origin> {
     folders.push((places.work_dir().join(".claude"), Layer::Project));
     folders.extend(plugins::named(places).into_iter().map(|(_, folder)| (folder, Layer::User)));
     let files = folders.into_iter().flat_map(|(folder, layer)| {
-        let skills = within(&folder.join("skills")).into_iter().map(|skill| skill.join("SKILL.md"));
-        let agents = within(&folder.join("agents")).into_iter();
+        let skills =
+            within(&folder.join("skills")).into_iter().take(MOST).map(|skill| skill.join("SKILL.md"));
+        let agents = within(&folder.join("agents")).into_iter().take(MOST);
         let agents = agents.filter(|file| file.extension().is_some_and(|extension| extension == "md"));
         skills.chain(agents).map(move |file| (file, layer)).collect::<Vec<_>>()
     });
@@ -36,14 +37,6 @@ pub fn hooks_in_front_matter(places: &Places) -> Vec<Origin> {
         Some(Origin::new(file, line))
     });
     found.collect()
-}
-
-/// What is in a folder, in byte order.
-fn within(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).take(MOST).collect();
-    paths.sort_unstable();
-    paths
 }
 
 /// The line of `hooks` in the front matter of a text, where they are not empty.
@@ -58,6 +51,8 @@ fn line_of_hooks(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::Path;
 
     use super::*;
     use crate::dialect::Trust;

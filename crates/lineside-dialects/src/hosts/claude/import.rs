@@ -4,21 +4,20 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lineside_core::exchange::Addresses;
 use lineside_core::json::Value;
 use lineside_core::{Answer, AnyEvent, Failure, Layer, Notice};
 
-use super::{CALL, ROWS, answer, plugins, renamed};
+use super::{ROWS, answer, plugins};
 use crate::dialect::{Places, Watched};
 use crate::handler::{HandedOn, Returned};
 use crate::hosts::import::{
-    At, Condition, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source,
-    Subject, Switches, assignments, known,
+    At, Condition, Document, Entry, Fields, Format, Handler, Heard, Matcher, Profile, Refused, Run, Same,
+    Shape, Source, Subject, Switches, assignments, known, project_root,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
-use crate::lined_json::{Content, Node};
+use crate::lined_json::Node;
 
 /// What the sources of plugins begin with.
 const OF_PLUGIN: &str = "plugin:";
@@ -38,32 +37,32 @@ const WITH_TOOLS: [&str; 5] =
 
 /// The events whose documents have no permission mode (CL-26).
 const WITHOUT_MODE: [&str; 14] = [
-    "SessionStart",
-    "SessionEnd",
-    "Setup",
-    "Notification",
-    "SubagentStart",
-    "PreCompact",
-    "PostCompact",
-    "InstructionsLoaded",
-    "StopFailure",
-    "CwdChanged",
-    "DirectoryAdded",
-    "FileChanged",
-    "WorktreeCreate",
+    "SessionStart", "SessionEnd", "Setup", "Notification", "SubagentStart", "PreCompact", "PostCompact",
+    "InstructionsLoaded", "StopFailure", "CwdChanged", "DirectoryAdded", "FileChanged", "WorktreeCreate",
     "WorktreeRemove",
 ];
+
+/// What is fixed of the format.
+static PROFILE: Profile = Profile {
+    // CL-16
+    same: Same::AcrossFiles,
+    answer_keys: &[
+        "continue", "suppressOutput", "stopReason", "systemMessage", "decision", "reason",
+        "hookSpecificOutput", "hookEventName", "permissionDecision", "permissionDecisionReason",
+        "updatedInput", "updatedPermissions", "additionalContext", "behavior", "message", "interrupt",
+        "action", "content", "displayContent", "updatedToolOutput", "updatedMCPToolOutput", "worktreePath",
+    ],
+    foreign_variables: &["CURSOR_", "COPILOT_", "GEMINI_"],
+    shares_variables: true,
+    ..Profile::new(Host::Claude, &[ROWS], Shape::Groups)
+};
 
 /// The hooks in the settings.
 pub(crate) struct Files;
 
 impl Format for Files {
-    fn host(&self) -> Host {
-        Host::Claude
-    }
-
-    fn tables(&self) -> &'static [&'static [Row]] {
-        &[ROWS]
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
     fn sources(&self, places: &Places) -> Vec<Source> {
@@ -84,46 +83,9 @@ impl Format for Files {
         plugins::list(places).into_iter().map(Watched::file).collect()
     }
 
-    fn answer_keys(&self) -> &'static [&'static str] {
-        &[
-            "continue",
-            "suppressOutput",
-            "stopReason",
-            "systemMessage",
-            "decision",
-            "reason",
-            "hookSpecificOutput",
-            "hookEventName",
-            "permissionDecision",
-            "permissionDecisionReason",
-            "updatedInput",
-            "updatedPermissions",
-            "additionalContext",
-            "behavior",
-            "message",
-            "interrupt",
-            "action",
-            "content",
-            "displayContent",
-            "updatedToolOutput",
-            "updatedMCPToolOutput",
-            "worktreePath",
-        ]
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Groups
-    }
-
     /// CL-15
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
-        let flag = |node: &Node, key: &str| match node.entry(key).map(|entry| &entry.value.content) {
-            Some(Content::Boolean(flag)) => Some(*flag),
-            _ => None,
-        };
-        let of = |label: &str, key: &str| {
-            files.iter().find(|(source, _)| source.label == label).and_then(|(_, node)| flag(node, key))
-        };
+        let of = |label: &str, key: &str| files.iter().find(|(source, _)| source.label == label)?.1.flag(key);
         let specific = ["local", "project", "user"].iter().find_map(|label| of(label, "disableAllHooks"));
         let off = specific == Some(true) || of("managed", "allowManagedHooksOnly") == Some(true);
         Switches::files(files, |source, _| off && source.label != "managed")
@@ -144,44 +106,25 @@ impl Format for Files {
                     (None, _) => Run::shell(command),
                 }
             }
-            Some("http") => Run::Http {
-                url: fields.required("url")?,
-                headers: fields.map("headers")?,
-                allowed: fields.texts("allowedEnvVars")?.unwrap_or_default(),
-                addresses: if at.source.layer == Layer::Project {
-                    Addresses::AsWritten
-                } else {
-                    Addresses::Any
-                },
-            },
+            Some("http") => Run::http(fields, at.source.layer)?,
             Some(other) => return Err(Refused::Type(other.to_owned())),
             None => return Err(Refused::Error("the required field `type` is missing".to_owned())),
         };
         let given = fields.time("timeout", Duration::from_secs(1))?;
-        let timeout = match at.event {
-            "SessionEnd" => given.unwrap_or(AT_THE_END).min(LONGEST_END),
-            "UserPromptSubmit" | "PreModelSwitch" | "PostModelSwitch" => {
-                given.unwrap_or(Duration::from_secs(30))
-            }
-            "MessageDisplay" => given.unwrap_or(Duration::from_secs(10)),
-            _ => given.unwrap_or(Duration::from_secs(600)),
-        };
+        let timeout = given.unwrap_or(match at.event {
+            "SessionEnd" => AT_THE_END,
+            "UserPromptSubmit" | "PreModelSwitch" | "PostModelSwitch" => Duration::from_secs(30),
+            "MessageDisplay" => Duration::from_secs(10),
+            _ => Duration::from_secs(600),
+        });
+        let timeout = if at.event == "SessionEnd" { timeout.min(LONGEST_END) } else { timeout };
         let rewakes = fields.flag("asyncRewake")?;
         // CL-25
         let closes = fields.text("onFailure")?.as_deref() == Some("block") && answer::refuses(at.event);
-        let run = run.of_others()?;
         let env = variables_of_plugin(at);
-        let run = match run {
-            Run::Program(argv) => {
-                let value =
-                    |name: &str| env.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-                Run::Program(argv.iter().map(|word| expand_braced(word, value)).collect())
-            }
-            other => other,
-        };
-        let key = key(fields, &env)?;
         Ok(Handler {
-            run,
+            run: run.of_others()?.expanded(&env),
+            key: key(fields, &env)?,
             env,
             timeout,
             is_timed: given.is_some(),
@@ -189,17 +132,16 @@ impl Format for Files {
             is_async: rewakes || fields.flag("async")?,
             rewakes,
             closes,
-            key,
             ..Handler::default()
         })
     }
 
     /// CL-23
     fn adjust(&self, entries: &mut [Entry]) {
-        let at_the_end = |entry: &&mut Entry| entry.event == "SessionEnd";
-        let given = entries.iter().filter(|entry| entry.event == "SessionEnd" && entry.handler.is_timed);
-        let shared = given.map(|entry| entry.handler.timeout).max().unwrap_or(AT_THE_END);
-        for entry in entries.iter_mut().filter(at_the_end).filter(|entry| !entry.handler.is_timed) {
+        let is_timed = |entry: &Entry| entry.event == "SessionEnd" && entry.handler.is_timed;
+        let given = entries.iter().filter(|entry| is_timed(entry)).map(|entry| entry.handler.timeout);
+        let shared = given.max().unwrap_or(AT_THE_END);
+        for entry in entries.iter_mut().filter(|entry| entry.event == "SessionEnd" && !is_timed(entry)) {
             entry.handler.timeout = shared;
         }
     }
@@ -221,27 +163,22 @@ impl Format for Files {
         Matcher::javascript(text)
     }
 
-    fn column(&self, _at: &At<'_>) -> Column {
-        Column::Claude
-    }
-
     /// CL-18
     fn subject<'a>(&self, entry: &Entry, _row: &Row, event: &'a AnyEvent) -> Subject<'a> {
+        let same = |field| Subject::field(event, field, field);
         match entry.event {
             event_name if WITH_TOOLS.contains(&event_name) => Subject::tool(Column::Claude, event),
-            "SessionStart" | "ConfigChange" | "DirectoryAdded" => Subject::field(event, "source", "source"),
-            "SessionEnd" => Subject::field(event, "reason", "reason"),
-            "Setup" => Subject::field(event, "trigger", "trigger"),
+            "SessionStart" | "ConfigChange" | "DirectoryAdded" => same("source"),
+            "SessionEnd" => same("reason"),
+            "Setup" => same("trigger"),
             "PreCompact" | "PostCompact" => Subject::field(event, "kind", "trigger"),
-            "SubagentStart" | "SubagentStop" => Subject::field(event, "agent_type", "agent_type"),
+            "SubagentStart" | "SubagentStop" => same("agent_type"),
             "Notification" => Subject::text(notification_type(event)),
-            "StopFailure" => Subject::field(event, "error", "error"),
-            "InstructionsLoaded" => Subject::field(event, "load_reason", "load_reason"),
-            "UserPromptExpansion" => Subject::field(event, "command_name", "command_name"),
-            "Elicitation" | "ElicitationResult" => {
-                Subject::field(event, "mcp_server_name", "mcp_server_name")
-            }
-            "PreModelSwitch" | "PostModelSwitch" => Subject::field(event, "to_model", "to_model"),
+            "StopFailure" => same("error"),
+            "InstructionsLoaded" => same("load_reason"),
+            "UserPromptExpansion" => same("command_name"),
+            "Elicitation" | "ElicitationResult" => same("mcp_server_name"),
+            "PreModelSwitch" | "PostModelSwitch" => same("to_model"),
             "FileChanged" => {
                 let path = event.payload().text("file_path").unwrap_or_default();
                 Subject::text(path.rsplit('/').next().unwrap_or(path))
@@ -252,11 +189,6 @@ impl Format for Files {
 
     fn is_for(&self, entry: &Entry, _row: &Row, _event: &AnyEvent) -> bool {
         entry.handler.condition.is_none() || WITH_TOOLS.contains(&entry.event)
-    }
-
-    /// CL-16
-    fn same(&self, earlier: &Entry, later: &Entry) -> bool {
-        earlier.file != later.file && earlier.event == later.event && earlier.handler.key == later.handler.key
     }
 
     fn read_by(&self, source: &Source) -> &'static [Host] {
@@ -283,7 +215,6 @@ impl Format for Files {
         match entry.event {
             "PreCompact" => document.put("custom_instructions", payload.text("reason").unwrap_or_default()),
             "Notification" => document.put("notification_type", notification_type(event).into_owned()),
-            "PostToolBatch" => document.put("tool_calls", calls(event)),
             _ => {}
         }
         document.stop_and_child(entry.event, event);
@@ -297,19 +228,11 @@ impl Format for Files {
         vec![("CLAUDE_PROJECT_DIR", project_root(event).into_owned())]
     }
 
-    fn foreign_variables(&self) -> &'static [&'static str] {
-        &["CURSOR_", "COPILOT_", "GEMINI_"]
-    }
-
     fn expanded<'a>(&self, text: &'a str, is_line: bool, event: &AnyEvent) -> Cow<'a, str> {
         if is_line || !text.contains("${CLAUDE_PROJECT_DIR}") {
             return Cow::Borrowed(text);
         }
         Cow::Owned(text.replace("${CLAUDE_PROJECT_DIR}", &project_root(event)))
-    }
-
-    fn shares_variables(&self) -> bool {
-        true
     }
 
     /// CL-22
@@ -333,16 +256,8 @@ impl Format for Files {
 /// By what a handler is the same as another one (CL-16): its fields as they are written, and the folders of its plugin
 /// where it names them.
 fn key(fields: Fields<'_>, of_plugin: &[(String, String)]) -> Result<String, Refused> {
-    let texts = ["type", "command", "shell", "if", "url"].map(|name| fields.text(name));
-    let mut key = String::new();
-    for text in texts {
-        key += &format!("{:?} ", text?);
-    }
-    key += &format!("{:?}", fields.texts("args")?);
-    if key.contains("CLAUDE_PLUGIN_") {
-        key += &format!(" {of_plugin:?}");
-    }
-    Ok(key)
+    let key = fields.as_written(&["type", "command", "shell", "if", "url"])?;
+    Ok(if key.contains("CLAUDE_PLUGIN_") { format!("{key} {of_plugin:?}") } else { key })
 }
 
 /// The variables that a hook of a plugin has: its folder, and one in which it keeps what it likes (CL-22).
@@ -355,40 +270,12 @@ fn variables_of_plugin(at: &At<'_>) -> Vec<(String, String)> {
     named.into_iter().filter_map(|(name, path)| Some((name.to_owned(), text(path?)))).collect()
 }
 
-/// A text in which `${NAME}` stands for a value; a name without one stays, and so does `$NAME`.
-fn expand_braced(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
-    let mut parts = text.split("${");
-    let mut written = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.split_once('}').and_then(|(name, rest)| Some((value(name)?, rest))) {
-            Some((value, rest)) => written.extend([value.as_str(), rest]),
-            None => written.extend(["${", part]),
-        }
-    }
-    written
-}
-
-/// The root of the project of an event.
-pub(crate) fn project_root(event: &AnyEvent) -> Cow<'_, str> {
-    let source = &event.envelope().source;
-    Cow::Borrowed(source.project_root.as_deref().or(source.cwd.as_deref()).unwrap_or_default())
-}
-
 fn notification_type(event: &AnyEvent) -> Cow<'_, str> {
-    if let Some(kind) = known(event, "notification_type").and_then(Value::as_str) {
-        return Cow::Borrowed(kind);
-    }
-    Cow::Borrowed(match event.point().name {
+    let kind = known(event, "notification_type").and_then(Value::as_str);
+    Cow::Borrowed(kind.unwrap_or_else(|| match event.point().name {
         "on_wait_confirm" => "permission_prompt",
         "on_wait_question" => "elicitation_dialog",
         "on_idle" => "idle_prompt",
         _ => "notification",
-    })
-}
-
-/// The calls of a batch under the names of the host.
-fn calls(event: &AnyEvent) -> Value {
-    let calls = event.payload_json().get("tool_calls").and_then(Value::as_array);
-    let calls = calls.map(Vec::as_slice).unwrap_or_default();
-    renamed(calls, CALL)
+    }))
 }

@@ -86,11 +86,8 @@ pub fn name_plugin(places: &Places, folder: &Path, is_imported: bool) -> Result<
     let line = folder.to_str().filter(|line| folder.is_absolute() && !line.contains('\n'));
     let has_hooks = !is_imported || hooks(folder).is_file();
     let line = line.filter(|_| has_hooks).ok_or_else(|| NamePluginError::NoHooks(folder.to_owned()))?;
-    let before = match read_if_there(&file, Boundary::Own, LONGEST) {
-        Some(Err(source)) => return Err(NamePluginError::List { file, source }),
-        Some(Ok(before)) => Some(before),
-        None => None,
-    };
+    let before = read_if_there(&file, Boundary::Own, LONGEST).transpose();
+    let before = before.map_err(|source| NamePluginError::List { file: file.clone(), source })?;
     let text = String::from_utf8_lossy(before.as_deref().unwrap_or_default()).into_owned();
     if text.lines().any(|known| known == line) == is_imported {
         return Ok(false);

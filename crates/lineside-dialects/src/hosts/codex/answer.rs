@@ -3,7 +3,7 @@
 use lineside_core::json::{Map, Value};
 use lineside_core::{Answer, AnyEvent, Failure, Verdict};
 
-use crate::hosts::import::{Entry, Heard, Saying, flag_field, reason_or, text_field};
+use crate::hosts::import::{Entry, Heard, Saying, flag_field, object_field, reason_or, text_field};
 
 /// Reads what came of a run.
 pub(super) fn read(entry: &Entry, _event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
@@ -73,10 +73,8 @@ fn accepted(entry: &Entry, object: &Map) -> Result<Saying, String> {
         },
         Some(other) => return Err(format!("`decision` cannot be `{other}`")),
     }
-    match object.get("hookSpecificOutput") {
-        None | Some(Value::Null) => {}
-        Some(Value::Object(specific)) => own(entry, specific, &mut saying)?,
-        Some(_) => return Err("`hookSpecificOutput` is no object".to_owned()),
+    if let Some(specific) = object_field(object, "hookSpecificOutput")? {
+        own(entry, specific, &mut saying)?;
     }
     let stop_reason = text_field(object, "stopReason")?;
     let goes_on = flag_field(object, "continue")?.unwrap_or(true);
@@ -120,16 +118,12 @@ fn own(entry: &Entry, specific: &Map, saying: &mut Saying) -> Result<(), String>
 
 fn permission(specific: &Map, saying: &mut Saying) -> Result<(), String> {
     let reason = text_field(specific, "permissionDecisionReason")?;
-    let input = match specific.get("updatedInput") {
-        None | Some(Value::Null) => None,
-        Some(input @ Value::Object(_)) => Some(input.clone()),
-        Some(_) => return Err("`updatedInput` is no object".to_owned()),
-    };
+    let input = object_field(specific, "updatedInput")?;
     match (text_field(specific, "permissionDecision")?, input) {
         (None, None) => Ok(()),
         (Some("allow"), Some(input)) => {
             // It is no approval, which has an event of its own.
-            saying.amend("tool_input", input);
+            saying.amend("tool_input", Value::Object(input.clone()));
             Ok(())
         }
         (Some("deny"), None) => match reason.filter(|reason| !reason.trim().is_empty()) {
@@ -146,11 +140,7 @@ fn permission(specific: &Map, saying: &mut Saying) -> Result<(), String> {
 }
 
 fn answered(entry: &Entry, specific: &Map, saying: &mut Saying) -> Result<(), String> {
-    let decision = match specific.get("decision") {
-        None | Some(Value::Null) => return Ok(()),
-        Some(Value::Object(decision)) => decision,
-        Some(_) => return Err("`decision` is no object".to_owned()),
-    };
+    let Some(decision) = object_field(specific, "decision")? else { return Ok(()) };
     only(decision, |name| matches!(name, "behavior" | "message"))?;
     let message = text_field(decision, "message")?;
     match text_field(decision, "behavior")? {

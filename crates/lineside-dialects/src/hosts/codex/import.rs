@@ -7,28 +7,30 @@ use std::time::Duration;
 use lineside_core::json::Value;
 use lineside_core::{Answer, AnyEvent, Failure, Layer};
 
-use super::ROWS;
-use super::answer;
+use super::{ROWS, answer};
 use crate::dialect::Places;
 use crate::hosts::import::{
-    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source, Subject,
-    Switches,
+    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Profile, Refused, Run, Shape, Source,
+    Subject, Switches,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
-use crate::lined_json::{Content, Node};
+use crate::lined_json::Node;
+
+/// What is fixed of the format.
+static PROFILE: Profile = Profile {
+    no_events: &["state"],
+    foreign_variables: &["CURSOR_", "COPILOT_", "GEMINI_", "CLAUDE_"],
+    ..Profile::new(Host::Codex, &[ROWS], Shape::Groups)
+};
 
 /// The hooks in the files.
 pub(crate) struct Files;
 
 impl Format for Files {
-    fn host(&self) -> Host {
-        Host::Codex
-    }
-
-    fn tables(&self) -> &'static [&'static [Row]] {
-        &[ROWS]
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
     fn sources(&self, places: &Places) -> Vec<Source> {
@@ -45,28 +47,12 @@ impl Format for Files {
         user.chain(of(project, "project", Layer::Project)).collect()
     }
 
-    /// Unknown keys are refused.
-    fn answer_keys(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Groups
-    }
-
-    fn no_events(&self) -> &'static [&'static str] {
-        &["state"]
-    }
-
     /// CX-12
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
         let of = |label: &str| {
             let (_, node) = files.iter().find(|(source, _)| source.label == label)?;
             let features = &node.entry("features")?.value;
-            ["hooks", "codex_hooks"].iter().find_map(|key| match features.entry(key)?.value.content {
-                Content::Boolean(on) => Some(on),
-                _ => None,
-            })
+            ["hooks", "codex_hooks"].iter().find_map(|key| features.flag(key))
         };
         let off = of("project-toml").or_else(|| of("user-toml")) == Some(false);
         Switches::files(files, |_, _| off)
@@ -117,10 +103,6 @@ impl Format for Files {
         Matcher::simple(text)
     }
 
-    fn column(&self, _at: &At<'_>) -> Column {
-        Column::Codex
-    }
-
     /// CX-15, CX-16
     fn subject<'a>(&self, entry: &Entry, _row: &Row, event: &'a AnyEvent) -> Subject<'a> {
         match entry.event {
@@ -139,15 +121,6 @@ impl Format for Files {
             "SessionEnd" => Subject::field(event, "reason", "reason"),
             _ => Subject::Ignored,
         }
-    }
-
-    /// CX-13
-    fn same(&self, _earlier: &Entry, _later: &Entry) -> bool {
-        false
-    }
-
-    fn read_by(&self, _source: &Source) -> &'static [Host] {
-        &[Host::Codex]
     }
 
     /// CX-18
@@ -176,10 +149,6 @@ impl Format for Files {
         document.fields(row, Column::Codex, event);
         document.stop_and_child(name, event);
         document.compact(event)
-    }
-
-    fn foreign_variables(&self) -> &'static [&'static str] {
-        &["CURSOR_", "COPILOT_", "GEMINI_", "CLAUDE_"]
     }
 
     fn read(&self, entry: &Entry, _row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {

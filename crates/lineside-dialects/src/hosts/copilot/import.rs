@@ -4,26 +4,38 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lineside_core::ensemble::{Pace, Sees};
-use lineside_core::exchange::Addresses;
 use lineside_core::json::{Value, json};
 use lineside_core::{Answer, AnyEvent, Failure, Layer};
 
 use super::answer;
-use super::{CAMEL, PASCAL};
+use super::{CAMEL, PASCAL, user_folder};
 use crate::dialect::{Places, Watched};
-use crate::hosts::claude::project_root;
-use crate::hosts::gemini::bash;
 use crate::hosts::import::{
-    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source, Subject,
-    Switches, child_id, expand,
+    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Profile, Refused, Run, Same, Shape, Source,
+    Subject, Switches, child_id, expand, project_root, within,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::{Column, Seen};
-use crate::lined_json::{Content, Node};
+use crate::lined_json::Node;
 
 /// The policy folder of the machine.
 const POLICY: &str = "/etc/github-copilot/hooks";
+
+/// What is fixed of the format.
+static PROFILE: Profile = Profile {
+    // CP-19
+    same: Same::AcrossFiles,
+    version: Some(1),
+    answer_keys: &[
+        "decision", "reason", "hookSpecificOutput", "hookEventName", "permissionDecision",
+        "permissionDecisionReason", "behavior", "message", "interrupt", "additionalContext", "updatedInput",
+        "modifiedArgs", "modifiedPrompt", "modifiedTransformedPrompt", "modifiedResponse", "modifiedResult",
+        "continue", "suppressOutput", "stopReason", "systemMessage",
+    ],
+    foreign_variables: &["CURSOR_", "GEMINI_"],
+    ..Profile::new(Host::Copilot, &[CAMEL, PASCAL], Shape::Either)
+};
 
 /// The hooks in the files.
 pub(crate) struct Files;
@@ -34,12 +46,8 @@ pub(super) fn is_pascal(event: &str) -> bool {
 }
 
 impl Format for Files {
-    fn host(&self) -> Host {
-        Host::Copilot
-    }
-
-    fn tables(&self) -> &'static [&'static [Row]] {
-        &[CAMEL, PASCAL]
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
     fn table(&self, _source: &Source, event: &str) -> &'static [Row] {
@@ -71,44 +79,9 @@ impl Format for Files {
         folders.map(|path| Watched { path, levels: 1, ends: &[".json"] }).collect()
     }
 
-    fn answer_keys(&self) -> &'static [&'static str] {
-        &[
-            "decision",
-            "reason",
-            "hookSpecificOutput",
-            "hookEventName",
-            "permissionDecision",
-            "permissionDecisionReason",
-            "behavior",
-            "message",
-            "interrupt",
-            "additionalContext",
-            "updatedInput",
-            "modifiedArgs",
-            "modifiedPrompt",
-            "modifiedTransformedPrompt",
-            "modifiedResponse",
-            "modifiedResult",
-            "continue",
-            "suppressOutput",
-            "stopReason",
-            "systemMessage",
-        ]
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Either
-    }
-
-    fn version(&self) -> Option<u64> {
-        Some(1)
-    }
-
     /// CP-18
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
-        let is_off = |node: &Node| {
-            node.entry("disableAllHooks").is_some_and(|entry| entry.value.content == Content::Boolean(true))
-        };
+        let is_off = |node: &Node| node.flag("disableAllHooks") == Some(true);
         let by_project = files
             .iter()
             .any(|(source, node)| matches!(source.label.as_str(), "project" | "local") && is_off(node));
@@ -187,15 +160,6 @@ impl Format for Files {
         }
     }
 
-    /// CP-19
-    fn same(&self, earlier: &Entry, later: &Entry) -> bool {
-        earlier.file != later.file && earlier.event == later.event && earlier.handler.key == later.handler.key
-    }
-
-    fn read_by(&self, _source: &Source) -> &'static [Host] {
-        &[Host::Copilot]
-    }
-
     /// CP-20
     fn pace(&self, point: &str, _is_sequential: bool) -> Pace {
         if matches!(point, "before_tool" | "before_permission") {
@@ -260,10 +224,6 @@ impl Format for Files {
 
     fn variables(&self, event: &AnyEvent) -> Vec<(&'static str, String)> {
         vec![("COPILOT_CLI", "1".to_owned()), ("CLAUDE_PROJECT_DIR", project_root(event).into_owned())]
-    }
-
-    fn foreign_variables(&self) -> &'static [&'static str] {
-        &["CURSOR_", "GEMINI_"]
     }
 
     fn read(&self, entry: &Entry, _row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
@@ -331,9 +291,7 @@ fn command(fields: Fields<'_>) -> Result<Run, Refused> {
         Some(_) if has_line => Err(Refused::Error("`exec` stands beside a line for a shell".to_owned())),
         Some(exec) => Ok(Run::Program(std::iter::once(exec).chain(args).collect())),
         None => match bash_line.or(command) {
-            Some(line) if !line.trim().is_empty() => {
-                Ok(Run::Shell { shell: vec![bash(), "-c".to_owned()], line })
-            }
+            Some(line) if !line.trim().is_empty() => Ok(Run::bash(line)),
             _ => Err(Refused::Error("it needs one of `bash`, `command` and `exec`".to_owned())),
         },
     }
@@ -341,21 +299,14 @@ fn command(fields: Fields<'_>) -> Result<Run, Refused> {
 
 /// By what a handler is the same as another one (CP-19): its fields as they are written.
 fn key(fields: Fields<'_>, run: &Run) -> Result<String, Refused> {
-    let mut key = String::new();
-    for name in ["bash", "powershell", "command", "exec", "cwd"] {
-        key += &format!("{:?} ", fields.text(name)?);
-    }
-    key += &format!("{:?}", fields.texts("args")?);
-    if let Run::Http { .. } = run {
-        key += &format!(" {run:?}");
-    }
-    Ok(key)
+    let key = fields.as_written(&["bash", "powershell", "command", "exec", "cwd"])?;
+    Ok(if let Run::Http { .. } = run { format!("{key} {run:?}") } else { key })
 }
 
 /// CP-16
 fn http(fields: Fields<'_>, at: &At<'_>) -> Result<Run, Refused> {
-    let url = fields.required("url")?;
-    let allowed = fields.texts("allowedEnvVars")?.unwrap_or_default();
+    let run = Run::http(fields, at.source.layer)?;
+    let Run::Http { url, allowed, .. } = &run else { return Ok(run) };
     let is_local = ["http://127.0.0.1", "http://localhost", "http://[::1]"].iter().any(|local| {
         url.strip_prefix(local).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/', '?']))
     });
@@ -366,25 +317,14 @@ fn http(fields: Fields<'_>, at: &At<'_>) -> Result<Run, Refused> {
     if !url.starts_with("https://") && !may_be_plain {
         return Err(Refused::Error(format!("`url` must be https here, not {url:?}")));
     }
-    let addresses = if at.source.layer == Layer::Project { Addresses::AsWritten } else { Addresses::Any };
-    Ok(Run::Http { url, headers: fields.map("headers")?, allowed, addresses })
-}
-
-/// The folder with the hooks of the user.
-pub(in crate::hosts) fn user_folder(places: &Places) -> Option<PathBuf> {
-    let named = places.variable("COPILOT_HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    Some(named.or_else(|| Some(places.home()?.join(".copilot")))?.join("hooks"))
+    Ok(run)
 }
 
 /// The files of hooks in a folder, in byte order of their names.
 fn folder(label: &str, folder: &Path, layer: Layer) -> Vec<Source> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-        .collect();
-    files.sort();
-    let named = files.into_iter().filter_map(|file| {
+    let files = within(folder).into_iter();
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    let named = files.filter_map(|file| {
         let stem = file.file_stem()?.to_str()?.to_owned();
         Some(Source::json(format!("{label}:{stem}"), file, layer))
     });

@@ -4,7 +4,7 @@ use lineside_core::answer::Beyond;
 use lineside_core::json::{Map, Value};
 use lineside_core::{Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, Verdict};
 
-use crate::hosts::import::{Entry, Heard, Saying, blocking, reason_or, text_field};
+use crate::hosts::import::{Entry, Heard, Saying, blocking, flag_field, object_field, reason_or, text_field};
 use crate::hosts::table::Row;
 use crate::hosts::tools::class;
 
@@ -103,17 +103,14 @@ fn said(entry: &Entry, row: &Row, event: &AnyEvent, object: &Map) -> Result<Sayi
         }
     }
     match name {
-        "preToolUse" => match object.get("updated_input") {
-            None | Some(Value::Null) => {}
-            Some(input @ Value::Object(_)) if !is_denied => saying.amend("tool_input", input.clone()),
-            Some(Value::Object(_)) => {}
-            Some(_) => return Err("`updated_input` is no object".to_owned()),
-        },
-        "beforeSubmitPrompt" => match object.get("continue") {
-            None | Some(Value::Null | Value::Bool(true)) => {}
-            Some(Value::Bool(false)) => saying.verdict(Verdict::block(why())),
-            Some(_) => return Err("`continue` is neither true nor false".to_owned()),
-        },
+        "preToolUse" => {
+            if let Some(input) = object_field(object, "updated_input")?.filter(|_| !is_denied) {
+                saying.amend("tool_input", Value::Object(input.clone()));
+            }
+        }
+        "beforeSubmitPrompt" if flag_field(object, "continue")? == Some(false) => {
+            saying.verdict(Verdict::block(why()));
+        }
         "sessionStart" | "postToolUse" => {
             if let Some(context) = text_field(object, "additional_context")? {
                 saying.context(context);

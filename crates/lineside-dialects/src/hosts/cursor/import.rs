@@ -6,14 +6,12 @@ use std::time::Duration;
 use lineside_core::json::{Value, json};
 use lineside_core::{Answer, AnyEvent, Failure, Layer};
 
-use super::ROWS;
-use super::answer;
+use super::{ROWS, answer};
 use crate::dialect::Places;
 use crate::handler::{HandedOn, Returned};
-use crate::hosts::claude::project_root;
 use crate::hosts::import::{
-    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source, Subject,
-    child_id, is_variable, known,
+    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Profile, Refused, Run, Same, Shape, Source,
+    Subject, child_id, is_variable, known, project_root,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
@@ -25,16 +23,26 @@ const ENTERPRISE: &str = "/etc/cursor/hooks.json";
 /// How often a hook may keep the agent of a session working (CU-12).
 const FOLLOW_UPS: u32 = 5;
 
+/// What is fixed of the format.
+static PROFILE: Profile = Profile {
+    // CU-13
+    same: Same::Anywhere,
+    version: Some(1),
+    answer_keys: &[
+        "permission", "continue", "user_message", "agent_message", "userMessage", "agentMessage",
+        "followup_message", "updated_input", "updated_mcp_tool_output", "additional_context", "env",
+    ],
+    foreign_variables: &["COPILOT_", "GEMINI_"],
+    shares_variables: true,
+    ..Profile::new(Host::Cursor, &[ROWS], Shape::Flat)
+};
+
 /// The hooks in the files.
 pub(crate) struct Files;
 
 impl Format for Files {
-    fn host(&self) -> Host {
-        Host::Cursor
-    }
-
-    fn tables(&self) -> &'static [&'static [Row]] {
-        &[ROWS]
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
     fn sources(&self, places: &Places) -> Vec<Source> {
@@ -47,30 +55,6 @@ impl Format for Files {
                 Source::json("enterprise", PathBuf::from(ENTERPRISE), Layer::Managed),
             ])
             .collect()
-    }
-
-    fn answer_keys(&self) -> &'static [&'static str] {
-        &[
-            "permission",
-            "continue",
-            "user_message",
-            "agent_message",
-            "userMessage",
-            "agentMessage",
-            "followup_message",
-            "updated_input",
-            "updated_mcp_tool_output",
-            "additional_context",
-            "env",
-        ]
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Flat
-    }
-
-    fn version(&self) -> Option<u64> {
-        Some(1)
     }
 
     fn handler(&self, fields: Fields<'_>, at: &At<'_>) -> Result<Handler, Refused> {
@@ -98,10 +82,6 @@ impl Format for Files {
     /// CU-14
     fn matcher(&self, _at: &At<'_>, text: &str) -> Result<Matcher, String> {
         if text == "*" { Ok(Matcher::All) } else { Matcher::javascript(text) }
-    }
-
-    fn column(&self, _at: &At<'_>) -> Column {
-        Column::Cursor
     }
 
     fn subject<'a>(&self, entry: &Entry, _row: &Row, event: &'a AnyEvent) -> Subject<'a> {
@@ -134,15 +114,6 @@ impl Format for Files {
             "afterFileEdit" => matches!(class(event), Some("write" | "edit")),
             _ => true,
         }
-    }
-
-    /// CU-13
-    fn same(&self, earlier: &Entry, later: &Entry) -> bool {
-        earlier.event == later.event && earlier.handler.key == later.handler.key
-    }
-
-    fn read_by(&self, _source: &Source) -> &'static [Host] {
-        &[Host::Cursor]
     }
 
     /// CU-15
@@ -234,14 +205,6 @@ impl Format for Files {
             ("CURSOR_VERSION", version.to_owned()),
             ("CLAUDE_PROJECT_DIR", root),
         ]
-    }
-
-    fn foreign_variables(&self) -> &'static [&'static str] {
-        &["COPILOT_", "GEMINI_"]
-    }
-
-    fn shares_variables(&self) -> bool {
-        true
     }
 
     /// CU-19

@@ -4,7 +4,9 @@ use lineside_core::json::{Map, Value, json};
 use lineside_core::outcome::By;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, Strength, Verdict};
 
-use crate::hosts::import::{Entry, Heard, Saying, given_reason, reason_or, text_field};
+use crate::hosts::import::{
+    Entry, Heard, Saying, flag_field, given_reason, object_field, reason_or, text_field,
+};
 
 /// Reads what came of a run.
 pub(super) fn read(entry: &Entry, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
@@ -86,11 +88,7 @@ fn decides(event: &str) -> bool {
 fn said(entry: &Entry, event: &AnyEvent, object: &Map) -> Result<Saying, String> {
     let name = entry.event;
     let none = Map::new();
-    let specific = match object.get("hookSpecificOutput") {
-        None | Some(Value::Null) => &none,
-        Some(Value::Object(specific)) => specific,
-        Some(_) => return Err("`hookSpecificOutput` is no object".to_owned()),
-    };
+    let specific = object_field(object, "hookSpecificOutput")?.unwrap_or(&none);
     let mut saying = Saying::default();
     let reason = text_field(object, "reason")?;
     match text_field(object, "decision")? {
@@ -101,13 +99,8 @@ fn said(entry: &Entry, event: &AnyEvent, object: &Map) -> Result<Saying, String>
         Some(other) => return Err(format!("unknown decision `{other}`")),
     }
     let stop_reason = text_field(object, "stopReason")?;
-    match object.get("continue") {
-        None | Some(Value::Null | Value::Bool(true)) => {}
-        Some(Value::Bool(false)) if decides(name) => {
-            saying.verdict(Verdict::stop(reason_or(entry, [stop_reason, reason])));
-        }
-        Some(Value::Bool(false)) => {}
-        Some(_) => return Err("`continue` is neither true nor false".to_owned()),
+    if flag_field(object, "continue")? == Some(false) && decides(name) {
+        saying.verdict(Verdict::stop(reason_or(entry, [stop_reason, reason])));
     }
     if let Some(message) = text_field(object, "systemMessage")?.filter(|_| name != "BeforeToolSelection") {
         saying.notice(message);
@@ -132,11 +125,7 @@ fn said(entry: &Entry, event: &AnyEvent, object: &Map) -> Result<Saying, String>
 
 /// The fields of one event.
 fn own(entry: &Entry, event: &AnyEvent, specific: &Map, saying: &mut Saying) -> Result<(), String> {
-    let object = |field: &str| match specific.get(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Object(object)) => Ok(Some(object)),
-        Some(_) => Err(format!("`{field}` is no object")),
-    };
+    let object = |field: &str| object_field(specific, field);
     match entry.event {
         "BeforeTool" => {
             if let Some(input) = object("tool_input")? {

@@ -9,12 +9,11 @@ use lineside_core::json::{Map, Value, json};
 use lineside_core::outcome::By;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, Layer};
 
-use super::ROWS;
-use super::answer;
+use super::{ROWS, answer};
 use crate::dialect::{Places, Watched};
 use crate::hosts::import::{
-    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source, Subject,
-    Switches, expand,
+    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Profile, Refused, Run, Same, Shape, Source,
+    Subject, Switches, expand, within,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
@@ -24,16 +23,28 @@ use crate::lined_json::{Content, Node};
 /// The settings of the machine.
 const SYSTEM: &str = "/etc/gemini-cli/settings.json";
 
+/// What is fixed of the format.
+static PROFILE: Profile = Profile {
+    // GE-12
+    same: Same::Anywhere,
+    no_events: &["enabled", "disabled", "notifications"],
+    answer_keys: &[
+        "decision", "reason", "continue", "stopReason", "suppressOutput", "systemMessage",
+        "hookSpecificOutput", "hookEventName", "additionalContext", "clearContext", "tool_input",
+        "tailToolCallRequest", "llm_request", "llm_response", "toolConfig",
+    ],
+    foreign_variables: &["CURSOR_", "COPILOT_"],
+    // GE-21
+    joins_reasons: true,
+    ..Profile::new(Host::Gemini, &[ROWS], Shape::Groups)
+};
+
 /// The hooks in the settings.
 pub(crate) struct Files;
 
 impl Format for Files {
-    fn host(&self) -> Host {
-        Host::Gemini
-    }
-
-    fn tables(&self) -> &'static [&'static [Row]] {
-        &[ROWS]
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
     fn sources(&self, places: &Places) -> Vec<Source> {
@@ -42,8 +53,9 @@ impl Format for Files {
         let mut sources = vec![Source::json("project", project, Layer::Project)];
         sources.extend(user.iter().map(|user| Source::json("user", user.join("settings.json"), Layer::User)));
         sources.push(Source::json("system", PathBuf::from(SYSTEM), Layer::Managed));
-        let extensions = user.iter().flat_map(|user| folders(&user.join("extensions")));
-        sources.extend(extensions.map(|(name, folder)| {
+        let extensions = user.iter().flat_map(|user| within(&user.join("extensions")));
+        sources.extend(extensions.filter(|folder| folder.is_dir()).map(|folder| {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
             Source::json(format!("extension:{name}"), folder.join("hooks/hooks.json"), Layer::User)
         }));
         sources
@@ -54,44 +66,12 @@ impl Format for Files {
         extensions.into_iter().map(|path| Watched { path, levels: 3, ends: &["hooks.json"] }).collect()
     }
 
-    fn answer_keys(&self) -> &'static [&'static str] {
-        &[
-            "decision",
-            "reason",
-            "continue",
-            "stopReason",
-            "suppressOutput",
-            "systemMessage",
-            "hookSpecificOutput",
-            "hookEventName",
-            "additionalContext",
-            "clearContext",
-            "tool_input",
-            "tailToolCallRequest",
-            "llm_request",
-            "llm_response",
-            "toolConfig",
-        ]
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::Groups
-    }
-
-    fn no_events(&self) -> &'static [&'static str] {
-        &["enabled", "disabled", "notifications"]
-    }
-
     /// GE-11
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
-        let config =
-            |node: &Node, key: &str| Some(node.entry("hooksConfig")?.value.entry(key)?.value.content.clone());
-        let enabled = files.iter().find_map(|(_, node)| match config(node, "enabled") {
-            Some(Content::Boolean(enabled)) => Some(enabled),
-            _ => None,
-        });
-        let names = files.iter().filter_map(|(_, node)| match config(node, "disabled") {
-            Some(Content::List(items)) => Some(items),
+        let configs = || files.iter().filter_map(|(_, node)| Some(&node.entry("hooksConfig")?.value));
+        let enabled = configs().find_map(|config| config.flag("enabled"));
+        let names = configs().filter_map(|config| match &config.entry("disabled")?.value.content {
+            Content::List(items) => Some(items),
             _ => None,
         });
         let names = names.flatten().filter_map(|item| item.text().map(str::to_owned)).collect();
@@ -113,7 +93,7 @@ impl Format for Files {
         let key = format!("{given_name:?} {line}");
         Run::shell(line.clone()).of_others()?;
         Ok(Handler {
-            run: Run::Shell { shell: vec![bash(), "-c".to_owned()], line },
+            run: Run::bash(line),
             given_name,
             timeout: timeout.unwrap_or(Duration::from_secs(60)),
             env: fields.map("env")?,
@@ -137,10 +117,6 @@ impl Format for Files {
         Some(Matcher::Names(vec![text.trim().to_owned()]))
     }
 
-    fn column(&self, _at: &At<'_>) -> Column {
-        Column::Gemini
-    }
-
     fn subject<'a>(&self, entry: &Entry, _row: &Row, event: &'a AnyEvent) -> Subject<'a> {
         match entry.event {
             "BeforeTool" | "AfterTool" => Subject::tool(Column::Gemini, event),
@@ -151,23 +127,9 @@ impl Format for Files {
         }
     }
 
-    /// GE-12
-    fn same(&self, earlier: &Entry, later: &Entry) -> bool {
-        earlier.event == later.event && earlier.handler.key == later.handler.key
-    }
-
-    fn read_by(&self, _source: &Source) -> &'static [Host] {
-        &[Host::Gemini]
-    }
-
     /// GE-16
     fn pace(&self, _point: &str, is_sequential: bool) -> Pace {
         if is_sequential { Pace::InTurnThroughBlocks } else { Pace::AtOnce }
-    }
-
-    /// GE-21
-    fn joins_reasons(&self) -> bool {
-        true
     }
 
     fn merged(&self, point: &str, _event: &AnyEvent, given: &[By<Answer>]) -> Option<Amendment> {
@@ -225,10 +187,6 @@ impl Format for Files {
         variables(event).to_vec()
     }
 
-    fn foreign_variables(&self) -> &'static [&'static str] {
-        &["CURSOR_", "COPILOT_"]
-    }
-
     /// GE-15
     fn expanded<'a>(&self, text: &'a str, is_line: bool, event: &AnyEvent) -> Cow<'a, str> {
         if !is_line || !text.contains('$') {
@@ -264,24 +222,6 @@ fn quoted(value: &str) -> String {
         return value.to_owned();
     }
     format!("'{}'", value.replace('\'', "'\\''"))
-}
-
-/// The shell of hooks that are written for `bash`.
-pub(crate) fn bash() -> String {
-    let known = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
-    known.into_iter().find(|shell| std::path::Path::new(shell).exists()).unwrap_or("sh").to_owned()
-}
-
-/// The folders in a folder, by name.
-fn folders(folder: &std::path::Path) -> Vec<(String, PathBuf)> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let named = entries.filter_map(|entry| {
-        let entry = entry.ok()?;
-        entry.path().is_dir().then(|| (entry.file_name().to_string_lossy().into_owned(), entry.path()))
-    });
-    let mut named: Vec<_> = named.collect();
-    named.sort();
-    named
 }
 
 fn request(payload: &Map) -> Value {

@@ -1,10 +1,12 @@
 //! The document that a hook of a host reads: the fields of its event under the host's names, then what the publisher
 //! has sent beside them (HO-11).
 
+use std::borrow::Cow;
+
 use lineside_core::AnyEvent;
 use lineside_core::json::{Map, Value, json};
 
-use crate::hosts::table::{Field, Kind, Row};
+use crate::hosts::table::{Field, Kind, Row, renamed};
 use crate::hosts::tools::{Column, Seen};
 
 /// A document being written.
@@ -20,6 +22,12 @@ pub(crate) fn known<'a>(event: &'a AnyEvent, name: &str) -> Option<&'a Value> {
 pub(crate) fn child_id<'a>(event: &AnyEvent, session: &'a str) -> &'a str {
     let own = event.envelope().source.session.as_str();
     session.strip_prefix(own).and_then(|rest| rest.strip_prefix('/')).unwrap_or(session)
+}
+
+/// The root of the project of an event, else its directory.
+pub(crate) fn project_root(event: &AnyEvent) -> Cow<'_, str> {
+    let source = &event.envelope().source;
+    Cow::Borrowed(source.project_root.as_deref().or(source.cwd.as_deref()).unwrap_or_default())
 }
 
 impl Document {
@@ -66,6 +74,11 @@ impl Document {
                 Kind::Own(_) | Kind::Members(_) | Kind::Fixed(_) | Kind::Null | Kind::True => {}
                 Kind::Parsed => self.put(theirs, value.to_string()),
                 Kind::Flag(text) => self.put_at(theirs, json!(value == text)),
+                Kind::Items(names) => {
+                    let theirs_of =
+                        |name: &str| names.iter().find(|(ours, _)| *ours == name).map(|(_, of)| *of);
+                    self.put_at(theirs, renamed(value, theirs_of).unwrap_or_default());
+                }
                 _ => self.put_at(theirs, value.clone()),
             }
         }

@@ -8,9 +8,10 @@ use lineside_core::exchange::Addresses;
 use lineside_core::{AnyEvent, Layer, Origin};
 
 use super::condition::Condition;
-use super::fields::Refused;
+use super::fields::{Fields, Refused};
 use super::follow_ups::FollowUps;
 use super::matcher::Matcher;
+use super::references::expand_braced;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
 
@@ -130,6 +131,33 @@ impl Run {
     /// A line for `sh -c`.
     pub(crate) fn shell(line: impl Into<String>) -> Self {
         Self::Shell { shell: vec!["/bin/sh".to_owned(), "-c".to_owned()], line: line.into() }
+    }
+
+    /// A line for `bash -c`, or for `sh` where there is no bash.
+    pub(crate) fn bash(line: String) -> Self {
+        let known = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
+        let shell = known.into_iter().find(|shell| Path::new(shell).exists()).unwrap_or("sh");
+        Self::Shell { shell: vec![shell.to_owned(), "-c".to_owned()], line }
+    }
+
+    /// A request; one of a project reaches no other addresses than those that are written.
+    pub(crate) fn http(fields: Fields<'_>, layer: Layer) -> Result<Self, Refused> {
+        Ok(Self::Http {
+            url: fields.required("url")?,
+            headers: fields.map("headers")?,
+            allowed: fields.texts("allowedEnvVars")?.unwrap_or_default(),
+            addresses: if layer == Layer::Project { Addresses::AsWritten } else { Addresses::Any },
+        })
+    }
+
+    /// The same with `${NAME}` in the words of a program replaced by these values.
+    pub(crate) fn expanded(self, values: &[(String, String)]) -> Self {
+        match self {
+            Self::Program(argv) => {
+                Self::Program(argv.iter().map(|word| expand_braced(word, values)).collect())
+            }
+            other => other,
+        }
     }
 
     /// Refuses our own entry (HO-38).

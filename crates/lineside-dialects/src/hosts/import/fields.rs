@@ -75,6 +75,15 @@ impl<'a> Fields<'a> {
         Ok(map?.unwrap_or_default())
     }
 
+    /// Texts and the list `args` as they are written, by which handlers are compared.
+    pub(crate) fn as_written(self, texts: &[&str]) -> Result<String, Refused> {
+        let mut written = String::new();
+        for name in texts {
+            written += &format!("{:?} ", self.text(name)?);
+        }
+        Ok(written + &format!("{:?}", self.texts("args")?))
+    }
+
     /// A time in this unit; a number above 0.
     pub(crate) fn time(self, name: &str, unit: Duration) -> Result<Option<Duration>, Refused> {
         self.read(name, "a number above 0", |content| {

@@ -18,23 +18,62 @@ use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
 use crate::lined_json::Node;
 
+/// What is fixed of a format.
+pub(crate) struct Profile {
+    /// The host.
+    pub(crate) host: Host,
+    /// The tables of its events.
+    pub(crate) tables: &'static [&'static [Row]],
+    /// How hooks are listed.
+    pub(crate) shape: Shape,
+    /// Which hooks for one event with one key are one handler, of which the first runs.
+    pub(crate) same: Same,
+    /// Keys beside the events that are none.
+    pub(crate) no_events: &'static [&'static str],
+    /// The value that `version` must have.
+    pub(crate) version: Option<u64>,
+    /// The keys of an answer and of the object within it; none where unknown ones are refused.
+    pub(crate) answer_keys: &'static [&'static str],
+    /// The beginnings of the names of variables by which other hosts mark themselves.
+    pub(crate) foreign_variables: &'static [&'static str],
+    /// Whether its hooks hand variables on to later ones of the same session.
+    pub(crate) shares_variables: bool,
+    /// Whether the reason of a block is that of all hooks that block.
+    pub(crate) joins_reasons: bool,
+}
+
+impl Profile {
+    /// A format of which nothing else is to be said.
+    pub(crate) const fn new(host: Host, tables: &'static [&'static [Row]], shape: Shape) -> Self {
+        Self {
+            host,
+            tables,
+            shape,
+            same: Same::Never,
+            no_events: &[],
+            version: None,
+            answer_keys: &[],
+            foreign_variables: &[],
+            shares_variables: false,
+            joins_reasons: false,
+        }
+    }
+}
+
 /// A format of hooks in the files of a host.
 pub(crate) trait Format: Sync {
-    /// The host.
-    fn host(&self) -> Host;
-
-    /// The tables of its events.
-    fn tables(&self) -> &'static [&'static [Row]];
+    /// What is fixed of it.
+    fn profile(&self) -> &'static Profile;
 
     /// All rows of its tables.
     fn rows(&self) -> Box<dyn Iterator<Item = &'static Row>> {
-        Box::new(self.tables().iter().copied().flatten())
+        Box::new(self.profile().tables.iter().copied().flatten())
     }
 
     /// The table of a file.
     fn table(&self, source: &Source, event: &str) -> &'static [Row] {
         let _ = (source, event);
-        self.tables().first().copied().unwrap_or_default()
+        self.profile().tables.first().copied().unwrap_or_default()
     }
 
     /// The files in plan order.
@@ -44,19 +83,6 @@ pub(crate) trait Format: Sync {
     fn folders(&self, places: &Places) -> Vec<Watched> {
         let _ = places;
         Vec::new()
-    }
-
-    /// How hooks are listed.
-    fn shape(&self) -> Shape;
-
-    /// Keys beside the events that are none.
-    fn no_events(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// The value that `version` must have.
-    fn version(&self) -> Option<u64> {
-        None
     }
 
     /// Which hooks are switched off by these files.
@@ -95,7 +121,10 @@ pub(crate) trait Format: Sync {
     }
 
     /// The words in which a hook knows tools.
-    fn column(&self, at: &At<'_>) -> Column;
+    fn column(&self, at: &At<'_>) -> Column {
+        let _ = at;
+        Column::of(self.profile().host)
+    }
 
     /// What a matcher is tested on at an event.
     fn subject<'a>(&self, entry: &Entry, row: &Row, event: &'a AnyEvent) -> Subject<'a>;
@@ -106,11 +135,11 @@ pub(crate) trait Format: Sync {
         true
     }
 
-    /// Whether two hooks that match an event are the same handler, the later one of which does not run.
-    fn same(&self, earlier: &Entry, later: &Entry) -> bool;
-
     /// Hosts that read the file of a hook by themselves (HO-39).
-    fn read_by(&self, source: &Source) -> &'static [Host];
+    fn read_by(&self, source: &Source) -> &'static [Host] {
+        let _ = source;
+        std::slice::from_ref(&self.profile().host)
+    }
 
     /// What its hooks run one after another; at once by default.
     fn pace(&self, point: &str, is_sequential: bool) -> Pace {
@@ -122,11 +151,6 @@ pub(crate) trait Format: Sync {
     fn sees(&self, point: &str) -> Sees {
         let _ = point;
         Sees::Amended
-    }
-
-    /// Whether the reason of a block is that of all hooks that block.
-    fn joins_reasons(&self) -> bool {
-        false
     }
 
     /// What amendments come to where they are merged into one.
@@ -141,9 +165,6 @@ pub(crate) trait Format: Sync {
         0
     }
 
-    /// The keys of an answer and of the object within it; none where unknown ones are refused.
-    fn answer_keys(&self) -> &'static [&'static str];
-
     /// What a hook reads on its standard input.
     fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8>;
 
@@ -153,18 +174,10 @@ pub(crate) trait Format: Sync {
         Vec::new()
     }
 
-    /// The beginnings of the names of variables by which other hosts mark themselves.
-    fn foreign_variables(&self) -> &'static [&'static str];
-
     /// The line of a shell or an argument, with the references of the host replaced.
     fn expanded<'a>(&self, text: &'a str, is_line: bool, event: &AnyEvent) -> Cow<'a, str> {
         let _ = (is_line, event);
         Cow::Borrowed(text)
-    }
-
-    /// Whether its hooks hand variables on to later ones of the same session.
-    fn shares_variables(&self) -> bool {
-        false
     }
 
     /// The variable that names a file in which a hook may leave assignments for later ones.
@@ -197,6 +210,32 @@ pub(crate) enum Shape {
     Either,
     /// In one list; each names its event.
     List,
+}
+
+/// Where hooks with one key are one handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Same {
+    /// Nowhere.
+    Never,
+    /// In one file.
+    InOneFile,
+    /// In different files.
+    AcrossFiles,
+    /// Anywhere.
+    Anywhere,
+}
+
+impl Same {
+    /// Whether two hooks that match an event are the same handler, the later one of which does not run.
+    pub(super) fn holds(self, earlier: &Entry, later: &Entry) -> bool {
+        let of_place = match self {
+            Self::Never => false,
+            Self::InOneFile => earlier.file == later.file,
+            Self::AcrossFiles => earlier.file != later.file,
+            Self::Anywhere => true,
+        };
+        of_place && earlier.event == later.event && earlier.handler.key == later.handler.key
+    }
 }
 
 /// Where a handler stands.

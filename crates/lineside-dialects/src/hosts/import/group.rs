@@ -28,7 +28,7 @@ impl Ensemble for Group {
     }
 
     fn finalize(&self, event: &AnyEvent, mut given: Vec<By<Answer>>) -> Vec<By<Answer>> {
-        if self.format.joins_reasons() {
+        if self.format.profile().joins_reasons {
             join_reasons(&mut given);
         }
         if let Some(merged) = self.format.merged(self.point, event, &given) {

@@ -13,6 +13,7 @@ use lineside_core::{Amendment, Answer, AnyEvent, Failure, Notice, Strength, Verd
 use super::entry::{Entry, Run};
 use super::format::Format;
 use super::heard::Heard;
+use super::references::expand;
 use crate::dialect::Places;
 use crate::handler::{Call, HandedOn, Handler, Returned, Start};
 use crate::hosts::table::Row;
@@ -39,7 +40,7 @@ pub(super) struct ImportedHook {
 
 impl Imports {
     pub(super) fn new(format: &'static dyn Format, places: &Places) -> Self {
-        let prefixes = format.foreign_variables();
+        let prefixes = format.profile().foreign_variables;
         let is_foreign = |name: &&String| {
             name.starts_with("QWEN_") || prefixes.iter().any(|prefix| name.starts_with(prefix))
         };
@@ -153,7 +154,7 @@ impl Handler for ImportedHook {
     }
 
     fn answer_keys(&self) -> AnswerKeys {
-        let names = self.imports.format.answer_keys();
+        let names = self.imports.format.profile().answer_keys;
         let mut refusing = ["decision", "permissionDecision", "permission"].into_iter();
         let decides = refusing.find(|key| names.contains(key)).unwrap_or_default();
         AnswerKeys { names, within: "hookSpecificOutput", decides, ..AnswerKeys::default() }
@@ -165,7 +166,7 @@ impl Handler for ImportedHook {
     }
 
     fn shares_variables(&self) -> bool {
-        self.imports.format.shares_variables()
+        self.imports.format.profile().shares_variables
     }
 
     fn assignments_variable(&self, _event: &AnyEvent) -> Option<&'static str> {
@@ -226,37 +227,9 @@ fn stricter(first: Result<Answer, Failure>, last: Result<Answer, Failure>) -> Re
     })
 }
 
-/// A text in which `$NAME` and `${NAME}` stand for values; a name without a value stays as it is.
-pub(crate) fn expand(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
-    let mut written = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('$') {
-        written.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
-        let (name, length) = match rest.strip_prefix('{').and_then(|braced| braced.split_once('}')) {
-            Some((name, _)) => (name, name.len() + 2),
-            None => {
-                let is_name = |character: char| character == '_' || character.is_ascii_alphanumeric();
-                let length = rest.find(|character| !is_name(character)).unwrap_or(rest.len());
-                (&rest[..length], length)
-            }
-        };
-        match value(name).filter(|_| !name.is_empty()) {
-            Some(value) => written.push_str(&value),
-            None => {
-                written.push('$');
-                written.push_str(&rest[..length]);
-            }
-        }
-        rest = &rest[length..];
-    }
-    written.push_str(rest);
-    written
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{expand, stricter};
+    use super::stricter;
     use lineside_core::{Amendment, Answer, Verdict};
 
     #[test]
@@ -273,20 +246,5 @@ mod tests {
         let amendment = Amendment::default().with("tool_input", lineside_core::json::json!({}));
         let amends = Ok(Answer { amendment, ..Answer::default() });
         assert!(stricter(amends, says(Verdict::Continue)).unwrap().amendment.is_empty());
-    }
-
-    #[test]
-    fn names_stand_for_values() {
-        let value = |name: &str| (name == "A").then(|| "x".to_owned());
-        for (text, expected) in [
-            ("$A", "x"),
-            ("a${A}b", "axb"),
-            ("$B ${B}", "$B ${B}"),
-            ("$", "$"),
-            ("$A_", "$A_"),
-            ("1$A/2", "1x/2"),
-        ] {
-            assert_eq!(expand(text, value), expected);
-        }
     }
 }

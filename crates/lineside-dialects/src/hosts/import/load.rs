@@ -61,7 +61,7 @@ pub(super) fn load(format: &'static dyn Format, places: &Places) -> Loaded {
         reading.file(node);
         let Reading { findings, entries: read, failed, is_served, .. } = reading;
         if is_served {
-            loaded.served = Some(format.host().name());
+            loaded.served = Some(format.profile().host.name());
         }
         if !(failed && source.is_strict) {
             entries.extend(read);
@@ -83,7 +83,7 @@ fn finish(
     loaded: &mut Loaded,
 ) {
     let trust = if source.layer == Layer::Project { places.trust } else { Trust::Granted };
-    findings.stand_in(&Owner { dialect: format.host().name(), layer: source.layer, trust }, loaded);
+    findings.stand_in(&Owner { dialect: format.profile().host.name(), layer: source.layer, trust }, loaded);
     loaded.diagnostics.append(&mut findings.diagnostics);
 }
 
@@ -120,7 +120,7 @@ impl Reading<'_> {
         if root.entries().is_none() {
             return self.error(root.line, "the file", format!("it must be an object, not {}", root.label()));
         }
-        if let (Some(expected), Some(version)) = (self.format.version(), root.entry("version")) {
+        if let (Some(expected), Some(version)) = (self.format.profile().version, root.entry("version")) {
             let is_right = matches!(&version.value.content, Content::Number(number) if number.as_u64() == Some(expected));
             if !is_right {
                 let label = version.value.label();
@@ -131,7 +131,7 @@ impl Reading<'_> {
         if hooks.value.is_null() {
             return;
         }
-        match (&hooks.value.content, self.format.shape()) {
+        match (&hooks.value.content, self.format.profile().shape) {
             (Content::List(items), Shape::List) => {
                 for item in items {
                     self.listed(item);
@@ -139,7 +139,7 @@ impl Reading<'_> {
             }
             (Content::Object(events), Shape::Groups | Shape::Flat | Shape::Either) => {
                 for event in events {
-                    if !self.format.no_events().contains(&event.key.as_str()) {
+                    if !self.format.profile().no_events.contains(&event.key.as_str()) {
                         self.event(&event.key, event.line, &event.value);
                     }
                 }
@@ -201,7 +201,7 @@ impl Reading<'_> {
             );
         };
         for item in items {
-            let is_group = match self.format.shape() {
+            let is_group = match self.format.profile().shape {
                 Shape::Groups => true,
                 Shape::Either => item.entry("hooks").is_some(),
                 Shape::Flat | Shape::List => false,

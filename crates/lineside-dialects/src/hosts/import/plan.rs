@@ -14,7 +14,6 @@ use super::handler::Imports;
 use super::select::{Selection, Twins};
 use super::source::Source;
 use crate::dialect::{ForeignHook, Places, Trust};
-use crate::hosts::program::HOSTS;
 use crate::hosts::table::point;
 use crate::lined_json::Node;
 
@@ -34,8 +33,7 @@ pub(super) fn hooks(
     entries: Vec<Entry>,
     files: &[(Source, Node)],
 ) -> Vec<ForeignHook> {
-    let host = HOSTS.iter().position(|host| *host == format.host()).unwrap_or_default();
-    let base = AFTER_ALL.saturating_sub(i32::try_from(host).unwrap_or_default() * PER_HOST);
+    let base = AFTER_ALL.saturating_sub(format.profile().host as i32 * PER_HOST);
     let imports = Arc::new(Imports::new(format, places));
     let selections: Vec<Arc<Selection>> = entries
         .into_iter()
@@ -67,8 +65,11 @@ pub(super) fn hooks(
             .ok()
             .and_then(|position| selections.get(..position))
             .unwrap_or_default();
-        let twins: Vec<_> =
-            earlier.iter().filter(|other| format.same(&other.entry, entry)).cloned().collect();
+        let twins: Vec<_> = earlier
+            .iter()
+            .filter(|other| format.profile().same.holds(&other.entry, entry))
+            .cloned()
+            .collect();
         let rank = format.rank(entry);
         for row in &entry.rows {
             let Some(point) = point(row) else { continue };
@@ -80,7 +81,7 @@ pub(super) fn hooks(
             });
             let closes = entry.handler.closes && may_intercept;
             let part = if may_intercept { Part::Amender } else { Part::PostDecision };
-            let hook = Hook::foreign(format.host().name(), Arc::clone(&entry.name), part)
+            let hook = Hook::foreign(format.profile().host.name(), Arc::clone(&entry.name), part)
                 .origin(Some(entry.origin.clone()))
                 .layer(entry.layer)
                 .priority(base.saturating_sub(i32::from(rank) * PER_GROUP).saturating_sub(position))

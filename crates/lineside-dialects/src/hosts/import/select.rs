@@ -11,7 +11,7 @@ use super::entry::Entry;
 use super::format::{Format, Subject};
 use super::matcher::{Fit, Matcher};
 use crate::dialect::Loaded;
-use crate::hosts::program::{HOSTS, Host};
+use crate::hosts::program::Host;
 use crate::hosts::tools::Seen;
 use lineside_search::MOST_STEPS;
 
@@ -88,7 +88,7 @@ pub(super) struct Twins {
 pub fn supersede<'a>(loaded: impl IntoIterator<Item = &'a Loaded>) {
     let hooks = loaded.into_iter().flat_map(|loaded| &loaded.hooks);
     let twins: Vec<&Twins> = hooks.filter_map(|hook| hook.imported.as_ref()?.downcast_ref()).collect();
-    let place = |twins: &Twins| HOSTS.iter().position(|host| *host == twins.own.format.host());
+    let place = |twins: &Twins| twins.own.format.profile().host as u8;
     let mut of_command: HashMap<&[String], Vec<&Twins>> = HashMap::new();
     for twin in &twins {
         if let Some(command) = twin.own.entry.handler.run.command() {

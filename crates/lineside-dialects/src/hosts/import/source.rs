@@ -1,6 +1,7 @@
 //! A file of a host to the values in it: JSON, JSON with comments, or TOML, each value with its line.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use lineside_core::Layer;
 use lineside_files::{Boundary, OpenFileError, read_if_there};
@@ -82,6 +83,14 @@ impl Source {
             Syntax::Toml => toml(text),
         }
     }
+}
+
+/// What is in a folder, in byte order; nothing where it cannot be read.
+pub(crate) fn within(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort_unstable();
+    paths
 }
 
 fn json(text: &str) -> Result<Node, (u32, String)> {

@@ -1,9 +1,9 @@
 //! Our entries: at which events a host gets one, and what it is (HO-38, HO-58, HO-63, QW-9).
 
+use super::super::kimi;
 use super::super::program::Host;
 use super::super::serve::is_closed_gate;
 use super::super::table::{Row, Standing};
-use super::super::{claude, codex, copilot, cursor, gemini, kimi, opencode, qwen};
 use super::piece::{Content, Piece};
 use crate::hosts::import::{are_ours, is_ours};
 
@@ -70,15 +70,9 @@ pub struct UnknownEvent {
 
 pub(super) fn tables(host: Host, kind: Kind) -> &'static [&'static [Row]] {
     match host {
-        Host::Claude => &[claude::ROWS],
-        Host::Codex => &[codex::ROWS],
-        Host::Copilot => &[copilot::CAMEL, copilot::PASCAL],
-        Host::Cursor => &[cursor::ROWS],
-        Host::Gemini => &[gemini::ROWS],
         Host::Kimi if kind == Kind::KimiCode => &[kimi::CODE_ROWS],
         Host::Kimi => &[kimi::ROWS],
-        Host::Opencode => &[opencode::ROWS],
-        Host::Qwen => &[qwen::ROWS],
+        _ => super::super::tables(host),
     }
 }
 

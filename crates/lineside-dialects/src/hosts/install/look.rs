@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use lineside_files::read_if_there;
 
+use super::super::format;
 use super::super::import::{Format, Source, Switches, Syntax};
 use super::super::program::Host;
 use super::super::table::Amend;
-use super::super::{claude, codex, copilot, cursor, gemini, kimi};
 use super::entry::{Kind, is_our_handler, rows};
 use super::piece::{self, Content, Piece};
 use super::plan::handlers_of;
@@ -97,18 +97,6 @@ pub fn look(host: Host, places: &Places) -> Vec<Interference> {
         }
     }
     beside
-}
-
-fn format(host: Host) -> Option<&'static dyn Format> {
-    match host {
-        Host::Claude => Some(&claude::FORMAT),
-        Host::Codex => Some(&codex::FORMAT),
-        Host::Copilot => Some(&copilot::FORMAT),
-        Host::Cursor => Some(&cursor::FORMAT),
-        Host::Gemini => Some(&gemini::FORMAT),
-        Host::Kimi => Some(&kimi::FORMAT),
-        Host::Opencode | Host::Qwen => None,
-    }
 }
 
 /// A handler of any author.

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::super::import::{Format as _, Syntax};
+use super::super::import::Syntax;
 use super::super::program::Host;
-use super::super::{claude, codex, copilot, cursor, gemini, opencode};
+use super::super::{copilot, format, opencode};
 use super::entry::Kind;
 use super::plan::Form;
 use crate::dialect::Places;
@@ -55,6 +55,9 @@ pub enum NoPlaceError {
     /// The home of the user is not known.
     #[error("HOME is not set to an absolute path, so the files of {0} are not known")]
     NoHome(Host),
+    /// Its feature is off.
+    #[error("this build does not support {0}; build it with the feature `{0}`")]
+    NotSupported(Host),
     /// It reads no hooks of projects.
     #[error("{0} reads no hooks from a project; install them for the user")]
     NoProject(Host),
@@ -69,6 +72,9 @@ pub fn files(host: Host, level: Level, places: &Places) -> Result<Vec<PathBuf>, 
 }
 
 pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<Target>, NoPlaceError> {
+    if !host.is_supported() {
+        return Err(NoPlaceError::NotSupported(host));
+    }
     let home = || places.home().ok_or(NoPlaceError::NoHome(host));
     let target = |file: PathBuf| Target {
         file,
@@ -78,13 +84,7 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
         plugin: None,
     };
     let versioned = |file| Target { form: Form { syntax: Syntax::Json, version: Some(1) }, ..target(file) };
-    let sources = match host {
-        Host::Claude => claude::FORMAT.sources(places),
-        Host::Codex => codex::FORMAT.sources(places),
-        Host::Cursor => cursor::FORMAT.sources(places),
-        Host::Gemini => gemini::FORMAT.sources(places),
-        Host::Copilot | Host::Kimi | Host::Opencode | Host::Qwen => Vec::new(),
-    };
+    let sources = format(host).map(|format| format.sources(places)).unwrap_or_default();
     let named = sources.into_iter().find(|source| source.label == level.name()).map(|source| source.file);
     Ok(match (host, level) {
         (Host::Claude | Host::Codex | Host::Gemini, _) => {

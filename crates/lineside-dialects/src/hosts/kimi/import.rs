@@ -7,10 +7,11 @@ use lineside_core::json::{Layout, Value};
 use lineside_core::{Answer, AnyEvent, Failure, Layer};
 
 use super::answer;
-use super::{CODE_ROWS, ROWS};
+use super::{CODE_ROWS, ROWS, is_of_cli};
 use crate::dialect::Places;
 use crate::hosts::import::{
-    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Refused, Run, Shape, Source, Subject,
+    At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Profile, Refused, Run, Same, Shape, Source,
+    Subject,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
@@ -20,42 +21,32 @@ use lineside_pyregex::Pattern;
 /// The source of Kimi Code's file.
 const CODE: &str = "kimi-code";
 
-/// The events that Kimi CLI has (KI-10).
-pub(super) const OF_CLI: [&str; 13] = [
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "UserPromptSubmit",
-    "Stop",
-    "StopFailure",
-    "SessionStart",
-    "SessionEnd",
-    "SubagentStart",
-    "SubagentStop",
-    "PreCompact",
-    "PostCompact",
-    "Notification",
-];
-
 /// The fields of a handler.
 const FIELDS: [&str; 4] = ["event", "command", "matcher", "timeout"];
+
+/// What is fixed of the format.
+static PROFILE: Profile = Profile {
+    // KI-14
+    same: Same::InOneFile,
+    answer_keys: &[
+        "hookSpecificOutput", "hookEventName", "permissionDecision", "permissionDecisionReason", "message",
+    ],
+    foreign_variables: &["CURSOR_", "COPILOT_", "GEMINI_", "CLAUDE_"],
+    ..Profile::new(Host::Kimi, &[ROWS, CODE_ROWS], Shape::List)
+};
 
 /// The hooks in the settings.
 pub(crate) struct Files;
 
 impl Format for Files {
-    fn host(&self) -> Host {
-        Host::Kimi
-    }
-
-    fn tables(&self) -> &'static [&'static [Row]] {
-        &[ROWS, CODE_ROWS]
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
     fn table(&self, source: &Source, event: &str) -> &'static [Row] {
         match source.label.as_str() {
             CODE => CODE_ROWS,
-            _ if OF_CLI.contains(&event) => ROWS,
+            _ if is_of_cli(event) => ROWS,
             _ => &[],
         }
     }
@@ -67,14 +58,6 @@ impl Format for Files {
             Some(Source { is_strict: true, ..Source::toml(label, file, Layer::User) })
         };
         [of("kimi", ".kimi"), of(CODE, ".kimi-code")].into_iter().flatten().collect()
-    }
-
-    fn answer_keys(&self) -> &'static [&'static str] {
-        &["hookSpecificOutput", "hookEventName", "permissionDecision", "permissionDecisionReason", "message"]
-    }
-
-    fn shape(&self) -> Shape {
-        Shape::List
     }
 
     fn handler(&self, fields: Fields<'_>, at: &At<'_>) -> Result<Handler, Refused> {
@@ -130,15 +113,6 @@ impl Format for Files {
         }
     }
 
-    /// KI-14
-    fn same(&self, earlier: &Entry, later: &Entry) -> bool {
-        earlier.file == later.file && earlier.event == later.event && earlier.handler.key == later.handler.key
-    }
-
-    fn read_by(&self, _source: &Source) -> &'static [Host] {
-        &[Host::Kimi]
-    }
-
     /// KI-16
     fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8> {
         let source = &event.envelope().source;
@@ -174,10 +148,6 @@ impl Format for Files {
             return document.compact(event);
         }
         in_ascii(&document.with_extra(event).to_text(Layout::Spaced)).into_bytes()
-    }
-
-    fn foreign_variables(&self) -> &'static [&'static str] {
-        &["CURSOR_", "COPILOT_", "GEMINI_", "CLAUDE_"]
     }
 
     fn read(&self, entry: &Entry, _row: &Row, _event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {

@@ -12,7 +12,7 @@ use super::spelling::spellings;
 use super::words::{Telling, put};
 use crate::hosts::program::Host;
 use crate::hosts::table::{Row, Scope};
-use crate::hosts::{claude, codex, copilot, cursor, gemini, kimi, opencode, qwen};
+use crate::hosts::{codex, copilot, cursor, kimi, tables};
 
 /// E
 const UNREACHABLE: &str =
@@ -20,6 +20,9 @@ const UNREACHABLE: &str =
 /// F
 const UNREADABLE: &str =
     "lineside: the hook input could not be read, so this was denied; check it with: lineside doctor";
+/// For a host whose feature is off.
+const UNSUPPORTED: &str =
+    "lineside: this build does not support the agent program, so this was denied; build it with its feature";
 
 /// What a host has called `lineside hook` with.
 #[derive(Debug, Clone)]
@@ -77,9 +80,13 @@ pub struct Arrival {
     pub(super) environment: BTreeMap<String, String>,
 }
 
-/// Reads a call.
+/// Reads a call. One of a host whose feature is off is answered as without a runtime.
 #[must_use]
 pub fn read(call: HostCall) -> Reading {
+    read_if(call, Host::is_supported)
+}
+
+fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
     let HostCall { host: entry, event, stdin, environment } = call;
     let Ok(Value::Object(document)) = read_strict(&stdin) else {
         return Reading::Answer(closed_by_name(entry, event.as_deref(), &environment));
@@ -101,6 +108,10 @@ pub fn read(call: HostCall) -> Reading {
     let row = row_of(host, &name, &document);
     let words = if spoken == host { row } else { answering(spoken, &name, row, &document) };
     let answered_as = words.map_or(name.as_str(), |words| words.event).to_owned();
+    if !is_supported(host) || !is_supported(spoken) {
+        let answer = words.map(|words| closed(words, spoken, &answered_as, UNSUPPORTED));
+        return Reading::Answer(answer.unwrap_or_else(|| quiet(spoken)));
+    }
     Reading::Event(Box::new(Arrival {
         host,
         spoken,
@@ -234,17 +245,10 @@ fn notified(host: Host, document: &Map) -> Option<String> {
 /// The table of a host for an event of this name.
 pub(super) fn table(host: Host, event: &str, document: &Map) -> &'static [Row] {
     match host {
-        Host::Claude => claude::ROWS,
         Host::Codex if event == codex::NOTIFY => codex::NOTIFIED,
-        Host::Codex => codex::ROWS,
         Host::Copilot if event.starts_with(|first: char| first.is_ascii_uppercase()) => copilot::PASCAL,
-        Host::Copilot => copilot::CAMEL,
-        Host::Cursor => cursor::ROWS,
-        Host::Gemini => gemini::ROWS,
         Host::Kimi if kimi::is_code(document) => kimi::CODE_ROWS,
-        Host::Kimi => kimi::ROWS,
-        Host::Opencode => opencode::ROWS,
-        Host::Qwen => qwen::ROWS,
+        _ => tables(host).first().copied().unwrap_or_default(),
     }
 }
 
@@ -262,4 +266,34 @@ fn answering(spoken: Host, event: &str, row: Option<&'static Row>, document: &Ma
         let table = table(spoken, event, document);
         table.iter().find(|row| row.point == point && row.when.is_meant(document))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_of_a_host_whose_feature_is_off_stays_closed() {
+        let call = |host, document: &str| HostCall {
+            host,
+            event: None,
+            stdin: document.into(),
+            environment: BTreeMap::new(),
+        };
+        let answer = |call: HostCall| match read_if(call, |host| host == Host::Claude) {
+            Reading::Answer(answer) => Some(answer),
+            Reading::Event(_) => None,
+        };
+        let gate = r#"{"hook_event_name": "preToolUse", "tool_name": "Shell"}"#;
+        let denied = answer(call(Host::Cursor, gate)).unwrap();
+        assert!(denied.stdout.contains(r#""permission":"deny""#), "{denied:?}");
+        assert!(denied.stdout.contains("does not support the agent program"), "{denied:?}");
+        let fact = answer(call(Host::Cursor, r#"{"hook_event_name": "postToolUse"}"#)).unwrap();
+        assert_eq!(fact, quiet(Host::Cursor));
+        // The program is another one than that of the entry.
+        let of_cursor = r#"{"hook_event_name": "PreToolUse", "cursor_version": "3.0"}"#;
+        let denied = answer(call(Host::Claude, of_cursor)).unwrap();
+        assert!(denied.stdout.contains(r#""permissionDecision":"deny""#), "{denied:?}");
+        assert_eq!(answer(call(Host::Claude, r#"{"hook_event_name": "PreToolUse"}"#)), None);
+    }
 }

@@ -12,7 +12,7 @@ use lineside_points::{OnIdle, custom};
 use super::call::Arrival;
 use super::shared::shared;
 use crate::hosts::program::Host;
-use crate::hosts::table::{Field, Kind, at, point};
+use crate::hosts::table::{Field, Kind, at, point, renamed};
 use crate::hosts::tools::tool_fields;
 
 /// The session of a document that names none.
@@ -213,6 +213,9 @@ fn converted(kind: Kind, value: &Value) -> Option<Value> {
             let text = text?;
             Some(if text.starts_with(prefix) { text.to_owned() } else { format!("{prefix}{text}") }.into())
         }
+        Kind::Items(names) => {
+            renamed(value, |name| names.iter().find(|(_, theirs)| *theirs == name).map(|(ours, _)| *ours))
+        }
         Kind::Parsed => Some(
             text.and_then(|text| lineside_core::json::from_str(text).ok()).unwrap_or_else(|| value.clone()),
         ),
@@ -229,19 +232,8 @@ fn converted(kind: Kind, value: &Value) -> Option<Value> {
 
 /// The fields that hosts send with every event, which are no field of a payload.
 const WITH_EVERY_EVENT: [&str; 14] = [
-    "transcript_path",
-    "transcriptPath",
-    "permission_mode",
-    "prompt_id",
-    "turn_id",
-    "generation_id",
-    "effort",
-    "model",
-    "workspace_roots",
-    "cursor_version",
-    "user_email",
-    "client_type",
-    "session_id",
+    "transcript_path", "transcriptPath", "permission_mode", "prompt_id", "turn_id", "generation_id",
+    "effort", "model", "workspace_roots", "cursor_version", "user_email", "client_type", "session_id",
     "agent_transcript_path",
 ];
 

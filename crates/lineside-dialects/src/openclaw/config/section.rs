@@ -16,23 +16,8 @@ const UPSTREAM: [&str; 6] = ["enabled", "allow", "deny", "load", "slots", "entri
 const SLOTS: [&str; 2] = ["memory", "contextEngine"];
 /// All keys, those of OC-16 last.
 const KEYS: [&str; 17] = [
-    "enabled",
-    "allow",
-    "deny",
-    "load",
-    "slots",
-    "entries",
-    "failClosed",
-    "catchErrors",
-    "node",
-    "download",
-    "memoryMb",
-    "loadTimeoutMs",
-    "cancelGraceMs",
-    "shutdownGraceMs",
-    "drainMs",
-    "maxFrameBytes",
-    "reserved",
+    "enabled", "allow", "deny", "load", "slots", "entries", "failClosed", "catchErrors", "node", "download",
+    "memoryMb", "loadTimeoutMs", "cancelGraceMs", "shutdownGraceMs", "drainMs", "maxFrameBytes", "reserved",
 ];
 /// What the project may set.
 const OF_PROJECT: [&str; 4] = ["load", "entries", "deny", "failClosed"];

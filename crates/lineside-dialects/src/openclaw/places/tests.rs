@@ -95,12 +95,8 @@ fn a_path_names_a_plugin_a_place_or_a_script() {
     assert_eq!(
         shown(&room, &candidates),
         [
-            "user home/indexed/",
-            "user home/packed/",
-            "user home/many/inner/",
-            "user home/many/x.mjs",
-            "user home/one.cts",
-            "user home/build/",
+            "user home/indexed/", "user home/packed/", "user home/many/inner/", "user home/many/x.mjs",
+            "user home/one.cts", "user home/build/",
         ]
     );
     assert_eq!(candidates.iter().filter(|candidate| candidate.layer != Layer::User).count(), 0);

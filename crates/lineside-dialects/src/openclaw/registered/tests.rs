@@ -71,12 +71,8 @@ fn handlers_are_named_and_listed_in_run_order() {
     assert_eq!(
         names(&loaded),
         [
-            "u:session_start",
-            "p:before_tool_call",
-            "u:before_tool_call#2",
-            "p:before_tool_call#2",
-            "u:before_tool_call",
-            "u:after_tool_call",
+            "u:session_start", "p:before_tool_call", "u:before_tool_call#2", "p:before_tool_call#2",
+            "u:before_tool_call", "u:after_tool_call",
         ]
     );
     let priorities: Vec<_> = loaded.hooks.iter().map(|hook| hook.hook.priority).collect();
