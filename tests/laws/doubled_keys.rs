@@ -28,21 +28,8 @@ impl Field {
 /// A field whose value is none of an object within the answer.
 fn plain(keys: &'static [&'static str]) -> impl Strategy<Value = Field> {
     let values = vec![
-        "\"continue\"",
-        "\"allow\"",
-        "\"approve\"",
-        "\"ask\"",
-        "\"deny\"",
-        "\"block\"",
-        "\"stop\"",
-        "\"skip\"",
-        "\"abort\"",
-        "\"\"",
-        "true",
-        "false",
-        "null",
-        "1",
-        "{}",
+        "\"continue\"", "\"allow\"", "\"approve\"", "\"ask\"", "\"deny\"", "\"block\"", "\"stop\"",
+        "\"skip\"", "\"abort\"", "\"\"", "true", "false", "null", "1", "{}",
     ];
     (prop::sample::select(keys), any::<bool>(), prop::sample::select(values))
         .prop_map(|(key, escaped, value)| Field { key, escaped, value: value.to_owned() })
@@ -50,14 +37,7 @@ fn plain(keys: &'static [&'static str]) -> impl Strategy<Value = Field> {
 
 /// The keys that decide in one format or another.
 const KEYS: &[&str] = &[
-    "verdict",
-    "decision",
-    "action",
-    "abort",
-    "continue",
-    "stop",
-    "reason",
-    "permission",
+    "verdict", "decision", "action", "abort", "continue", "stop", "reason", "permission",
     "permissionDecision",
 ];
 

@@ -71,12 +71,8 @@ async fn events_within_events_are_not_mixed_up() {
     let decision = outer.publish(BeforeTool::new("around", Value::Null)).await.unwrap();
     assert_eq!(decision.payload().tool_name, "around");
     let expected = [
-        "first outer around",
-        "first outer within",
-        "last outer within",
-        "first other within",
-        "last other within",
-        "last outer around",
+        "first outer around", "first outer within", "last outer within", "first other within",
+        "last other within", "last outer around",
     ];
     assert_eq!(named(&met), expected);
 }

@@ -188,12 +188,7 @@ mod tests {
         assert_eq!(
             table(&[2, 1]).lines(Some(11), Style::PLAIN),
             [
-                "  h",
-                "  a",
-                "      layer user",
-                "      where x/",
-                "            y.md:1",
-                "  büb",
+                "  h", "  a", "      layer user", "      where x/", "            y.md:1", "  büb",
                 "      where y\\n"
             ]
         );

@@ -126,24 +126,8 @@ impl Inherit {
     /// What a program needs to find other programs, its user, its language and a place for temporary files. None of
     /// these variables is known to hold a secret.
     pub const MINIMAL: [&str; 19] = [
-        "PATH",
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "SHELL",
-        "LANG",
-        "LANGUAGE",
-        "LC_ALL",
-        "LC_COLLATE",
-        "LC_CTYPE",
-        "LC_MESSAGES",
-        "LC_MONETARY",
-        "LC_NUMERIC",
-        "LC_TIME",
-        "TERM",
-        "COLORTERM",
-        "NO_COLOR",
-        "TZ",
+        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE",
+        "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME", "TERM", "COLORTERM", "NO_COLOR", "TZ",
         "TMPDIR",
     ];
 

@@ -168,15 +168,7 @@ impl fmt::Debug for HttpClient {
 
 /// Headers that say where a message begins and ends, or how it is to be passed on: not for a hook to set.
 const FRAMING: [HeaderName; 10] = [
-    HOST,
-    CONNECTION,
-    CONTENT_LENGTH,
-    CONTENT_TYPE,
-    TRANSFER_ENCODING,
-    TE,
-    TRAILER,
-    UPGRADE,
-    EXPECT,
+    HOST, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING, TE, TRAILER, UPGRADE, EXPECT,
     ACCEPT_ENCODING,
 ];
 

@@ -6,14 +6,8 @@ use std::path::PathBuf;
 
 /// Variables that are sent with a call: by them a host is recognised, and names its project.
 pub(crate) const SENT: [&str; 8] = [
-    "CLAUDE_PROJECT_DIR",
-    "COPILOT_CLI",
-    "CURSOR_PROJECT_DIR",
-    "CURSOR_VERSION",
-    "GEMINI_CWD",
-    "GEMINI_PROJECT_DIR",
-    "GEMINI_SESSION_ID",
-    "QWEN_PROJECT_DIR",
+    "CLAUDE_PROJECT_DIR", "COPILOT_CLI", "CURSOR_PROJECT_DIR", "CURSOR_VERSION", "GEMINI_CWD",
+    "GEMINI_PROJECT_DIR", "GEMINI_SESSION_ID", "QWEN_PROJECT_DIR",
 ];
 
 /// Parts of names whose values may be secret.
@@ -22,29 +16,13 @@ const SECRET: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "
 const NO_SECRET: &str = "SSH_AUTH_SOCK";
 /// What the variables of hosts and of their models begin with.
 const OF_HOSTS: [&str; 11] = [
-    "ANTHROPIC_",
-    "CLAUDE",
-    "CODEX_",
-    "COPILOT_",
-    "CURSOR_",
-    "GEMINI_",
-    "GOOGLE_",
-    "KIMI_",
-    "OPENAI_",
-    "OPENCODE_",
-    "QWEN_",
+    "ANTHROPIC_", "CLAUDE", "CODEX_", "COPILOT_", "CURSOR_", "GEMINI_", "GOOGLE_", "KIMI_", "OPENAI_",
+    "OPENCODE_", "QWEN_",
 ];
 /// What belongs to one session of a daemon, or to the service that a host is.
 const OF_ANOTHER: [&str; 9] = [
-    "LINESIDE_SOCKET",
-    "LINESIDE_SESSION",
-    "LINESIDE_GRANT",
-    "TRACEPARENT",
-    "LISTEN_FDS",
-    "LISTEN_FDNAMES",
-    "LISTEN_PID",
-    "NOTIFY_SOCKET",
-    "WATCHDOG_USEC",
+    "LINESIDE_SOCKET", "LINESIDE_SESSION", "LINESIDE_GRANT", "TRACEPARENT", "LISTEN_FDS", "LISTEN_FDNAMES",
+    "LISTEN_PID", "NOTIFY_SOCKET", "WATCHDOG_USEC",
 ];
 
 /// The environment of a process.
@@ -101,25 +79,10 @@ mod tests {
     #[test]
     fn a_daemon_inherits_no_secret_and_nothing_of_a_host() {
         let names = [
-            "HOME",
-            "PATH",
-            "XDG_RUNTIME_DIR",
-            "SSH_AUTH_SOCK",
-            "LANG",
-            "MY_API_KEY",
-            "github_token",
-            "Client_Secret",
-            "PGPASSWORD",
-            "AWS_CREDENTIAL_FILE",
-            "PROXY_AUTHORIZATION",
-            "CLAUDECODE",
-            "CLAUDE_PROJECT_DIR",
-            "GOOGLE_CLOUD_PROJECT",
-            "QWEN_PROJECT_DIR",
-            "LINESIDE_GRANT",
-            "LINESIDE_SESSION",
-            "TRACEPARENT",
-            "NOTIFY_SOCKET",
+            "HOME", "PATH", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "LANG", "MY_API_KEY", "github_token",
+            "Client_Secret", "PGPASSWORD", "AWS_CREDENTIAL_FILE", "PROXY_AUTHORIZATION", "CLAUDECODE",
+            "CLAUDE_PROJECT_DIR", "GOOGLE_CLOUD_PROJECT", "QWEN_PROJECT_DIR", "LINESIDE_GRANT",
+            "LINESIDE_SESSION", "TRACEPARENT", "NOTIFY_SOCKET",
         ];
         let environment: Environment = names.map(|name| (name, "x")).into_iter().collect();
         let kept: Vec<_> = environment.of_a_daemon().map(|(name, _)| name.to_str().unwrap()).collect();

@@ -22,16 +22,8 @@ pub(crate) const PAGE: &str = "docs/faults.md";
 
 /// Packages with tests of rows.
 const PACKAGES: [&str; 10] = [
-    "lineside-redact",
-    "lineside-pyregex",
-    "lineside-core",
-    "lineside-points",
-    "lineside-bus",
-    "lineside-automation",
-    "lineside-exec",
-    "lineside-dialects",
-    "lineside-testing",
-    "lineside",
+    "lineside-redact", "lineside-pyregex", "lineside-core", "lineside-points", "lineside-bus",
+    "lineside-automation", "lineside-exec", "lineside-dialects", "lineside-testing", "lineside",
 ];
 
 /// One line of what cargo says of a build.

@@ -11,16 +11,7 @@ use crate::style::{Style, Tone, count};
 use crate::table::{Cell, Table};
 
 const HEADING: [&str; 10] = [
-    "#",
-    "hook",
-    "priority",
-    "layer",
-    "dialect",
-    "point",
-    "part",
-    "on failure",
-    "would it run",
-    "declared at",
+    "#", "hook", "priority", "layer", "dialect", "point", "part", "on failure", "would it run", "declared at",
 ];
 
 /// The columns that go first where there is no room: where, what the file calls it, whose format, which layer, what it

@@ -36,14 +36,8 @@ fn names(host: Host) -> &'static [&'static str] {
 
 /// Where programs are that are on no path: below the home.
 const AT_HOME: [&str; 8] = [
-    ".local/bin",
-    ".npm-global/bin",
-    ".bun/bin",
-    ".volta/bin",
-    ".claude/local",
-    ".cargo/bin",
-    ".opencode/bin",
-    "bin",
+    ".local/bin", ".npm-global/bin", ".bun/bin", ".volta/bin", ".claude/local", ".cargo/bin",
+    ".opencode/bin", "bin",
 ];
 
 /// The same below the root.

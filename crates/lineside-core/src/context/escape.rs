@@ -15,29 +15,9 @@ pub(super) const NAME: &str = "hook-message";
 
 /// Names that stand for a frame when they follow a `<`, beside our own: those of chat formats and tools.
 const FRAMES: &[&str] = &[
-    "lineside",
-    "system",
-    "sys",
-    "user",
-    "human",
-    "assistant",
-    "developer",
-    "tool",
-    "tools",
-    "function",
-    "functions",
-    "instructions",
-    "antml",
-    "invoke",
-    "think",
-    "thinking",
-    "im_start",
-    "im_end",
-    "start_of_turn",
-    "end_of_turn",
-    "bos",
-    "eos",
-    "s",
+    "lineside", "system", "sys", "user", "human", "assistant", "developer", "tool", "tools", "function",
+    "functions", "instructions", "antml", "invoke", "think", "thinking", "im_start", "im_end",
+    "start_of_turn", "end_of_turn", "bos", "eos", "s",
 ];
 
 /// Names that stand for a frame when they follow a `[`.

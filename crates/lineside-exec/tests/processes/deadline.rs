@@ -109,16 +109,7 @@ fn p01_nobody_who_holds_the_pipes_delays_the_end() {
     let room = Room::enter();
     let escaped = room.text("escaped");
     let mut hook = room.hook([
-        "helper",
-        "leave-group",
-        "ignore-term",
-        "touch",
-        &escaped,
-        "sleep",
-        "end",
-        "await",
-        &escaped,
-        "sleep",
+        "helper", "leave-group", "ignore-term", "touch", &escaped, "sleep", "end", "await", &escaped, "sleep",
     ]);
     hook.limits.timeout = millis(300);
     hook.limits.ending = grace(millis(100));

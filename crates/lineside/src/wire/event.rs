@@ -20,25 +20,8 @@ use super::vocabulary::{FindPointError, Vocabulary};
 
 /// The fields of the envelope, and the payload, in the order in which an event is written.
 pub const FIELDS: [&str; 20] = [
-    "id",
-    "point",
-    "time",
-    "seq",
-    "session",
-    "root_session",
-    "parent_session",
-    "depth",
-    "cause",
-    "agent",
-    "turn",
-    "project_root",
-    "cwd",
-    "model",
-    "host",
-    "traceparent",
-    "connection",
-    "coverage",
-    "payload",
+    "id", "point", "time", "seq", "session", "root_session", "parent_session", "depth", "cause", "agent",
+    "turn", "project_root", "cwd", "model", "host", "traceparent", "connection", "coverage", "payload",
     "extra",
 ];
 

@@ -14,13 +14,8 @@ use super::program::{Ground, Program};
 
 /// The variables of a host that a call is read by.
 const READ: [&str; 7] = [
-    "CLAUDE_PROJECT_DIR",
-    "COPILOT_CLI",
-    "CURSOR_VERSION",
-    "GEMINI_CWD",
-    "GEMINI_PROJECT_DIR",
-    "GEMINI_SESSION_ID",
-    "QWEN_PROJECT_DIR",
+    "CLAUDE_PROJECT_DIR", "COPILOT_CLI", "CURSOR_VERSION", "GEMINI_CWD", "GEMINI_PROJECT_DIR",
+    "GEMINI_SESSION_ID", "QWEN_PROJECT_DIR",
 ];
 
 /// The longest text of a document that is kept whole, in characters.

@@ -247,14 +247,8 @@ mod tests {
         assert_eq!(
             listed(source),
             [
-                "pub enum Kind",
-                "    One",
-                "    Two { a: u8, b: u8 }",
-                "pub trait Run<T>",
-                "    fn run(&self) -> T",
-                "    fn end(self)",
-                "impl fmt::Debug for Bus",
-                "points!",
+                "pub enum Kind", "    One", "    Two { a: u8, b: u8 }", "pub trait Run<T>",
+                "    fn run(&self) -> T", "    fn end(self)", "impl fmt::Debug for Bus", "points!",
                 "    A = \"a\", Gate {}",
             ]
         );

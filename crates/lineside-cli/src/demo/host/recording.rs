@@ -24,14 +24,7 @@ macro_rules! recordings {
 
 /// All recordings.
 pub(super) const RECORDINGS: [Recording; 8] = recordings![
-    "claude-code",
-    "codex",
-    "copilot",
-    "gemini-cli",
-    "kimi-cli",
-    "kimi-code",
-    "opencode",
-    "qwen-code"
+    "claude-code", "codex", "copilot", "gemini-cli", "kimi-cli", "kimi-code", "opencode", "qwen-code"
 ];
 
 /// What the first line says of the program.

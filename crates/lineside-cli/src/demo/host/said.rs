@@ -43,17 +43,8 @@ impl Said {
 /// The words of an answer that a person wants to read: a reason, a command, a hint; all of it where it has none of them.
 pub(super) fn words(answer: &str) -> String {
     const NAMES: [&str; 11] = [
-        "permissionDecisionReason",
-        "throw",
-        "reason",
-        "message",
-        "user_message",
-        "additionalContext",
-        "additional_context",
-        "updatedInput",
-        "modifiedArgs",
-        "tool_input",
-        "command",
+        "permissionDecisionReason", "throw", "reason", "message", "user_message", "additionalContext",
+        "additional_context", "updatedInput", "modifiedArgs", "tool_input", "command",
     ];
     fn find(value: &Value) -> Option<String> {
         let members = value.as_object()?;

@@ -34,24 +34,9 @@ async fn i09_no_spelling_of_a_private_address_is_connected_to() {
     let port = listener.local_addr().unwrap().port();
     let client = HttpClient::new();
     for host in [
-        "127.0.0.1",
-        "localhost",
-        "LOCALHOST",
-        "api.localhost",
-        "[::ffff:127.0.0.1]",
-        "[::ffff:7f00:1]",
-        "[::1]",
-        "0.0.0.0",
-        "[::]",
-        "[64:ff9b::7f00:1]",
-        "[2002:7f00:1::]",
-        "2130706433",
-        "0x7f000001",
-        "0177.0.0.1",
-        "127.1",
-        "127.0.0.1.",
-        "localhost.",
-        "example.org@127.0.0.1",
+        "127.0.0.1", "localhost", "LOCALHOST", "api.localhost", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
+        "[::1]", "0.0.0.0", "[::]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "2130706433", "0x7f000001",
+        "0177.0.0.1", "127.1", "127.0.0.1.", "localhost.", "example.org@127.0.0.1",
     ] {
         let mut post = post(format!("http://{host}:{port}/"));
         post.addresses = Addresses::Public;
@@ -61,13 +46,7 @@ async fn i09_no_spelling_of_a_private_address_is_connected_to() {
     }
     // Another spelling of an address does not count as written either.
     for host in [
-        "[::ffff:127.0.0.1]",
-        "0.0.0.0",
-        "[::]",
-        "2130706433",
-        "0x7f000001",
-        "127.1",
-        "127.0.0.1.",
+        "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "2130706433", "0x7f000001", "127.1", "127.0.0.1.",
         "localhost.",
     ] {
         let posted = client.post(&post(format!("http://{host}:{port}/"))).await;
