@@ -59,9 +59,10 @@ pub(crate) struct Repair {
 }
 
 impl Repair {
-    /// The first error of these findings, which are about this hook.
+    /// The first error of these findings, by line. All of them are about this hook.
     pub(crate) fn first(findings: &[Diagnostic], about: &str) -> Self {
-        match findings.iter().find(|finding| finding.severity == Severity::Error) {
+        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+        match errors.min_by_key(|error| error.origin.as_ref().map_or(0, |origin| origin.line)) {
             Some(error) => {
                 let text = error.text.strip_prefix(about).unwrap_or(&error.text);
                 let text = text.strip_prefix(':').unwrap_or(text).trim_start();

@@ -39,6 +39,7 @@ mod frontmatter;
 mod names;
 mod rivals;
 mod near_keys;
+mod payload_field;
 mod programs;
 mod unspoken;
 mod web_address;

@@ -5,6 +5,7 @@ use lineside_core::json::{Map, Value, json};
 use lineside_core::payload::each_input_path;
 
 use super::points::Kind;
+use crate::payload_field::payload_field;
 
 /// The fields of `data`.
 pub(super) type Data = Map;
@@ -12,7 +13,7 @@ pub(super) type Data = Map;
 /// The `data` of an event as it stands.
 pub(super) fn of(kind: Kind, event: &AnyEvent) -> Data {
     let payload = event.payload_json();
-    let mut data = Fields { payload, out: Map::new() };
+    let mut data = Fields { payload, event: Some(event), out: Map::new() };
     let source = &event.envelope().source;
     match kind {
         Kind::SessionStart => {
@@ -140,12 +141,17 @@ fn has_other_messages(event: &AnyEvent) -> bool {
 /// Reads fields of a JSON object into another one. What is null counts as absent.
 struct Fields<'a> {
     payload: &'a Map,
+    /// The event whose payload this is; absent for an element of a list.
+    event: Option<&'a AnyEvent>,
     out: Data,
 }
 
 impl<'a> Fields<'a> {
     fn get(&self, name: &str) -> Option<&'a Value> {
-        self.payload.get(name).filter(|value| !value.is_null())
+        match self.event {
+            Some(event) => payload_field(event, name),
+            None => self.payload.get(name).filter(|value| !value.is_null()),
+        }
     }
 
     fn put(&mut self, name: &str, value: Value) {
@@ -209,7 +215,7 @@ fn elements(payload: &Map, list: &str, read: fn(Fields<'_>) -> Data) -> Vec<Valu
     let elements = payload.get(list).and_then(Value::as_array).into_iter().flatten();
     elements
         .filter_map(Value::as_object)
-        .map(|payload| Value::Object(read(Fields { payload, out: Map::new() })))
+        .map(|payload| Value::Object(read(Fields { payload, event: None, out: Map::new() })))
         .collect()
 }
 

@@ -132,7 +132,7 @@ static TYPES: [HookType; 17] = [
         AfterToolError::INFO,
         Waits::Yes,
         Authority::Block,
-        &[TOOL_NAME, TOOL_INPUT, ("TOOL_OUTPUT", Of::Text("error")), ("TOOL_IS_ERROR", Of::Fixed("true"))],
+        &[TOOL_NAME, TOOL_INPUT, ("TOOL_OUTPUT", Of::Free("error")), ("TOOL_IS_ERROR", Of::Fixed("true"))],
     ),
     row(
         "permission_request",

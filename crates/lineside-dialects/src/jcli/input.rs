@@ -6,6 +6,7 @@ use lineside_core::AnyEvent;
 use lineside_core::json::{Map, Value, json};
 
 use super::events::Event;
+use crate::payload_field::payload_field;
 
 /// The fields that an event may have, in their order.
 const FIELDS: [&str; 9] = [
@@ -62,7 +63,7 @@ fn read(event: &AnyEvent, field: &str, source: &'static str) -> Option<Value> {
     if field == "model" {
         return model(event).map(|model| json!(model));
     }
-    let value = in_payload(event, source)?;
+    let value = payload_field(event, source)?;
     match (field, value) {
         ("messages", Value::Array(messages)) => Some(Value::Array(messages.clone())),
         ("messages", _) => None,
@@ -73,20 +74,9 @@ fn read(event: &AnyEvent, field: &str, source: &'static str) -> Option<Value> {
     }
 }
 
-/// A field of the payload that has a value. What the catalogue does not have at a point is beside the envelope.
-fn in_payload<'a>(event: &'a AnyEvent, name: &str) -> Option<&'a Value> {
-    let own = event.payload_json().get(name);
-    let other = || {
-        let extra = event.envelope().extra.as_deref()?;
-        extra.get(&format!("payload.{name}")).or_else(|| extra.get(name))
-    };
-    let value = if event.point().field(name).is_some() { own } else { own.or_else(other) };
-    value.filter(|value| !value.is_null())
-}
-
 /// The model: that of the payload, else the running one, else the selected one (JC-12).
 pub(super) fn model(event: &AnyEvent) -> Option<&str> {
-    let payload = || in_payload(event, "model").and_then(Value::as_str);
+    let payload = || payload_field(event, "model").and_then(Value::as_str);
     let envelope = || {
         let model = event.envelope().source.model.as_ref()?;
         model.running.as_deref().or(model.selected.as_deref())

@@ -7,6 +7,7 @@ use super::catalogue::Kind;
 use super::derived::{child_key, model, run_id, session_key, trace};
 use super::event::extra;
 use super::fields::Fields;
+use crate::payload_field::payload_field;
 
 /// What the worker adds, and the host cannot give (OC-37, OC-39).
 const OF_WORKER: [&str; 5] = ["abortSignal", "getSessionExtension", "hookInvocation", "config", "getCron"];
@@ -79,7 +80,7 @@ fn persist(event: &AnyEvent) -> Fields {
         .put("agentId", id_of_agent(event))
         .put("sessionKey", session_key(event.envelope()))
         .may("toolName", value(event, "tool_name"))
-        .may("toolCallId", value(event, "tool_call_id"))
+        .may("toolCallId", payload_field(event, "tool_call_id").cloned())
 }
 
 fn session(event: &AnyEvent) -> Fields {

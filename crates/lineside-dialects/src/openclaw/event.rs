@@ -7,6 +7,7 @@ use super::catalogue::Kind;
 use super::derived::{self, child_key, run_id, session_key, text};
 use super::fields::Fields;
 use super::pack_events;
+use crate::payload_field::payload_field;
 
 /// Constants of OC-38 that a host who knows better may replace (OC-39).
 const REPLACEABLE: [(Kind, &str); 3] = [
@@ -55,6 +56,11 @@ impl View<'_> {
     /// A value of the payload that is there.
     fn get(&self, name: &str) -> Option<Value> {
         self.payload.get(name).filter(|value| !value.is_null()).cloned()
+    }
+
+    /// The same of a value that the catalogue does not have at every point of the hook.
+    fn get_beyond(&self, name: &str) -> Option<Value> {
+        payload_field(self.event, name).cloned()
     }
 
     fn or(&self, name: &str, otherwise: impl Into<Value>) -> Value {
@@ -113,10 +119,10 @@ impl View<'_> {
                 .call(fields)
                 .may("result", self.get("tool_output"))
                 .may("error", self.error())
-                .may("durationMs", self.get("duration_ms")),
+                .may("durationMs", self.get_beyond("duration_ms")),
             Kind::ToolResultPersist => fields
                 .may("toolName", self.get("tool_name"))
-                .may("toolCallId", self.get("tool_call_id"))
+                .may("toolCallId", self.get_beyond("tool_call_id"))
                 .put("isSynthetic", false),
             Kind::BeforeAgentFinalize => self.finalize(fields),
             Kind::MessageSending => fields.put("to", self.or("to", "")).may("content", self.get("content")),

@@ -17,10 +17,13 @@ struct Suite {
 }
 
 /// A suite is added when its dialect is finished.
-const SUITES: [Suite; 19] = [
+const SUITES: &[Suite] = &[
     Suite { cases: "tests/conformance/agenthooks.cases.json", programs: &[BASH, PYTHON] },
+    Suite { cases: "tests/conformance/agenthooks-own.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/chord.cases.json", programs: &[BASH, JQ] },
+    Suite { cases: "tests/conformance/chord-own.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/flyto.cases.json", programs: &[PYTHON] },
+    Suite { cases: "tests/conformance/flyto-own.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-answers.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-claude.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/hosts-codex.cases.json", programs: &[BASH] },
@@ -37,6 +40,7 @@ const SUITES: [Suite; 19] = [
     Suite { cases: "tests/conformance/hosts.cases.json", programs: &[BASH] },
     Suite { cases: "tests/conformance/jcli.cases.json", programs: &[BASH, PYTHON] },
     Suite { cases: "tests/conformance/openclaw.cases.json", programs: &[NODE] },
+    Suite { cases: "tests/conformance/openclaw-own.cases.json", programs: &[NODE] },
 ];
 
 const BASH: Program = Program { name: "bash", package: "bash" };
@@ -47,7 +51,7 @@ pub(super) const PYTHON: Program = Program { name: "python3", package: "python3"
 pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     must(&mut workspace.cargo(["build", "--package", "lineside-cli"]), FOR_A_BUILD)?;
     let mut total = Counts::default();
-    for suite in &SUITES {
+    for suite in SUITES {
         need_programs(suite.programs)?;
         total += judged(workspace, suite.cases, None)?;
     }

@@ -12,6 +12,7 @@ use super::super::derived::text;
 use super::super::event;
 use super::member::Given;
 use super::recent::Recent;
+use crate::payload_field::payload_field;
 
 /// So many results may be under way at once.
 const MOST_UNDER_WAY: usize = 256;
@@ -34,16 +35,16 @@ impl Messages {
 
 /// The message that an event is about.
 fn first(event: &AnyEvent) -> Value {
-    let payload = event.payload_json();
+    let field = |name| payload_field(event, name);
     let mut message = json!({
         "role": "toolResult",
-        "toolCallId": "",
-        "toolName": payload.get("tool_name"),
+        "toolCallId": field("tool_call_id").cloned().unwrap_or_else(|| "".into()),
+        "toolName": field("tool_name"),
         "content": [{ "type": "text", "text": output(event) }],
-        "isError": payload.contains_key("error"),
+        "isError": field("error").is_some(),
         "timestamp": event::time(event),
     });
-    if let (Some(display), Value::Object(fields)) = (payload.get("display_output"), &mut message) {
+    if let (Some(display), Value::Object(fields)) = (field("display_output"), &mut message) {
         fields.insert("details".to_owned(), json!({ "displayOutput": display }));
     }
     message
