@@ -21,6 +21,8 @@ struct Fault {
     test: String,
     /// The package and the test target that has it.
     of: [String; 2],
+    /// The first file that it breaks.
+    breaks: String,
 }
 
 /// Seeds each fault in turn, or those whose names have one of these parts, and reports those that no test caught.
@@ -81,13 +83,20 @@ fn faults(folder: &Path) -> Result<Vec<Fault>> {
         if patch.extension().is_some_and(|extension| extension == "patch") {
             let stem = patch.file_stem().unwrap_or_default().to_string_lossy();
             let test = test_of(&stem).with_context(|| format!("{stem} is not named law_NN_test"))?;
-            let of = owner(&fs::read_to_string(&patch)?);
-            faults.push(Fault { test: test.to_owned(), of, patch });
+            let text = fs::read_to_string(&patch)?;
+            faults.push(Fault { test: test.to_owned(), of: owner(&text), breaks: broken(&text), patch });
         }
     }
     ensure!(!faults.is_empty(), "{} holds no patch", folder.display());
-    faults.sort_by(|a, b| a.patch.cmp(&b.patch));
+    // What one fault has broken is built again for the next one, so those of a crate come together.
+    faults.sort_by(|a, b| (&a.breaks, &a.patch).cmp(&(&b.breaks, &b.patch)));
     Ok(faults)
+}
+
+/// The first file that a patch changes.
+fn broken(patch: &str) -> String {
+    let changed = patch.lines().find_map(|line| line.strip_prefix("+++ b/"));
+    changed.unwrap_or_default().to_owned()
 }
 
 /// The package and the target of the test that a patch is for.
@@ -112,7 +121,7 @@ fn test_of(stem: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_asked_for, owner, path_of, test_of};
+    use super::{broken, is_asked_for, owner, path_of, test_of};
 
     #[test]
     fn faults_are_asked_for_by_parts_of_their_names() {
@@ -137,6 +146,7 @@ mod tests {
         assert_eq!(test_of("a_block_is_final"), None);
         assert_eq!(test_of("law_x_a"), None);
         assert_eq!(owner("diff --git a/x b/x\n"), ["lineside", "laws"]);
+        assert_eq!(broken("--- a/x\n+++ b/y\n--- a/z\n+++ b/z\n"), "y");
         assert_eq!(owner("test of lineside-cli cli\ndiff --git a/x b/x\n"), ["lineside-cli", "cli"]);
     }
 }
