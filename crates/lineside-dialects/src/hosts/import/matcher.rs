@@ -59,8 +59,7 @@ impl Matcher {
     pub(crate) fn simple(source: &str) -> Result<Self, String> {
         let mut characters = source.chars().peekable();
         while let Some(character) = characters.next() {
-            if character == '\\' && characters.next().is_some_and(|next| next.is_ascii_digit() && next != '0')
-            {
+            if character == '\\' && characters.next().is_some_and(|next| next.is_ascii_digit()) {
                 return Err("backreferences are not supported".to_owned());
             }
         }
@@ -157,7 +156,7 @@ fn of_javascript(source: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fit, Matcher};
+    use super::{Fit, LONGEST, Matcher};
 
     #[test]
     fn no_search_takes_minutes() {
@@ -182,6 +181,54 @@ mod tests {
         check(Matcher::whole("bash|edit"), "edit", Fit::Yes);
         check(Matcher::simple("^mcp__.*"), "mcp__a", Fit::Yes);
         assert!(Matcher::whole("*").is_err() && Matcher::javascript("(").is_err());
-        assert!(Matcher::simple("(?=a)").is_err() && Matcher::simple(r"(a)\1").is_err());
+        for source in ["(?=a)", "(?!a)", "(?<=a)", "(?<!a)", r"(a)\1", r"\\(a)\9"] {
+            assert!(Matcher::simple(source).is_err(), "{source}");
+        }
+        check(Matcher::simple(r"^a\d\\1$"), r"a7\1", Fit::Yes);
+        check(Matcher::whole("a|b"), "ab", Fit::No);
+        for (source, fits, misses) in [
+            (r"^\D$", "٣", "3"),
+            (r"^\W$", "é", "a"),
+            (r"^\w$", "a", "é"),
+            (r"^[\d]$", "3", "٣"),
+            (r"^[a\d]\d$", "a3", "aa"),
+            (r"^\[\d$", "[3", "3"),
+            (r"^[x]\u00e9$", "xé", "x"),
+            (r"^\.$", ".", "a"),
+        ] {
+            check(Matcher::javascript(source), fits, Fit::Yes);
+            check(Matcher::javascript(source), misses, Fit::No);
+        }
+        assert!(Matcher::javascript("a\\").is_err());
+    }
+
+    #[test]
+    fn an_expression_has_a_bound() {
+        assert!(Matcher::javascript(&"a".repeat(LONGEST)).is_ok());
+        assert!(Matcher::javascript(&"a".repeat(LONGEST + 1)).is_err());
+    }
+
+    #[test]
+    fn names_are_split_and_told() {
+        let names = Matcher::names("a, b|c", &['|', ',']);
+        for (value, fits) in
+            [("a", Fit::Yes), ("b", Fit::Yes), ("c", Fit::Yes), ("a, b", Fit::No), ("", Fit::No)]
+        {
+            assert_eq!(names.fits(value), fits, "{value}");
+        }
+        let any = Matcher::AnyName(vec!["a".to_owned()]);
+        let python = Matcher::FoundInPython(super::Pattern::compile("a.").unwrap());
+        for (matcher, text, fits, misses) in [
+            (names, "a|b|c", Some("b"), Some("d")),
+            (Matcher::All, "*", Some("x"), None),
+            (Matcher::Nothing, "nothing", None, Some("x")),
+            (any, "a", Some("a"), Some("b")),
+            (python, "/a./", Some("xab"), Some("a")),
+            (Matcher::javascript("a.").unwrap(), "/a./", Some("xab"), Some("a")),
+        ] {
+            assert_eq!(matcher.describe(), text);
+            assert!(fits.is_none_or(|value| matcher.fits(value) == Fit::Yes), "{text}");
+            assert!(misses.is_none_or(|value| matcher.fits(value) == Fit::No), "{text}");
+        }
     }
 }

@@ -180,8 +180,8 @@ fn node(value: &Spanned<DeValue<'_>>, line: &dyn Fn(usize) -> u32) -> Node {
         DeValue::Boolean(value) => Content::Boolean(*value),
         DeValue::Array(items) => Content::List(items.iter().map(|item| node(item, line)).collect()),
         DeValue::Table(table) => Content::Object(entries(table, line)),
-        DeValue::Integer(number) => match number.as_str().parse() {
-            Ok(number) => Content::Number(number),
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => Content::Number(number.into()),
             Err(_) => Content::Text(number.to_string()),
         },
         DeValue::Float(number) => match number.as_str().parse() {
@@ -205,6 +205,51 @@ mod tests {
         assert_eq!(plain.lines().count(), text.lines().count());
         let value: lineside_core::json::Value = lineside_core::json::from_str(&plain).unwrap();
         assert_eq!(value, lineside_core::json::json!({"b": [1, 2], "u": "http://x, ]"}));
+    }
+
+    #[test]
+    fn what_looks_like_a_comment_or_a_last_comma_and_is_none_stays() {
+        for (text, expected) in [
+            (r#"["a\"//b", 1]"#, r#"["a\"//b", 1]"#),
+            (r#"["a\\", // c"#, r#"["a\\",     "#),
+            ("[1, /**/ 2]", "[1,      2]"),
+            ("[1,/*/ ]*/]", "[1        ]"),
+            ("[1, \n\t\r]", "[1  \n\t\r]"),
+            ("[1, \"\"]", "[1, \"\"]"),
+            ("[1, x]", "[1, x]"),
+            ("[{\"a\": 1,},]", "[{\"a\": 1 } ]"),
+            ("[1 / 2]", "[1 / 2]"),
+            ("[1] // é\r\n", "[1]      \r\n"),
+            ("[1] /*", "[1]   "),
+            ("[1] /", "[1] /"),
+            ("[1, , ]", "[1,   ]"),
+            ("\"a", "\"a"),
+            ("\"a\\", "\"a\\"),
+        ] {
+            assert_eq!(plain(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_values_of_toml_are_those_of_json() {
+        let text = "t = 'x'\nb = true\nl = [1, 'y']\nd = 2026-01-01\nn = 0x10\nm = -1_000\nf = inf\ng = 1.50\n[o]\nk = {}\n";
+        let node = toml(text).unwrap();
+        let labels: Vec<(&str, String)> = ["t", "b", "l", "d", "n", "m", "f", "g", "o"]
+            .map(|key| (key, node.entry(key).unwrap().value.label()))
+            .into();
+        let expected = [
+            ("t", "\"x\""),
+            ("b", "true"),
+            ("l", "[…]"),
+            ("d", "\"2026-01-01\""),
+            ("n", "16"),
+            ("m", "-1000"),
+            ("f", "\"inf\""),
+            ("g", "1.50"),
+            ("o", "{…}"),
+        ];
+        assert_eq!(labels, expected.map(|(key, label)| (key, label.to_owned())));
+        assert_eq!(node.entry("o").unwrap().value.entry("k").unwrap().line, 10);
     }
 
     #[test]
