@@ -86,6 +86,10 @@ impl AnswerKeys {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
+
     use super::*;
 
     fn keys(names: &'static [&'static str], decides: &'static str) -> AnswerKeys {
@@ -150,5 +154,25 @@ mod tests {
         };
         assert_eq!(keys.remarks(&fields(3)).len(), 3);
         assert_eq!(keys.remarks(&fields(MOST_KEYS + 5)).len(), MOST_KEYS);
+    }
+
+    #[test]
+    fn what_a_command_printed_is_looked_at_where_all_of_it_is_there() {
+        let keys = AnswerKeys { within: "inner", ..keys(&["block", "inner"], "block") };
+        let remarks = |stdout: &str, dropped: u64| {
+            let stdout = Captured { bytes: stdout.as_bytes().to_vec(), dropped };
+            let (exit, stderr) = (Exit::Code(0), Captured::default());
+            let ended = Ended { exit, stdout, stderr, took: Duration::ZERO, leaked: Leaked::Nothing };
+            keys.remarks(&Returned::Command(ended)).len()
+        };
+        assert_eq!(remarks(r#" {"blok": 1}"#, 0), 1);
+        assert_eq!(remarks(r#"{"blok": 1}"#, 1), 0);
+        assert_eq!(remarks(r#"{"inner": {"blok": 1, "inner": 1}, "block": 1}"#, 0), 1);
+        assert_eq!(remarks(r#"["blok"]"#, 0), 0);
+        let none = AnswerKeys { within: "", ..keys };
+        let inner =
+            Returned::Worker(WorkerEnded::Answered(r#"{"": {"blok": 1}, "inner": {"blok": 1}}"#.to_owned()));
+        assert_eq!(none.remarks(&inner).len(), 0);
+        assert_eq!(AnswerKeys::default().remarks(&inner).len(), 0);
     }
 }

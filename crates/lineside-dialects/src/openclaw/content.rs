@@ -89,4 +89,28 @@ mod tests {
         let different: std::collections::BTreeSet<_> = seen.iter().collect();
         assert_eq!(different.len(), seen.len());
     }
+    #[cfg(unix)]
+    #[test]
+    fn of_a_link_it_counts_where_it_leads_and_what_is_neither_file_nor_link_does_not_count() {
+        // OC-12
+        use std::os::unix::fs::symlink;
+        use std::os::unix::net::UnixListener;
+
+        let room = tempfile::tempdir().unwrap();
+        let (root, outside) = (room.path().join("p"), room.path().join("x.mjs"));
+        fs::create_dir(&root).unwrap();
+        fs::write(&outside, "a").unwrap();
+        let alone = digest(&root, "");
+        symlink(&outside, root.join("x.mjs")).unwrap();
+        let linked = digest(&root, "");
+        assert_ne!(linked, alone);
+        fs::write(&outside, "b").unwrap();
+        assert_eq!(digest(&root, ""), linked);
+        fs::remove_file(root.join("x.mjs")).unwrap();
+        symlink(room.path(), root.join("x.mjs")).unwrap();
+        assert_ne!(digest(&root, ""), linked);
+        fs::remove_file(root.join("x.mjs")).unwrap();
+        let _listener = UnixListener::bind(root.join("socket")).unwrap();
+        assert_eq!(digest(&root, ""), alone);
+    }
 }

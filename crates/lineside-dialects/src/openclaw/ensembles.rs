@@ -56,3 +56,30 @@ impl Ensembles {
 
 #[cfg(test)]
 mod samples;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::Ensembles;
+    use crate::openclaw::catalogue::find;
+
+    #[test]
+    fn the_handlers_of_what_is_asked_count_together_and_those_of_what_is_told_do_not() {
+        // OC-42
+        let ensembles = Ensembles::default();
+        let of = |hook: &str| ensembles.of(find(hook).unwrap().kind);
+        let asked = [
+            "before_agent_start", "before_prompt_build", "before_tool_call", "message_sending",
+            "before_model_resolve", "before_agent_finalize", "tool_result_persist",
+        ];
+        for hook in asked {
+            assert!(of(hook).is_some(), "{hook}");
+        }
+        for hook in ["gateway_start", "after_tool_call"] {
+            assert!(of(hook).is_none(), "{hook}");
+        }
+        let [start, build, tool] = [asked[0], asked[1], asked[2]].map(|hook| of(hook).unwrap());
+        assert!(Arc::ptr_eq(&start, &build) && !Arc::ptr_eq(&start, &tool));
+    }
+}

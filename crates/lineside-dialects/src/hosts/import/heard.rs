@@ -242,3 +242,6 @@ pub(crate) fn object_field<'a>(object: &'a Map, name: &str) -> Result<Option<&'a
         Some(_) => Err(format!("`{name}` is no object")),
     }
 }
+
+#[cfg(test)]
+mod tests;

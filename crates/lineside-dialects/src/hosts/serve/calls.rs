@@ -172,3 +172,6 @@ impl Calls {
         self.calls.retain(|call| call.id != id || call.outcome.is_some());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -415,3 +415,6 @@ fn unknown_point(host: Host, event: &str) -> Option<&'static PointInfo> {
     let full = if is_named { full } else { format!("x.{host}.on_unknown") };
     custom::declare(&full, &[]).ok()
 }
+
+#[cfg(test)]
+mod tests;

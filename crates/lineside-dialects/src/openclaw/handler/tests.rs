@@ -190,3 +190,22 @@ fn only_failures_are_logged() {
     assert_eq!(log(WorkerEnded::Dropped), Vec::<String>::new());
     assert_eq!(handler.log(&LogStage::Starting { call: &Call::Nothing }), Vec::<String>::new());
 }
+
+#[test]
+fn what_refuses_at_a_point_of_its_own_is_handed_to_the_program() {
+    let result = |hook: &str, value: Value| returned(hook, value).extra.get("openclaw.result").cloned();
+    let blocks = json!({ "block": true, "more": 1 });
+    assert_eq!(result("before_agent_run", blocks.clone()), Some(blocks.clone()));
+    assert_eq!(result("before_agent_run", json!({ "more": 1 })), None);
+    assert_eq!(result("before_tool_call", blocks), None);
+}
+
+#[test]
+fn keys_that_the_worker_has_passed_over_are_remarked_and_are_no_answer() {
+    // OC-46
+    let answer = returned("before_tool_call", json!({ "$unknown": ["blok", "colour"] }));
+    assert_eq!((answer.verdict, answer.own), (Verdict::Continue, None));
+    assert_eq!(answer.remarks, ["unknown key `blok` in its answer, did you mean `block`?"]);
+    let blocks = returned("before_tool_call", json!({ "$unknown": ["blok"], "block": true }));
+    assert_eq!((blocks.verdict.strength().is_final(), blocks.remarks.len()), (true, 1));
+}

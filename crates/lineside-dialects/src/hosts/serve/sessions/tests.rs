@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::root::ChildHold;
 use super::*;
 use crate::hosts::serve::{HostCall, Reading, read};
 
@@ -81,4 +82,99 @@ fn cp_25_the_first_prompt_waits_for_the_start_of_its_session() {
     served.settle(starting, &held, &[]);
     let held = publishing(served.arrive(waits, now));
     assert_eq!(held.decided, Some(Verdict::block("frozen")));
+}
+
+fn tool_of(session: &str) -> Box<Arrival> {
+    let document = json!({"hook_event_name": "PreToolUse", "session_id": session, "tool_name": "Bash",
+        "tool_input": {"command": "ls"}});
+    arrival(Host::Claude, None, &document)
+}
+
+#[test]
+fn of_too_many_sessions_the_one_that_was_silent_longest_is_forgotten_and_none_that_is_held() {
+    let mut served = Served::default();
+    let now = Instant::now();
+    for session in 0..MOST_SESSIONS {
+        publishing(served.arrive(tool_of(&session.to_string()), now));
+    }
+    let knows = |served: &Served, sessions: &[&str]| sessions.iter().all(|id| served.roots.contains_key(*id));
+    let hold = || "held".to_owned();
+    let of = |served: &mut Served, id: &str| served.roots.remove(id).unwrap();
+    let root = Root { session_hold: Some(hold()), ..of(&mut served, "0") };
+    served.roots.insert("0".to_owned(), root);
+    let root = Root { turn_hold: Some(hold()), ..of(&mut served, "1") };
+    served.roots.insert("1".to_owned(), root);
+    let child = ChildHold { reason: hold(), at_large: false };
+    let root = Root { child_holds: HashMap::from([("2/a".to_owned(), child)]), ..of(&mut served, "2") };
+    served.roots.insert("2".to_owned(), root);
+    // One that is known needs no room, and is not silent any more.
+    publishing(served.arrive(tool_of("3"), now));
+    assert_eq!(served.roots.len(), MOST_SESSIONS);
+    assert!(knows(&served, &["0", "1", "2", "3", "4"]));
+    publishing(served.arrive(tool_of("new"), now));
+    assert_eq!(served.roots.len(), MOST_SESSIONS);
+    assert!(knows(&served, &["0", "1", "2", "3", "5", "new"]) && !knows(&served, &["4"]));
+}
+
+#[test]
+fn an_event_of_a_session_that_was_forgotten_meanwhile_is_answered() {
+    let mut served = Served::default();
+    let publishing = publishing(served.arrive(tool_of("s"), Instant::now()));
+    served.roots.clear();
+    let refused = Outcome { verdict: Verdict::block("no"), ..Outcome::default() };
+    let settled = served.settle(publishing, &refused, &[]);
+    assert!(settled.answer.stdout.contains("\"deny\"") && !settled.ends, "{settled:?}");
+    assert!(served.roots.contains_key("s"));
+}
+
+#[test]
+fn ho_7_the_project_of_a_host_that_names_none_is_where_its_session_began() {
+    let mut served = Served::default();
+    let mut project = |cwd: &str| {
+        let document = json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": cwd,
+            "tool_name": "Bash", "tool_input": {"command": "ls"}});
+        let arrived = served.arrive(arrival(Host::Codex, None, &document), Instant::now());
+        let Publishing { incoming, .. } = publishing(arrived);
+        (incoming.cwd, incoming.project_root)
+    };
+    let paths = |cwd: &str, root: &str| (Some(cwd.to_owned()), Some(root.to_owned()));
+    assert_eq!(project(""), (None, None));
+    assert_eq!(project("/a"), paths("/a", "/a"));
+    assert_eq!(project("/a/b"), paths("/a/b", "/a"));
+}
+
+#[test]
+fn the_end_of_a_session_forgets_it() {
+    let mut served = Served::default();
+    let now = Instant::now();
+    let end = |fields: Value| {
+        let mut document = json!({"hook_event_name": "SessionEnd", "session_id": "s", "reason": "exit"});
+        document.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        arrival(Host::Claude, None, &document)
+    };
+    let inside = publishing(served.arrive(end(json!({"agent_id": "a"})), now));
+    assert!(!served.settle(inside, &Outcome::default(), &[]).ends && served.roots.contains_key("s"));
+    let own = publishing(served.arrive(end(json!({})), now));
+    assert!(served.settle(own, &Outcome::default(), &[]).ends && served.roots.is_empty());
+}
+
+#[test]
+fn cp_25_a_start_that_is_given_up_keeps_no_prompt_waiting() {
+    let mut served = Served::default();
+    let now = Instant::now();
+    let start = || {
+        let document = json!({"sessionId": "s", "timestamp": 1, "source": "new"});
+        arrival(Host::Copilot, Some("sessionStart"), &document)
+    };
+    let prompt = || {
+        let document = json!({"sessionId": "s", "timestamp": 1, "prompt": "p"});
+        arrival(Host::Copilot, Some("userPromptSubmitted"), &document)
+    };
+    let [first, second] = [0, 1].map(|_| publishing(served.arrive(start(), now)));
+    let (root, call, is_start) = first.if_abandoned();
+    assert_eq!((root.as_str(), call, is_start), ("s", None, true));
+    served.abandon(&root, call, is_start);
+    let waits = later(served.arrive(prompt(), now));
+    served.settle(second, &Outcome::default(), &[]);
+    publishing(served.arrive(waits, now));
 }

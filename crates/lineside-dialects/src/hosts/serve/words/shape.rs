@@ -75,6 +75,13 @@ mod tests {
             ),
             (json!([{"text": "k"}]), json!([]), Some(json!([]))),
             (json!(["k"]), json!("gone"), None),
+            (
+                json!({"content": [{"type": "text", "text": "a"}, {"text": "b"}], "note": "c"}),
+                json!("gone"),
+                Some(json!({"content": [{"type": "text", "text": "gone"}, {"text": ""}], "note": "c"})),
+            ),
+            (json!({"text": "a"}), json!(7), Some(json!({"text": "7"}))),
+            (json!({"text": 1, "note": "a"}), json!("gone"), None),
         ] {
             assert_eq!(fitted(&result, &new), expected, "{result}");
         }

@@ -73,3 +73,51 @@ pub(super) fn merge(into: &mut Map, from: Map) {
 fn is_frame(name: &str) -> bool {
     matches!(name, "hookSpecificOutput" | "decision")
 }
+
+#[cfg(test)]
+mod tests {
+    use lineside_core::json::{Map, Value, from_str, json};
+
+    use super::{Filling, fill, merge};
+
+    fn map(value: &str) -> Map {
+        from_str(value).unwrap()
+    }
+
+    #[test]
+    fn each_place_has_its_value_and_an_empty_reason_may_leave_no_place() {
+        let value = json!({"a": [1]});
+        let full = Filling { event: "e", reason: "r", context: "x", notices: "n", value: Some(&value) };
+        let template = r#"{"e": "$E", "o": {"R": "$R", "l": ["$r", "$X", "$N", "$V", "$", "t", 1]}}"#;
+        let expected = json!({"e": "e", "o": {"R": "r", "l": ["r", "x", "n", {"a": [1]}, "$", "t", 1]}});
+        assert_eq!(Value::from(fill(template, &full)), expected);
+        let expected = json!({"e": "", "o": {"R": "", "l": ["", "", null, "$", "t", 1]}});
+        assert_eq!(Value::from(fill(template, &Filling::default())), expected);
+    }
+
+    #[test]
+    fn documents_become_one_and_texts_for_people_are_joined() {
+        for (into, from, expected) in [
+            (r#"{"a": 1}"#, r#"{"b": 2}"#, r#"{"a": 1, "b": 2}"#),
+            (r#"{"a": "x"}"#, r#"{"a": "y"}"#, r#"{"a": "y"}"#),
+            (r#"{"systemMessage": "x"}"#, r#"{"systemMessage": "y"}"#, r#"{"systemMessage": "x\ny"}"#),
+            (r#"{"user_message": "x"}"#, r#"{"user_message": "x"}"#, r#"{"user_message": "x"}"#),
+            (
+                r#"{"hookSpecificOutput": {"a": 1, "additionalContext": "x"}}"#,
+                r#"{"hookSpecificOutput": {"b": 2, "additionalContext": "y"}}"#,
+                r#"{"hookSpecificOutput": {"a": 1, "additionalContext": "x\n\ny", "b": 2}}"#,
+            ),
+            (r#"{"decision": {"a": 1}}"#, r#"{"decision": {"b": 2}}"#, r#"{"decision": {"a": 1, "b": 2}}"#),
+            (
+                r#"{"updatedInput": {"a": 1}}"#,
+                r#"{"updatedInput": {"b": 2}}"#,
+                r#"{"updatedInput": {"b": 2}}"#,
+            ),
+            (r#"{"decision": "x"}"#, r#"{"decision": {"b": 2}}"#, r#"{"decision": {"b": 2}}"#),
+        ] {
+            let mut document = map(into);
+            merge(&mut document, map(from));
+            assert_eq!(document, map(expected), "{into} {from}");
+        }
+    }
+}

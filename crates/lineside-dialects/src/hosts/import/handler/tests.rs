@@ -1,0 +1,210 @@
+//! What is run for an event, and of which of two readings an answer is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::envelope::Source;
+use lineside_core::exchange::{Addresses, Post};
+use lineside_core::invocation::{Ending, Invocation, Leftovers, Limits, Program};
+use lineside_core::json::json;
+use lineside_core::{Amendment, Answer, AnyEvent, Failure, FailureKind, Layer, Verdict};
+use tempfile::TempDir;
+
+use super::stricter;
+use crate::dialect::{Places, Trust};
+use crate::find;
+use crate::handler::{Call, Handler, Start};
+use crate::samples::event;
+
+/// A home and a project in a folder of their own.
+struct Room {
+    folder: TempDir,
+    environment: BTreeMap<String, String>,
+}
+
+impl Room {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let file = folder.path().join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let home = folder.path().join("home").to_string_lossy().into_owned();
+        Self { folder, environment: BTreeMap::from([("HOME".to_owned(), home)]) }
+    }
+
+    fn with(mut self, variables: &[(&str, &str)]) -> Self {
+        self.environment
+            .extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        self
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    /// The handlers of a format, in plan order, each with its layer.
+    fn handlers(&self, dialect: &str) -> Vec<(Layer, Arc<dyn Handler>)> {
+        let places = Places {
+            environment: self.environment.clone(),
+            project_root: Some(self.project()),
+            cwd: self.project(),
+            trust: Trust::Granted,
+        };
+        let loaded = find(dialect).unwrap().load(&places);
+        assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
+        loaded.hooks.into_iter().map(|hook| (hook.hook.layer, hook.handler)).collect()
+    }
+
+    fn handler(&self, dialect: &str) -> Arc<dyn Handler> {
+        self.handlers(dialect).remove(0).1
+    }
+}
+
+/// Settings of Claude Code with these handlers before a tool.
+fn settings(handlers: &str) -> String {
+    format!("{{\"hooks\": {{\"PreToolUse\": [{{\"hooks\": [{handlers}]}}]}}}}")
+}
+
+fn tool() -> AnyEvent {
+    event("before_tool", json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}), Source::root("s"))
+}
+
+fn post(handler: &dyn Handler) -> Post {
+    match handler.prepare(&tool()).unwrap() {
+        Call::Post(post) => post,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn command(handler: &dyn Handler) -> Invocation {
+    match handler.prepare(&tool()).unwrap() {
+        Call::Command(invocation) => invocation,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_request_has_the_variables_that_its_headers_may_name() {
+    let http = r#"{"type": "http", "url": "http://127.0.0.1:1/h", "timeout": 7, "allowedEnvVars": ["TOKEN", "GONE"],
+        "headers": {"Authorization": "Bearer $TOKEN", "X": "${GONE}${SECRET}$/"}}"#;
+    let files = settings(http);
+    let room =
+        Room::new(&[("home/.claude/settings.json", &files), ("project/.claude/settings.json", &files)])
+            .with(&[("TOKEN", "t"), ("SECRET", "s")]);
+    let handlers = room.handlers("claude");
+    for (layer, handler) in handlers {
+        let post = post(&*handler);
+        assert_eq!(post.url, "http://127.0.0.1:1/h");
+        assert_eq!(
+            post.headers,
+            [("Authorization", "Bearer t"), ("X", "$/")].map(|(a, b)| (a.to_owned(), b.to_owned()))
+        );
+        assert_eq!((post.timeout, post.body_bytes), (Duration::from_secs(7), 10 << 20));
+        let expected = if layer == Layer::Project { Addresses::AsWritten } else { Addresses::Any };
+        assert_eq!(post.addresses, expected);
+        let document: lineside_core::json::Value = lineside_core::json::from_slice(&post.body).unwrap();
+        assert_eq!(document["tool_input"], json!({"command": "ls"}));
+        assert_eq!(handler.start(Path::new("/")), None);
+    }
+}
+
+#[test]
+fn a_command_has_the_bounds_of_the_format_and_no_marks_of_other_hosts() {
+    let files = settings(r#"{"type": "command", "command": "true", "timeout": 7}"#);
+    let room = Room::new(&[("home/.claude/settings.json", &files)]).with(&[
+        ("CURSOR_VERSION", "1"),
+        ("QWEN_PROJECT_DIR", "/"),
+        ("CLAUDECODE", "1"),
+    ]);
+    let invocation = command(&*room.handler("claude"));
+    let limits = Limits {
+        timeout: Duration::from_secs(7),
+        ending: Ending::Terminate { grace: Duration::from_secs(1) },
+        leak_grace: Duration::from_millis(250),
+        leftovers: Leftovers::Leave,
+        stdout_bytes: 10 << 20,
+        stderr_bytes: 10 << 20,
+        ..Limits::default()
+    };
+    assert_eq!(invocation.limits, limits);
+    assert_eq!(invocation.environment.remove, ["CURSOR_VERSION", "QWEN_PROJECT_DIR"]);
+    let project = ("CLAUDE_PROJECT_DIR".into(), "".into());
+    assert_eq!(invocation.environment.set, [project]);
+    assert_eq!(invocation.working_directory, Some(room.project()));
+}
+
+#[test]
+fn what_is_known_with_an_event_alone_is_not_looked_for_before() {
+    let starts = |handler: &str| {
+        let files = settings(handler);
+        let room = Room::new(&[("home/.claude/settings.json", &files)]);
+        room.handler("claude").start(&room.project()).is_some()
+    };
+    for (handler, expected) in [
+        (r#"{"type": "command", "command": "jq ."}"#, true),
+        (r#"{"type": "command", "command": "$CLAUDE_PROJECT_DIR/x"}"#, false),
+        (r#"{"type": "command", "command": "$CLAUDE_PLUGIN_ROOT/x"}"#, false),
+        (r#"{"type": "command", "command": "$ITS_CWD/x"}"#, false),
+        (r#"{"type": "command", "command": "${CLAUDE_PROJECT_DIR}/x", "args": []}"#, false),
+        (r#"{"type": "command", "command": "jq", "args": ["$X_DIR"]}"#, true),
+    ] {
+        assert_eq!(starts(handler), expected, "{handler}");
+    }
+}
+
+#[test]
+fn a_program_is_looked_for_where_it_would_run() {
+    let files =
+        r#"{"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "./x", "cwd": "sub"}]}}"#;
+    let room = Room::new(&[("home/.copilot/hooks/h.json", files)]);
+    let handler = room.handler("copilot");
+    match handler.start(Path::new("/w")) {
+        Some(Start::Program { program, working_directory, .. }) => {
+            assert_eq!(working_directory, Path::new("/w/sub"));
+            assert_eq!(program, command(&*handler).program);
+            assert_ne!(program, Program::argv(Vec::<String>::new()));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_answer_that_can_be_read_in_two_ways_approves_and_changes_nothing() {
+    let says = |verdict: Verdict| Ok(Answer::from(verdict));
+    let check = |first: Verdict, last: Verdict, expected: Verdict| {
+        assert_eq!(stricter(says(first), says(last)).unwrap().verdict, expected);
+    };
+    check(Verdict::block("no"), Verdict::Allow, Verdict::block("no"));
+    check(Verdict::Allow, Verdict::block("no"), Verdict::block("no"));
+    check(Verdict::Allow, Verdict::Continue, Verdict::Continue);
+    check(Verdict::ask("sure?"), Verdict::Allow, Verdict::ask("sure?"));
+    check(Verdict::Allow, Verdict::Allow, Verdict::Allow);
+    let amendment = Amendment::default().with("tool_input", lineside_core::json::json!({}));
+    let amends = Ok(Answer { amendment, ..Answer::default() });
+    assert!(stricter(amends, says(Verdict::Continue)).unwrap().amendment.is_empty());
+}
+
+#[test]
+fn of_two_readings_one_of_which_is_a_failure_what_is_refused_stays_refused() {
+    let failed = |taken_as: Option<Verdict>| {
+        let failure = Failure::new(FailureKind::Output, "broken");
+        Failure { taken_as: taken_as.map(|verdict| Box::new(Answer::from(verdict))), ..failure }
+    };
+    let closes = || Err(failed(Some(Verdict::block("closed"))));
+    let asks = || Ok(Answer::from(Verdict::ask("sure?")));
+    assert_eq!(stricter(closes(), asks()), closes());
+    assert_eq!(stricter(asks(), closes()), closes());
+    let open = || Err(failed(None));
+    assert_eq!(stricter(open(), asks()).unwrap().verdict, Verdict::ask("sure?"));
+    assert_eq!(stricter(asks(), open()).unwrap().verdict, Verdict::ask("sure?"));
+    let passes = || Ok(Answer::from(Verdict::Continue));
+    assert_eq!(stricter(passes(), open()), open());
+    assert_eq!(stricter(open(), open()), open());
+    let remarked = stricter(asks(), passes()).unwrap();
+    assert_eq!(remarked.remarks.len(), 1);
+}

@@ -1,0 +1,189 @@
+//! Which arrivals are one call, and for how long.
+
+use std::time::{Duration, Instant};
+
+use lineside_core::json::{Value, json};
+use lineside_core::{Amendment, Verdict};
+
+use super::{Arriving, Call, CallId, Calls, Found, MOST, OPEN};
+use crate::hosts::program::Host;
+use crate::hosts::serve::Outcome;
+
+/// An arrival of a shell call through the entry of a host, known by its input alone.
+fn gate(entry: Host, input: Value) -> Arriving {
+    Arriving {
+        session: "s".to_owned(),
+        point: "before_tool",
+        call: None,
+        class: Some("shell".to_owned()),
+        input,
+        entry: (entry, "e".to_owned()),
+    }
+}
+
+fn named(entry: Host, call: &str) -> Arriving {
+    Arriving { call: Some(call.to_owned()), ..gate(entry, json!({})) }
+}
+
+fn ls() -> Value {
+    json!({"command": "ls"})
+}
+
+fn new(found: Found) -> CallId {
+    match found {
+        Found::New(id) => id,
+        Found::Undecided => panic!("it is under way"),
+        Found::Decided(outcome) => panic!("it was decided: {outcome:?}"),
+    }
+}
+
+fn is_decided(found: &Found) -> bool {
+    matches!(found, Found::Decided(outcome) if outcome.verdict == Verdict::block("no"))
+}
+
+fn decide(calls: &mut Calls, id: CallId) {
+    calls.decide(id, &Outcome { verdict: Verdict::block("no"), ..Outcome::default() });
+}
+
+/// A shell call `ls` that came through the entry of Claude Code and was decided.
+fn decided(now: Instant) -> Calls {
+    let mut calls = Calls::default();
+    let id = new(calls.arrive(gate(Host::Claude, ls()), now));
+    decide(&mut calls, id);
+    calls
+}
+
+#[test]
+fn ho_41_an_id_says_which_call_it_is_whatever_else_differs() {
+    let (mut calls, now) = (Calls::default(), Instant::now());
+    let id = new(calls.arrive(named(Host::Claude, "a"), now));
+    assert!(matches!(calls.arrive(named(Host::Claude, "a"), now), Found::Undecided));
+    let other = new(calls.arrive(named(Host::Cursor, "b"), now));
+    assert_ne!(id, other);
+    decide(&mut calls, id);
+    let again = Arriving { class: None, input: ls(), ..named(Host::Cursor, "a") };
+    assert!(is_decided(&calls.arrive(again, now)));
+    assert!(matches!(calls.arrive(named(Host::Claude, "b"), now), Found::Undecided));
+    for other in [
+        Arriving { session: "t".to_owned(), ..named(Host::Claude, "a") },
+        Arriving { point: "before_permission", ..named(Host::Claude, "a") },
+    ] {
+        new(calls.arrive(other, now));
+    }
+}
+
+#[test]
+fn ho_41_without_an_id_the_members_that_both_inputs_have_say_it() {
+    let now = Instant::now();
+    for (input, is_same) in [
+        (ls(), true),
+        (json!({"command": "ls", "timeout": 1}), true),
+        (json!({"command": "rm"}), false),
+        (json!({"timeout": 1}), false),
+        (json!({}), false),
+        (json!("ls"), false),
+    ] {
+        let found = decided(now).arrive(gate(Host::Cursor, input.clone()), now);
+        assert_eq!(is_decided(&found), is_same, "{input}");
+    }
+    let other_class = Arriving { class: None, ..gate(Host::Cursor, ls()) };
+    new(decided(now).arrive(other_class, now));
+    // One id alone says nothing.
+    let with_id = Arriving { call: Some("a".to_owned()), ..gate(Host::Cursor, ls()) };
+    assert!(is_decided(&decided(now).arrive(with_id, now)));
+}
+
+#[test]
+fn ho_41_what_comes_through_the_same_entry_is_the_next_call() {
+    let now = Instant::now();
+    new(decided(now).arrive(gate(Host::Claude, ls()), now));
+    let other_event = Arriving { entry: (Host::Claude, "f".to_owned()), ..gate(Host::Claude, ls()) };
+    assert!(is_decided(&decided(now).arrive(other_event, now)));
+    // So is what comes a second time through that of a partner.
+    let mut calls = decided(now);
+    assert!(is_decided(&calls.arrive(gate(Host::Cursor, ls()), now)));
+    new(calls.arrive(gate(Host::Cursor, ls()), now));
+    assert!(is_decided(&calls.arrive(gate(Host::Copilot, ls()), now)));
+}
+
+#[test]
+fn an_input_that_was_amended_is_known_by_either() {
+    let (mut calls, now) = (Calls::default(), Instant::now());
+    let id = new(calls.arrive(gate(Host::Claude, ls()), now));
+    let after = Amendment::default().with("tool_input", json!({"command": "ls -l"})).fields().clone();
+    calls.decide(id, &Outcome { verdict: Verdict::block("no"), after, ..Outcome::default() });
+    assert!(is_decided(&calls.arrive(gate(Host::Cursor, json!({"command": "ls -l"})), now)));
+    assert!(is_decided(&calls.arrive(gate(Host::Copilot, ls()), now)));
+}
+
+#[test]
+fn ho_40_a_call_finds_its_partner_for_ten_minutes() {
+    let now = Instant::now();
+    let found = decided(now).arrive(gate(Host::Cursor, ls()), now + OPEN);
+    assert!(is_decided(&found));
+    new(decided(now).arrive(gate(Host::Cursor, ls()), now + OPEN + Duration::from_nanos(1)));
+}
+
+#[test]
+fn a_result_ends_its_call_and_has_partners_of_its_own() {
+    let now = Instant::now();
+    let review = |entry| Arriving { point: "after_tool", ..gate(entry, ls()) };
+    let mut calls = decided(now);
+    let id = new(calls.arrive(review(Host::Claude), now));
+    decide(&mut calls, id);
+    assert!(is_decided(&calls.arrive(review(Host::Cursor), now)));
+    new(calls.arrive(gate(Host::Cursor, ls()), now));
+    for other in [
+        Arriving { session: "t".to_owned(), ..review(Host::Claude) },
+        Arriving { input: json!({"command": "rm"}), ..review(Host::Claude) },
+    ] {
+        let mut calls = decided(now);
+        new(calls.arrive(other, now));
+        assert!(is_decided(&calls.arrive(gate(Host::Cursor, ls()), now)));
+    }
+    // Of two calls with ids only the one that is named.
+    let mut calls = Calls::default();
+    for call in ["a", "b"] {
+        let gate = Arriving { call: Some(call.to_owned()), ..gate(Host::Claude, ls()) };
+        let id = new(calls.arrive(gate, now));
+        decide(&mut calls, id);
+    }
+    new(calls.arrive(Arriving { call: Some("b".to_owned()), ..review(Host::Claude) }, now));
+    let open: Vec<bool> = calls.calls.iter().map(|call: &Call| call.is_open).collect();
+    assert_eq!(open, [true, false, true]);
+}
+
+#[test]
+fn what_was_decided_long_ago_is_forgotten_and_what_is_under_way_is_not() {
+    let (mut calls, now) = (Calls::default(), Instant::now());
+    let id = new(calls.arrive(named(Host::Claude, "old"), now));
+    new(calls.arrive(named(Host::Claude, "slow"), now));
+    decide(&mut calls, id);
+    let later = now + OPEN + Duration::from_secs(1);
+    new(calls.arrive(named(Host::Claude, "now"), later));
+    assert_eq!(calls.calls.len(), 2);
+    assert!(matches!(calls.arrive(named(Host::Claude, "slow"), later), Found::Undecided));
+}
+
+#[test]
+fn of_too_many_calls_the_oldest_is_forgotten() {
+    let (mut calls, now) = (Calls::default(), Instant::now());
+    for call in 0..=MOST {
+        new(calls.arrive(named(Host::Claude, &call.to_string()), now));
+    }
+    assert_eq!(calls.calls.len(), MOST);
+    assert!(matches!(calls.arrive(named(Host::Claude, "1"), now), Found::Undecided));
+    new(calls.arrive(named(Host::Claude, "0"), now));
+}
+
+#[test]
+fn only_what_is_under_way_can_be_given_up() {
+    let (mut calls, now) = (Calls::default(), Instant::now());
+    let [first, second] = ["a", "b"].map(|call| new(calls.arrive(named(Host::Claude, call), now)));
+    calls.abandon(first);
+    new(calls.arrive(named(Host::Claude, "a"), now));
+    assert!(matches!(calls.arrive(named(Host::Claude, "b"), now), Found::Undecided));
+    decide(&mut calls, second);
+    calls.abandon(second);
+    assert!(is_decided(&calls.arrive(named(Host::Claude, "b"), now)));
+}

@@ -1,0 +1,153 @@
+//! What becomes of the fields of a document.
+
+use std::collections::BTreeMap;
+
+use lineside_core::Timestamp;
+use lineside_core::json::{Map, Value, json};
+
+use super::{Incoming, read};
+use crate::hosts::program::Host;
+use crate::hosts::serve::{HostCall, Reading};
+
+fn incoming(host: Host, document: &Value) -> Incoming {
+    let stdin = document.to_string().into_bytes();
+    match crate::hosts::serve::read(HostCall { host, event: None, stdin, environment: BTreeMap::new() }) {
+        Reading::Event(arrival) => read(&arrival),
+        Reading::Answer(answer) => panic!("it was answered: {answer:?}"),
+    }
+}
+
+/// A call of a tool with these fields beside it.
+fn tool(host: Host, fields: Value) -> Incoming {
+    let name = if host == Host::Gemini { "BeforeTool" } else { "PreToolUse" };
+    let mut document = Map::from_iter([("hook_event_name".to_owned(), name.into())]);
+    document.insert("tool_name".to_owned(), "Bash".into());
+    let Value::Object(fields) = fields else { panic!() };
+    document.extend(fields);
+    incoming(host, &document.into())
+}
+
+#[test]
+fn ho_7_the_time_is_a_text_or_milliseconds_and_anything_else_stays() {
+    let at = |timestamp: Value| {
+        let incoming = tool(Host::Claude, json!({"timestamp": timestamp, "tool_input": {}}));
+        (incoming.time, incoming.extra.get("timestamp").cloned())
+    };
+    let second = Timestamp::from_millisecond(1_767_225_600_123);
+    assert!(second.is_some());
+    assert_eq!(at(json!("2026-01-01T00:00:00.123Z")), (second, None));
+    assert_eq!(at(json!(1_767_225_600_123_u64)), (second, None));
+    for other in [json!("soon"), json!(1.5), json!(true), json!([])] {
+        assert_eq!(at(other.clone()), (None, Some(other)));
+    }
+    // Cursor's are those of a plugin of its own.
+    let cursor = tool(Host::Cursor, json!({"timestamp": "2026-01-01T00:00:00Z", "tool_input": {}}));
+    assert_eq!((cursor.time, cursor.extra.contains_key("timestamp")), (None, true));
+}
+
+#[test]
+fn ho_7_the_session_and_the_agent_are_those_that_the_document_names() {
+    let of = |fields: Value| {
+        let incoming = tool(Host::Claude, fields);
+        let agent =
+            incoming.agent.map(|agent| (agent.id.to_string(), agent.role.map(|role| role.to_string())));
+        (incoming.root, agent)
+    };
+    let inside = |id: &str, role: Option<&str>| Some((id.to_owned(), role.map(str::to_owned)));
+    for (fields, root, agent) in [
+        (json!({"session_id": "s"}), "s", None),
+        (json!({"session_id": "", "sessionId": "t"}), "t", None),
+        (json!({"session_id": 1}), "unnamed", None),
+        (json!({}), "unnamed", None),
+        (json!({"session_id": "s", "agent_id": "a", "agent_type": "x"}), "s", inside("a", Some("x"))),
+        (json!({"session_id": "s", "agent_id": "a", "parent_agent_id": "p"}), "s", inside("a", None)),
+        (json!({"session_id": "s", "agentId": "a", "agentType": "x"}), "s", inside("a", Some("x"))),
+        // Without an agent nothing is above it.
+        (json!({"session_id": "s", "agent_id": "", "parent_agent_id": "p"}), "s", None),
+    ] {
+        assert_eq!(of(fields.clone()), (root.to_owned(), agent), "{fields}");
+    }
+}
+
+#[test]
+fn ho_9_an_input_that_is_no_object_becomes_one() {
+    for (input, expected) in [
+        (json!({"command": "ls"}), json!({"command": "ls"})),
+        (json!("{\"command\": \"ls\"}"), json!({"command": "ls"})),
+        (json!("ls"), json!({"input": "ls"})),
+        (json!("[1]"), json!({"input": "[1]"})),
+        (json!([1]), json!({"input": [1]})),
+    ] {
+        let incoming = tool(Host::Claude, json!({"tool_input": input}));
+        assert_eq!(incoming.payload.value("tool_input"), Some(&expected), "{input}");
+    }
+}
+
+#[test]
+fn what_a_point_must_have_and_the_document_has_not_is_empty() {
+    let incoming = incoming(Host::Claude, &json!({"hook_event_name": "PreToolUse", "tool_name": 7, "x": 1}));
+    assert_eq!(incoming.payload.text("tool_name"), Some(""));
+    assert_eq!(incoming.payload.value("tool_input"), Some(&Value::Null));
+    assert_eq!(Value::from(incoming.extra), json!({"x": 1, "tool_name": 7}));
+}
+
+#[test]
+fn ho_9_the_text_of_an_error_is_its_message() {
+    let error = |error: Value| {
+        let document = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_input": {},
+            "error": error});
+        let incoming = incoming(Host::Claude, &document);
+        (incoming.payload.text("error").map(str::to_owned), incoming.extra.get("error").cloned())
+    };
+    assert_eq!(error(json!("no")), (Some("no".to_owned()), None));
+    for (object, text) in [
+        (json!({"message": "no", "code": 1}), "no"),
+        (json!({"code": 1}), r#"{"code":1}"#),
+        (json!({"message": 1}), r#"{"message":1}"#),
+        (json!(7), "7"),
+    ] {
+        assert_eq!(error(object.clone()), (Some(text.to_owned()), Some(object)));
+    }
+}
+
+#[test]
+fn ho_8_the_subagent_that_an_event_is_about_is_no_agent_of_it() {
+    let document = json!({"hook_event_name": "SubagentStop", "session_id": "s", "agent_id": "a",
+        "agent_type": "x", "parent_agent_id": "p"});
+    let incoming = incoming(Host::Claude, &document);
+    assert_eq!((incoming.root.as_str(), incoming.agent), ("s", None));
+    assert_eq!((incoming.child.as_deref(), incoming.child_name.as_deref()), (Some("a"), Some("x")));
+    assert!(!incoming.extra.contains_key("agent_type"), "{:?}", incoming.extra);
+}
+
+#[test]
+fn ho_4_an_event_that_no_table_has_has_a_point_of_its_own() {
+    let point = |event: &str| incoming(Host::Gemini, &json!({"hook_event_name": event})).point.name;
+    let long = format!("Long{}", "a".repeat(80));
+    for (event, name) in [
+        ("SomethingNew", "something_new"),
+        ("some-thing", "some_thing"),
+        ("a_B", "a_b"),
+        ("HTTPCall", "h_t_t_p_call"),
+        ("x1Y", "x1_y"),
+        (&long, &long[..64].to_lowercase()),
+    ] {
+        assert_eq!(point(event), format!("x.gemini.on_{name}"));
+    }
+}
+
+#[test]
+fn what_the_host_says_of_earlier_blocks_and_of_tasks_is_taken_in() {
+    let stop = |fields: Value| {
+        let mut document = Map::from_iter([("hook_event_name".to_owned(), "Stop".into())]);
+        let Value::Object(fields) = fields else { panic!() };
+        document.extend(fields);
+        incoming(Host::Claude, &document.into())
+    };
+    assert_eq!(stop(json!({"stop_hook_active": true})).stop_flag, Some(true));
+    assert_eq!(stop(json!({"stopHookActive": false})).stop_flag, Some(false));
+    assert_eq!(stop(json!({"stop_hook_active": "true"})).stop_flag, None);
+    assert_eq!(stop(json!({"loop_count": 2})).loops, Some(2));
+    let tasks = json!([{"id": "a"}, {"id": 1}, {}, "b", {"id": "c"}]);
+    assert_eq!(stop(json!({"background_tasks": tasks})).tasks, ["a", "c"]);
+}
