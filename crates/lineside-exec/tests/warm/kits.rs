@@ -2,12 +2,12 @@
 
 use lineside_core::Propagation;
 use lineside_core::failure::FailureKind;
-use lineside_core::json::json;
+use lineside_core::json::{Value, json};
 use lineside_core::worker::{HookCall, WorkerEnded};
 use lineside_exec::LogSource;
 
-use crate::room::{PATIENCE, made, millis};
-use crate::yard::{answered, failed, with_each};
+use crate::room::{PATIENCE, Room, made, millis};
+use crate::yard::{Language, PYTHON, Yard, answered, failed, with_each};
 
 #[test]
 fn one_process_answers_every_call() {
@@ -28,6 +28,68 @@ fn calls_run_at_the_same_time() {
         let (one, two) = tokio::join!(meet("one", "two"), meet("two", "one"));
         assert_eq!((one, two), (answered("{\"log\":1}"), answered("{\"log\":1}")));
     });
+}
+
+/// A kit may let the thread that reads run a call of a hook that is quick; it reads on all the same.
+#[test]
+fn a_call_is_read_while_a_hook_that_was_quick_until_then_waits() {
+    with_each(async |room, yard, language| {
+        for _ in 0..3 {
+            yard.answers().await;
+        }
+        meet(room, yard, language).await;
+    });
+}
+
+/// The thread of the Python kit that looks after slow calls sleeps when there have been none for a while.
+#[test]
+fn a_worker_without_calls_does_nothing_and_reads_on_afterwards_while_a_hook_waits() {
+    with_each(async |room, yard, language| {
+        let pid = yard.said(language.pid).await;
+        yard.answers().await;
+        loop {
+            let before = switches(&pid);
+            tokio::time::sleep(millis(300)).await;
+            if switches(&pid) == before {
+                break;
+            }
+        }
+        meet(room, yard, language).await;
+    });
+}
+
+/// A slow hook is handed over at once: no look is needed to learn that it is slow.
+#[test]
+fn a_call_of_a_slow_hook_keeps_no_other_one_waiting_until_a_look() {
+    PYTHON.with(async |room, yard| {
+        let looks_never = "__import__('lineside_hook').__dict__.update(_TICK=600) or time.sleep(0.005)";
+        assert_eq!(yard.have(looks_never).await, answered("{\"log\":null}"));
+        meet(room, yard, &PYTHON).await;
+    });
+}
+
+/// Two calls, each of which ends only when the other one has begun.
+async fn meet(room: &Room, yard: &Yard, language: &Language) {
+    let meet = |mine, other| {
+        yard.ask(json!({ "do": language.meets, "mine": room.text(mine), "other": room.text(other) }))
+    };
+    let two = async {
+        made(&room.path("one")).await;
+        meet("two", "one").await
+    };
+    let (one, two) = tokio::join!(meet("one", "two"), two);
+    assert_eq!((one, two), (answered("{\"log\":1}"), answered("{\"log\":1}")));
+}
+
+/// How often the threads of a process have given up a processor, in all.
+fn switches(pid: &Value) -> u64 {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let counts = threads.map(|thread| {
+        let status = std::fs::read_to_string(thread.path().join("status")).unwrap_or_default();
+        let count = |line: &str| line.split_once("ctxt_switches:")?.1.trim().parse::<u64>().ok();
+        status.lines().filter_map(count).sum::<u64>()
+    });
+    counts.sum()
 }
 
 #[test]
@@ -143,7 +205,7 @@ fn text_goes_there_and_back_as_it_is() {
         let WorkerEnded::Answered(said) = yard.ask(json!({ "do": event, "text": text })).await else {
             panic!("no answer");
         };
-        let said: lineside_core::json::Value = lineside_core::json::from_str(&said).unwrap();
+        let said: Value = lineside_core::json::from_str(&said).unwrap();
         assert_eq!(said["log"], json!(text));
     });
 }

@@ -35,6 +35,14 @@ _hooks = {}
 # Made once: `json.dumps` makes one for each text.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
+# A hook whose last call took less than this, in seconds, is quick: waking another thread that reads meanwhile would
+# take longer than its next call.
+_QUICK = 0.001
+# The time between two looks at whether a call of a quick hook takes longer, in seconds.
+_TICK = 0.005
+# After this many looks without a new call, the thread that looks sleeps until the next call.
+_TICKS = 20
+
 
 # What an answer may have, in the formats whose hooks are workers.
 _KEYS = (
@@ -55,6 +63,7 @@ def hook(function=None, *, name=None):
 class _Hook:
     def __init__(self, function):
         self.function = function
+        self.is_quick = False
         self.is_async = inspect.iscoroutinefunction(function)
         try:
             self.takes_call = "call" in inspect.signature(function).parameters
@@ -164,8 +173,10 @@ async def _awaited(answer):
 
 
 class _Worker:
-    """Its threads take turns: one waits for the next frame, and whichever has got a call runs it itself, while another
-    one waits. So no call waits for a thread to wake up."""
+    """Its threads take turns: one reads, and runs the call that it has read itself, so that no call waits for a thread
+    to wake up. It holds the lock `reading` while it reads, and not while it runs a call. Another thread watches: it
+    takes the lock and reads on, at once where the hook is not quick, and otherwise when the same call runs at two
+    looks. The others rest until there is no thread that watches."""
 
     def __init__(self, calls, answers, hello, concurrency):
         self.calls = calls
@@ -173,39 +184,81 @@ class _Worker:
         self.largest = hello.get("max_frame_bytes", 1 << 20)
         self.concurrency = concurrency
         self.open = {}
+        self.begun = 0
         self.reading = threading.Lock()
+        self.watching = threading.Lock()
         self.writing = threading.Lock()
         self.counting = threading.Lock()
+        self.wake = threading.Event()
+        self.asleep = False
+        self.handed_on = False
         self.threads = 1
         self.resting = 0
         self.loop = None
 
     def run(self):
         self.write({"type": "hello", "protocol": PROTOCOL, "concurrency": self.concurrency})
+        self.wake.set()
         self.take_turns()
 
     def take_turns(self):
         while True:
             self.count(1)
-            with self.reading:
-                self.count(-1)
+            with self.watching:
+                self.watch()
+            self.count(-1)
+            reads = True
+            while reads:
                 found, call = self.next_call()
-            if found.is_async:
-                asyncio.run_coroutine_threadsafe(self.wait(found, call), self.loop)
-                continue
-            try:
-                data = _data(found(call))
-            except BaseException as error:
-                self.fail(call, error)
-            else:
-                self.answer(call, data)
+                if found.is_async:
+                    asyncio.run_coroutine_threadsafe(self.wait(found, call), self.start_loop())
+                else:
+                    reads = self.run_call(found, call)
 
     def count(self, one):
+        """Counts the threads that rest, and starts another one when the last of them has begun to read."""
         with self.counting:
             self.resting += one
+            if self.resting > 0 or self.threads > self.concurrency:
+                return
+            self.threads += 1
+        threading.Thread(target=self.take_turns, daemon=True).start()
+
+    def watch(self):
+        """Waits until this thread is the one that reads."""
+        seen, ticks = self.begun, 0
+        while True:
+            if self.wake.wait(None if self.asleep else _TICK):
+                self.wake.clear()
+                ticks = 0
+            same = self.begun == seen
+            seen = self.begun
+            ticks = ticks + 1 if same else 0
+            # This comes before the look: a call that begins after the look finds it, and wakes this thread.
+            self.asleep = ticks > _TICKS
+            if (same or self.handed_on) and self.reading.acquire(False):
+                self.asleep = False
+                return
+
+    def run_call(self, found, call):
+        """Runs a plain function, and says whether this thread still is the one that reads."""
+        began = time.monotonic()
+        self.begun += 1
+        self.handed_on = not found.is_quick
+        self.reading.release()
+        if self.handed_on or self.asleep:
+            self.wake.set()
+        try:
+            data = _data(found(call))
+        except BaseException as error:
+            self.fail(call, error)
+        else:
+            self.answer(call, data)
+        found.is_quick = time.monotonic() - began < _QUICK
+        return self.reading.acquire(False)
 
     def next_call(self):
-        """Reads until there is a call, and sees to it that somebody reads on."""
+        """Reads until there is a call."""
         while True:
             line = self.calls.readline()
             if not line:
@@ -217,13 +270,10 @@ class _Worker:
                 call = Call(frame)
                 self.open[call.id] = call
                 try:
-                    found = _find(call.hook)
+                    return _find(call.hook), call
                 except LookupError as error:
                     self.over(call, {"type": "error", "error": str(error)})
-                    continue
-                self.have_readers(found.is_async)
-                return found, call
-            if kind == "cancel":
+            elif kind == "cancel":
                 self.cancel(frame.get("id"))
             elif kind == "ping":
                 self.write({"type": "pong"})
@@ -232,16 +282,12 @@ class _Worker:
             elif kind is None and line.strip():
                 print("not a frame:", line[:200], file=sys.stderr)
 
-    def have_readers(self, loop):
-        if loop and self.loop is None:
-            # The one loop of all asynchronous functions.
+    def start_loop(self):
+        """The one loop of all asynchronous functions."""
+        if self.loop is None:
             self.loop = asyncio.new_event_loop()
             threading.Thread(target=self.loop.run_forever, daemon=True).start()
-        with self.counting:
-            if self.resting > 0 or self.threads > self.concurrency:
-                return
-            self.threads += 1
-        threading.Thread(target=self.take_turns, daemon=True).start()
+        return self.loop
 
     async def wait(self, found, call):
         try:
