@@ -10,6 +10,22 @@ use lineside_core::control::MOST_HELD;
 use lineside_core::flow::Debounce;
 
 /// The bursts of one hook, by key. `T` is a time: of the monotonic clock, or of a test.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_automation::bursts::Bursts;
+/// use lineside_core::flow::Debounce;
+///
+/// // Times are durations since a start here; a program has those of its clock.
+/// let secs = Duration::from_secs;
+/// let mut bursts = Bursts::new(Debounce::quiet(secs(2)).at_most(secs(10)));
+/// bursts.push("a.rs", "first", secs(0));
+/// bursts.push("a.rs", "second", secs(1));
+/// assert_eq!(bursts.due("a.rs"), Some(secs(3)));
+/// assert_eq!(bursts.take_due("a.rs", secs(2)), None);
+/// assert_eq!(bursts.take_due("a.rs", secs(3)), Some(vec!["first", "second"]));
+/// ```
 #[derive(Debug)]
 pub struct Bursts<K, E, T = Instant> {
     pace: Debounce,

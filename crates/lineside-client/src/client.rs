@@ -11,6 +11,17 @@ use crate::request::RequestError;
 use crate::wire::{Stream, Wire};
 
 /// A client of one daemon. Cloning it costs one reference count; clones share their connections.
+///
+/// ```
+/// use lineside_client::Client;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let client = Client::new("/nowhere/lineside.sock");
+/// // Nothing was connected yet; a request says that there is no daemon.
+/// assert!(client.session("s1").open().await.is_err());
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Client {
     wire: Wire,

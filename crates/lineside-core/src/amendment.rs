@@ -10,6 +10,14 @@ use crate::payload::{DecodePayloadError, Payload};
 /// New values for fields of a payload.
 ///
 /// Closures make one through the typed setters of their point; handlers outside the process give JSON.
+///
+/// ```
+/// use lineside_core::Amendment;
+/// use lineside_core::json::json;
+///
+/// let amendment = Amendment::default().with("tool_input", json!({"command": "ls"}));
+/// assert_eq!(amendment.fields().get("tool_input"), Some(&json!({"command": "ls"})));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Amendment {
     fields: Map,

@@ -14,6 +14,13 @@ use crate::payload::Amend;
 use crate::verdict::Verdict;
 
 /// What an interceptor says of one event, its point forgotten.
+///
+/// ```
+/// use lineside_core::{Answer, Append, Verdict};
+///
+/// let answer = Answer { context: vec![Append::system("main is protected")], ..Answer::from(Verdict::block("no push")) };
+/// assert_eq!(answer.verdict, Verdict::block("no push"));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The verdict.

@@ -14,6 +14,18 @@ pub fn after<T: Add<Duration, Output = T>>(moment: T, time: Duration) -> T {
 }
 
 /// The time of one event for all its hooks together.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::budget::{Allowance, Bound, Budget};
+///
+/// let secs = Duration::from_secs;
+/// let budget = Budget::of(secs(10));
+/// assert_eq!(budget.allow(secs(30), secs(8)), Allowance::Granted { time: secs(2), bound: Bound::Event });
+/// assert_eq!(budget.allow(secs(1), secs(8)), Allowance::Granted { time: secs(1), bound: Bound::Hook });
+/// assert_eq!(budget.allow(secs(30), secs(10)), Allowance::Exhausted);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Budget {
     event: Option<Duration>,

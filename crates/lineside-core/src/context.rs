@@ -55,6 +55,16 @@ impl Role {
 }
 
 /// A message for the agent's context.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::Append;
+///
+/// let message = Append::system("cargo fmt changed 2 files").key("fmt").expires(Duration::from_secs(600));
+/// assert_eq!(message.key.as_deref(), Some("fmt"));
+/// assert_eq!(Append::from("a text"), Append::system("a text"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Append {
     /// Its role.
@@ -105,6 +115,12 @@ impl<T: Into<String>> From<T> for Append {
 }
 
 /// A message for the user.
+///
+/// ```
+/// use lineside_core::{Notice, NoticeLevel};
+///
+/// assert_eq!(Notice::warning("the policy is a week old").level, NoticeLevel::Warning);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Notice {
     /// How serious it is.

@@ -18,6 +18,15 @@ mod template;
 pub use template::{KeyTemplate, TemplateError};
 
 /// At most so many starts in a period, for each key.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::control::{Excess, Rate};
+///
+/// let rate = Rate::new(5, Duration::from_secs(60)).dropping();
+/// assert_eq!((rate.starts, rate.excess), (5, Excess::Drop));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rate {
     /// How many.

@@ -56,6 +56,13 @@ impl Severity {
 }
 
 /// A finding.
+///
+/// ```
+/// use lineside_core::{Diagnostic, Origin};
+///
+/// let finding = Diagnostic::warning(Origin::new("/repo/HOOK.md", 3), "`prioritty` is not known");
+/// assert!(finding.to_string().contains("/repo/HOOK.md:3"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// How bad it is.

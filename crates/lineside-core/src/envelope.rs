@@ -12,6 +12,13 @@ pub use crate::id::EventId;
 use crate::timestamp::Timestamp;
 
 /// The id of a session, as its host names it. Any text; never used as a path.
+///
+/// ```
+/// use lineside_core::SessionId;
+///
+/// let id = SessionId::from("s1");
+/// assert_eq!(id.as_str(), "s1");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(Arc<str>);
@@ -65,6 +72,13 @@ impl AgentKind {
 }
 
 /// Whose life an event belongs to.
+///
+/// ```
+/// use lineside_core::{Agent, AgentKind};
+///
+/// assert_eq!(Agent::main("main").kind, AgentKind::Main);
+/// assert_eq!(Agent::subagent("reviewer").role.as_deref(), Some("reviewer"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Agent {
     /// Its id, unique in its session.

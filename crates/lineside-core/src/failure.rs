@@ -56,6 +56,14 @@ impl fmt::Display for FailureKind {
 }
 
 /// One failure.
+///
+/// ```
+/// use lineside_core::{Failure, FailureKind};
+///
+/// let failure = Failure::new(FailureKind::Timeout, "timed out after 0.3 s");
+/// assert_eq!(failure.to_string(), "timed out after 0.3 s");
+/// assert!(failure.started && !Failure::not_started(FailureKind::Spawn, "no such file").started);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{detail}")]
 pub struct Failure {

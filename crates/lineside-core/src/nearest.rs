@@ -8,6 +8,14 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// The nearest candidate if it is near enough to be what was meant: at most a third of the name away, or a part of it.
 ///
 /// A name of fewer than three characters is a part of nothing.
+///
+/// ```
+/// use lineside_core::nearest::suggestion;
+///
+/// let points = ["before_tool", "after_tool"];
+/// assert_eq!(suggestion("befor_tool", points), Some("before_tool"));
+/// assert_eq!(suggestion("x", points), None);
+/// ```
 pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let best = nearest(name, candidates)?;
     let far = name.chars().count().max(best.chars().count()).div_ceil(3);

@@ -19,6 +19,15 @@ pub const HEADER: &str = "lineside-grant";
 /// The variables of a process that is started under a session.
 ///
 /// Its `Debug` has their names and no values: a grant is a secret.
+///
+/// ```
+/// use lineside_core::Propagation;
+/// use lineside_core::propagation::{GRANT, SESSION};
+///
+/// let variables = Propagation::none().with(SESSION, "s1").with(GRANT, "secret");
+/// assert_eq!(variables.get(SESSION), Some("s1"));
+/// assert!(!format!("{variables:?}").contains("secret"));
+/// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Propagation(Vec<(&'static str, String)>);
 
@@ -62,6 +71,15 @@ impl fmt::Debug for Propagation {
 }
 
 /// A W3C trace context (Trace Context, level 1): a trace, a span in it, and whether it is sampled.
+///
+/// ```
+/// use lineside_core::Traceparent;
+///
+/// let trace = Traceparent::read("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").unwrap();
+/// assert!(trace.sampled);
+/// assert_eq!(trace.child(7).trace, trace.trace);
+/// assert_eq!(Traceparent::read("none"), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traceparent {
     /// The trace, not 0.

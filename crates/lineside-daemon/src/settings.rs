@@ -8,6 +8,23 @@ use lineside::core::journal::Durability;
 use lineside::dialects::{Dialect, Places};
 
 /// The settings of a daemon.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use lineside::dialects::{Places, Trust};
+/// use lineside_daemon::Settings;
+///
+/// let places = Places {
+///     environment: BTreeMap::new(),
+///     project_root: None,
+///     cwd: "/".into(),
+///     trust: Trust::Withheld,
+/// };
+/// let settings = Settings::new("/run/l/lineside.sock".into(), "/var/lib/l".into(), places);
+/// assert_eq!(settings.journal(), std::path::Path::new("/var/lib/l/journal"));
+/// assert_eq!(settings.http, None);
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Settings {

@@ -77,6 +77,21 @@ pub enum BindSocketError {
 }
 
 /// A socket that is listened on. Dropping it takes its file away.
+///
+/// ```
+/// use lineside_daemon::socket::Socket;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("own/lineside.sock");
+/// let socket = Socket::bind(&path)?;
+/// assert!(path.exists() && Socket::bind(&path).is_err());
+/// drop(socket);
+/// assert!(!path.exists());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Socket {
     listener: UnixListener,

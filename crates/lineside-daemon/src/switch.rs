@@ -9,6 +9,16 @@ use std::path::{Path, PathBuf};
 pub const FILE: &str = "off";
 
 /// The switch of a state folder.
+///
+/// ```
+/// use lineside_daemon::switch::Switch;
+///
+/// let state = tempfile::tempdir()?;
+/// let switch = Switch::of(state.path());
+/// assert!(switch.off("a hook misbehaves")? && switch.is_off());
+/// assert!(switch.on()? && !switch.is_off());
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Switch(PathBuf);
 

@@ -8,6 +8,14 @@ use lineside_core::nearest::{edit_distance, nearest, suggestion};
 
 /// The point that a name of any format or agent program stands for, in whatever way its words are joined: `PreToolUse`
 /// and `pre-tool-use` are `before_tool`. It is for proposals: a name is valid where its own format says so.
+///
+/// ```
+/// use lineside_dialects::meant;
+///
+/// assert_eq!(meant("PreToolUse").map(|point| point.name), Some("before_tool"));
+/// assert_eq!(meant("tool.execute.before").map(|point| point.name), Some("before_tool"));
+/// assert_eq!(meant("before"), None);
+/// ```
 #[must_use]
 pub fn meant(name: &str) -> Option<&'static PointInfo> {
     let name = words(name);

@@ -30,6 +30,13 @@ use crate::run_tag::RunTag;
 /// Linux does not use.
 ///
 /// Clones share the cgroup.
+///
+/// ```
+/// use lineside_exec::{Containment, Runner};
+///
+/// let runner = Runner::contained(Containment::strongest());
+/// println!("a cgroup holds what hooks start: {}", runner.containment().has_cgroup());
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Containment {
     cgroup: Option<Arc<Subtree>>,

@@ -39,6 +39,16 @@ impl Rights {
 }
 
 /// Who else than the user may have written a file; `None` also for one of which that cannot be found out.
+///
+/// ```
+/// use lineside_files::exposure;
+///
+/// let folder = tempfile::tempdir()?;
+/// let own = folder.path().join("hook.sh");
+/// std::fs::write(&own, "exit 0")?;
+/// assert_eq!(exposure(&own), None);
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[must_use]
 pub fn exposure(file: &Path) -> Option<Exposure> {
     of(&std::fs::metadata(file).ok()?)

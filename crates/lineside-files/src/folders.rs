@@ -13,6 +13,18 @@ use crate::{Boundary, Links, links};
 /// Of what lies in it a link that leads nowhere is passed over, and one of which nothing is known is there: opening
 /// what is expected below it says why.
 ///
+/// ```
+/// use lineside_files::{Boundary, folders};
+///
+/// let folder = tempfile::tempdir()?;
+/// std::fs::create_dir(folder.path().join("b"))?;
+/// std::fs::create_dir(folder.path().join("a"))?;
+/// let found = folders(folder.path(), Boundary::Open).unwrap();
+/// assert_eq!(found, [folder.path().join("a"), folder.path().join("b")]);
+/// assert!(folders(&folder.path().join("absent"), Boundary::Open).unwrap().is_empty());
+/// # Ok::<_, std::io::Error>(())
+/// ```
+///
 /// # Errors
 /// It cannot be read, it is no folder, or it is out of the boundary.
 pub fn folders(folder: &Path, boundary: Boundary<'_>) -> Result<Vec<PathBuf>, OpenFileError> {

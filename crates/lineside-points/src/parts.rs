@@ -86,6 +86,13 @@ words! {
 }
 
 /// One tool call of a batch.
+///
+/// ```
+/// use lineside_points::ToolCall;
+///
+/// let call = ToolCall { tool_name: "Shell".to_owned(), paths: Some(vec!["a.txt".to_owned()]), ..ToolCall::default() };
+/// assert_eq!(call.error, None);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(expecting = "an object with `tool_name`")]
 pub struct ToolCall {

@@ -31,6 +31,16 @@ impl Closed {
 /// A gate of the host is closed with a text that says why; another event gets what [`silent`] gives. A document that is
 /// no JSON object counts as [`Closed::Unreadable`] whatever `why` is: it closes the gate that `--event` names, and without
 /// that name the answer is exit status 2, which every host takes for a refusal at a gate.
+///
+/// ```
+/// use lineside_shim::{Call, Closed, Environment, Host, closed};
+///
+/// let environment = Environment::default();
+/// let stdin = br#"{"hook_event_name": "PreToolUse", "tool_name": "Bash"}"#;
+/// let call = Call { host: Host::Claude, event: None, stdin, environment: &environment };
+/// let answer = closed(&call, Closed::Unreachable);
+/// assert!(String::from_utf8_lossy(&answer.stdout).contains(r#""permissionDecision":"deny""#));
+/// ```
 #[must_use]
 pub fn closed(call: &Call<'_>, why: Closed) -> Answer {
     match Event::of(call) {

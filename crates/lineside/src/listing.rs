@@ -128,6 +128,35 @@ pub struct Explanation {
 
 /// Everything that a load has found, with the order that the hooks of a session have, and the hooks that programs have
 /// registered on it.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use lineside::dialects::{Places, Trust};
+/// use lineside::listing::listing;
+/// use lineside::{Assembly, Bus};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let project = tempfile::tempdir()?;
+/// let folder = project.path().join(".agents/hooks/guard");
+/// std::fs::create_dir_all(&folder)?;
+/// std::fs::write(folder.join("HOOK.md"), "---\nname: guard\ndescription: Refuses all.\ntrigger: before_tool\n---\n")?;
+/// let places = Places {
+///     environment: BTreeMap::new(),
+///     project_root: Some(project.path().to_owned()),
+///     cwd: project.path().to_owned(),
+///     trust: Trust::Granted,
+/// };
+/// let assembly = Assembly::new(Bus::new());
+/// let report = assembly.load(&places).await?;
+/// let session = assembly.bus().session("s1").open().await?;
+/// let listing = listing(&session, &report);
+/// println!("{} hooks, {} findings", listing.hooks.len(), listing.diagnostics.len());
+/// assert!(listing.hooks.iter().all(|hook| hook.hook == "guard"));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn listing(session: &Session, report: &LoadReport) -> Listing {
     Listing {

@@ -22,6 +22,19 @@ const MOST_FILES: usize = 1024;
 /// Texts in a folder, one file each, named by the message: 64 MiB of them and 1024 at most, the oldest give way.
 ///
 /// A text is as durable as was declared before the message that names its file is handed over.
+///
+/// ```
+/// use lineside::bus::FullTexts;
+/// use lineside::core::MessageId;
+/// use lineside::core::journal::Durability;
+/// use lineside::text_files::TextFiles;
+///
+/// let folder = tempfile::tempdir()?;
+/// let message = MessageId::stable(&[b"one"]);
+/// TextFiles::open(folder.path(), Durability::Process)?.keep(message, "a long text");
+/// assert_eq!(TextFiles::open(folder.path(), Durability::Process)?.text(message).as_deref(), Some("a long text"));
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct TextFiles {
     folder: PathBuf,

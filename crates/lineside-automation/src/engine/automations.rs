@@ -14,6 +14,18 @@ use crate::machine::{Bounds, Input};
 use crate::record::Entry;
 
 /// The automations of a bus. Clones are the same automations.
+///
+/// ```
+/// use lineside_automation::Automations;
+/// use lineside_bus::Bus;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// assert!(Automations::of(&bus)?.jobs().list(&Default::default()).is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Automations {
     pub(crate) engine: Arc<Engine>,

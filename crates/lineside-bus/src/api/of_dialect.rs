@@ -17,6 +17,14 @@ use crate::hook::state::Shared;
 ///
 /// Everything may be called from any thread and from within a hook. An event uses the hooks as they were when it was
 /// published: what is changed holds for later ones, and hooks under way come to their end.
+///
+/// ```
+/// use lineside_bus::Bus;
+///
+/// let jcli = Bus::new().of_dialect("jcli");
+/// assert!(jcli.list().is_empty());
+/// jcli.switch_off();
+/// ```
 #[derive(Clone)]
 pub struct OfDialect {
     shared: Arc<Shared>,

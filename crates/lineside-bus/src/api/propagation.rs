@@ -16,6 +16,35 @@ use crate::hook::state::{Session, Shared};
 ///
 /// Meant to be implemented by what puts a door in front of a bus. A function that is added later has a body, which
 /// leaves the environment of a process as it is.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use lineside_bus::{Bus, Propagate, Session};
+/// use lineside_core::Propagation;
+/// use lineside_core::propagation::SESSION;
+///
+/// struct Names;
+///
+/// impl Propagate for Names {
+///     fn of_session(&self, session: &Session) -> Propagation {
+///         Propagation::none().with(SESSION, session.id().as_str())
+///     }
+///
+///     fn of_bus(&self) -> Propagation {
+///         Propagation::none()
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// assert!(bus.propagate(Arc::new(Names)));
+/// let session = bus.session("s1").open().await?;
+/// assert_eq!(session.environment().get(SESSION), Some("s1"));
+/// # Ok(())
+/// # }
+/// ```
 pub trait Propagate: Send + Sync {
     /// The variables of a process that is started under this session; none where the session is closed.
     fn of_session(&self, session: &Session) -> Propagation;

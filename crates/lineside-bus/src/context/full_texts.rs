@@ -35,6 +35,16 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_TEXTS: usize = 1024;
 
 /// Texts in the memory of the process: 16 MiB of them, and 1024 at most.
+///
+/// ```
+/// use lineside_bus::{FullTexts, Keeping, TextsInMemory};
+/// use lineside_core::MessageId;
+///
+/// let texts = TextsInMemory::default();
+/// let message = MessageId::stable(&[b"one"]);
+/// assert_eq!(texts.keep(message, "a long text"), Keeping::Memory);
+/// assert_eq!(texts.text(message).as_deref(), Some("a long text"));
+/// ```
 #[derive(Debug, Default)]
 pub struct TextsInMemory(Mutex<Texts>);
 

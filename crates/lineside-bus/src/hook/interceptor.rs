@@ -21,6 +21,36 @@ use crate::hook::state::Session;
 /// Something that answers events of any point.
 ///
 /// Dropping the future cancels the call; an implementation ends what it has started then.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use lineside_bus::interceptor::{BoxFuture, Interceptor};
+/// use lineside_bus::{Bus, Cx, Installed};
+/// use lineside_core::{AnyEvent, Failure, Hook, Part, Point as _, Said, Verdict};
+/// use lineside_points::{BeforePrompt, BeforeTool};
+///
+/// /// Refuses the events of whatever point it is installed at.
+/// struct Closed;
+///
+/// impl Interceptor for Closed {
+///     fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+///         let verdict = Verdict::block(format!("{} is closed", event.point().name));
+///         Box::pin(async move { Ok(Said::from(verdict)) })
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let closed = |point| Installed { point, hook: Hook::native("closed", Part::Gate), run: Arc::new(Closed) };
+/// bus.install("maintenance", vec![closed(BeforePrompt::INFO), closed(BeforeTool::INFO)])?;
+/// let session = bus.session("s1").open().await?;
+/// let decision = session.publish(BeforePrompt::new("hello")).await?;
+/// assert_eq!(decision.verdict(), &Verdict::block("before_prompt is closed"));
+/// # Ok(())
+/// # }
+/// ```
 pub trait Interceptor: Send + Sync {
     /// Answers one event.
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>>;

@@ -6,6 +6,16 @@ use super::tokens::{Size, quarters, tokens};
 ///
 /// The marker is made by `marker`, which is given how many bytes are left out. A marker that alone is more than half
 /// of `most` is left out too. In time linear in the text.
+///
+/// ```
+/// use lineside_core::context::{Size, cut};
+///
+/// let most = Size { bytes: 40, tokens: 40 };
+/// let text = "line\n".repeat(100);
+/// let cut_text = cut(&text, most, |left_out| format!("[{left_out} bytes]")).unwrap();
+/// assert!(cut_text.len() <= 40 && cut_text.contains("bytes]"));
+/// assert_eq!(cut("short", most, |_| String::new()), None);
+/// ```
 #[must_use]
 pub fn cut(text: &str, most: Size, marker: impl Fn(usize) -> String) -> Option<String> {
     if text.len() <= most.bytes && tokens(text) <= most.tokens {

@@ -11,6 +11,13 @@ use crate::nearest::suggestion;
 use crate::point::{PointInfo, Slot};
 
 /// A template of keys. A field that an event does not have is empty in its key.
+///
+/// ```
+/// use lineside_core::control::{KeyTemplate, TemplateError};
+///
+/// assert_eq!(KeyTemplate::of_text("deploy").text(), "deploy");
+/// assert_eq!(KeyTemplate::read(" ", &[]), Err(TemplateError::Blank));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyTemplate {
     text: Box<str>,

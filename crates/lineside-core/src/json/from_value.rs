@@ -17,6 +17,15 @@ use super::value::Value;
 
 /// Reads a type from a value.
 ///
+/// ```
+/// use lineside_core::json::{from_value, json};
+///
+/// let numbers: Vec<u8> = from_value(&json!([1, 2]))?;
+/// assert_eq!(numbers, [1, 2]);
+/// assert!(from_value::<Vec<u8>>(&json!([1, "two"])).is_err());
+/// # Ok::<_, lineside_core::json::Error>(())
+/// ```
+///
 /// # Errors
 /// The value is not of that type.
 pub fn from_value<'v, T: Deserialize<'v>>(value: &'v Value) -> Result<T, Error> {

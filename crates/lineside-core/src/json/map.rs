@@ -8,6 +8,15 @@ use indexmap::map::Entry;
 use super::value::Value;
 
 /// The entries of an object, in the order in which their keys came. Equality ignores the order.
+///
+/// ```
+/// use lineside_core::json::Map;
+///
+/// let mut map = Map::new();
+/// map.insert("z".to_owned(), 1.into());
+/// map.insert("a".to_owned(), "two".into());
+/// assert_eq!(map.keys().collect::<Vec<_>>(), ["z", "a"]);
+/// ```
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Map(IndexMap<String, Value>);
 

@@ -11,6 +11,13 @@ use super::value::Value;
 
 /// The value of a type.
 ///
+/// ```
+/// use lineside_core::json::{json, to_value};
+///
+/// assert_eq!(to_value(&("a", [1, 2]))?, json!(["a", [1, 2]]));
+/// # Ok::<_, lineside_core::json::Error>(())
+/// ```
+///
 /// # Errors
 /// A type that has no JSON: keys of maps that are neither texts, numbers nor booleans, or an error of the type itself.
 /// Numbers that are not finite become `null`.

@@ -7,6 +7,15 @@ use super::number::Number;
 /// A JSON value. Numbers keep their digits, objects the order of their keys.
 ///
 /// Equality ignores the order of keys, and tells numbers apart that are written differently: `1.0` is not `1`.
+///
+/// ```
+/// use lineside_core::json::{Value, from_str};
+///
+/// let value: Value = from_str(r#"{"b": 1.0, "a": 123456789012345678901234567890}"#)?;
+/// assert_eq!(value.to_string(), r#"{"b":1.0,"a":123456789012345678901234567890}"#);
+/// assert_eq!(value["b"].as_f64(), Some(1.0));
+/// # Ok::<_, lineside_core::json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Value {
     /// `null`.

@@ -3,6 +3,14 @@
 use std::fmt;
 
 /// An agent program.
+///
+/// ```
+/// use lineside_dialects::hosts::{HOSTS, Host};
+///
+/// assert_eq!(Host::named("claude"), Some(Host::Claude));
+/// assert_eq!(Host::Gemini.title(), "Gemini CLI");
+/// assert!(HOSTS.iter().all(|host| Host::named(host.name()) == Some(*host)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Host {
     /// Claude Code.

@@ -128,6 +128,15 @@ impl<'a> Seen<'a> {
 const PATHS: [&str; 6] = ["file_path", "path", "filePath", "absolute_path", "target_file", "notebook_path"];
 
 /// The files that a tool call names, as they are spelt, once each (HO-12).
+///
+/// ```
+/// use lineside_core::json::json;
+/// use lineside_dialects::hosts::named_paths;
+///
+/// assert_eq!(named_paths("Edit", &json!({"file_path": "a.rs", "edits": []})), ["a.rs"]);
+/// let patch = "*** Begin Patch\n*** Add File: b.rs\n+x\n*** End Patch";
+/// assert_eq!(named_paths("apply_patch", &json!({"command": patch})), ["b.rs"]);
+/// ```
 #[must_use]
 pub fn named_paths(tool: &str, input: &Value) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();

@@ -24,6 +24,14 @@ pub struct Attached {
 
 /// Reads the entry of a hook that lives in a program of that number, where it is called like this.
 ///
+/// ```
+/// use lineside_dialects::native::attached;
+///
+/// let entry = r#"{"name": "budget", "on": "before_tool", "priority": 10}"#;
+/// let attached = attached(entry, 1, "agent").unwrap_or_else(|errors| panic!("{errors:?}"));
+/// assert_eq!(&*attached.hooks[0].hook.name, "budget");
+/// ```
+///
 /// # Errors
 /// What is wrong with it, each in one line.
 pub fn attached(entry: &str, number: u64, called: &str) -> Result<Attached, Vec<String>> {

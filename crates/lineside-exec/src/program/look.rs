@@ -15,6 +15,18 @@ use crate::spawn::diagnosis::interpreter;
 ///
 /// Reads the file system and starts nothing.
 ///
+/// ```
+/// use std::path::Path;
+///
+/// use lineside_core::invocation::{Environment, Program};
+/// use lineside_exec::look_for;
+///
+/// let program = |name: &str| Program::argv([name]);
+/// assert!(look_for(&program("sh"), &Environment::default(), Path::new("/")).is_ok());
+/// let error = look_for(&program("no-such-program"), &Environment::default(), Path::new("/")).unwrap_err();
+/// assert!(error.to_string().contains("no-such-program"));
+/// ```
+///
 /// # Errors
 /// What a start would report of the program: it is not there, it may not be executed, or its interpreter is missing.
 pub fn look_for(

@@ -1,6 +1,13 @@
 //! The kits: one file for each language, which turns a function into a hook of a worker.
 
 /// A kit.
+///
+/// ```
+/// use lineside_exec::KITS;
+///
+/// let python = KITS.iter().find(|kit| kit.language == "python").unwrap();
+/// assert!(python.file.ends_with(".py") && !python.text.is_empty());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kit {
     /// The language, in small letters.

@@ -8,6 +8,17 @@ use lineside_dialects::{Dialect, meant};
 use lineside_points::{self as points, CATALOGUE};
 
 /// The names of points that are understood.
+///
+/// ```
+/// use lineside::dialects::DIALECTS;
+/// use lineside::json::Map;
+/// use lineside::wire::Vocabulary;
+///
+/// let vocabulary = Vocabulary::new(DIALECTS);
+/// assert_eq!(vocabulary.point("before_tool", &Map::new()).unwrap().name, "before_tool");
+/// let error = vocabulary.point("befor_tool", &Map::new()).unwrap_err();
+/// assert!(error.to_string().contains("the nearest is `before_tool`"));
+/// ```
 #[derive(Clone)]
 pub struct Vocabulary {
     dialects: Vec<&'static dyn Dialect>,

@@ -88,6 +88,27 @@ pub enum InstallError {
 /// What installing does: the entries that the page of the host names, and those at `more` events. Reads, and changes
 /// nothing.
 ///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use lineside_dialects::hosts::Host;
+/// use lineside_dialects::hosts::install::{Level, Program, install};
+/// use lineside_dialects::{Places, Trust};
+///
+/// let home = tempfile::tempdir()?;
+/// let places = Places {
+///     environment: BTreeMap::from([("HOME".to_owned(), home.path().display().to_string())]),
+///     project_root: None,
+///     cwd: home.path().to_owned(),
+///     trust: Trust::Withheld,
+/// };
+/// let state = home.path().join("state");
+/// let acts = install(Host::Claude, Level::User, &places, &state, &Program::new("lineside").unwrap(), &[])?;
+/// assert_eq!(acts.len(), 1);
+/// assert!(!home.path().join(".claude").exists(), "nothing is written until an act is done");
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// The host has no file at this level or no such event, or a file of it cannot be read or edited.
 pub fn install(

@@ -127,6 +127,19 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
 }
 
 /// The answer to a call when the runtime cannot be reached (HO-36).
+///
+/// ```
+/// use lineside_dialects::hosts::Host;
+/// use lineside_dialects::hosts::serve::{HostCall, unreachable};
+///
+/// let answer = unreachable(HostCall {
+///     host: Host::Claude,
+///     event: None,
+///     stdin: br#"{"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}"#.to_vec(),
+///     environment: Default::default(),
+/// });
+/// assert!(answer.stdout.contains(r#""permissionDecision":"deny""#));
+/// ```
 #[must_use]
 pub fn unreachable(call: HostCall) -> HostAnswer {
     match read(call) {
