@@ -1,5 +1,6 @@
 //! `lineside install` and `lineside uninstall`: our entries in the files of agent programs, and out of them again.
 
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::Args;
 use lineside::dialects::Places;
-use lineside::hosts::install::{Act, Level, install, uninstall};
+use lineside::hosts::install::{Act, Level, alone, install, uninstall};
 use lineside::hosts::{Host, SERVED};
 use lineside::json::{Map, Value, json};
 
@@ -115,6 +116,11 @@ impl WhichArgs {
         Ok(found)
     }
 
+    /// Keeps other installations away, where something is changed.
+    fn alone(&self, state: &Path, makes: bool) -> Result<Option<File>> {
+        Ok(if self.dry_run { None } else { alone(state, makes)? })
+    }
+
     /// Where a file of the project may be, and that of the user.
     fn places(&self) -> Result<Places> {
         granted_places(self.project.as_deref())
@@ -137,6 +143,7 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
     let (mut failed, mut done) = (false, 0);
     for host in hosts {
         let level = which.level();
+        let alone = which.alone(&paths.state, true)?;
         let acts = install(host, level, &places, &paths.state, &program, &args.events);
         let is_one_of_all = matches!(which.host, Chosen::All);
         let acts = match performed(acts, which.dry_run, &paths.state) {
@@ -152,6 +159,7 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
             }
             Err(error) => return Err(error),
         };
+        drop(alone);
         if !is_one_of_all && !machine::found(&places).contains(&host) {
             report.remark(&format!("{} was not found on this machine", host.title()));
         }
@@ -182,6 +190,7 @@ pub(crate) fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<Exit
     let mut report = Report::new(which, places.clone(), styles);
     let mut failed = false;
     for host in hosts {
+        let _alone = which.alone(&paths.state, false)?;
         let acts = uninstall(host, which.level(), &places, &paths.state);
         match performed(acts, which.dry_run, &paths.state) {
             Ok(acts) => {

@@ -15,7 +15,7 @@ use crate::start::start;
 use crate::{Answer, Call, Closed, silent};
 
 /// The longest document that is sent, in bytes; the daemon takes no longer one.
-const LONGEST: usize = 64 << 20;
+pub(crate) const LONGEST: usize = 64 << 20;
 
 /// How long a connection may take, from the moment at which the document was read; the start of a daemon is part of it.
 const CONNECTION: Duration = Duration::from_secs(2);
@@ -53,12 +53,15 @@ impl Attempt<'_> {
         self.progress.read(document, limit.min(Instant::now() + CONNECTION));
         let Self { host, event, environment, .. } = *self;
         let call = Call { host, event, stdin: document, environment };
+        let is_too_long = document.len() > LONGEST;
+        if is_too_long {
+            // The host is still writing, and need not learn that nothing reads it.
+            io::copy(&mut io::stdin().lock(), &mut io::sink()).ok();
+        }
         if self.is_off {
             return Ok(silent(&call));
         }
-        if document.len() > LONGEST {
-            // The host is still writing, and need not learn that nothing reads it.
-            io::copy(&mut io::stdin().lock(), &mut io::sink()).ok();
+        if is_too_long {
             return Err(Closed::Unreadable);
         }
         let mut stream = self.connected().ok_or(Closed::Unreachable)?;

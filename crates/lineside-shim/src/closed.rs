@@ -1,5 +1,6 @@
 //! The answer while nothing can be decided: gates are closed in the words of the host, everything else passes.
 
+use crate::attempt::LONGEST;
 use crate::document::Document;
 use crate::gates::{self, Gate, Host, Passes, Unless, Words};
 use crate::{Answer, Call};
@@ -30,7 +31,8 @@ impl Closed {
 ///
 /// A gate of the host is closed with a text that says why; another event gets what [`silent`] gives. A document that is
 /// no JSON object counts as [`Closed::Unreadable`] whatever `why` is: it closes the gate that `--event` names, and without
-/// that name the answer is exit status 2, which every host takes for a refusal at a gate.
+/// that name the answer is exit status 2, which every host takes for a refusal at a gate. Of one that is longer than is
+/// read, its beginning may name the event.
 ///
 /// ```
 /// use lineside_shim::{Call, Closed, Environment, Host, closed};
@@ -88,7 +90,8 @@ impl Event {
     fn of(call: &Call<'_>) -> Self {
         let has = |name: &str| call.environment.get(name).is_some();
         let spoken = spoken(call);
-        let Some(document) = Document::read(call.stdin) else {
+        let of_beginning = || (call.stdin.len() > LONGEST).then(|| Document::of_beginning(call.stdin));
+        let Some(document) = Document::read(call.stdin).or_else(of_beginning) else {
             // Of the events of one name the strictest counts, as nothing tells them apart.
             return match call.event.map(|event| named_by(spoken, event)) {
                 None => Self::Unknown,

@@ -36,6 +36,18 @@ impl Document {
         document.event = snake.or(camel).filter(|name| !name.is_empty());
         Some(document)
     }
+
+    /// Reads the beginning of a document that is too long to be read to its end, as far as that goes.
+    pub(crate) fn of_beginning(bytes: &[u8]) -> Self {
+        let mut reader = Reader { bytes, at: 0 };
+        let mut found = Found::default();
+        reader.space();
+        // It ends somewhere within a member.
+        let _cut = reader.object(1, &mut |name, value| found.member(name, value));
+        let Found { snake, camel, is_doubled, mut document, .. } = found;
+        document.event = snake.or(camel).filter(|name| !name.is_empty() && !is_doubled);
+        document
+    }
 }
 
 #[derive(Default)]
@@ -272,6 +284,20 @@ mod tests {
         assert_eq!(Document::read(b"{\"a\":\"\xff\"}"), None);
         let as_deep = format!("{{\"a\":{}{}}}", "[".repeat(63), "]".repeat(63));
         assert_eq!(event(&as_deep), Some(None));
+    }
+
+    #[test]
+    fn the_beginning_of_a_document_may_name_its_event() {
+        let event = |text: &str| Document::of_beginning(text.as_bytes()).event;
+        assert_eq!(event(r#"{"hook_event_name":"Stop","tool_input":{"a":["xx"#).as_deref(), Some("Stop"));
+        assert_eq!(event(r#"{"a":1,"hook_event_name":"Stop""#).as_deref(), Some("Stop"));
+        for text in [r#"{"hook_event_name":"St"#, r#"{"tool_input":{"hook_event_name":"Stop"},"b":"xx"#, ""] {
+            assert_eq!(event(text), None, "{text}");
+        }
+        assert_eq!(
+            Document::of_beginning(b"{\"hook_event_name\":\"Stop\",\"a\":\"\xc3").event.as_deref(),
+            Some("Stop")
+        );
     }
 
     #[test]

@@ -42,6 +42,26 @@ fn what_would_change_is_shown_and_nothing_changes() {
 }
 
 #[test]
+fn of_installations_at_once_one_changes_the_file_and_the_others_find_it_done() {
+    let stage = Stage::new();
+    let file = stage.file("home/.claude/settings.json", SETTINGS);
+    let start = || stage.command(&["install", "claude", "--untried", "--json"]).spawn().unwrap();
+    let children = [(); 4].map(|()| start());
+    let mut changes: Vec<String> = children
+        .map(|child| {
+            let said = stage.said(child);
+            assert_eq!(said.code, Some(0), "{said:?}");
+            said.json()[0]["hosts"][0]["files"][0]["change"].as_str().unwrap().to_owned()
+        })
+        .to_vec();
+    changes.sort();
+    assert_eq!(changes, ["edited", "none", "none", "none"]);
+    let said = run(&stage, &["uninstall", "claude"], &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), SETTINGS);
+}
+
+#[test]
 fn an_installation_is_taken_back_byte_for_byte() {
     let stage = Stage::new();
     let file = stage.file("home/.claude/settings.json", SETTINGS);

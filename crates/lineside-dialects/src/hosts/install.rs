@@ -20,5 +20,6 @@ pub use act::{Act, InstallError, InstalledFile, install, installed, uninstall};
 pub use entry::{Program, UnknownEvent};
 pub use look::{Interference, look};
 pub use piece::EditError;
+pub use record::alone;
 pub use target::{Level, NoPlaceError, files};
 pub use trial::{Trial, trials};

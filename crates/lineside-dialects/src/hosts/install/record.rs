@@ -1,6 +1,6 @@
 //! What was installed: one file in the state folder for each settings file (HO-61).
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::super::program::Host;
+use super::act::InstallError;
 use super::plan::Inserted;
 
 /// The longest record, in bytes.
@@ -66,6 +67,14 @@ pub(super) fn write(state: &Path, host: Host, file: &Path, record: Option<&Recor
             _ => Ok(()),
         };
     };
+    make(state, &state.join(FOLDER))?;
+    let text = lineside_core::json::to_string(record).map_err(io::Error::other)?;
+    let old = read_if_there(&path, Boundary::Own, LONGEST).transpose().map_err(io::Error::other)?;
+    replace(&path, old.as_deref(), text.as_bytes()).map_err(io::Error::other)
+}
+
+/// Makes a folder in the state folder, or that itself.
+fn make(state: &Path, folder: &Path) -> io::Result<()> {
     if let Some(above) = state.parent() {
         // What is above is the user's own affair.
         fs::create_dir_all(above)?;
@@ -77,8 +86,27 @@ pub(super) fn write(state: &Path, host: Host, file: &Path, record: Option<&Recor
         // As the daemon makes it, which refuses a folder that others can enter.
         builder.mode(0o700);
     }
-    builder.recursive(true).create(state.join(FOLDER))?;
-    let text = lineside_core::json::to_string(record).map_err(io::Error::other)?;
-    let old = read_if_there(&path, Boundary::Own, LONGEST).transpose().map_err(io::Error::other)?;
-    replace(&path, old.as_deref(), text.as_bytes()).map_err(io::Error::other)
+    builder.recursive(true).create(folder)
+}
+
+/// Waits until no other installation is under way: two of them at once would each plan from what the other changes.
+///
+/// Gives the state folder, which is locked until it is dropped. Makes it where `makes` says so; without one nothing was
+/// installed, and nothing is locked.
+///
+/// # Errors
+/// The state folder cannot be made or locked.
+pub fn alone(state: &Path, makes: bool) -> Result<Option<File>, InstallError> {
+    let locked = || {
+        if makes {
+            make(state, state)?;
+        }
+        let folder = match File::open(state) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            folder => folder?,
+        };
+        folder.lock()?;
+        Ok(Some(folder))
+    };
+    locked().map_err(|source| InstallError::Record { state: state.to_owned(), source })
 }
