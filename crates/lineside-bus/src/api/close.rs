@@ -95,7 +95,7 @@ impl Drop for Closing<'_> {
     fn drop(&mut self) {
         let Self(shared, node) = self;
         if shared.tree.end(node) {
-            let (id, last_seq) = (node.source.session.clone(), node.last_seq());
+            let (id, last_seq) = (node.source.session.clone(), node.state.in_flight.last());
             shared.signals.emit(|| Signal::SessionClosed { session: id, last_seq });
         }
     }

@@ -7,7 +7,6 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -82,7 +81,7 @@ impl Bus {
         let DeferredMessage { hook, dialect, point, event, seq, id, append } = late;
         let source = message::Source { hook, dialect, point, event, session: to.clone() };
         let (node, offer) = (self.shared.tree.find(to.as_str()), source.message(id, append));
-        let open = node.as_ref().map(|node| (&**node.state.mailbox(), node.seq.load(Ordering::Relaxed)));
+        let open = node.as_ref().map(|node| (&**node.state.mailbox(), node.state.in_flight.last()));
         log::post_to(open, self.shared.context.as_ref(), &self.shared.signals, to, seq, offer)
     }
 

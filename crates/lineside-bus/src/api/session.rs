@@ -122,7 +122,8 @@ impl Session {
             && !self.shared().signals.is_watched()
             && node.state.stops_so_far().is_none()
             && node.is_open();
-        quiet.then(|| node.next_seq())
+        // It is decided at once.
+        quiet.then(|| node.state.in_flight.enter()).flatten().map(|(seq, _)| seq)
     }
 
     /// An event with more to say about it than its payload.

@@ -19,6 +19,8 @@ struct Reading {
     at: Instant,
     millis: i64,
     last: (i64, Timestamp),
+    /// From when to when it is that: most events are less than a millisecond after another one.
+    during: (Instant, Instant),
 }
 
 /// A new event's id and time. The id is a UUID of version 7 of that time.
@@ -35,19 +37,27 @@ pub(crate) fn stamp(now: Instant) -> (EventId, Timestamp) {
 /// The wall clock at a moment of the monotonic one that is just past, in whole milliseconds.
 #[inline]
 fn time_at(now: Instant) -> (i64, Timestamp) {
-    let carried_on = READING.get().and_then(|reading| {
-        let since = now.checked_duration_since(reading.at).filter(|since| *since < CARRIED_ON)?;
-        Some((reading, reading.millis + i64::from(since.subsec_millis())))
+    match READING.get() {
+        Some(Reading { during: (from, until), last, .. }) if from <= now && now < until => last,
+        reading => next_millisecond(reading, now),
+    }
+}
+
+/// The same in another millisecond than that of the last reading.
+fn next_millisecond(reading: Option<Reading>, now: Instant) -> (i64, Timestamp) {
+    let carried_on = reading.and_then(|Reading { at, millis, .. }| {
+        let since = now.checked_duration_since(at).filter(|since| *since < CARRIED_ON)?;
+        Some((at, millis, since))
     });
-    let (reading, millis) = match carried_on {
-        Some((reading, millis)) if millis == reading.last.0 => return reading.last,
+    let (at, first, since) = match carried_on {
         Some(known) => known,
-        None => {
-            let millis = jiff::Timestamp::now().as_millisecond();
-            (Reading { at: now, millis, last: (millis, Timestamp::UNIX_EPOCH) }, millis)
-        }
+        None => (now, jiff::Timestamp::now().as_millisecond(), Duration::ZERO),
     };
+    let since = since.subsec_millis();
+    let from = at + Duration::from_millis(since.into());
+    let millis = first + i64::from(since);
     let last = (millis, Timestamp::from_millisecond(millis).unwrap_or_default());
-    READING.set(Some(Reading { last, ..reading }));
+    let during = (from, from + Duration::from_millis(1));
+    READING.set(Some(Reading { at, millis: first, last, during }));
     last
 }

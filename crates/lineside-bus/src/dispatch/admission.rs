@@ -89,7 +89,6 @@ impl Details {
         let node = session.node();
         // Before it is known to be open: one that was open then was under these hooks, which closing releases.
         let in_force = session.shared().tree.in_force(node, point);
-        let in_flight = node.state.in_flight.enter().ok_or_else(|| refusal(session))?;
         let cause = self
             .cause
             .or_else(|| handled().map(|cause| Cause { depth: cause.depth.saturating_add(1), ..cause }));
@@ -98,8 +97,9 @@ impl Details {
         {
             return Err(PublishError::TooDeep { point: point.name, depth });
         }
+        let (seq, in_flight) = node.state.in_flight.enter().ok_or_else(|| refusal(session))?;
         forget_stops(node, point, self.source.as_deref());
-        Ok(Dispatch { session, in_force, seq: node.next_seq(), cause, details: self, _in_flight: in_flight })
+        Ok(Dispatch { session, in_force, seq, cause, details: self, _in_flight: in_flight })
     }
 
     /// Whether its publisher has stated what hooks it is under.

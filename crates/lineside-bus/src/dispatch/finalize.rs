@@ -1,7 +1,6 @@
 //! The end of an event: the verdict, what it means for an agent that is to try again, and what goes to its context.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use lineside_core::answer::Beyond;
 use lineside_core::point::PointRole;
@@ -16,6 +15,7 @@ use crate::hook::state::{InForce, Node};
 
 impl Dispatcher<'_> {
     /// The verdict and everything that goes with it.
+    #[inline]
     pub(crate) fn finalize(
         mut self,
         in_force: &InForce,
@@ -144,7 +144,7 @@ impl Dispatcher<'_> {
             let offer = source.message(None, what.clone());
             match &child {
                 Some(child) => {
-                    let order = Order::arriving(child.seq.load(Ordering::Relaxed));
+                    let order = Order::arriving(child.state.in_flight.last());
                     let signals = &self.session.shared().signals;
                     mailbox::post(child.state.mailbox(), signals, &child.source.session, order, offer);
                 }

@@ -2,9 +2,12 @@
 
 use std::future::Future;
 use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use lineside_core::payload::Point;
 use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said};
+use pin_project_lite::pin_project;
 
 use crate::base::caught::BoxFuture;
 use crate::hook::cx::{Cx, give_back_event};
@@ -17,6 +20,25 @@ pub(crate) struct Fallible<F>(pub(crate) F);
 pub(crate) struct Closure<P, T, F> {
     run: F,
     types: PhantomData<fn(P) -> T>,
+}
+
+pin_project! {
+    /// What a closure answers, as what is said. An `async` block would move the closure's future before it polls it.
+    struct Answer<F, S> {
+        #[pin]
+        answer: F,
+        said: S,
+    }
+}
+
+impl<F: Future, S: Fn(F::Output) -> T, T> Future for Answer<F, S> {
+    type Output = T;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<T> {
+        let this = self.project();
+        this.answer.poll(task).map(this.said)
+    }
 }
 
 impl<P, T, F> Closure<P, T, F> {
@@ -36,7 +58,7 @@ where
         match event.into_typed::<P>() {
             Ok(event) => {
                 let answer = (self.run)(event.given_back_to(give_back_event), cx);
-                Box::pin(async move { Ok(answer.await.into().into()) })
+                Box::pin(Answer { answer, said: |answer: Fut::Output| Ok(answer.into().into()) })
             }
             Err(event) => wrong_point(&event),
         }
@@ -56,12 +78,11 @@ where
         match event.into_typed::<P>() {
             Ok(event) => {
                 let answer = (self.0.run)(event.given_back_to(give_back_event), cx);
-                Box::pin(async move {
-                    match answer.await {
-                        Ok(answer) => Ok(answer.into().into()),
-                        Err(error) => Err(Failure::new(FailureKind::Error, format!("{error:#}"))),
-                    }
-                })
+                let said = |answer| match answer {
+                    Ok(answer) => Ok(V::into(answer).into()),
+                    Err(error) => Err(Failure::new(FailureKind::Error, format!("{error:#}"))),
+                };
+                Box::pin(Answer { answer, said })
             }
             Err(event) => wrong_point(&event),
         }

@@ -92,30 +92,30 @@ pub(crate) fn poll_once(
     failures: &Failures,
     task: &mut Context<'_>,
 ) -> AtOnce {
-    // Outside, so that neither is dropped while a panic unwinds, and the answer is not moved.
-    let (mut call, mut polled) = (None, Poll::Pending);
+    // Outside, so that neither is dropped while a panic unwinds. An answer is looked at where the call has left it: most
+    // say nothing, and need not be moved.
+    let (mut call, mut answer, mut passed) = (None, None, false);
     let panic = catch_unwind(AssertUnwindSafe(|| {
         let (event, cx) = given();
-        polled = call.insert(run.intercept(event, cx)).as_mut().poll(task);
-        if polled.is_ready() {
-            drop(call.take());
+        match call.insert(run.intercept(event, cx)).as_mut().poll(task) {
+            Poll::Pending => return,
+            Poll::Ready(Ok(Said::Verdict(Verdict::Continue))) => passed = true,
+            Poll::Ready(other) => answer = Some(other),
         }
+        drop(call.take());
     }));
-    // Seen before anything is moved.
-    if let (Ok(()), Poll::Ready(Ok(Said::Verdict(Verdict::Continue)))) = (&panic, &polled) {
-        return AtOnce::Passed;
-    }
-    match (panic, polled, call) {
-        (Ok(()), Poll::Ready(answer), _) => AtOnce::Ended(answer),
-        (Ok(()), Poll::Pending, Some(call)) => AtOnce::Pending(call),
-        (Ok(()), Poll::Pending, None) => unreachable!("what is pending was kept"),
+    match (panic, answer, call) {
+        (Ok(()), None, _) if passed => AtOnce::Passed,
+        (Ok(()), Some(answer), _) => AtOnce::Ended(answer),
+        (Ok(()), None, Some(call)) => AtOnce::Pending(call),
+        (Ok(()), None, None) => unreachable!("what is pending was kept"),
         // It was dropped when it had answered.
-        (Err(panic), Poll::Ready(answer), _) => {
+        (Err(panic), answer, _) if passed || answer.is_some() => {
             failures.count();
             warn_of(*handled, &panicked(panic));
-            AtOnce::Ended(answer)
+            answer.map_or(AtOnce::Passed, AtOnce::Ended)
         }
-        (Err(panic), Poll::Pending, call) => {
+        (Err(panic), _, call) => {
             let failure = panicked(panic);
             // What it says when it is dropped too would hide why it panicked first.
             catch_unwind(AssertUnwindSafe(|| drop(call))).unwrap_or_else(let_go);

@@ -146,7 +146,7 @@ impl Session {
     /// The number of the last event; 0 before the first.
     #[must_use]
     pub fn last_seq(&self) -> u64 {
-        self.inner.node.last_seq()
+        self.inner.node.state.in_flight.last()
     }
 
     /// Puts a message into its mailbox; what becomes of others, or of it, is signalled.

@@ -255,12 +255,10 @@ impl<I: Clone, O: Clone> InForce<I, O> {
     /// The interceptors that name their tools.
     #[inline]
     pub(crate) fn named(&self) -> Vec<Named> {
-        let mut named = Vec::new();
-        for at in &self.0 {
-            if at.interceptors.named().is_some() {
-                named.push(at.interceptors.named().clone());
-            }
+        let named = self.0.iter().map(|at| at.interceptors.named()).filter(|named| named.is_some());
+        if named.clone().next().is_none() {
+            return Vec::new();
         }
-        named
+        named.cloned().collect()
     }
 }

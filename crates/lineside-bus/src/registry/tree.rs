@@ -20,7 +20,6 @@ pub(crate) struct Node<I, O, S> {
     pub(crate) parent: Option<Arc<Self>>,
     /// The hooks that are registered on it, made when the first one is.
     own: OnceLock<Box<Own<I, O>>>,
-    pub(crate) seq: AtomicU64,
     phase: AtomicU8,
     /// How many children are open or have something open below them. Changed under the lock of the tree.
     alive: AtomicUsize,
@@ -39,7 +38,6 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
             source: Arc::new(source),
             parent,
             own: OnceLock::new(),
-            seq: AtomicU64::new(0),
             phase: AtomicU8::new(OPEN),
             alive: AtomicUsize::new(0),
             state,
@@ -56,17 +54,6 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         self.phase.load(Ordering::Acquire) == OPEN
-    }
-
-    /// The next sequence number; the first is 1.
-    #[inline]
-    pub(crate) fn next_seq(&self) -> u64 {
-        self.seq.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// The number of the last event; 0 before the first.
-    pub(crate) fn last_seq(&self) -> u64 {
-        self.seq.load(Ordering::Relaxed)
     }
 
     /// Whether its hooks have been released: it is over, and nothing below it needs them.
