@@ -333,6 +333,24 @@ async fn a_plugin_that_does_not_load_stands_closed_where_failures_block() {
         let (decision, _) = judged(project.path(), Trust::Granted).await;
         assert_eq!(decision.verdict(), &Verdict::Continue, "{config}");
     }
+    // Of these not even an id is known.
+    let manifest = ".openclaw/plugins/guard/openclaw.plugin.json";
+    let path = "{\"failClosed\": [\"before_tool_call\"], \"load\": {\"paths\": [\"guard\"]}}";
+    for (config, manifest, why) in [
+        (closing, Some((manifest, "{\"id\": \"guard\",")), "failed to parse plugin manifest"),
+        (closing, Some((manifest, "{\"configSchema\": {}}")), "plugin manifest requires id"),
+        (closing, Some((".openclaw/plugins/guard/index.js", "")), "plugin manifest not found"),
+        (path, None, "plugin path not found"),
+    ] {
+        let files = [Some((".openclaw/lineside.json", config)), manifest];
+        let project = project(&files.into_iter().flatten().collect::<Vec<_>>());
+        let (decision, _) = judged(project.path(), Trust::Granted).await;
+        let Verdict::Block(reason) = decision.verdict() else { panic!("{why}: {decision:?}") };
+        let reason = reason.to_string();
+        assert!(reason.starts_with("hook \"guard\" cannot run: ") && reason.contains(why), "{reason}");
+        let (decision, _) = judged(project.path(), Trust::Withheld).await;
+        assert_eq!(decision.verdict(), &Verdict::Continue, "{why}");
+    }
 }
 
 #[tokio::test]

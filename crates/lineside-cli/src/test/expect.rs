@@ -62,7 +62,7 @@ pub(super) struct Finding {
 }
 
 /// The expectations that need a decision.
-const OF_A_DECISION: [&str; 4] = ["verdict", "reason", "payload", "skipped"];
+const OF_A_DECISION: [&str; 3] = ["verdict", "reason", "payload"];
 
 /// The expectations that need a load.
 const OF_A_LOAD: [&str; 2] = ["hooks", "diagnostics"];

@@ -8,6 +8,7 @@ use lineside_files::Boundary;
 
 use super::catalogue::{self, Row};
 use super::config::Config;
+use super::findings::About;
 use super::identity::DIALECT;
 use crate::broken::{Broken, Owner, Repair};
 use crate::dialect::{CONFIGURATION, Inert, Loaded, Trust, Why};
@@ -26,10 +27,9 @@ pub(super) fn stand_in(
             continue;
         }
         let closing = rows(|row| config.closes(row));
-        let about = format!("plugin \"{}\"", inert.name);
         let is_guard = !closing.is_empty();
         Broken {
-            error: error(&about, diagnostics),
+            error: error_of(&inert, diagnostics),
             name: inert.name,
             line: 1,
             points: if is_guard { closing } else { rows(Row::can_close) },
@@ -72,6 +72,19 @@ fn may_close(file: &Path, boundary: Boundary<'_>) -> bool {
             says(&bytes, "failClosed") || says(&bytes, "catchErrors")
         }
         Ok(_) | Err(_) => true,
+    }
+}
+
+/// What is wrong with a plugin. As long as its id is not known, the finding names its directory.
+fn error_of(inert: &Inert, diagnostics: &[Diagnostic]) -> Repair {
+    let file = inert.origin.as_ref().map(|origin| &origin.file);
+    let directory = file.map(|file| About::Directory(file.to_path_buf()).to_string());
+    let directory = directory.map(|directory| format!("{directory}: "));
+    let is_of =
+        |finding: &&Diagnostic| directory.as_ref().is_some_and(|about| finding.text.starts_with(about));
+    match diagnostics.iter().find(is_of) {
+        Some(found) => Repair::first(std::slice::from_ref(found), ""),
+        None => error(&format!("plugin \"{}\"", inert.name), diagnostics),
     }
 }
 

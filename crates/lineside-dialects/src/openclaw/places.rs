@@ -47,11 +47,20 @@ pub(super) fn all(places: &Places, config: &Config) -> impl Iterator<Item = Path
     named.into_iter().chain(roots.flat_map(|root| PLACES.map(|place| root.join(".openclaw").join(place))))
 }
 
-/// The candidates in load order.
-pub(super) fn find(places: &Places, config: &Config, findings: &mut Findings) -> Vec<Candidate> {
+/// What is in the places.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// In load order.
+    pub(super) candidates: Vec<Candidate>,
+    /// Paths of the configuration at which there is no plugin.
+    pub(super) lost: Vec<(Layer, PathBuf)>,
+}
+
+/// Looks for plugins in the places.
+pub(super) fn find(places: &Places, config: &Config, findings: &mut Findings) -> Found {
     let home = places.home();
     let project = absolute(places.work_dir());
-    let mut found = Found::default();
+    let mut found = Search::default();
     found.paths(config.paths(Layer::Managed), Layer::Managed, Boundary::Own, findings);
     found.paths(config.paths(Layer::User), Layer::User, Boundary::Own, findings);
     for (layer, root) in [(Layer::User, home), (Layer::Project, Some(project.as_path()))] {
@@ -67,21 +76,21 @@ pub(super) fn find(places: &Places, config: &Config, findings: &mut Findings) ->
             found.installed(&home.join(".openclaw/npm/projects"));
         }
     }
-    found.candidates
+    found.found
 }
 
 #[derive(Default)]
-struct Found {
-    candidates: Vec<Candidate>,
+struct Search {
+    found: Found,
     /// A place that is named and looked into anyway holds its plugins once.
     seen: HashSet<PathBuf>,
 }
 
-impl Found {
+impl Search {
     fn add(&mut self, layer: Layer, path: PathBuf, kind: CandidateKind) {
         let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         if self.seen.insert(real) {
-            self.candidates.push(Candidate { layer, path, kind });
+            self.found.candidates.push(Candidate { layer, path, kind });
         }
     }
 
@@ -135,6 +144,7 @@ impl Found {
                 };
                 let about = About::Directory(path.clone());
                 findings.error(&about, format!("{fault}: {}", path.display()));
+                self.found.lost.push((layer, path));
             }
         }
     }

@@ -66,12 +66,16 @@ pub(super) fn find(places: &Places, native: &Native, findings: &mut Findings) ->
     if !set.config.is_on() {
         return set;
     }
-    let candidates = places::find(places, &set.config, findings);
+    let places::Found { candidates, lost } = places::find(places, &set.config, findings);
+    set.inert.extend(lost.into_iter().map(|(layer, path)| nameless(layer, &path)));
     let mut known = BTreeSet::new();
-    let mut drafts: Vec<Draft> = candidates
-        .iter()
-        .flat_map(|candidate| drafts(candidate, places.boundary(candidate.layer), &mut known, findings))
-        .collect();
+    let mut drafts: Vec<Draft> = Vec::new();
+    for candidate in &candidates {
+        match read(candidate, places.boundary(candidate.layer), &mut known, findings) {
+            Read::Drafts(found) => drafts.extend(found),
+            Read::Nameless => set.inert.push(nameless(candidate.layer, &candidate.path)),
+        }
+    }
     let root = absolute(places.work_dir());
     drafts.extend(packs::find(places, &set.config.upstream, findings).into_iter().filter_map(|found| {
         match found {
@@ -110,13 +114,34 @@ pub(super) fn find(places: &Places, native: &Native, findings: &mut Findings) ->
     set
 }
 
+/// What came of reading a candidate.
+enum Read {
+    /// Its plugins; none when it is no plugin.
+    Drafts(Vec<Draft>),
+    /// A plugin whose id cannot be read. What is wrong with it is reported.
+    Nameless,
+}
+
+/// What stands for a plugin whose id is not known: it has the name of its directory or file.
+fn nameless(layer: Layer, path: &Path) -> Inert {
+    Inert {
+        name: places::name_of(path),
+        trigger: String::new(),
+        point: None,
+        layer,
+        origin: Some(Origin::new(path.to_owned(), 1)),
+        why: Why::Error,
+        missed: None,
+    }
+}
+
 /// The plugins of a candidate; what is wrong while no id is known is reported.
-fn drafts(
+fn read(
     candidate: &Candidate,
     boundary: Boundary<'_>,
     known: &mut BTreeSet<(String, Layer)>,
     findings: &mut Findings,
-) -> Vec<Draft> {
+) -> Read {
     let Candidate { layer, path, kind } = candidate.clone();
     let draft = |id: String, file: &Path, contents| Draft {
         about: About::plugin(&id, file),
@@ -134,7 +159,7 @@ fn drafts(
         }
         CandidateKind::Directory => {
             let Some(package) = package::read(&path, boundary) else {
-                return Vec::new();
+                return Read::Drafts(Vec::new());
             };
             let about = About::Directory(path.clone());
             match (package.id, package.contents) {
@@ -142,7 +167,7 @@ fn drafts(
                     for fault in contents.err().into_iter().flatten() {
                         findings.error(&about, fault);
                     }
-                    Vec::new()
+                    return Read::Nameless;
                 }
                 (Some(id), Err(faults)) => vec![draft(id, &package.manifest_file, Err(faults))],
                 (Some(id), Ok(contents)) => {
@@ -166,7 +191,7 @@ fn drafts(
         }
     };
     known.extend(drafts.iter().map(|draft| (draft.id.clone(), layer)));
-    drafts
+    Read::Drafts(drafts)
 }
 
 enum Accepted {

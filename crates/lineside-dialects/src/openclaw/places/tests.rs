@@ -2,7 +2,7 @@
 
 use lineside_core::Layer;
 
-use super::{Candidate, CandidateKind, find};
+use super::{Candidate, CandidateKind, Found, find};
 use crate::dialect::Trust;
 use crate::openclaw::config::{self, Native};
 use crate::openclaw::findings::Findings;
@@ -12,7 +12,7 @@ fn found(room: &Room) -> (Vec<Candidate>, Vec<String>) {
     let mut findings = Findings::default();
     let places = room.places(Trust::Granted);
     let config = config::read(&places, &Native::default(), &mut findings);
-    let candidates = find(&places, &config, &mut findings);
+    let Found { candidates, .. } = find(&places, &config, &mut findings);
     (candidates, findings.diagnostics.into_iter().map(|found| found.text).collect())
 }
 
