@@ -190,4 +190,13 @@ mod tests {
         let event = event("before_tool", json!({"tool_name": "Shell", "tool_input": input}));
         assert!(matches!(filter.select(&event), Selected::InDoubt(_)));
     }
+
+    #[test]
+    fn a_filter_is_told_by_what_it_has() {
+        let compile = |text: &str| Pattern::compile(text).ok();
+        let both = Filter::new(compile("Shell"), compile("rm"));
+        assert_eq!(both.unwrap().describe(), "tool=/Shell/ pattern=/rm/");
+        assert_eq!(Filter::new(None, compile("rm")).unwrap().describe(), "pattern=/rm/");
+        assert!(Filter::new(None, None).is_none());
+    }
 }

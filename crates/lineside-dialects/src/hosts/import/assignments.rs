@@ -42,7 +42,7 @@ fn unquoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::assignments;
+    use super::{assignments, is_variable};
 
     #[test]
     fn lines_that_export_a_value_are_read_as_a_shell_reads_them() {
@@ -50,5 +50,20 @@ mod tests {
         let read: Vec<(String, String)> = assignments(text).into_iter().map(|(_, pair)| pair).collect();
         let expected = [("A", "1"), ("C", "a bc\"d"), ("D", "x y"), ("F", "")];
         assert_eq!(read, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn a_name_is_that_of_a_variable() {
+        for (name, expected) in [
+            ("A", true),
+            ("_a1_B", true),
+            ("1A", false),
+            ("A-B", false),
+            ("", false),
+            ("é", false),
+            ("Aé", false),
+        ] {
+            assert_eq!(is_variable(name), expected, "{name}");
+        }
     }
 }

@@ -282,31 +282,4 @@ fn answering(spoken: Host, event: &str, row: Option<&'static Row>, document: &Ma
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_gate_of_a_host_whose_feature_is_off_stays_closed() {
-        let call = |host, document: &str| HostCall {
-            host,
-            event: None,
-            stdin: document.into(),
-            environment: BTreeMap::new(),
-        };
-        let answer = |call: HostCall| match read_if(call, |host| host == Host::Claude) {
-            Reading::Answer(answer) => Some(answer),
-            Reading::Event(_) => None,
-        };
-        let gate = r#"{"hook_event_name": "preToolUse", "tool_name": "Shell"}"#;
-        let denied = answer(call(Host::Cursor, gate)).unwrap();
-        assert!(denied.stdout.contains(r#""permission":"deny""#), "{denied:?}");
-        assert!(denied.stdout.contains("does not support the agent program"), "{denied:?}");
-        let fact = answer(call(Host::Cursor, r#"{"hook_event_name": "postToolUse"}"#)).unwrap();
-        assert_eq!(fact, quiet(Host::Cursor));
-        // The program is another one than that of the entry.
-        let of_cursor = r#"{"hook_event_name": "PreToolUse", "cursor_version": "3.0"}"#;
-        let denied = answer(call(Host::Claude, of_cursor)).unwrap();
-        assert!(denied.stdout.contains(r#""permissionDecision":"deny""#), "{denied:?}");
-        assert_eq!(answer(call(Host::Claude, r#"{"hook_event_name": "PreToolUse"}"#)), None);
-    }
-}
+mod tests;

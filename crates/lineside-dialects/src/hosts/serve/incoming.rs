@@ -263,16 +263,8 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
     let about_a_subagent = matches!(point_name, Some("before_subagent" | "after_subagent"));
     let Names { root, agent, child } = unread.names(*host, about_a_subagent);
     let time = if *host == Host::Cursor { None } else { unread.time() };
-    let is_of_payload = |field: &Field| match field.kind {
-        Kind::Members(members) => members.iter().any(|(_, theirs)| *theirs == "cwd"),
-        _ => false,
-    };
-    let cwd = if row.is_some_and(|row| row.fields.iter().any(is_of_payload)) {
-        document.get("cwd").and_then(Value::as_str).map(str::to_owned)
-    } else {
-        unread.text(&["cwd"])
-    };
-    let cwd = cwd.filter(|cwd| !cwd.is_empty());
+    // Where the input of a tool has it as well, it is read from the whole document.
+    let cwd = unread.text(&["cwd"]);
     let (cwd, project_root) = match host {
         Host::Cursor => {
             let roots = document.get("workspace_roots").and_then(Value::as_array);

@@ -106,7 +106,40 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use lineside_core::json::{Map, Value, json};
+    use lineside_core::{Strength, Verdict};
+
+    use super::{Outcome, shown};
+
+    fn map(value: Value) -> Map {
+        let Value::Object(map) = value else { panic!("{value}") };
+        map
+    }
+
+    #[test]
+    fn ho_5_what_came_of_a_derived_event_is_taken_in() {
+        let (before, after) = (map(json!({"a": 1, "b": 1})), map(json!({"a": 2, "b": 1})));
+        let mut outcome = Outcome { verdict: Verdict::Allow, before, after, ..Outcome::default() };
+        let derived = |verdict: Verdict, before: Value, after: Value| Outcome {
+            verdict,
+            before: map(before),
+            after: map(after),
+            amenders: vec!["h".to_owned()],
+            context: vec!["c".to_owned()],
+            notices: vec!["n".to_owned()],
+            ..Outcome::default()
+        };
+        outcome.fold(derived(Verdict::Allow, json!({"a": 2, "c": 1}), json!({"a": 2, "c": 3, "d": 4})));
+        assert_eq!(outcome.after, map(json!({"a": 2, "b": 1, "c": 3, "d": 4})));
+        assert_eq!((outcome.verdict.clone(), outcome.is_refused()), (Verdict::Allow, false));
+        outcome.fold(derived(Verdict::block("no"), json!({"a": 2}), json!({"a": 5})));
+        assert_eq!((outcome.verdict.clone(), outcome.is_refused()), (Verdict::block("no"), true));
+        assert_eq!((outcome.strength(), outcome.reason()), (Strength::Block, "no"));
+        outcome.fold(derived(Verdict::block("other"), json!({}), json!({})));
+        assert_eq!((outcome.verdict, outcome.after.get("a")), (Verdict::block("no"), Some(&json!(5))));
+        assert_eq!(outcome.amenders, ["h"; 3]);
+        assert_eq!((outcome.context, outcome.notices), (vec!["c".to_owned(); 3], vec!["n".to_owned(); 3]));
+    }
 
     #[test]
     fn t09_a_person_sees_all_of_what_they_are_asked_about() {

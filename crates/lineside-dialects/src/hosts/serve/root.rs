@@ -206,9 +206,8 @@ impl Root {
         let own = self.blocks.get(counted).copied().unwrap_or_default();
         let blocks = match publishing.incoming.loops {
             Some(loops) => u32::try_from(loops).unwrap_or(u32::MAX),
-            // It continues once, whatever is remembered of it (KI-5).
-            None if cap == 1 => own.max(u32::from(publishing.stop_active)),
-            None => own,
+            // What continues once has done so, whatever is remembered of it (KI-5).
+            None => own.max(u32::from(publishing.stop_active)),
         };
         if blocks < cap {
             self.blocks.insert(counted.to_owned(), own + 1);
@@ -256,3 +255,6 @@ impl Root {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

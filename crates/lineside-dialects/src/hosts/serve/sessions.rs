@@ -24,7 +24,7 @@ const MOST_SESSIONS: usize = 4096;
 /// All that is known of the sessions of hosts. Give the same one every call.
 #[derive(Debug, Default)]
 pub struct Served {
-    roots: HashMap<String, Root>,
+    pub(super) roots: HashMap<String, Root>,
     clock: u64,
 }
 

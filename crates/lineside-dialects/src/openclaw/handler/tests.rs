@@ -206,6 +206,8 @@ fn keys_that_the_worker_has_passed_over_are_remarked_and_are_no_answer() {
     let answer = returned("before_tool_call", json!({ "$unknown": ["blok", "colour"] }));
     assert_eq!((answer.verdict, answer.own), (Verdict::Continue, None));
     assert_eq!(answer.remarks, ["unknown key `blok` in its answer, did you mean `block`?"]);
+    let foreign = returned("before_tool_call", json!({ "$unknown": ["permissionDecision"] }));
+    assert_eq!(foreign.remarks, ["unknown key `permissionDecision` in its answer, did you mean `block`?"]);
     let blocks = returned("before_tool_call", json!({ "$unknown": ["blok"], "block": true }));
     assert_eq!((blocks.verdict.strength().is_final(), blocks.remarks.len()), (true, 1));
 }

@@ -206,6 +206,8 @@ fn cl_19_a_condition_names_a_tool_and_what_it_does() {
     ] {
         assert_eq!(holds(condition, &shell), expected, "{condition}");
     }
+    let two = tool("Bash", json!({"command": "ls; git push"}));
+    assert!(holds("Bash(git *)", &two));
     let write = tool("Write", json!({"file_path": "src/a.ts", "content": "x"}));
     assert!(holds("Write(src/**)", &write) && !holds("Write(lib/**)", &write));
     let two = tool("Edit", json!({"file_path": "/q/b", "path": "/p/src/a"}));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lineside_core::Timestamp;
 use lineside_core::json::{Map, Value, json};
 
-use super::{Incoming, read};
+use super::{Incoming, decoded, read};
 use crate::hosts::program::Host;
 use crate::hosts::serve::{HostCall, Reading};
 
@@ -150,4 +150,118 @@ fn what_the_host_says_of_earlier_blocks_and_of_tasks_is_taken_in() {
     assert_eq!(stop(json!({"loop_count": 2})).loops, Some(2));
     let tasks = json!([{"id": "a"}, {"id": 1}, {}, "b", {"id": "c"}]);
     assert_eq!(stop(json!({"background_tasks": tasks})).tasks, ["a", "c"]);
+}
+
+#[test]
+fn ho_7_the_directories_of_cursor_are_its_own() {
+    let of = |cwd: &str, roots: Value| {
+        let document = json!({"hook_event_name": "beforeShellExecution", "conversation_id": "c", "session_id": "s",
+            "command": "ls", "cwd": cwd, "workspace_roots": roots});
+        let incoming = incoming(Host::Cursor, &document);
+        assert_eq!(incoming.root, "c");
+        assert_eq!(incoming.payload.value("tool_input"), Some(&json!({"command": "ls", "cwd": cwd})));
+        assert!(!incoming.extra.contains_key("cwd"));
+        (incoming.cwd, incoming.project_root, incoming.extra.contains_key("workspace_roots"))
+    };
+    let path = |path: &str| Some(path.to_owned());
+    assert_eq!(of("/a", json!(["/r"])), (path("/a"), path("/r"), false));
+    assert_eq!(of("", json!(["/r"])), (path("/r"), path("/r"), false));
+    assert_eq!(of("/a", json!(["/r", "/s"])), (path("/a"), path("/r"), true));
+    assert_eq!(of("/a", json!([])), (path("/a"), None, true));
+}
+
+#[test]
+fn ho_9_a_start_is_a_startup_unless_the_host_names_another_source() {
+    let source = |source: Value| {
+        let document = json!({"hook_event_name": "SessionStart", "session_id": "s", "source": source});
+        let incoming = incoming(Host::Claude, &document);
+        (incoming.payload.text("source").map(str::to_owned), incoming.extra.contains_key("source"))
+    };
+    let is = |text: &str, stays: bool| (Some(text.to_owned()), stays);
+    assert_eq!(source(json!("new")), is("startup", false));
+    assert_eq!(source(json!("resume")), is("resume", false));
+    assert_eq!(source(Value::Null), is("startup", true));
+    assert_eq!(source(json!(1)), is("startup", true));
+}
+
+#[test]
+fn a_text_that_must_be_filled_stays_where_it_is_not() {
+    let reason = |instructions: &str| {
+        let document = json!({"hook_event_name": "PreCompact", "session_id": "s", "trigger": "manual",
+            "custom_instructions": instructions});
+        let incoming = incoming(Host::Claude, &document);
+        (
+            incoming.payload.text("reason").map(str::to_owned),
+            incoming.extra.contains_key("custom_instructions"),
+        )
+    };
+    assert_eq!(reason("short"), (Some("short".to_owned()), false));
+    assert_eq!(reason(""), (None, true));
+}
+
+#[test]
+fn ho_7_copilot_names_its_model_in_one_of_its_forms() {
+    let model = |event: &str| {
+        let document = json!({"hook_event_name": event, "sessionId": "s", "tool_name": "bash", "model": "m"});
+        let incoming = incoming(Host::Copilot, &document);
+        (incoming.model.is_some(), incoming.extra.contains_key("model"))
+    };
+    assert_eq!(model("preToolUse"), (false, true));
+    assert_eq!(model("PreToolUse"), (true, false));
+    let claude = incoming(Host::Claude, &json!({"hook_event_name": "preToolUse", "model": "m"}));
+    assert!(claude.model.is_some());
+}
+
+#[test]
+fn ho_10_what_is_read_into_no_field_stays_beside_the_payload() {
+    let extra = |host: Host, document: Value| Value::from(incoming(host, &document).extra);
+    let stop = |event: &str| json!({"hook_event_name": event, "stop_hook_active": true, "x": 1});
+    assert_eq!(extra(Host::Claude, stop("Stop")), json!({"x": 1}));
+    assert_eq!(extra(Host::Claude, stop("SubagentStop")), json!({"stop_hook_active": true, "x": 1}));
+    let of_point = json!({"hook_event_name": "TaskCreated", "task_id": "t", "x": 1});
+    let read = incoming(Host::Claude, &of_point);
+    assert_eq!(read.point.name, "x.claude.before_task_create");
+    let interrupt = json!({"hook_event_name": "Interrupt", "x": 1});
+    assert_eq!(extra(Host::Codex, interrupt), json!({"x": 1}));
+    let selection = json!({"hook_event_name": "BeforeToolSelection", "x": 1});
+    assert_eq!(extra(Host::Gemini, selection), json!({"x": 1}));
+}
+
+#[test]
+fn a_field_that_a_point_must_have_is_false_where_it_says_yes_or_no() {
+    for (point, field) in [("before_stop", "stop_active"), ("after_agent", "success")] {
+        let mut extra = Map::new();
+        let payload = decoded(lineside_points::find(point).unwrap(), Map::new(), &mut extra);
+        assert_eq!(payload.to_json().get(field), Some(&Value::from(false)), "{point}");
+    }
+}
+
+#[test]
+fn an_event_without_a_name_has_the_point_of_the_unknown() {
+    let call = HostCall {
+        host: Host::Gemini,
+        event: Some(String::new()),
+        stdin: b"{}".to_vec(),
+        environment: BTreeMap::new(),
+    };
+    match crate::hosts::serve::read(call) {
+        Reading::Event(arrival) => assert_eq!(read(&arrival).point.name, "x.gemini.on_unknown"),
+        Reading::Answer(answer) => panic!("{answer:?}"),
+    }
+}
+
+#[test]
+fn the_session_of_an_arrival_is_known_before_it_is_read() {
+    let root = |host: Host, document: Value| {
+        let stdin = document.to_string().into_bytes();
+        match crate::hosts::serve::read(HostCall { host, event: None, stdin, environment: BTreeMap::new() }) {
+            Reading::Event(arrival) => arrival.root().to_owned(),
+            Reading::Answer(answer) => panic!("{answer:?}"),
+        }
+    };
+    let inside = |event: &str| json!({"hook_event_name": event, "session_id": "a", "agent_id": "a", "parent_agent_id": "p", "sessionId": ""});
+    assert_eq!(root(Host::Copilot, inside("PreToolUse")), "p");
+    assert_eq!(root(Host::Copilot, inside("SubagentStop")), "a");
+    assert_eq!(root(Host::Codex, json!({"hook_event_name": "Stop", "thread-id": "t"})), "t");
+    assert_eq!(root(Host::Codex, json!({"hook_event_name": "Stop"})), "unnamed");
 }

@@ -124,7 +124,8 @@ fn an_event_of_a_session_that_was_forgotten_meanwhile_is_answered() {
     let refused = Outcome { verdict: Verdict::block("no"), ..Outcome::default() };
     let settled = served.settle(publishing, &refused, &[]);
     assert!(settled.answer.stdout.contains("\"deny\"") && !settled.ends, "{settled:?}");
-    assert!(served.roots.contains_key("s"));
+    // It is not the one that was silent longest.
+    assert_eq!(served.roots.get("s").map(|root| root.last), Some(1));
 }
 
 #[test]
@@ -177,4 +178,105 @@ fn cp_25_a_start_that_is_given_up_keeps_no_prompt_waiting() {
     let waits = later(served.arrive(prompt(), now));
     served.settle(second, &Outcome::default(), &[]);
     publishing(served.arrive(waits, now));
+}
+
+/// What follows from an event of Claude Code of which this came, and whether something was refused.
+fn follows(event: &str, fields: Value, verdict: Verdict) -> Vec<Derived> {
+    follows_with(event, fields, |before| Outcome {
+        verdict,
+        before: before.clone(),
+        after: before,
+        ..Outcome::default()
+    })
+}
+
+fn follows_with(event: &str, fields: Value, outcome: impl FnOnce(Map) -> Outcome) -> Vec<Derived> {
+    let Value::Object(fields) = fields else { panic!("{fields}") };
+    let mut document = json!({"hook_event_name": event, "session_id": "s"});
+    document.as_object_mut().unwrap().extend(fields);
+    let mut served = Served::default();
+    let publishing = publishing(served.arrive(arrival(Host::Claude, None, &document), Instant::now()));
+    let before = publishing.incoming.payload.to_json();
+    served.settle(publishing, &outcome(before), &[]).after
+}
+
+fn derived(point: &'static str, payload: Value) -> Vec<Derived> {
+    let Value::Object(payload) = payload else { panic!("{payload}") };
+    vec![Derived { point, payload }]
+}
+
+#[test]
+fn ho_5_what_the_host_has_no_event_for_follows_from_one_that_it_has() {
+    let passed = |event: &str, fields: Value| follows(event, fields, Verdict::Continue);
+    let prompt = || json!({"prompt": "p"});
+    assert_eq!(passed("UserPromptSubmit", prompt()), derived("on_prompt", prompt()));
+    assert_eq!(passed("UserPromptSubmit", json!({"prompt": "p", "agent_id": "a"})), []);
+    let ended = || json!({"success": true, "output": "o"});
+    assert_eq!(passed("Stop", json!({"last_assistant_message": "o"})), derived("after_agent", ended()));
+    assert_eq!(passed("Stop", json!({})), derived("after_agent", json!({"success": true})));
+    assert_eq!(passed("Stop", json!({"agent_id": "a"})), []);
+    let told = json!({"task_id": "7", "description": "d"});
+    let created = json!({"task_id": 7, "task_subject": "s", "task_description": "d"});
+    assert_eq!(passed("TaskCreated", created), derived("on_task_created", told));
+    let told = json!({"task_id": "t", "description": "s"});
+    let completed = json!({"task_id": "t", "task_subject": "s"});
+    assert_eq!(passed("TaskCompleted", completed), derived("on_task_completed", told));
+    let changed = json!({"source": "user_settings", "file_path": "/a"});
+    assert_eq!(passed("ConfigChange", changed), derived("on_config_change", json!({"path": "/a"})));
+    assert_eq!(passed("ConfigChange", json!({"source": "x"})), derived("on_config_change", json!({})));
+    assert_eq!(passed("PreToolUse", json!({"tool_name": "Bash", "tool_input": {}})), []);
+}
+
+#[test]
+fn ho_5_nothing_follows_from_what_was_refused() {
+    for verdict in [Verdict::block("no"), Verdict::Stop("no".into())] {
+        assert_eq!(follows("UserPromptSubmit", json!({"prompt": "p"}), verdict), []);
+    }
+    assert_eq!(follows("UserPromptSubmit", json!({"prompt": "p"}), Verdict::Allow).len(), 1);
+    // The host cannot take another prompt.
+    let amended = follows_with("UserPromptSubmit", json!({"prompt": "p"}), |before| {
+        let after = Map::from_iter([("prompt".to_owned(), "q".into())]);
+        Outcome { before, after, ..Outcome::default() }
+    });
+    assert_eq!(amended, []);
+    // A block that is one too many is not carried out: the agent has ended.
+    let mut served = Served::default();
+    let stop = || {
+        arrival(
+            Host::Kimi,
+            None,
+            &json!({"hook_event_name": "Stop", "session_id": "s", "stop_hook_active": true}),
+        )
+    };
+    let publishing = publishing(served.arrive(stop(), Instant::now()));
+    let blocked = Outcome { verdict: Verdict::block("no"), ..Outcome::default() };
+    let ended = derived("after_agent", json!({"success": true}));
+    assert_eq!(served.settle(publishing, &blocked, &[]).after, ended);
+}
+
+#[test]
+fn ho_5_an_agent_begins_with_a_prompt_that_passes() {
+    let mut served = Served::default();
+    let document = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "p"});
+    let mut publishing = publishing(served.arrive(arrival(Host::Claude, None, &document), Instant::now()));
+    let after = Map::from_iter([("prompt".to_owned(), "q".into())]);
+    let outcome = |verdict| Outcome { verdict, after: after.clone(), ..Outcome::default() };
+    let begins = derived("before_agent", json!({"prompt": "q"})).pop();
+    assert_eq!(publishing.folded(&outcome(Verdict::Allow)), begins);
+    assert_eq!(publishing.folded(&outcome(Verdict::ask("sure?"))), None);
+    assert_eq!(publishing.folded(&outcome(Verdict::block("no"))), None);
+    publishing.decided = Some(Verdict::Continue);
+    assert_eq!(publishing.folded(&outcome(Verdict::Allow)), None);
+    assert_eq!(publishing.host(), Host::Claude);
+}
+
+#[test]
+fn an_event_that_the_page_does_not_have_is_answered_in_the_way_of_its_host() {
+    for (host, stdout) in [(Host::Cursor, "{}\n"), (Host::Claude, "")] {
+        let mut served = Served::default();
+        let document = json!({"hook_event_name": "fooBar", "session_id": "s"});
+        let publishing = publishing(served.arrive(arrival(host, None, &document), Instant::now()));
+        let refused = Outcome { verdict: Verdict::block("no"), ..Outcome::default() };
+        assert_eq!(served.settle(publishing, &refused, &[]).answer.stdout, stdout);
+    }
 }

@@ -1,0 +1,136 @@
+//! Which host runs, and what is answered where nothing is published.
+
+use super::*;
+
+#[test]
+fn a_gate_of_a_host_whose_feature_is_off_stays_closed() {
+    let call = |host, document: &str| HostCall {
+        host,
+        event: None,
+        stdin: document.into(),
+        environment: BTreeMap::new(),
+    };
+    let answer = |call: HostCall| match read_if(call, |host| host == Host::Claude) {
+        Reading::Answer(answer) => Some(answer),
+        Reading::Event(_) => None,
+    };
+    let gate = r#"{"hook_event_name": "preToolUse", "tool_name": "Shell"}"#;
+    let denied = answer(call(Host::Cursor, gate)).unwrap();
+    assert!(denied.stdout.contains(r#""permission":"deny""#), "{denied:?}");
+    assert!(denied.stdout.contains("does not support the agent program"), "{denied:?}");
+    let fact = answer(call(Host::Cursor, r#"{"hook_event_name": "postToolUse"}"#)).unwrap();
+    assert_eq!(fact, quiet(Host::Cursor));
+    // The program is another one than that of the entry.
+    let of_cursor = r#"{"hook_event_name": "PreToolUse", "cursor_version": "3.0"}"#;
+    let denied = answer(call(Host::Claude, of_cursor)).unwrap();
+    assert!(denied.stdout.contains(r#""permissionDecision":"deny""#), "{denied:?}");
+    assert_eq!(answer(call(Host::Claude, r#"{"hook_event_name": "PreToolUse"}"#)), None);
+}
+
+fn call(host: Host, event: Option<&str>, stdin: &str, environment: &[(&str, &str)]) -> HostCall {
+    let environment =
+        environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    HostCall { host, event: event.map(str::to_owned), stdin: stdin.into(), environment }
+}
+
+#[test]
+fn ho_45_the_document_and_the_environment_say_which_host_runs() {
+    let check = |entry: Host, fields: &str, environment: &[(&str, &str)], host: Host, spoken: Host| {
+        let document = format!("{{\"hook_event_name\": \"PreToolUse\"{fields}}}");
+        match read(call(entry, None, &document, environment)) {
+            Reading::Event(arrival) => {
+                assert_eq!(
+                    (arrival.host, arrival.spoken, arrival.entry),
+                    (host, spoken, entry),
+                    "{document}"
+                );
+            }
+            Reading::Answer(answer) => panic!("{answer:?}"),
+        }
+    };
+    check(Host::Claude, "", &[], Host::Claude, Host::Claude);
+    check(Host::Codex, "", &[], Host::Codex, Host::Codex);
+    check(Host::Claude, "", &[(QWEN, "/")], Host::Qwen, Host::Qwen);
+    check(Host::Claude, r#", "cursor_version": "3""#, &[], Host::Cursor, Host::Claude);
+    check(Host::Claude, "", &[("CURSOR_VERSION", "3")], Host::Cursor, Host::Claude);
+    check(Host::Claude, "", &[("COPILOT_CLI", "1")], Host::Copilot, Host::Claude);
+    check(Host::Claude, r#", "sessionId": "s""#, &[], Host::Copilot, Host::Claude);
+    check(Host::Claude, r#", "sessionId": "s""#, &[("CURSOR_VERSION", "3")], Host::Cursor, Host::Claude);
+}
+
+#[test]
+fn a_call_that_is_to_pass_gets_what_says_nothing_in_the_way_of_its_host() {
+    let gate = r#"{"hook_event_name": "PreToolUse", "tool_name": "Bash"}"#;
+    let of_cursor = r#"{"hook_event_name": "preToolUse", "tool_name": "Shell"}"#;
+    let unknown = r#"{"hook_event_name": "fooBar"}"#;
+    let allows = "{\"permission\":\"allow\"}\n";
+    for (host, event, stdin, environment, stdout) in [
+        (Host::Claude, None, gate, &[][..], ""),
+        (Host::Cursor, None, of_cursor, &[], allows),
+        (Host::Cursor, None, unknown, &[], "{}\n"),
+        (Host::Claude, None, unknown, &[], ""),
+        (Host::Cursor, Some("preToolUse"), "garbage", &[], allows),
+        (Host::Cursor, Some("fooBar"), "garbage", &[], "{}\n"),
+        (Host::Cursor, None, "garbage", &[], "{}\n"),
+        (Host::Claude, None, "garbage", &[], ""),
+        (Host::Cursor, None, "garbage", &[(QWEN, "/")], ""),
+        (Host::Claude, Some("PreToolUse"), "garbage", &[], ""),
+    ] {
+        let answer = silent(call(host, event, stdin, environment));
+        let expected = HostAnswer { stdout: stdout.to_owned(), ..HostAnswer::default() };
+        assert_eq!(answer, expected, "{host} {event:?} {stdin}");
+    }
+}
+
+#[test]
+fn ho_37_input_that_is_no_document_closes_the_gate_that_is_named() {
+    let unreadable = HostAnswer { stderr: format!("{UNREADABLE}\n"), exit: 2, ..HostAnswer::default() };
+    let answer = |host: Host, event: Option<&str>, stdin: &str, environment: &[(&str, &str)]| match read(
+        call(host, event, stdin, environment),
+    ) {
+        Reading::Answer(answer) => answer,
+        Reading::Event(arrival) => panic!("{arrival:?}"),
+    };
+    for stdin in ["garbage", "", "[]", "{\"a\": 1}", "{\"hook_event_name\": \"\"}"] {
+        assert_eq!(answer(Host::Claude, None, stdin, &[]), unreadable, "{stdin}");
+    }
+    let denied = answer(Host::Cursor, Some("preToolUse"), "garbage", &[]);
+    assert!(denied.stdout.contains("\"deny\"") && denied.stdout.contains(UNREADABLE), "{denied:?}");
+    assert_eq!((denied.stderr.as_str(), denied.exit), ("", 0));
+    // What Claude Code calls it is known as well.
+    assert_eq!(answer(Host::Cursor, Some("PreToolUse"), "garbage", &[]), denied);
+    for (host, event, expected) in [
+        (Host::Cursor, "fooBar", "{}\n"),
+        (Host::Claude, "fooBar", ""),
+        (Host::Claude, "Stop", ""),
+        (Host::Claude, "preToolUse", ""),
+    ] {
+        assert_eq!(answer(host, Some(event), "garbage", &[]).stdout, expected, "{host} {event}");
+    }
+    let of_qwen = answer(Host::Cursor, Some("PreToolUse"), "garbage", &[(QWEN, "/")]);
+    assert_eq!(of_qwen, answer(Host::Qwen, Some("PreToolUse"), "garbage", &[]));
+    assert_ne!(of_qwen, denied);
+}
+
+#[test]
+fn ho_36_gates_are_closed_while_the_runtime_cannot_be_reached() {
+    let answer = |event: &str| {
+        unreachable(call(Host::Claude, None, &format!("{{\"hook_event_name\": \"{event}\"}}"), &[]))
+    };
+    assert!(answer("PreToolUse").stdout.contains(UNREACHABLE));
+    for open in ["SessionStart", "Stop", "PostToolUse", "fooBar"] {
+        assert_eq!(answer(open), HostAnswer::default(), "{open}");
+    }
+}
+
+#[test]
+fn cx_3_a_notification_of_codex_names_its_kind() {
+    let name = |document: &str| match read(call(Host::Codex, None, document, &[])) {
+        Reading::Event(arrival) => Some(arrival.event),
+        Reading::Answer(_) => None,
+    };
+    assert_eq!(name(r#"{"type": "agent-turn-complete"}"#).as_deref(), Some(codex::NOTIFY));
+    assert_eq!(name(r#"{"type": "some-thing"}"#).as_deref(), Some("some_thing"));
+    assert_eq!(name(r#"{"type": 1}"#), None);
+    assert!(matches!(read(call(Host::Claude, None, r#"{"type": "x"}"#, &[])), Reading::Answer(_)));
+}
