@@ -23,6 +23,8 @@ mod references;
 mod select;
 mod source;
 mod switched;
+#[cfg(feature = "toml")]
+mod toml_source;
 
 pub(super) use assignments::{assignments, is_variable};
 pub(super) use condition::Condition;

@@ -8,6 +8,8 @@
 mod target;
 mod entry;
 mod piece;
+#[cfg(feature = "toml")]
+mod toml_piece;
 mod splice;
 mod plan;
 mod record;

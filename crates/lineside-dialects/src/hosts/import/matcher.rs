@@ -2,6 +2,7 @@
 
 use lineside_search::{BoundedRegex, Effort, Search, StepReach};
 
+#[cfg(feature = "kimi")]
 use lineside_pyregex::Pattern;
 
 /// The longest expression, in bytes.
@@ -17,6 +18,7 @@ pub(crate) enum Matcher {
     /// A value in which this is found.
     Found(String, BoundedRegex),
     /// The same in the syntax of Python.
+    #[cfg(feature = "kimi")]
     FoundInPython(Pattern),
     /// Nothing.
     Nothing,
@@ -82,6 +84,7 @@ impl Matcher {
             Self::Nothing => Fit::No,
             Self::Names(names) | Self::AnyName(names) => known(names.iter().any(|name| name == value)),
             Self::Found(_, regex) => regex.search(value, value.len(), &mut Effort::default()).into(),
+            #[cfg(feature = "kimi")]
             Self::FoundInPython(pattern) => pattern.search(value, value.len(), &mut Effort::default()).into(),
         }
     }
@@ -93,6 +96,7 @@ impl Matcher {
             Self::Nothing => "nothing".to_owned(),
             Self::Names(names) | Self::AnyName(names) => names.join("|"),
             Self::Found(source, _) => format!("/{source}/"),
+            #[cfg(feature = "kimi")]
             Self::FoundInPython(pattern) => format!("/{}/", pattern.as_str()),
         }
     }

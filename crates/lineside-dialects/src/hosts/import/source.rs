@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use lineside_core::Layer;
 use lineside_files::{Boundary, OpenFileError, read_if_there};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
+#[cfg(feature = "toml")]
+use super::toml_source::toml;
 use crate::dialect::CONFIGURATION as LONGEST;
-use crate::lined_json::{self, Content, Entry, Node};
+use crate::lined_json::{self, Node};
 use crate::text;
 
 /// A file in which a host looks for hooks.
@@ -153,50 +153,14 @@ fn end_of_comment(text: &[u8], start: usize, is_block: bool) -> usize {
     start + length.unwrap_or(rest.len())
 }
 
-fn toml(text: &str) -> Result<Node, (u32, String)> {
-    let line = |at: usize| {
-        let lines = text.bytes().take(at).filter(|byte| *byte == b'\n').count();
-        u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1)
-    };
-    let table = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        (line(at), format!("it is not TOML: {}", error.message()))
-    })?;
-    Ok(Node { line: 1, content: Content::Object(entries(table.get_ref(), &line)) })
-}
-
-fn entries(table: &DeTable<'_>, line: &dyn Fn(usize) -> u32) -> Vec<Entry> {
-    let entry = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| Entry {
-        key: key.get_ref().to_string(),
-        line: line(key.span().start),
-        value: node(value, line),
-    };
-    table.iter().map(entry).collect()
-}
-
-fn node(value: &Spanned<DeValue<'_>>, line: &dyn Fn(usize) -> u32) -> Node {
-    let content = match value.get_ref() {
-        DeValue::String(text) => Content::Text(text.to_string()),
-        DeValue::Boolean(value) => Content::Boolean(*value),
-        DeValue::Array(items) => Content::List(items.iter().map(|item| node(item, line)).collect()),
-        DeValue::Table(table) => Content::Object(entries(table, line)),
-        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(number) => Content::Number(number.into()),
-            Err(_) => Content::Text(number.to_string()),
-        },
-        DeValue::Float(number) => match number.as_str().parse() {
-            Ok(number) => Content::Number(number),
-            Err(_) => Content::Text(number.to_string()),
-        },
-        DeValue::Datetime(time) => Content::Text(time.to_string()),
-    };
-    Node { line: line(value.span().start), content }
+#[cfg(not(feature = "toml"))]
+fn toml(_: &str) -> Result<Node, (u32, String)> {
+    Err((1, "this build reads no TOML".to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{plain, toml};
-    use crate::lined_json::Content;
+    use super::plain;
 
     #[test]
     fn comments_and_last_commas_are_passed_over_and_lines_stay() {
@@ -228,37 +192,5 @@ mod tests {
         ] {
             assert_eq!(plain(text), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn the_values_of_toml_are_those_of_json() {
-        let text = "t = 'x'\nb = true\nl = [1, 'y']\nd = 2026-01-01\nn = 0x10\nm = -1_000\nf = inf\ng = 1.50\n[o]\nk = {}\n";
-        let node = toml(text).unwrap();
-        let labels: Vec<(&str, String)> = ["t", "b", "l", "d", "n", "m", "f", "g", "o"]
-            .map(|key| (key, node.entry(key).unwrap().value.label()))
-            .into();
-        let expected = [
-            ("t", "\"x\""),
-            ("b", "true"),
-            ("l", "[…]"),
-            ("d", "\"2026-01-01\""),
-            ("n", "16"),
-            ("m", "-1000"),
-            ("f", "\"inf\""),
-            ("g", "1.50"),
-            ("o", "{…}"),
-        ];
-        assert_eq!(labels, expected.map(|(key, label)| (key, label.to_owned())));
-        assert_eq!(node.entry("o").unwrap().value.entry("k").unwrap().line, 10);
-    }
-
-    #[test]
-    fn toml_has_lines() {
-        let node = toml("a = 1\n\n[[hooks]]\nevent = \"x\"\ntimeout = 1.5\n").unwrap();
-        let hooks = node.entry("hooks").unwrap();
-        let Content::List(items) = &hooks.value.content else { panic!("a list") };
-        assert_eq!(items[0].entry("event").unwrap().line, 4);
-        assert_eq!(items[0].entry("timeout").unwrap().value.label(), "1.5");
-        assert_eq!(toml("a = 1\nb = = 2").unwrap_err().0, 2);
     }
 }

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
 use super::super::import::Syntax;
+#[cfg(feature = "toml")]
+use super::toml_piece::toml;
 
 /// A value and its bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -188,38 +188,12 @@ fn json_piece(value: &ast::Value<'_>, text: &str, start: usize) -> Result<Piece,
     Ok(Piece { span: span(value.range()), content })
 }
 
-fn toml(text: &str, start: usize) -> Result<Piece, EditError> {
-    let table = DeTable::parse(text).map_err(|error| EditError::Syntax {
-        line: line(text, error.span().map_or(0, |span| span.start)),
-        detail: format!("it is not TOML: {}", error.message()),
-    })?;
-    let content = toml_table(table.get_ref(), start);
-    Ok(Piece { span: start..start + text.len(), content })
-}
-
-fn toml_table(table: &DeTable<'_>, start: usize) -> Content {
-    let member = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| Member {
-        key: key.get_ref().to_string(),
-        span: key.span().start.min(value.span().start) + start..value.span().end + start,
-        value: toml_piece(value, start),
-    };
-    Content::Object(table.iter().map(member).collect())
-}
-
-fn toml_piece(value: &Spanned<DeValue<'_>>, start: usize) -> Piece {
-    let content = match value.get_ref() {
-        DeValue::Array(items) => Content::List(items.iter().map(|item| toml_piece(item, start)).collect()),
-        DeValue::Table(table) => toml_table(table, start),
-        DeValue::String(text) => Content::Text(text.to_string()),
-        DeValue::Boolean(value) => Content::Other(value.to_string()),
-        DeValue::Integer(number) => Content::Other(number.to_string()),
-        DeValue::Float(number) => Content::Other(number.to_string()),
-        DeValue::Datetime(time) => Content::Other(time.to_string()),
-    };
-    Piece { span: value.span().start + start..value.span().end + start, content }
+#[cfg(not(feature = "toml"))]
+fn toml(_: &str, _: usize) -> Result<Piece, EditError> {
+    Err(EditError::Syntax { line: 1, detail: "this build reads no TOML".to_owned() })
 }
 
 /// The line of a byte, from 1.
-fn line(text: &str, at: usize) -> usize {
+pub(super) fn line(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
