@@ -242,6 +242,7 @@ impl Found {
                 folders: old.as_ref().map_or_else(|| missing_folders(&file), |old| old.folders.clone()),
                 before: None,
                 after: digest(plugin.as_bytes()),
+                length: plugin.len(),
                 inserted: Vec::new(),
                 made: Vec::new(),
                 file,
@@ -294,8 +295,16 @@ impl Found {
                 }
                 made.sort_unstable();
                 made.dedup();
-                let file = self.target.file.clone();
-                Some(Record { file, before, after: digest(after.as_bytes()), inserted, made, folders })
+                let (file, length) = (self.target.file.clone(), after.len());
+                Some(Record {
+                    file,
+                    before,
+                    after: digest(after.as_bytes()),
+                    length,
+                    inserted,
+                    made,
+                    folders,
+                })
             }
         };
         Ok(self.act(Some(after), events, record))
@@ -315,6 +324,11 @@ impl Found {
             return Ok(self.act(original, Vec::new(), None));
         }
         let syntax = self.target.form.syntax;
+        if let Some(Record { before: Some(_), inserted, length, .. }) = &self.record
+            && let Some(rest) = plan::reverted_elsewhere(&text, syntax, inserted, *length)
+        {
+            return Ok(self.act(Some(rest), Vec::new(), None));
+        }
         let is_created = match &self.record {
             Some(record) => record.before.is_none(),
             None => self.target.is_ours,

@@ -138,11 +138,17 @@ pub(super) fn read(text: &str, syntax: Syntax) -> Result<Piece, EditError> {
     }
 }
 
-/// JSON with comments and trailing commas, and nothing else that is not JSON.
-fn json(text: &str, start: usize) -> Result<Piece, EditError> {
-    let options = ParseOptions {
+/// Whether a file of JSON has a comma behind the last item of a list or an object, which not every program passes over.
+pub(super) fn has_trailing_commas(text: &str) -> bool {
+    let body = text.trim_start_matches('\u{feff}');
+    parse_to_ast(body, &CollectOptions::default(), &options(false)).is_err()
+}
+
+/// JSON with comments and nothing else that is not JSON, but for commas behind the last item where they are allowed.
+fn options(allow_trailing_commas: bool) -> ParseOptions {
+    ParseOptions {
         allow_comments: true,
-        allow_trailing_commas: true,
+        allow_trailing_commas,
         allow_loose_object_property_names: false,
         allow_missing_commas: false,
         allow_single_quoted_strings: false,
@@ -151,8 +157,11 @@ fn json(text: &str, start: usize) -> Result<Piece, EditError> {
         allow_bare_decimal_point_numbers: false,
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
-    };
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &options);
+    }
+}
+
+fn json(text: &str, start: usize) -> Result<Piece, EditError> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &options(true));
     let parsed = parsed.map_err(|error| EditError::Syntax {
         line: line(text, error.range().start),
         detail: format!("it is not JSON: {}", error.kind()),

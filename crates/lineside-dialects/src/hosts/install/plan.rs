@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::import::Syntax;
 use super::entry::{Wanted, is_our_handler, words};
-use super::piece::{Content, EditError, Member, Piece, read};
+use super::piece::{Content, EditError, Member, Piece, has_trailing_commas, read};
 use super::splice::{Change, New, Page, apply};
 
 /// The list of hooks.
@@ -120,6 +120,31 @@ pub(super) fn reverted(text: &str, inserted: &[Inserted]) -> Option<String> {
     }
     reverted.push_str(text.get(at..)?);
     Some(reverted)
+}
+
+/// The text without the insertions where it was edited elsewhere since, before all of them, behind them, or between two; it
+/// was `length` bytes long. `None` if they do not stand there, or something else would go with them.
+pub(super) fn reverted_elsewhere(
+    text: &str,
+    syntax: Syntax,
+    inserted: &[Inserted],
+    length: usize,
+) -> Option<String> {
+    let root = read(text, syntax).ok()?;
+    let moved = |(index, one): (usize, &Inserted), unmoved: usize| {
+        let at = if index < unmoved { one.at } else { (one.at + text.len()).checked_sub(length)? };
+        Some(Inserted { at, text: one.text.clone() })
+    };
+    (0..=inserted.len()).rev().find_map(|unmoved| {
+        let moved: Option<Vec<_>> = inserted.iter().enumerate().map(|one| moved(one, unmoved)).collect();
+        let edited = reverted(text, &moved?)?;
+        let read_back = read(&edited, syntax).ok()?;
+        let is_clean =
+            rest(&root, syntax) == rest(&read_back, syntax) && our_handlers(&read_back, syntax).is_empty();
+        // A comma that stood before one of our entries is that of nothing now.
+        let is_strict = syntax == Syntax::Toml || !has_trailing_commas(&edited) || has_trailing_commas(text);
+        (is_clean && is_strict).then_some(edited)
+    })
 }
 
 /// The events at which a file has an entry of ours.

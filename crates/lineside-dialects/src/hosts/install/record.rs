@@ -27,6 +27,9 @@ pub(super) struct Record {
     pub(super) before: Option<String>,
     /// The digest of its bytes after the installation.
     pub(super) after: String,
+    /// The length of its text after the installation, in bytes.
+    #[serde(default)]
+    pub(super) length: usize,
     /// The texts that were inserted; none if they alone do not make the one out of the other.
     pub(super) inserted: Vec<Inserted>,
     /// The lists that were made for the entries.

@@ -148,6 +148,35 @@ fn what_somebody_else_has_changed_meanwhile_stays() {
 }
 
 #[test]
+fn a_file_that_was_edited_elsewhere_has_the_rest_of_its_bytes_again() {
+    let stage = Stage::new();
+    let between = |before: &str, edit: &dyn Fn(&str) -> String| {
+        let file = stage.file("home/.claude/settings.json", before);
+        stage.install(Host::Claude, Level::User, "lineside").unwrap();
+        fs::write(&file, edit(&fs::read_to_string(&file).unwrap())).unwrap();
+        stage.uninstall(Host::Claude, Level::User);
+        fs::read_to_string(&file).unwrap()
+    };
+    let behind = |text: &str| format!("{text}\n// mine\n");
+    let before = |text: &str| text.replacen('{', "{/* a, b */", 1);
+    let member = |text: &str| text.replacen('{', "{ \"z\": 1,", 1);
+    let edits: [&dyn Fn(&str) -> String; 3] = [&behind, &before, &member];
+    for text in [
+        "{\"b\": 1}",
+        "{ \"a\": [1, 2,], // x\r\n}",
+        "{\"hooks\": {\"Stop\": [ ]}, \"a\": 1}",
+        "{\n\t\"a\": {\n\t}\n}\n",
+    ] {
+        for edit in edits {
+            assert_eq!(between(text, edit), edit(text), "{text:?}");
+        }
+    }
+    assert_eq!(between("{}", &behind), behind("{}"));
+    // The comma behind the new member was there for our entries.
+    assert_eq!(between("{}", &member), "{ \"z\": 1\n}");
+}
+
+#[test]
 fn a_file_that_changes_between_the_look_and_the_edit_is_left_alone() {
     let stage = Stage::new();
     let file = stage.file("home/.codex/hooks.json", "{}");
