@@ -26,6 +26,9 @@ mod switched;
 #[cfg(feature = "toml")]
 mod toml_source;
 
+#[cfg(test)]
+mod samples;
+
 pub(super) use assignments::{assignments, is_variable};
 pub(super) use condition::Condition;
 pub(super) use document::{Document, child_id, known, project_root};

@@ -83,3 +83,6 @@ pub(super) fn misspelt<'a>(format: &dyn Format, root: &'a Node) -> Option<&'a En
 pub(super) fn named(row: &'static Row) -> Option<(&'static PointInfo, String)> {
     Some((point(row)?, row.event.to_owned()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -176,3 +176,6 @@ impl Document {
         written.into_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,3 +95,29 @@ fn join_reasons(given: &mut [By<Answer>]) {
         first.what.verdict = Verdict::block(joined);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lineside_core::outcome::By;
+    use lineside_core::{Answer, Verdict};
+
+    use super::join_reasons;
+
+    #[test]
+    fn ge_21_the_reason_of_the_first_block_is_that_of_all() {
+        let joined = |verdicts: &[Verdict]| {
+            let by = |(hook, verdict): (u32, &Verdict)| By { hook, what: Answer::from(verdict.clone()) };
+            let mut given: Vec<By<Answer>> = (0..).zip(verdicts).map(by).collect();
+            join_reasons(&mut given);
+            given.into_iter().map(|by| by.what.verdict).collect::<Vec<_>>()
+        };
+        let block = |reason: &'static str| Verdict::block(reason);
+        assert_eq!(joined(&[block("a")]), [block("a")]);
+        assert_eq!(
+            joined(&[Verdict::Allow, block("a"), block("b")]),
+            [Verdict::Allow, block("a\nb"), block("b")]
+        );
+        let three = [block("a"), block("b"), block("c")];
+        assert_eq!(joined(&three), [block("a\nb\nc"), block("b"), block("c")]);
+    }
+}

@@ -328,7 +328,7 @@ impl<'a> Writing<'a> {
     fn finish(mut self) -> Put {
         if let (Some(template), [_, ..], None) = (self.words.notices, &self.notices[..], &self.plain) {
             let notices = self.notices.join("\n");
-            let filling = Filling { event: self.telling.event, notices: &notices, ..Filling::default() };
+            let filling = Filling { notices: &notices, ..Filling::default() };
             merge(&mut self.document, fill(template, &filling));
         } else {
             self.put.log.append(&mut self.notices);
@@ -357,3 +357,6 @@ fn text(value: &Value) -> String {
 fn with_reason(reason: &str, text: &str) -> String {
     if reason.trim().is_empty() { text.to_owned() } else { format!("{reason} {text}") }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,6 @@
 //! What is run for an event, and of which of two readings an answer is.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::Duration;
 
 use lineside_core::envelope::Source;
@@ -11,59 +8,11 @@ use lineside_core::exchange::{Addresses, Post};
 use lineside_core::invocation::{Ending, Invocation, Leftovers, Limits, Program};
 use lineside_core::json::json;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, FailureKind, Layer, Verdict};
-use tempfile::TempDir;
 
+use super::super::samples::Room;
 use super::stricter;
-use crate::dialect::{Places, Trust};
-use crate::find;
 use crate::handler::{Call, Handler, Start};
 use crate::samples::event;
-
-/// A home and a project in a folder of their own.
-struct Room {
-    folder: TempDir,
-    environment: BTreeMap<String, String>,
-}
-
-impl Room {
-    fn new(files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            let file = folder.path().join(name);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, text).unwrap();
-        }
-        let home = folder.path().join("home").to_string_lossy().into_owned();
-        Self { folder, environment: BTreeMap::from([("HOME".to_owned(), home)]) }
-    }
-
-    fn with(mut self, variables: &[(&str, &str)]) -> Self {
-        self.environment
-            .extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        self
-    }
-
-    fn project(&self) -> PathBuf {
-        self.folder.path().join("project")
-    }
-
-    /// The handlers of a format, in plan order, each with its layer.
-    fn handlers(&self, dialect: &str) -> Vec<(Layer, Arc<dyn Handler>)> {
-        let places = Places {
-            environment: self.environment.clone(),
-            project_root: Some(self.project()),
-            cwd: self.project(),
-            trust: Trust::Granted,
-        };
-        let loaded = find(dialect).unwrap().load(&places);
-        assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
-        loaded.hooks.into_iter().map(|hook| (hook.hook.layer, hook.handler)).collect()
-    }
-
-    fn handler(&self, dialect: &str) -> Arc<dyn Handler> {
-        self.handlers(dialect).remove(0).1
-    }
-}
 
 /// Settings of Claude Code with these handlers before a tool.
 fn settings(handlers: &str) -> String {
@@ -207,4 +156,27 @@ fn of_two_readings_one_of_which_is_a_failure_what_is_refused_stays_refused() {
     assert_eq!(stricter(open(), open()), open());
     let remarked = stricter(asks(), passes()).unwrap();
     assert_eq!(remarked.remarks.len(), 1);
+}
+
+#[test]
+fn what_a_format_does_not_say_of_itself_is_nothing() {
+    let hooks = |event: &str| {
+        format!(
+            "{{\"version\": 1, \"hooks\": {{\"{event}\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"x\"}}]}}]}}}}"
+        )
+    };
+    let (start, tool_hook) = (hooks("SessionStart"), hooks("PreToolUse"));
+    let codex = Room::new(&[("home/.codex/hooks.json", &tool_hook)]).handler("codex");
+    assert_eq!(command(&*codex).environment.set, []);
+    assert!(!codex.shares_variables());
+    assert_eq!(codex.assignments_variable(&tool()), None);
+    assert!(codex.answer_keys().names.is_empty() && codex.answer_keys().decides.is_empty());
+    let claude = Room::new(&[("home/.claude/settings.json", &start)]).handler("claude");
+    assert!(claude.shares_variables());
+    assert_eq!(claude.assignments_variable(&tool()), Some("CLAUDE_ENV_FILE"));
+    let keys = claude.answer_keys();
+    assert!(keys.names.contains(&"additionalContext"));
+    assert_eq!((keys.decides, keys.within), ("decision", "hookSpecificOutput"));
+    let claude = Room::new(&[("home/.claude/settings.json", &tool_hook)]).handler("claude");
+    assert_eq!(claude.assignments_variable(&tool()), None);
 }

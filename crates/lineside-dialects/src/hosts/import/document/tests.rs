@@ -1,0 +1,112 @@
+//! What a hook reads of an event.
+
+use lineside_core::AnyEvent;
+use lineside_core::envelope::Source;
+use lineside_core::json::{Value, from_slice, json};
+
+use super::super::samples::Room;
+use super::{Document, child_id};
+use crate::handler::Call;
+use crate::samples::{event, of_source, with_extra};
+
+fn of(point: &str, payload: Value) -> AnyEvent {
+    event(point, payload, Source::root("s"))
+}
+
+fn prompt() -> AnyEvent {
+    of("before_prompt", json!({"prompt": "p"}))
+}
+
+/// What the only hook of a file reads.
+fn document(file: &str, text: &str, event: &AnyEvent) -> Value {
+    let dialect = file.trim_start_matches("home/.").split('/').next().unwrap();
+    match Room::new(&[(file, text)]).handler(dialect).prepare(event).unwrap() {
+        Call::Command(invocation) => from_slice(&invocation.stdin).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn of_claude(name: &str, event: &AnyEvent) -> Value {
+    let text = format!(
+        "{{\"hooks\": {{\"{name}\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"true\"}}]}}]}}}}"
+    );
+    document("home/.claude/settings.json", &text, event)
+}
+
+#[test]
+fn ho_8_the_id_of_a_subagent_is_what_stands_behind_its_parents_session() {
+    let event = prompt();
+    for (session, id) in [("s/a", "a"), ("s/a/b", "a/b"), ("t/a", "t/a"), ("sx", "sx"), ("s", "s")] {
+        assert_eq!(child_id(&event, session), id);
+    }
+}
+
+#[test]
+fn ho_11_what_the_host_has_sent_comes_before_what_is_usual_and_behind_what_is_read() {
+    let event = with_extra(&prompt(), json!({"known": 1, "prompt": "other", "more": [1]}));
+    let mut document = Document::default();
+    document.put_known(&event, "known", 2);
+    document.put_known(&event, "usual", 3);
+    document.put("prompt", "p");
+    let compact = String::from_utf8(document.compact(&event)).unwrap();
+    assert_eq!(compact, r#"{"known":1,"usual":3,"prompt":"p","more":[1]}"#);
+    let alone = Document::default().compact(&prompt());
+    assert_eq!(String::from_utf8(alone).unwrap(), "{}");
+}
+
+#[test]
+fn a_path_is_an_object_within_an_object() {
+    let mut document = Document::default();
+    document.put("c", 1);
+    for (path, value) in [("a.b.d", 1), ("a.b.e", 2), ("f", 3), ("c.g", 4)] {
+        document.put_at(path, json!(value));
+    }
+    assert_eq!(Value::from(document.0), json!({"c": 1, "a": {"b": {"d": 1, "e": 2}}, "f": 3}));
+}
+
+#[test]
+fn cl_26_a_hook_reads_whose_event_it_is() {
+    let own = of_claude("UserPromptSubmit", &prompt());
+    assert_eq!((own.get("agent_id"), own.get("prompt")), (None, Some(&json!("p"))));
+    let inside = of_source(&prompt(), |source| {
+        source.depth = 1;
+        source.agent.id = "a".into();
+        source.agent.role = Some("x".into());
+    });
+    let inside = of_claude("UserPromptSubmit", &inside);
+    assert_eq!((inside.get("agent_id"), inside.get("agent_type")), (Some(&json!("a")), Some(&json!("x"))));
+    let stopped = of("after_subagent", json!({"child_session": "s/c", "agent_type": "x", "output": "o"}));
+    let read = of_claude("SubagentStop", &with_extra(&stopped, json!({"stop_hook_active": true})));
+    assert_eq!((read.get("agent_id"), read.get("stop_hook_active")), (Some(&json!("c")), Some(&json!(true))));
+    let read = of_claude("SubagentStop", &stopped);
+    assert_eq!(read.get("stop_hook_active"), Some(&json!(false)));
+    let stop = of("before_stop", json!({"stop_active": true}));
+    assert_eq!(of_claude("Stop", &stop).get("stop_hook_active"), Some(&json!(true)));
+}
+
+#[test]
+fn a_point_of_one_vendor_is_read_as_it_is() {
+    crate::hosts::declare_points();
+    let created = of("x.claude.before_task_create", json!({"task_id": "t", "x": {"y": 1}}));
+    let read = of_claude("TaskCreated", &created);
+    assert_eq!((read.get("task_id"), read.get("x")), (Some(&json!("t")), Some(&json!({"y": 1}))));
+}
+
+#[test]
+fn what_a_host_always_says_alike_is_not_read() {
+    let text = r#"{"version": 1, "hooks": {"sessionStart": [{"command": "true"}]}}"#;
+    let start = of("before_session", json!({"source": "resume"}));
+    assert_eq!(document("home/.cursor/hooks.json", text, &start).get("source"), None);
+}
+
+#[test]
+fn ho_16_a_tool_of_another_host_has_both_names() {
+    let call = of("before_tool", json!({"tool_name": "run_shell_command", "tool_input": {"command": "ls"}}));
+    let read = of_claude("PreToolUse", &call);
+    assert_eq!(
+        (read.get("tool_name"), read.get("host_tool_name")),
+        (Some(&json!("Bash")), Some(&json!("run_shell_command")))
+    );
+    let own = of("before_tool", json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
+    assert_eq!(of_claude("PreToolUse", &own).get("host_tool_name"), None);
+}
