@@ -132,7 +132,8 @@ pub(super) fn reverted_elsewhere(
 ) -> Option<String> {
     let root = read(text, syntax).ok()?;
     let moved = |(index, one): (usize, &Inserted), unmoved: usize| {
-        let at = if index < unmoved { one.at } else { (one.at + text.len()).checked_sub(length)? };
+        let at =
+            if index < unmoved { one.at } else { one.at.checked_add(text.len())?.checked_sub(length)? };
         Some(Inserted { at, text: one.text.clone() })
     };
     (0..=inserted.len()).rev().find_map(|unmoved| {
