@@ -27,9 +27,9 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::hook::{Select, Standby};
+use lineside_core::hook::Select;
 use lineside_core::json::Map;
-use lineside_core::{Hook, Layer, Part, PointInfo, SkipReason};
+use lineside_core::{Hook, Layer, Part, PointInfo};
 
 use self::fields::{Declared, Mode};
 use self::findings::{Findings, HookWarning, LoadHookError};
@@ -71,10 +71,7 @@ impl Dialect for AgentHooks {
         });
         let mut loaded: Vec<Found> = Vec::new();
         let mut lost = Loaded::default();
-        let owner = |layer| {
-            let trust = if layer == Layer::User { Trust::Granted } else { places.trust };
-            Owner { dialect: DIALECT, layer, trust }
-        };
+        let owner = |layer| Owner { dialect: DIALECT, layer, trust: places.trust.of_layer(layer) };
         for Lost { layer, path, error } in lost_places {
             let mut findings = Findings::about(&path);
             findings.error(1, LoadHookError::Place(error.to_string()));
@@ -193,11 +190,7 @@ impl Found {
             .on_failure(declared.on_failure)
             .timeout(declared.timeout + MARGIN)
             // AH-5
-            .standby(if folder.layer == Layer::Project && trust == Trust::Withheld {
-                Standby::Off(SkipReason::Untrusted)
-            } else {
-                Standby::Ready
-            })
+            .standby(trust.of_layer(folder.layer).standby())
             .when(declared.filter.map(|filter| Arc::new(filter) as Arc<dyn Select>));
         let closed = declared.closed.is_some();
         let (trigger, points) = (declared.written.clone(), vec![declared.trigger.point]);

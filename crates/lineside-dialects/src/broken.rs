@@ -8,11 +8,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::hook::{Select, Standby};
+use lineside_core::hook::Select;
 use lineside_core::nearest::suggestion;
 use lineside_core::{
     Answer, AnyEvent, Diagnostic, Failure, FailureKind, Hook, Layer, OnFailure, Origin, Part, PointInfo,
-    Severity, SkipReason,
+    Severity,
 };
 
 use crate::dialect::{ForeignHook, Inert, Loaded, Missed, Trust, Why};
@@ -134,10 +134,7 @@ impl Broken {
             .layer(owner.layer)
             .on_failure(OnFailure::Block)
             .timeout(Duration::from_secs(1))
-            .standby(match owner.trust {
-                Trust::Granted => Standby::Ready,
-                Trust::Withheld => Standby::Off(SkipReason::Untrusted),
-            })
+            .standby(owner.trust.standby())
             .when(self.select.clone())
     }
 }

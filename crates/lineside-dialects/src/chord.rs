@@ -31,9 +31,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::flow::Retries;
-use lineside_core::hook::{Lane, Select, Standby};
+use lineside_core::hook::{Lane, Select};
 use lineside_core::json::Map;
-use lineside_core::{Hook, Layer, Part, PointInfo, SkipReason};
+use lineside_core::{Hook, Part, PointInfo};
 
 use self::entry::Declared;
 use self::file::{Counts, Entry};
@@ -81,7 +81,7 @@ impl Dialect for Chord {
             {
                 take(entry, &place, places.trust, &runtime, &findings, &mut loaded);
             }
-            let trust = if place.layer == Layer::User { Trust::Granted } else { places.trust };
+            let trust = places.trust.of_layer(place.layer);
             findings.stand_in(&Owner { dialect: DIALECT, layer: place.layer, trust }, &mut loaded);
             loaded.diagnostics.append(&mut findings.diagnostics);
         }
@@ -132,11 +132,7 @@ fn take(
         })
         .join(declared.join)
         // CH-3
-        .standby(if place.layer == Layer::Project && trust == Trust::Withheld {
-            Standby::Off(SkipReason::Untrusted)
-        } else {
-            Standby::Ready
-        })
+        .standby(trust.of_layer(place.layer).standby())
         .when(Some(Arc::clone(&filter) as Arc<dyn Select>));
     let handler = Arc::new(handler::Hook {
         name,

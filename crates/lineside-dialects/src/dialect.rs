@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use lineside_core::control::{Control, Rules};
 use lineside_core::flow::{Debounce, Retries};
-use lineside_core::hook::Select;
+use lineside_core::hook::{Select, Standby};
 use lineside_core::json::Map;
 use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerScript, WorkerSpec};
-use lineside_core::{Diagnostic, Hook, Layer, Origin, PointInfo};
+use lineside_core::{Diagnostic, Hook, Layer, Origin, PointInfo, SkipReason};
 use lineside_files::Boundary;
 
 use crate::handler::{Handler, Work};
@@ -133,6 +133,21 @@ pub enum Trust {
     Granted,
     /// The user has not agreed: its hooks are listed and never started.
     Withheld,
+}
+
+impl Trust {
+    /// What this trust in a project means for hooks of a layer: all others are the user's own.
+    pub(crate) fn of_layer(self, layer: Layer) -> Self {
+        if layer == Layer::Project { self } else { Self::Granted }
+    }
+
+    /// Whether hooks with this trust run.
+    pub(crate) fn standby(self) -> Standby {
+        match self {
+            Self::Granted => Standby::Ready,
+            Self::Withheld => Standby::Off(SkipReason::Untrusted),
+        }
+    }
 }
 
 /// What was found.

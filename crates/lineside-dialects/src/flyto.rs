@@ -24,9 +24,8 @@ mod variables;
 #[cfg(test)]
 mod samples;
 
-use lineside_core::hook::Standby;
 use lineside_core::json::Map;
-use lineside_core::{Hook, PointInfo, SkipReason};
+use lineside_core::{Hook, PointInfo};
 
 pub use catalogue::HookType;
 pub use definition::{DEFAULT_TIMEOUT, Definition, Run};
@@ -38,7 +37,7 @@ use self::file::Counts;
 use self::findings::Findings;
 use self::places::{Level, Place};
 use crate::broken::Owner;
-use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Trust, Watched};
+use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Watched};
 
 /// The name of the dialect.
 pub const DIALECT: &str = "flyto";
@@ -91,7 +90,7 @@ impl Dialect for Flyto {
 
 /// Puts what was found about a place, and what stands in for its hooks, behind what is loaded.
 fn finish(mut findings: Findings, level: Level, places: &Places, loaded: &mut Loaded) {
-    let trust = if level.is_trusted() { Trust::Granted } else { places.trust };
+    let trust = level.trust(places);
     findings.stand_in(&Owner { dialect: DIALECT, layer: level.layer(), trust }, loaded);
     loaded.diagnostics.append(&mut findings.diagnostics);
 }
@@ -106,11 +105,7 @@ fn take(entry: Entry, place: &Place, places: &Places, findings: &Findings, loade
         hook.layer(layer)
             .origin(origin)
             // FL-2
-            .standby(if place.level.is_trusted() || places.trust == Trust::Granted {
-                Standby::Ready
-            } else {
-                Standby::Off(SkipReason::Untrusted)
-            })
+            .standby(place.level.trust(places).standby())
     }));
 }
 

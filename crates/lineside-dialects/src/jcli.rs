@@ -33,7 +33,7 @@ use std::time::Duration;
 use lineside_core::flow::{Retries, RetryAfter};
 use lineside_core::hook::{LAST, Lane, Select, Standby};
 use lineside_core::json::Map;
-use lineside_core::{Hook, Layer, OnFailure, Origin, Part, PointInfo, SkipReason};
+use lineside_core::{Hook, Layer, OnFailure, Origin, Part, PointInfo};
 use lineside_files::Boundary;
 
 pub use session::{Ask, RegisterSessionHookError, SessionHook, point_of, session_hook};
@@ -75,7 +75,7 @@ impl Dialect for Jcli {
     fn load(&self, places: &Places) -> Loaded {
         let mut loaded = Loaded::default();
         let (runtime, chain) = (Arc::new(Runtime::of(places)), Chain::of(places));
-        let trust = |layer| if layer == Layer::User { Trust::Granted } else { places.trust };
+        let trust = |layer| places.trust.of_layer(layer);
         let (folders, lost) = places::find(places);
         for folder in folders {
             let boundary = places.boundary(folder.layer);
@@ -138,10 +138,7 @@ fn take(
                 origin: Some(findings.origin(declared.line)),
                 folder: Some(folder.path.clone()),
                 // JC-5
-                standby: match trust {
-                    Trust::Granted => Standby::Ready,
-                    Trust::Withheld => Standby::Off(SkipReason::Untrusted),
-                },
+                standby: trust.standby(),
                 definition: Arc::new(declared.definition),
             };
             loaded.hooks.extend(declaration.hooks(&declared.events, runtime, chain));

@@ -27,10 +27,10 @@ pub use attached::{Attached, attached};
 use std::path::Path;
 use std::sync::Arc;
 
-use lineside_core::hook::{NATIVE, Select, Standby};
+use lineside_core::hook::{NATIVE, Select};
 use lineside_core::invocation::Inherit;
 use lineside_core::json::Map;
-use lineside_core::{Hook, Layer, Matcher, OnFailure, PointInfo, SkipReason};
+use lineside_core::{Hook, Layer, Matcher, OnFailure, PointInfo};
 use lineside_points::CATALOGUE;
 
 use self::definition::{Definition, MARGIN};
@@ -67,16 +67,15 @@ impl Dialect for Native {
         let mut inherit = None;
         for mut place in places::all(places) {
             let mut findings = Findings::about(&place.file);
-            let trusted = place.layer == Layer::User || places.trust == Trust::Granted;
+            let trust = places.trust.of_layer(place.layer);
             if let Some(inherit) = inherit.take() {
                 place.inherit = inherit;
             }
             let contents = file::read(&place, places, &mut findings);
             inherit = contents.inherit;
-            let trust = if trusted { Trust::Granted } else { Trust::Withheld };
             findings.stand_in(&Owner { dialect: NATIVE, layer: place.layer, trust }, &mut loaded);
             for entry in contents.entries {
-                take(entry, place.layer, trusted, &cwd, &findings, &mut loaded);
+                take(entry, place.layer, trust, &cwd, &findings, &mut loaded);
             }
             loaded.diagnostics.append(&mut findings.diagnostics);
         }
@@ -93,14 +92,7 @@ impl Dialect for Native {
 }
 
 /// Puts an entry behind those that are loaded: once for each of its points, because what it may do differs.
-fn take(
-    entry: Entry,
-    layer: Layer,
-    trusted: bool,
-    cwd: &Arc<Path>,
-    findings: &Findings,
-    loaded: &mut Loaded,
-) {
+fn take(entry: Entry, layer: Layer, trust: Trust, cwd: &Arc<Path>, findings: &Findings, loaded: &mut Loaded) {
     let Entry { name, line, points, definition, .. } = entry;
     let origin = Some(findings.origin(line));
     let name: Arc<str> = name.into();
@@ -114,7 +106,7 @@ fn take(
             .priority(definition.priority)
             .on_failure(on_failure(&definition, point))
             .timeout(definition.timeout.saturating_add(MARGIN))
-            .standby(if trusted { Standby::Ready } else { Standby::Off(SkipReason::Untrusted) })
+            .standby(trust.standby())
             .when(definition.matcher.clone().map(|matcher| Arc::new(matcher) as Arc<dyn Select>));
         let handler = Arc::new(NativeHook {
             name: Arc::clone(&name),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use lineside_core::Layer;
 use lineside_files::{Boundary, OpenFileError, folders};
 
-use crate::dialect::Places;
+use crate::dialect::{Places, Trust};
 
 /// The file of a plugin.
 pub(super) const FILE: &str = "hooks.json";
@@ -44,6 +44,11 @@ impl Level {
     /// FL-2
     pub(super) fn is_trusted(self) -> bool {
         matches!(self, Self::User | Self::UserPlugin)
+    }
+
+    /// FL-2: whether hooks of it run.
+    pub(super) fn trust(self, places: &Places) -> Trust {
+        if self.is_trusted() { Trust::Granted } else { places.trust }
     }
 
     /// Where its files may lie.

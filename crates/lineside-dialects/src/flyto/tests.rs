@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use lineside_core::SkipReason;
+use lineside_core::hook::Standby;
 use lineside_core::{Layer, Severity};
 use tempfile::TempDir;
 
 use super::*;
-use crate::dialect::Why;
+use crate::dialect::{Trust, Why};
 
 struct Room {
     root: TempDir,

@@ -54,7 +54,7 @@ pub fn attached(entry: &str, number: u64, called: &str) -> Result<Attached, Vec<
     let entries = file::contents(text.as_bytes(), &place, &places, &mut findings).entries;
     let mut loaded = Loaded::default();
     for entry in entries {
-        take(entry, Layer::Session, true, &cwd, &findings, &mut loaded);
+        take(entry, Layer::Session, Trust::Granted, &cwd, &findings, &mut loaded);
     }
     let told = |severity| {
         let of = findings.diagnostics.iter().filter(move |diagnostic| diagnostic.severity == severity);

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use lineside_core::Part;
+use lineside_core::SkipReason;
 use lineside_core::hook::Selected;
+use lineside_core::hook::Standby;
 use lineside_core::invocation::Inherit;
 use lineside_core::json::json;
 use tempfile::TempDir;

@@ -96,8 +96,7 @@ fn error(about: &str, diagnostics: &[Diagnostic]) -> Repair {
 }
 
 fn owner(layer: Layer, of_project: Trust) -> Owner {
-    let trust = if layer == Layer::Project { of_project } else { Trust::Granted };
-    Owner { dialect: DIALECT, layer, trust }
+    Owner { dialect: DIALECT, layer, trust: of_project.of_layer(layer) }
 }
 
 /// The points of the hooks for which this holds, each once.

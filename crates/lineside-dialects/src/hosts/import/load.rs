@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use lineside_core::Layer;
-
 use super::closing;
 use super::entry::Entry;
 use super::fields::{Fields, Refused};
@@ -14,7 +12,7 @@ use super::plan::hooks;
 use super::source::Source;
 use super::switched;
 use crate::broken::{Broken, Owner};
-use crate::dialect::{Loaded, Places, Trust};
+use crate::dialect::{Loaded, Places};
 use crate::findings::Findings;
 use crate::hosts::table::Row;
 use crate::lined_json::{Content, Node};
@@ -82,7 +80,7 @@ fn finish(
     mut findings: Findings,
     loaded: &mut Loaded,
 ) {
-    let trust = if source.layer == Layer::Project { places.trust } else { Trust::Granted };
+    let trust = places.trust.of_layer(source.layer);
     findings.stand_in(&Owner { dialect: format.profile().host.name(), layer: source.layer, trust }, loaded);
     loaded.diagnostics.append(&mut findings.diagnostics);
 }

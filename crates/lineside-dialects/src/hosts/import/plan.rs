@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use lineside_core::hook::Standby;
-use lineside_core::{Hook, Layer, OnFailure, Part, SkipReason};
+use lineside_core::{Hook, OnFailure, Part, SkipReason};
 
 use super::entry::Entry;
 use super::format::Format;
@@ -39,7 +39,7 @@ pub(super) fn hooks(
         .into_iter()
         .map(|entry| {
             let read_by = files.get(entry.file).map_or(&[][..], |(source, _)| format.read_by(source));
-            let is_trusted = entry.layer != Layer::Project || places.trust == Trust::Granted;
+            let is_trusted = places.trust.of_layer(entry.layer) == Trust::Granted;
             let work_dir = places.work_dir().to_path_buf();
             Arc::new(Selection { format, entry: Arc::new(entry), read_by, is_trusted, work_dir })
         })
