@@ -310,3 +310,6 @@ impl Reading<'_> {
         self.findings.lose(Broken { name, line: node.line, error, points, is_guard, select: None });
     }
 }
+
+#[cfg(test)]
+mod tests;

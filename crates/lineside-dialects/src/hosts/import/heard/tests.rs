@@ -5,9 +5,9 @@ use std::time::Duration;
 use lineside_core::exchange::Posted;
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
 use lineside_core::json::{Value, from_str, json};
-use lineside_core::{Failure, FailureKind};
+use lineside_core::{Failure, FailureKind, Verdict};
 
-use super::Heard;
+use super::{Heard, Saying};
 use crate::handler::Returned;
 
 fn captured(text: &str, dropped: u64) -> Captured {
@@ -106,4 +106,28 @@ fn a_reader_who_takes_the_first_of_two_values_hears_the_rest_alike() {
     for once in [r#"{"a": 1, "b": {"a": 2}}"#, "no object", r#"{"a": 1, "a""#] {
         assert_eq!(first(once), None, "{once}");
     }
+}
+
+#[test]
+fn of_several_verdicts_the_strongest_holds_and_of_equal_ones_the_first() {
+    let mut saying = Saying::default();
+    for verdict in [Verdict::Allow, Verdict::block("first"), Verdict::block("second"), Verdict::ask("sure?")]
+    {
+        saying.verdict(verdict);
+    }
+    assert_eq!(saying.0.verdict, Verdict::block("first"));
+}
+
+#[test]
+fn blank_texts_are_no_context_and_no_notice() {
+    let mut saying = Saying::default();
+    for text in ["", " \n", "a"] {
+        saying.context(text);
+        saying.notice(text);
+    }
+    assert_eq!((saying.0.context.len(), saying.0.notices.len()), (1, 1));
+    saying.amend("tool_input", Value::Null);
+    assert!(!saying.0.amendment.is_empty());
+    saying.amends_nothing();
+    assert!(saying.0.amendment.is_empty());
 }
