@@ -13,6 +13,7 @@ use super::words::{Telling, put};
 use crate::hosts::program::Host;
 use crate::hosts::table::{Row, Scope};
 use crate::hosts::{codex, copilot, cursor, kimi, tables};
+use crate::raw_object::RawObject;
 
 /// E
 const UNREACHABLE: &str =
@@ -89,16 +90,11 @@ pub fn read(call: HostCall) -> Reading {
 fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
     let HostCall { host: entry, event, stdin, environment } = call;
     let Ok(Value::Object(document)) = read_strict(&stdin) else {
-        return Reading::Answer(closed_by_name(entry, event.as_deref(), &environment));
+        return Reading::Answer(unreadable(entry, event, &stdin, &environment));
     };
     let host = running(entry, &document, &environment);
     let spoken = if host == Host::Qwen { host } else { entry };
-    let in_document =
-        ["hook_event_name", "hookEventName"].into_iter().find_map(|field| document.get(field)?.as_str());
-    let in_document = in_document.filter(|name| !name.is_empty()).map(str::to_owned);
-    let in_document = in_document.or_else(|| notified(host, &document));
-    let name = if host == Host::Copilot { event.or(in_document) } else { in_document.or(event) };
-    let Some(name) = name else {
+    let Some(name) = name_of(host, event, &document) else {
         return Reading::Answer(HostAnswer {
             stderr: format!("{UNREADABLE}\n"),
             exit: 2,
@@ -124,6 +120,53 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
         document,
         environment,
     }))
+}
+
+/// The name of an event (HO-3).
+fn name_of(host: Host, event: Option<String>, document: &Map) -> Option<String> {
+    let in_document =
+        ["hook_event_name", "hookEventName"].into_iter().find_map(|field| document.get(field)?.as_str());
+    let in_document = in_document.filter(|name| !name.is_empty()).map(str::to_owned);
+    let in_document = in_document.or_else(|| notified(host, document));
+    if host == Host::Copilot { event.or(in_document) } else { in_document.or(event) }
+}
+
+/// The answer to input that is no document (HO-37), or one with something in it that can be read in two ways or goes too
+/// deep: beside that it may still name its event.
+fn unreadable(
+    entry: Host,
+    event: Option<String>,
+    stdin: &[u8],
+    environment: &BTreeMap<String, String>,
+) -> HostAnswer {
+    let Some(document) = readable_fields(stdin) else {
+        return closed_by_name(entry, event.as_deref(), environment);
+    };
+    let host = running(entry, &document, environment);
+    let spoken = if host == Host::Qwen { host } else { entry };
+    let Some(name) = name_of(host, event, &document) else {
+        return closed_by_name(entry, None, environment);
+    };
+    let row = named(spoken, &name).or_else(|| answering(spoken, &name, named(host, &name), &document));
+    match row {
+        Some(row) => closed(row, spoken, row.event, UNREADABLE),
+        None => quiet(spoken),
+    }
+}
+
+/// The fields of an object that stand there once and can be read.
+fn readable_fields(stdin: &[u8]) -> Option<Map> {
+    let fields: RawObject = serde_json::from_slice(stdin).ok()?;
+    let mut readable = Map::new();
+    for name in fields.names() {
+        let mut values = fields.all(name);
+        if let (Some(value), None) = (values.next(), values.next())
+            && let Ok(value) = read_strict(value.get().as_bytes())
+        {
+            readable.insert(name.to_owned(), value);
+        }
+    }
+    Some(readable)
 }
 
 /// The answer to a call when the runtime cannot be reached (HO-36).
