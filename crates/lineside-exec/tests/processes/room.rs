@@ -40,8 +40,8 @@ pub(crate) struct Room {
 impl Room {
     pub(crate) fn enter() -> Self {
         let alone = DOOR.lock().unwrap_or_else(PoisonError::into_inner);
-        // The first runtime of a process opens descriptors that stay.
-        drop(current_thread());
+        // The first runtime of a process and the first run open descriptors that stay.
+        current_thread().block_on(Runner::new().run(&invocation(&["/bin/true"], Vec::new())));
         let number = ROOMS.fetch_add(1, Ordering::Relaxed);
         Self {
             directory: tempfile::tempdir().unwrap(),
@@ -106,14 +106,7 @@ impl Room {
 
     /// An invocation of any command; patient, and without grace for pipes unless the test gives some.
     pub(crate) fn command(&self, argv: &[&str]) -> Invocation {
-        Invocation {
-            program: Program::argv(argv),
-            stdin: Vec::new(),
-            environment: Environment { set: self.mark(), ..Environment::default() },
-            files: Vec::new(),
-            working_directory: None,
-            limits: Limits { timeout: PATIENCE, leftovers: Leftovers::Kill, ..Limits::default() },
-        }
+        invocation(argv, self.mark())
     }
 
     /// The mark in the environment of every process.
@@ -138,6 +131,17 @@ impl Room {
         // What was killed by its group's signal is not our child: it dies in its own time, which is soon.
         eventually("processes stayed", || self.processes().is_empty());
         assert_eq!(descriptors(), self.descriptors, "descriptors");
+    }
+}
+
+fn invocation(argv: &[&str], set: Vec<(OsString, OsString)>) -> Invocation {
+    Invocation {
+        program: Program::argv(argv),
+        stdin: Vec::new(),
+        environment: Environment { set, ..Environment::default() },
+        files: Vec::new(),
+        working_directory: None,
+        limits: Limits { timeout: PATIENCE, leftovers: Leftovers::Kill, ..Limits::default() },
     }
 }
 

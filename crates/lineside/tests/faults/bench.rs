@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use lineside::Assembly;
 use lineside::LoadReport;
+use lineside::core::invocation::{Environment, Invocation, Limits, Program};
 use lineside::core::{Failure, Outcome, Point};
 use lineside::dialects::{self, Dialect, Places, Trust};
+use lineside::exec::Runner;
 use lineside::prelude::*;
 use tempfile::TempDir;
 
@@ -36,8 +38,8 @@ pub(crate) struct Stage {
 impl Bench {
     pub(crate) fn enter() -> Self {
         let alone = DOOR.lock().unwrap_or_else(PoisonError::into_inner);
-        // The first runtime of a process opens descriptors that stay.
-        drop(runtime());
+        // The first runtime of a process and the first run open descriptors that stay.
+        runtime().block_on(Runner::new().run(&nothing()));
         Self { project: tempfile::tempdir().unwrap(), descriptors: descriptors(), _alone: alone }
     }
 
@@ -152,6 +154,18 @@ pub(crate) fn cause<P: Point>(decision: &Decision<P>) -> Failure {
     let [cause] = &failures[..] else { panic!("one cause, not {failures:?}: {:?}", receipt.runs) };
     assert!(!cause.detail.is_empty() && !cause.detail.contains('\n'), "one line: {cause:?}");
     cause.clone()
+}
+
+/// A program that does nothing.
+fn nothing() -> Invocation {
+    Invocation {
+        program: Program::argv(["/bin/true"]),
+        stdin: Vec::new(),
+        environment: Environment::default(),
+        files: Vec::new(),
+        working_directory: None,
+        limits: Limits::default(),
+    }
 }
 
 fn runtime() -> tokio::runtime::Runtime {
