@@ -11,7 +11,7 @@ use lineside_core::hook::{Select, Standby};
 use lineside_core::json::Map;
 use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerScript, WorkerSpec};
 use lineside_core::{Diagnostic, Hook, Layer, Origin, PointInfo, SkipReason};
-use lineside_files::Boundary;
+use lineside_files::{Boundary, OpenFileError};
 
 use crate::handler::{Handler, Work};
 
@@ -109,8 +109,13 @@ impl Places {
     /// The folder in which programs of the user keep their settings. A relative `XDG_CONFIG_HOME` counts as none, as
     /// its specification says: it would make a folder of the project one of the user.
     pub(crate) fn configuration(&self) -> Option<PathBuf> {
-        let named = self.variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-        named.or_else(|| self.home().map(|home| home.join(".config")))
+        self.folder("XDG_CONFIG_HOME", ".config")
+    }
+
+    /// The folder that a variable names by an absolute path, else this one in the home of the user.
+    pub(crate) fn folder(&self, variable: &str, in_home: &str) -> Option<PathBuf> {
+        let named = self.variable(variable).map(PathBuf::from).filter(|folder| folder.is_absolute());
+        named.or_else(|| self.home().map(|home| home.join(in_home)))
     }
 
     /// The directory whose project hooks count: the project's root, else the working directory.
@@ -124,6 +129,19 @@ impl Places {
     pub(crate) fn boundary(&self, layer: Layer) -> Boundary<'_> {
         if layer == Layer::Project { Boundary::Within(self.work_dir()) } else { Boundary::Own }
     }
+}
+
+/// A place in which hooks cannot be looked for.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    pub(crate) layer: Layer,
+    pub(crate) path: PathBuf,
+    pub(crate) error: OpenFileError,
+}
+
+/// A path from the root of the file system; links are not resolved.
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// Whether hooks of the project may run. Hooks of the user always may.

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lineside_core::{Diagnostic, Layer};
-use lineside_files::{Boundary, OpenFileError, folders};
+use lineside_files::{Boundary, folders};
 
 use super::findings::{Findings, HookWarning};
 use crate::dialect::Places;
+pub(super) use crate::dialect::{Lost, absolute};
 
 /// The only name of the file that makes a folder a hook.
 pub(super) const FILE: &str = "HOOK.md";
@@ -44,18 +45,11 @@ pub(super) struct Found {
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-/// A place in which hooks cannot be looked for.
-#[derive(Debug)]
-pub(super) struct Lost {
-    pub(super) layer: Layer,
-    pub(super) path: PathBuf,
-    pub(super) error: OpenFileError,
-}
-
 /// The places, in load order.
 pub(super) fn all(places: &Places) -> impl Iterator<Item = (Layer, PathBuf)> {
     let project = absolute(places.work_dir()).join(".agents/hooks");
-    let user = user_place(places).map(|place| (Layer::User, place));
+    // AH-1: an empty or relative `XDG_CONFIG_HOME` counts as unset.
+    let user = places.configuration().map(|folder| (Layer::User, folder.join("agents/hooks")));
     user.into_iter().chain([(Layer::Project, project)])
 }
 
@@ -78,20 +72,6 @@ pub(super) fn find(places: &Places) -> Found {
         }
     }
     found
-}
-
-/// AH-1: an empty or relative `XDG_CONFIG_HOME` counts as unset.
-fn user_place(places: &Places) -> Option<PathBuf> {
-    let configuration = places
-        .variable("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| Some(places.home()?.join(".config")))?;
-    Some(configuration.join("agents/hooks"))
-}
-
-pub(super) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 enum Inside {

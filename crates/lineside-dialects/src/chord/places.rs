@@ -1,10 +1,11 @@
 //! The two files (CH-1, CH-3).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lineside_core::Layer;
 
 use crate::dialect::Places;
+pub(super) use crate::dialect::absolute;
 
 /// A file in which hooks are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +32,4 @@ fn global_folder(places: &Places) -> Option<PathBuf> {
     set("CHORD_CONFIG_HOME")
         .or_else(|| set("XDG_CONFIG_HOME").map(|folder| folder.join("chord")))
         .or_else(|| places.home().map(|home| home.join(".config/chord")))
-}
-
-pub(super) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use lineside_core::Layer;
 use lineside_files::{Boundary, OpenFileError, folders};
 
+pub(super) use crate::dialect::absolute;
 use crate::dialect::{Places, Trust};
 
 /// The file of a plugin.
@@ -103,11 +104,6 @@ pub(super) fn plugin_folders(places: &Places) -> impl Iterator<Item = (Level, Pa
     let user = places.home().map(|home| (Level::UserPlugin, home.join(".flyto/plugins")));
     let project = absolute(places.work_dir()).join(".flyto/plugins");
     user.into_iter().chain([(Level::ProjectPlugin, project)])
-}
-
-/// The path, absolute; links are not resolved.
-pub(super) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// The plugins in a directory, in the byte order of their names; what is no directory is passed over.

@@ -160,6 +160,5 @@ pub(super) const PASCAL: &[Row] = &[
 
 /// The folder with the hooks of the user.
 pub(super) fn user_folder(places: &Places) -> Option<PathBuf> {
-    let named = places.variable("COPILOT_HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    Some(named.or_else(|| Some(places.home()?.join(".copilot")))?.join("hooks"))
+    Some(places.folder("COPILOT_HOME", ".copilot")?.join("hooks"))
 }

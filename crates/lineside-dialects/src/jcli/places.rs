@@ -5,9 +5,10 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
 use lineside_core::Layer;
-use lineside_files::{OpenFileError, folders};
+use lineside_files::folders;
 
 use crate::dialect::Places;
+pub(super) use crate::dialect::{Lost, absolute};
 
 /// The file that makes a folder a hook, and the one that does so in its absence.
 pub(super) const FILES: [&str; 2] = ["HOOK.yaml", "HOOK.yml"];
@@ -34,14 +35,6 @@ impl Folder {
     }
 }
 
-/// A place in which hooks cannot be looked for.
-#[derive(Debug)]
-pub(super) struct Lost {
-    pub(super) layer: Layer,
-    pub(super) path: PathBuf,
-    pub(super) error: OpenFileError,
-}
-
 /// The hook folders in load order (JC-4).
 pub(super) fn find(places: &Places) -> (Vec<Folder>, Vec<Lost>) {
     let levels = [(Layer::User, user_place(places)), (Layer::Project, project_place(places))];
@@ -61,12 +54,7 @@ pub(super) fn find(places: &Places) -> (Vec<Folder>, Vec<Lost>) {
 
 /// JC-1: an empty or relative `J_DATA_PATH` counts as unset.
 fn user_place(places: &Places) -> Option<PathBuf> {
-    let data = places
-        .variable("J_DATA_PATH")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| Some(places.home()?.join(".jdata")))?;
-    Some(data.join("agent/hooks"))
+    Some(places.folder("J_DATA_PATH", ".jdata")?.join("agent/hooks"))
 }
 
 /// JC-2: the first `.jcli` from the working directory up to the root of the project, and never above it.
@@ -107,10 +95,6 @@ fn path_down(root: &Path, cwd: &Path) -> Option<Vec<PathBuf>> {
         folders.push(folder.clone());
     }
     Some(folders)
-}
-
-pub(super) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 fn look_into(layer: Layer, path: PathBuf) -> Option<Folder> {

@@ -1,11 +1,12 @@
 //! The two files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lineside_core::Layer;
 use lineside_core::invocation::Inherit;
 
 use crate::dialect::Places;
+pub(super) use crate::dialect::absolute;
 
 /// A file in which hooks are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +42,4 @@ pub(super) fn all(places: &Places) -> Vec<Place> {
     user.into_iter()
         .chain([Place { layer: Layer::Project, file, inherit: Inherit::minimal_and([]), seat: None }])
         .collect()
-}
-
-pub(super) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }

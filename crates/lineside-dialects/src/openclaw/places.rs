@@ -12,6 +12,7 @@ use lineside_files::Boundary;
 use super::config::Config;
 use super::findings::{About, Findings};
 use super::{json5, package};
+pub(super) use crate::dialect::absolute;
 use crate::dialect::{CONFIGURATION, Places};
 
 /// Directories of these names hold no plugin.
@@ -200,10 +201,6 @@ fn is_script(file: &Path) -> bool {
 
 pub(super) fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-pub(super) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// The path without `.`; a `..` stays, because what is before it may be a link.

@@ -34,8 +34,7 @@ impl Format for Files {
     }
 
     fn sources(&self, places: &Places) -> Vec<Source> {
-        let home = places.variable("CODEX_HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let user = home.or_else(|| Some(places.home()?.join(".codex")));
+        let user = places.folder("CODEX_HOME", ".codex");
         let project = places.work_dir().join(".codex");
         let of = |folder: PathBuf, label: &str, layer| {
             [
