@@ -16,7 +16,7 @@ use crate::assembly::{LoadedHook, State};
 use crate::automated::{Automated, DeclaredHook};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
-use crate::foreign::{Foreign, is_background};
+use crate::foreign::{Foreign, is_background, runs_in_a_set};
 use crate::missing::missing;
 use crate::outside::Outside;
 use crate::patience::Patience;
@@ -128,13 +128,10 @@ impl Binder<'_> {
     /// Binds any other hook, at each of its points.
     fn hook(&mut self, found: ForeignHook, listed: Listed, bound: &mut Bound) {
         let mut run = Foreign::new(&found, self.outside.clone(), self.log.clone());
-        if is_background(&found.hook) {
-            let (id, recording) = self.contents.id_of(&found);
-            // What a plugin remembers ends with its process, and its functions are called in the order of their format: a
-            // record of a call would be of no use and hold up the next one.
-            let recording = if self.outside.worker.is_some() { Recording::Memory } else { recording };
+        if is_background(&found.hook) && !runs_in_a_set(&found.hook, &self.outside) {
+            let known = self.contents.id_of(&found);
             match self.automations() {
-                Ok(automations) => run = run.adopted(&found, &automations.adoptions(), (id, recording)),
+                Ok(automations) => run = run.adopted(&found, &automations.adoptions(), known),
                 Err(error) => return bound.diagnostics.push(unbound(&found, &error)),
             }
         }

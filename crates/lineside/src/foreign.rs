@@ -1,7 +1,9 @@
 //! Runs a foreign hook as an interceptor: its dialect says what to run and reads what came of it; this runs it, as
 //! often and in the order that the hook asks for.
 
+use std::future::ready;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use lineside_automation::engine::Last;
@@ -12,6 +14,7 @@ use lineside_core::flow::Retries;
 use lineside_core::propagation::TRACEPARENT;
 use lineside_core::{Answer, AnyEvent, Failure, Hook, Layer, Part, Propagation, Said, SessionId, SkipReason};
 use lineside_dialects::{Call, ForeignHook, Handler, LogStage};
+use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use crate::debug_log::DebugLog;
@@ -24,6 +27,8 @@ pub(crate) struct Foreign {
     key: Option<Arc<str>>,
     /// Has its runs that no publisher waits for, which are jobs.
     adopted: Option<Arc<Adopted>>,
+    /// Whether its calls are queued for the worker of its set in the moment in which they are due.
+    queues: bool,
 }
 
 /// The attempts of one hook.
@@ -40,8 +45,9 @@ impl Foreign {
     pub(crate) fn new(hook: &ForeignHook, outside: Outside, log: Option<Arc<DebugLog>>) -> Self {
         let handler = Arc::clone(&hook.handler);
         let (dialect, layer) = (hook.hook.dialect, hook.hook.layer);
+        let queues = runs_in_a_set(&hook.hook, &outside);
         let attempts = Arc::new(Attempts { handler, outside, log, retry: hook.retry, dialect, layer });
-        Self { attempts, key: hook.key.clone(), adopted: None }
+        Self { attempts, key: hook.key.clone(), adopted: None, queues }
     }
 
     /// Has its runs that no publisher waits for be jobs.
@@ -88,6 +94,13 @@ pub(crate) fn is_background(hook: &Hook) -> bool {
     matches!(hook.part, Part::Detached | Part::PostDecision)
 }
 
+/// Whether no publisher waits for a hook that is a function in the worker of a set of plugins. A record of its call would
+/// be of no use, because what a plugin remembers ends with its process; and a plugin is called in the order in which
+/// events have happened, so that what was published before a call is known to it.
+pub(crate) fn runs_in_a_set(hook: &Hook, outside: &Outside) -> bool {
+    is_background(hook) && outside.worker.is_some()
+}
+
 /// Says why a hook does not run for what a burst came to.
 fn last_look(hook: &ForeignHook, log: Option<Arc<DebugLog>>) -> Last {
     let handler = Arc::clone(&hook.handler);
@@ -105,13 +118,14 @@ impl Interceptor for Foreign {
         // they became due.
         let key = self.key.as_ref().filter(|_| cx.recorder().is_none());
         let claim = key.and_then(|key| Some(Automations::of(&cx.session().bus()).ok()?.claim(key)));
-        Box::pin(async move {
+        let run = Box::pin(async move {
             let _held = match claim {
                 Some(claim) => Some(claim.await),
                 None => None,
             };
             attempts.run(&event, &cx).await.map(Said::from)
-        })
+        });
+        if self.queues { polled_now(run) } else { run }
     }
 
     fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {
@@ -120,6 +134,18 @@ impl Interceptor for Foreign {
 
     fn skipped(&self, _event: &AnyEvent, why: SkipReason) {
         self.attempts.tell(&LogStage::Skipped { why });
+    }
+}
+
+/// Polls a run once, whose first step puts its call into the queue of its worker. The task that has it afterwards polls
+/// it again and is woken then. Without a tokio runtime it is left as it is.
+fn polled_now(mut run: BoxFuture<Result<Said, Failure>>) -> BoxFuture<Result<Said, Failure>> {
+    if Handle::try_current().is_err() {
+        return run;
+    }
+    match run.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(ended) => Box::pin(ready(ended)),
+        Poll::Pending => run,
     }
 }
 

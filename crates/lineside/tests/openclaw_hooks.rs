@@ -1,4 +1,5 @@
-//! Every hook that a release of OpenClaw has fires when it is published, under OpenClaw's name for it.
+//! Every hook that a release of OpenClaw has fires when it is published, under OpenClaw's name for it, and in the order in
+//! which events are published.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -30,6 +31,21 @@ fn write(root: &Path, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
+/// A bus with the plugins of a project.
+async fn loaded(project: &Path) -> Assembly {
+    let openclaw = dialects::find("openclaw").unwrap();
+    let assembly = Assembly::new(Bus::new()).only([openclaw]);
+    let path = std::env::var("PATH").unwrap();
+    let places = Places {
+        environment: BTreeMap::from([("PATH".to_owned(), path)]),
+        project_root: Some(project.to_owned()),
+        cwd: project.to_owned(),
+        trust: Trust::Granted,
+    };
+    assembly.load(&places).await.unwrap();
+    assembly
+}
+
 /// What an event of any point needs.
 fn payload() -> Map {
     let json = json!({
@@ -50,15 +66,7 @@ async fn each_name_of_the_release_has_a_point_and_fires_there() {
     write(room.path(), ".openclaw/plugins/all/index.cjs", &plugin);
     write(room.path(), ".openclaw/plugins/all/openclaw.plugin.json", "{ id: 'all', configSchema: {} }");
     let openclaw = dialects::find("openclaw").unwrap();
-    let assembly = Assembly::new(Bus::new()).only([openclaw]);
-    let path = std::env::var("PATH").unwrap();
-    let places = Places {
-        environment: BTreeMap::from([("PATH".to_owned(), path)]),
-        project_root: Some(room.path().to_owned()),
-        cwd: room.path().to_owned(),
-        trust: Trust::Granted,
-    };
-    assembly.load(&places).await.unwrap();
+    let assembly = loaded(room.path()).await;
     for (number, name) in names.iter().enumerate() {
         let session = assembly.bus().session(format!("s{number}")).open().await.unwrap();
         let point = openclaw.point(name, &payload()).unwrap_or_else(|| panic!("{name} has no point"));
@@ -70,4 +78,25 @@ async fn each_name_of_the_release_has_a_point_and_fires_there() {
     let fired = fs::read_to_string(room.path().join(".openclaw/plugins/all/fired")).unwrap();
     let missing: Vec<&&str> = names.iter().filter(|name| !fired.lines().any(|line| line == **name)).collect();
     assert_eq!(missing, [&""; 0]);
+}
+
+#[tokio::test]
+async fn what_is_published_before_a_call_is_known_to_the_plugin_that_is_called() {
+    let room = tempfile::tempdir().unwrap();
+    let plugin = "module.exports = (api) => {
+      const heard = [];
+      for (const hook of ['gateway_start', 'session_start', 'llm_input']) api.on(hook, () => { heard.push(hook); });
+      api.on('llm_input', () => { heard.push('again'); });
+      api.on('before_tool_call', () => ({ block: true, blockReason: heard.join() }));
+    };";
+    write(room.path(), ".openclaw/plugins/order/index.cjs", plugin);
+    write(room.path(), ".openclaw/plugins/order/openclaw.plugin.json", "{ id: 'order', configSchema: {} }");
+    let assembly = loaded(room.path()).await;
+    let session = assembly.bus().session("s1").open().await.unwrap();
+    assert!(!session.publish(OnServiceStart::new()).await.unwrap().is_refused());
+    assert!(!session.publish(BeforeSession::new("startup")).await.unwrap().is_refused());
+    assert!(!session.publish(BeforeModel::new("m")).await.unwrap().is_refused());
+    let decision = session.publish(BeforeTool::new("exec", json!({}))).await.unwrap();
+    assert_eq!(decision.verdict(), &Verdict::block("gateway_start,session_start,llm_input,again"));
+    assert!(assembly.drain(Duration::from_secs(20)).await.is_clean());
 }
