@@ -116,3 +116,26 @@ fn for_which_events_a_hook_is_can_be_read() {
     let codex = group("", HANDLER);
     assert_eq!(told("home/.codex/hooks.json", "codex", &codex), "* unless served for codex");
 }
+
+#[test]
+fn a_project_that_switches_off_hooks_of_the_user_is_told_of() {
+    let project = |text: &str| {
+        let files = [
+            (CLAUDE, &*group("", &format!("{HANDLER}, {HANDLER}"))),
+            ("project/.claude/settings.json", text),
+        ];
+        let loaded = Room::new(&files).loaded("claude");
+        loaded.diagnostics.into_iter().map(|finding| finding.text).collect::<Vec<_>>()
+    };
+    let findings = project("{\"disableAllHooks\": true}");
+    assert_eq!(findings.len(), 1);
+    let begins = "the project switches off the hook \"user.PreToolUse.1\" of the user (";
+    assert!(findings[0].starts_with(begins) && findings[0].ends_with(") and 1 more"), "{findings:?}");
+    for none in ["{\"disableAllHooks\": false}", "{}", "{\"hooks\": {}}"] {
+        assert_eq!(project(none), [""; 0], "{none}");
+    }
+    // What the user has switched off is off without the project.
+    let user = format!("{{\"disableAllHooks\": true, {}", group("", HANDLER).trim_start_matches('{'));
+    let files = [(CLAUDE, &*user), ("project/.claude/settings.json", "{}")];
+    assert!(Room::new(&files).loaded("claude").diagnostics.is_empty());
+}

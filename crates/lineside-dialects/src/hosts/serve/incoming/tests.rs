@@ -118,6 +118,9 @@ fn ho_8_the_subagent_that_an_event_is_about_is_no_agent_of_it() {
     assert_eq!((incoming.root.as_str(), incoming.agent), ("s", None));
     assert_eq!((incoming.child.as_deref(), incoming.child_name.as_deref()), (Some("a"), Some("x")));
     assert!(!incoming.extra.contains_key("agent_type"), "{:?}", incoming.extra);
+    // What is no name was not read.
+    let document = json!({"hook_event_name": "SubagentStop", "agent_id": "a", "agent_type": 7});
+    assert_eq!(self::incoming(Host::Claude, &document).extra.get("agent_type"), Some(&json!(7)));
 }
 
 #[test]
