@@ -114,3 +114,57 @@ impl<'a> Fields<'a> {
         Ok(bound?.map(Some))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Fields, Refused};
+    use crate::lined_json::read;
+
+    fn check<T: std::fmt::Debug + PartialEq>(
+        json: &str,
+        of: impl FnOnce(Fields<'_>) -> Result<T, Refused>,
+        expected: Result<T, &str>,
+    ) {
+        let document = read(&format!("{{\"a\": {json}}}")).unwrap();
+        let expected = expected.map_err(|error| Refused::Error(error.to_owned()));
+        assert_eq!(of(Fields(&document.root)), expected, "{json}");
+    }
+
+    #[test]
+    fn a_flag_is_true_or_false_and_absent_is_false() {
+        for (json, flag) in [("true", true), ("false", false), ("null", false)] {
+            check(json, |fields| fields.flag("a"), Ok(flag));
+        }
+        check("1", |fields| fields.flag("b"), Ok(false));
+        check("1", |fields| fields.flag("a"), Err("`a` must be true or false, not 1"));
+    }
+
+    #[test]
+    fn a_time_is_above_nothing_and_below_what_a_clock_can_hold() {
+        let second = Duration::from_secs(1);
+        for (json, time) in
+            [("1.5", Some(Duration::from_millis(1500))), ("null", None), ("1e8", Some(second * 100_000_000))]
+        {
+            check(json, |fields| fields.time("a", second), Ok(time));
+        }
+        for json in ["0", "-1", "1e9", "\"1\""] {
+            let error = format!("`a` must be a number above 0, not {json}");
+            check(json, |fields| fields.time("a", second), Err(&error));
+        }
+        for (json, time) in [("0", 1), ("0.5", 1), ("2", 2)] {
+            check(json, |fields| fields.time_from("a", second), Ok(Some(second * time)));
+        }
+        check("null", |fields| fields.time_from("a", second), Ok(None));
+        check("-1", |fields| fields.time_from("a", second), Err("`a` must be a number above 0, not -1"));
+    }
+
+    #[test]
+    fn a_bound_is_a_whole_number_and_null_is_none() {
+        check("5", |fields| fields.bound("a"), Ok(Some(Some(5))));
+        check("null", |fields| fields.bound("a"), Ok(Some(None)));
+        check("5", |fields| fields.bound("b"), Ok(None));
+        check("1.5", |fields| fields.bound("a"), Err("`a` must be a whole number or null, not 1.5"));
+    }
+}

@@ -134,3 +134,32 @@ fn cx_3_a_notification_of_codex_names_its_kind() {
     assert_eq!(name(r#"{"type": 1}"#), None);
     assert!(matches!(read(call(Host::Claude, None, r#"{"type": "x"}"#, &[])), Reading::Answer(_)));
 }
+
+#[test]
+fn the_name_of_an_event_is_that_of_the_document_and_of_copilot_that_of_the_entry() {
+    let document = r#"{"hook_event_name": "PreToolUse", "tool_name": "Bash"}"#;
+    let name = |host: Host| match read(call(host, Some("preToolUse"), document, &[])) {
+        Reading::Event(arrival) => arrival.event,
+        Reading::Answer(answer) => panic!("{answer:?}"),
+    };
+    assert_eq!((name(Host::Claude).as_str(), name(Host::Copilot).as_str()), ("PreToolUse", "preToolUse"));
+}
+
+#[test]
+fn the_table_of_an_event_is_that_of_its_program() {
+    let point = |host: Host, event: &str, document: &str| {
+        let Reading::Event(arrival) = read(call(host, Some(event), document, &[])) else { panic!("{event}") };
+        (arrival.row.map(|row| row.point), arrival.answered_as)
+    };
+    let named = |point: &'static str, event: &str| (Some(point), event.to_owned());
+    assert_eq!(point(Host::Codex, codex::NOTIFY, "{}").0, Some("after_agent"));
+    assert_eq!(point(Host::Codex, "Stop", "{}"), named("before_stop", "Stop"));
+    assert_eq!(point(Host::Kimi, "Stop", r#"{"client_type": "x"}"#), named("before_stop", "Stop"));
+    assert!(point(Host::Kimi, "Interrupt", r#"{"client_type": "x"}"#).0.is_some());
+    // Cursor gives an event the name that Claude Code has for it.
+    assert_eq!(point(Host::Cursor, "UserPromptSubmit", "{}"), named("before_prompt", "beforeSubmitPrompt"));
+    assert_eq!(point(Host::Claude, "fooBar", "{}"), (None, "fooBar".to_owned()));
+    // The entry of Claude Code has words for what Cursor alone calls so.
+    let shell = r#"{"cursor_version": "3", "command": "ls"}"#;
+    assert_eq!(point(Host::Claude, "beforeShellExecution", shell), named("before_tool", "PreToolUse"));
+}

@@ -187,3 +187,19 @@ fn only_what_is_under_way_can_be_given_up() {
     calls.abandon(second);
     assert!(is_decided(&calls.arrive(named(Host::Claude, "b"), now)));
 }
+
+#[test]
+fn a_result_ends_its_call_at_each_gate_that_it_has_passed_and_no_other_call() {
+    let (mut calls, now) = (Calls::default(), Instant::now());
+    let permission = |entry| Arriving { point: "before_permission", ..gate(entry, ls()) };
+    let rm = |entry| gate(entry, json!({"command": "rm"}));
+    for arriving in [rm(Host::Claude), gate(Host::Claude, ls()), permission(Host::Claude)] {
+        let id = new(calls.arrive(arriving, now));
+        decide(&mut calls, id);
+    }
+    new(calls.arrive(Arriving { point: "after_tool", ..gate(Host::Claude, ls()) }, now));
+    let open: Vec<bool> = calls.calls.iter().map(|call: &Call| call.is_open).collect();
+    assert_eq!(open, [true, false, false, true]);
+    assert!(is_decided(&calls.arrive(rm(Host::Cursor), now)));
+    new(calls.arrive(permission(Host::Cursor), now));
+}

@@ -268,3 +268,13 @@ fn the_session_of_an_arrival_is_known_before_it_is_read() {
     assert_eq!(root(Host::Codex, json!({"hook_event_name": "Stop", "thread-id": "t"})), "t");
     assert_eq!(root(Host::Codex, json!({"hook_event_name": "Stop"})), "unnamed");
 }
+
+#[test]
+fn ho_10_what_stays_is_handed_on_as_it_was_written() {
+    let stdin = br#"{"hook_event_name": "Stop", "note": "caf\u00e9", "n": 1.50}"#.to_vec();
+    let call = HostCall { host: Host::Claude, event: None, stdin, environment: BTreeMap::new() };
+    let Reading::Event(arrival) = crate::hosts::serve::read(call) else { panic!("it is an event") };
+    let written = read(&arrival).as_written();
+    assert_eq!(written.spelling("note"), Some(r#""caf\u00e9""#));
+    assert_eq!(written.get("note"), Some(&json!("café")));
+}
