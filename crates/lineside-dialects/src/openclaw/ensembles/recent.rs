@@ -71,4 +71,17 @@ mod tests {
         assert_eq!((recent.get(&"a"), recent.get(&"b"), recent.get(&"c")), (None, Some(1), Some(1)));
         assert_eq!((recent.take(&"b"), recent.get(&"b")), (Some(1), None));
     }
+
+    #[test]
+    fn one_that_is_taken_leaves_its_place_to_the_next() {
+        let recent = Recent::new(2);
+        let add = |key: &'static str| recent.with(key, || 0, |_| ());
+        add("a");
+        add("b");
+        assert_eq!(recent.take(&"a"), Some(0));
+        add("c");
+        assert_eq!((recent.get(&"b"), recent.get(&"c")), (Some(0), Some(0)));
+        add("d");
+        assert_eq!((recent.get(&"b"), recent.get(&"c"), recent.get(&"d")), (None, Some(0), Some(0)));
+    }
 }

@@ -241,6 +241,49 @@ fn a_created_file_has_the_entries_alone() {
     assert!(is_nothing(&remove(&edit.text, Syntax::Json, &edit.made).unwrap(), Syntax::Json));
 }
 
+#[test]
+fn a_file_of_blanks_is_one_that_was_not_there_and_a_line_keeps_its_blanks() {
+    let created = add(None, JSON, &two(Host::Codex)).unwrap().text;
+    for blank in ["", " \n"] {
+        let edit = add(Some(blank), JSON, &two(Host::Codex)).unwrap();
+        assert_eq!(edit.text, format!("{blank}{created}"));
+        assert_eq!(reverted(&edit.text, &edit.inserted).as_deref(), Some(blank));
+    }
+    let events = format!(r#""PreToolUse": [{PRE}], "Stop": [{PRE}]"#);
+    assert_eq!(added(r#"{"a": 1}"#, Host::Codex), format!(r#"{{"a": 1, "hooks": {{{events}}}}}"#));
+    let stop = r#"{"hooks": {"PreToolUse": [], "Stop": [{"hooks": []}]}}"#;
+    let expected = format!(r#"{{"hooks": {{"PreToolUse": [{PRE}], "Stop": [{{"hooks": []}}, {PRE}]}}}}"#);
+    assert_eq!(added(stop, Host::Codex), expected);
+}
+
+#[test]
+fn a_file_has_nothing_in_it_when_all_of_it_is_ours() {
+    for (text, syntax, expected) in [
+        ("{}", Syntax::Json, true),
+        ("{\"version\": 1, \"hooks\": {}}", Syntax::Json, true),
+        ("{\"hooks\": []}", Syntax::Json, true),
+        ("{\"hooks\": {\"Stop\": []}}", Syntax::Json, false),
+        ("{\"hooks\": [1]}", Syntax::Json, false),
+        ("{\"a\": 1}", Syntax::Json, false),
+        ("{} // c", Syntax::Json, false),
+        ("{} /* c */", Syntax::Json, false),
+        ("{", Syntax::Json, false),
+        ("", Syntax::Toml, true),
+        ("# c", Syntax::Toml, false),
+    ] {
+        assert_eq!(is_nothing(text, syntax), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_ours_is_seen_to_have_changed() {
+    let of = |text: &str| rest(&read(text, Syntax::Json).unwrap(), Syntax::Json);
+    for other in ["{\"a\": 2}", "{\"b\": 1}", "{}", "{\"a\": 1, \"hooks\": {\"Stop\": 1}}"] {
+        assert_ne!(of("{\"a\": 1}"), of(other), "{other}");
+    }
+    assert_eq!(of("{\"a\": 1}"), of(&format!("{{\"a\": 1, \"hooks\": {{\"Stop\": [{PRE}], \"X\": []}}}}")));
+}
+
 /// What stands between the tokens of a file.
 fn gap() -> impl Strategy<Value = String> {
     prop_oneof![

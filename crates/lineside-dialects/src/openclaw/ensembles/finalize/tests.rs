@@ -102,3 +102,18 @@ fn an_instruction_that_is_said_already_is_not_said_twice() {
     // A blank instruction is none.
     assert_eq!(fresh(vec![retry(0, "r", json!({ "instruction": " " }))]), block(0, "r"));
 }
+
+#[test]
+fn retries_of_one_key_are_counted_together_whatever_they_ask_for() {
+    // OC-52
+    let ensemble = Merged(Finalize::default());
+    let asks = |instruction: &str, key: &str| {
+        let retry = json!({ "instruction": instruction, "idempotencyKey": key });
+        vec![said(0, HOOK, "r", json!({ "action": "revise", "retry": retry }))]
+    };
+    assert_eq!(blocks(&ensemble, &stop(), asks("a", "k")), block(0, "a"));
+    assert_eq!(blocks(&ensemble, &stop(), asks("b", "k")), None);
+    assert_eq!(blocks(&ensemble, &stop(), asks("b", " ")), block(0, "b"));
+    assert_eq!(blocks(&ensemble, &stop(), asks("c", "")), block(0, "c"));
+    assert_eq!(blocks(&ensemble, &stop(), asks("c", "")), None);
+}

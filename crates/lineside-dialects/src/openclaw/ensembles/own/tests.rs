@@ -63,6 +63,8 @@ fn answers_are_merged_as_the_hook_says() {
     let found =
         settled("before_install", &[json!({ "findings": [1] }), json!({ "findings": [2], "x": null })]);
     assert_eq!(result(&found), Some(&json!({ "findings": [1, 2] })));
+    let lists = settled("before_install", &[json!({ "x": [1] }), json!({ "x": [2] })]);
+    assert_eq!(result(&lists), Some(&json!({ "x": [2] })));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The message that goes from handler to handler.
 
+use lineside_core::ensemble::Sees;
 use lineside_core::json::{Value, json};
 use lineside_core::{AnyEvent, Ensemble as _};
 
@@ -68,4 +69,11 @@ fn only_what_differs_in_the_last_message_takes_effect() {
         Some(json!({ "display_output": { "x": 1 } })),
     );
     check(payload(), json!({ "content": [] }), Some(json!({ "tool_output": "" })));
+}
+
+#[test]
+fn each_is_shown_the_event_as_it_was_and_none_is_asked_again() {
+    // OC-42
+    let persist = Persist::default();
+    assert_eq!((persist.sees(), persist.judges_again()), (Sees::First, false));
 }

@@ -109,3 +109,14 @@ fn a_closing_failure_drops_what_was_merged() {
     let settled = settled(None, vec![said(0, START, "a", json!({ "prependContext": "x" })), blocked.clone()]);
     assert_eq!(settled, [blocked]);
 }
+
+#[test]
+fn who_contributed_is_said_of_more_than_one() {
+    // OC-48
+    let context = |place, plugin| said(place, BUILD, plugin, json!({ "prependContext": plugin }));
+    let remarks = |given: Vec<By<Answer>>| settled(None, given)[0].what.remarks.clone();
+    assert_eq!(remarks(vec![context(0, "a")]), [""; 0]);
+    let both = remarks(vec![context(0, "a"), context(1, "b")]);
+    let of = "the context before the prompt is of a:before_prompt_build, b:before_prompt_build";
+    assert_eq!(both, [of]);
+}
