@@ -11,7 +11,7 @@ use std::time::Duration;
 use lineside_bus::{Bus, Installed, OpenSessionError, RegisterHookError, Session};
 use lineside_core::hook::Hook;
 use lineside_core::json::json;
-use lineside_core::{Part, Reach, Verdict};
+use lineside_core::{Part, Reach, Source, Verdict};
 use lineside_points::{AfterSubagent, BeforeTool};
 use tokio::sync::Semaphore;
 
@@ -167,21 +167,18 @@ async fn what_keeps_a_subagent_working_goes_to_its_own_parents_child_alone() {
     }
 }
 
-#[test]
-fn a_long_line_of_sessions_is_dropped_without_its_length_in_stack() {
-    let small = std::thread::Builder::new().stack_size(256 << 10);
-    let lines = small.spawn(|| {
-        let bus = Bus::new();
-        let mut session = bus.session("0").open_now().unwrap();
-        for depth in 1..20_000 {
-            session = session.subagent(depth.to_string()).open_now().unwrap();
-        }
-        let deepest = session.source().depth;
-        drop(bus);
-        drop(session);
-        deepest
-    });
-    assert_eq!(lines.unwrap().join().unwrap(), 19_999);
+#[tokio::test]
+async fn a_line_of_sessions_comes_to_an_end() {
+    let bus = Bus::new();
+    let mut session = bus.session("0").open().await.unwrap();
+    for depth in 1..=Source::DEEPEST {
+        session = session.subagent(depth.to_string()).open().await.unwrap();
+    }
+    assert_eq!(session.source().depth, 32);
+    let error = session.subagent("33").open().await.err().unwrap();
+    assert_eq!(error, OpenSessionError::TooDeep("33".into()));
+    assert_eq!(error.to_string(), "session `33` would be more than 32 levels below its root");
+    assert!(bus.find("33").is_none());
 }
 
 #[tokio::test]

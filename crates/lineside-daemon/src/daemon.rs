@@ -274,9 +274,6 @@ impl Daemon {
             None => self.bus().session(asked.id.as_str()),
             Some(parent) => self.session(parent)?.subagent(asked.id.as_str()),
         };
-        if opening.source().depth > Source::DEEPEST {
-            return Err(too_deep(&asked.id));
-        }
         let opening = match &asked.traceparent {
             Some(given) => opening.traceparent(given.as_str()),
             None => with_trace(opening),
@@ -405,18 +402,10 @@ fn closed(id: &str) -> Problem {
     Problem::conflict("session-closed", "The session is closed", detail).blocks()
 }
 
-fn too_deep(id: &str) -> Problem {
-    let detail = format!(
-        "session `{id}` would be {} levels below its root, at most {} are possible",
-        Source::DEEPEST + 1,
-        Source::DEEPEST
-    );
-    Problem::conflict("too-deep", "The session is too deep", detail).blocks()
-}
-
 fn cannot_open(id: &str, error: &OpenSessionError) -> Problem {
     match error {
         OpenSessionError::Draining => Problem::ending(),
+        OpenSessionError::TooDeep(_) => too_deep(error),
         OpenSessionError::Taken(_) => Problem::conflict(
             "session-open",
             "The session is open already",
@@ -424,4 +413,9 @@ fn cannot_open(id: &str, error: &OpenSessionError) -> Problem {
         ),
         other => Problem::conflict("session-not-opened", "The session cannot be opened", other.to_string()),
     }
+}
+
+/// The problem with a session that would be too far below its root.
+pub(crate) fn too_deep(error: &OpenSessionError) -> Problem {
+    Problem::conflict("too-deep", "The session is too deep", error.to_string()).blocks()
 }

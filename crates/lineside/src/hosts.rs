@@ -132,9 +132,6 @@ pub enum ServeHostError {
         /// The session whose process has started the host.
         parent: String,
     },
-    /// Its session would be more than 32 levels below its root.
-    #[error("session `{0}` would be more than {most} levels below its root", most = Source::DEEPEST)]
-    TooDeep(String),
     /// A name in its document is too long to be kept.
     #[error("`{name}` of the host's session has {length} bytes, at most {most} are possible")]
     TooLong {
@@ -310,9 +307,6 @@ impl Hosts {
     }
 
     fn open(&self, opening: OpenSession, id: &str) -> Result<Session, ServeHostError> {
-        if opening.source().depth > Source::DEEPEST {
-            return Err(ServeHostError::TooDeep(id.to_owned()));
-        }
         let opening = match &self.prepare {
             Some(prepare) => prepare(opening),
             None => opening,

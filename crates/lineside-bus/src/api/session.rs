@@ -273,6 +273,9 @@ impl OpenSession {
     pub fn open_now(self) -> Result<Session, OpenSessionError> {
         let Self { shared, parent, source } = self;
         let id = source.session.clone();
+        if source.depth > Source::DEEPEST {
+            return Err(OpenSessionError::TooDeep(id));
+        }
         let above = parent.as_ref().map(|parent| Arc::clone(parent.node()));
         let node =
             match (shared.tree.open(source, above, |id| State::new(id, shared.context.as_ref())), parent) {
@@ -315,6 +318,9 @@ pub enum OpenSessionError {
     /// A closed session has no subagents.
     #[error("its parent session `{0}` is closed")]
     ParentClosed(SessionId),
+    /// It would be further below its root than [`Source::DEEPEST`].
+    #[error("session `{0}` would be more than {most} levels below its root", most = Source::DEEPEST)]
+    TooDeep(SessionId),
     /// The bus is shutting down.
     #[error("the bus is shutting down")]
     Draining,

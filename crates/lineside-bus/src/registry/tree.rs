@@ -75,16 +75,6 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
     }
 }
 
-impl<I, O, S> Drop for Node<I, O, S> {
-    /// Lets go of one ancestor after another: each in the drop of the one below it would need a stack as long as the line.
-    fn drop(&mut self) {
-        let mut above = self.parent.take();
-        while let Some(node) = above {
-            above = Arc::into_inner(node).and_then(|mut node| node.parent.take());
-        }
-    }
-}
-
 /// Why a session is not added.
 pub(crate) enum AddSessionError {
     /// There is an open one of its id.

@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use lineside::bus::OpenSessionError;
 use lineside::hosts::{
     CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, SERVED, ServeHostError, silent,
 };
@@ -15,7 +16,7 @@ use lineside::hosts::{
 use crate::body::{Document, Path};
 use crate::caller::Caller;
 use crate::connections;
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, too_deep};
 use crate::problem::Problem;
 
 /// The header with the event that the entry of the host states.
@@ -169,16 +170,14 @@ fn no_host(name: &str) -> Problem {
 fn not_served(error: &ServeHostError) -> Problem {
     let detail = error.to_string();
     match error {
-        ServeHostError::Session(lineside::bus::OpenSessionError::Draining)
+        ServeHostError::Session(OpenSessionError::Draining)
         | ServeHostError::Publish(lineside::bus::PublishError::Draining) => Problem::ending(),
         ServeHostError::NotBelow { .. } => {
             let title = "The grant does not reach this far";
             Problem::new(StatusCode::FORBIDDEN, "not-granted", title, detail).blocks()
         }
         ServeHostError::TooLong { .. } => Problem::bad_request(detail).blocks(),
-        ServeHostError::TooDeep(_) => {
-            Problem::conflict("too-deep", "The session is too deep", detail).blocks()
-        }
+        ServeHostError::Session(error @ OpenSessionError::TooDeep(_)) => too_deep(error),
         _ => Problem::conflict("not-published", "The event was not published", detail).blocks(),
     }
 }
