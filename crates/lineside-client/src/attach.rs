@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside_core::AnyEvent;
-use lineside_core::json::{Map, Value, from_slice, json};
+use lineside_core::json::{Map, Value, json, read_strict_within};
 use lineside_points::read_event;
 use serde::Deserialize;
 
@@ -247,63 +247,95 @@ impl Hooks {
         let mut calls: Calls<Result<Value, String>> = Calls::new();
         let mut leaving = false;
         loop {
-            let frame = tokio::select! {
-                line = lines.next() => match line? {
-                    Some(line) => self.hear(&line, &mut calls, &mut leaving),
-                    None => return Ok(()),
-                },
-                (id, ended) = calls.next() => Some(answer(&id, ended)),
+            let ended = tokio::select! {
+                line = lines.next() => {
+                    let Some(line) = line? else { return Ok(()) };
+                    match self.hear(&line) {
+                        Asked::Call(id, work) => calls.start(id, work).await,
+                        Asked::Cancel(id) => {
+                            calls.cancel(&id);
+                            None
+                        }
+                        Asked::Leave => {
+                            leaving = true;
+                            None
+                        }
+                        Asked::Frame(frame) => {
+                            writer.write(frame.to_string()).await?;
+                            None
+                        }
+                        Asked::Nothing => None,
+                    }
+                }
+                ended = calls.next() => Some(ended),
             };
-            if let Some(frame) = frame {
-                writer.write(&frame).await?;
+            if let Some((id, ended)) = ended {
+                writer.write(answer(&id, ended)).await?;
             }
             if leaving && calls.is_empty() {
-                return writer.write(&json!({"type": "bye"})).await;
+                return writer.write(json!({"type": "bye"}).to_string()).await;
             }
         }
     }
 
-    /// What a line asks for, and what is said to it at once.
-    fn hear(
-        &self,
-        line: &[u8],
-        calls: &mut Calls<Result<Value, String>>,
-        leaving: &mut bool,
-    ) -> Option<Value> {
-        let mut frame: Map = from_slice(line).ok()?;
-        let text = |frame: &Map, name: &str| frame.get(name).and_then(Value::as_str).map(str::to_owned);
-        match text(&frame, "type")?.as_str() {
-            "hello" => {
-                return Some(json!({"type": "hello", "protocol": PROTOCOL, "concurrency": CONCURRENCY}));
+    /// What a line asks for.
+    fn hear(&self, line: &[u8]) -> Asked {
+        let Ok(Value::Object(mut frame)) = read_strict_within(line, u8::MAX) else { return Asked::Nothing };
+        let mut text = |name: &str| match frame.remove(name) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        };
+        let Some(kind) = text("type") else { return Asked::Nothing };
+        let (id, hook) = (text("id"), text("hook"));
+        match (&*kind, id, hook) {
+            ("hello", ..) => {
+                Asked::Frame(json!({"type": "hello", "protocol": PROTOCOL, "concurrency": CONCURRENCY}))
             }
-            "ping" => return Some(json!({"type": "pong"})),
-            "cancel" => calls.cancel(&text(&frame, "id")?),
-            "shutdown" => *leaving = true,
-            "call" => {
-                let (id, hook) = (text(&frame, "id")?, text(&frame, "hook")?);
+            ("ping", ..) => Asked::Frame(json!({"type": "pong"})),
+            ("cancel", Some(id), _) => Asked::Cancel(id),
+            ("shutdown", ..) => Asked::Leave,
+            ("call", Some(id), Some(hook)) => {
                 let run = self.state().hooks.get(&hook).map(|hook| Arc::clone(&hook.run));
                 let millis = frame.get("deadline_ms").and_then(Value::as_u64).unwrap_or_default();
                 let until = Instant::now() + Duration::from_millis(millis);
                 let event = frame.remove("event");
-                calls.start(id, async move {
+                let work = async move {
                     let run = run.ok_or_else(|| "the hook was removed".to_owned())?;
                     let event = event.as_ref().and_then(Value::as_object).ok_or("the call has no event")?;
                     let event = read_event(event, 0).map_err(|error| error.to_string())?;
                     run(event, Cx::new(until)).await
-                });
+                };
+                Asked::Call(id, Box::pin(work))
             }
             // Of a later version.
-            _ => {}
+            _ => Asked::Nothing,
         }
-        None
     }
 }
 
-fn answer(id: &str, ended: Ended<Result<Value, String>>) -> Value {
+/// What a line asks for.
+enum Asked {
+    /// An answer of a hook.
+    Call(String, BoxFuture<Result<Value, String>>),
+    /// The end of a call.
+    Cancel(String),
+    /// The end of the connection, after the calls that are under way.
+    Leave,
+    /// This frame.
+    Frame(Value),
+    /// What this version does not know.
+    Nothing,
+}
+
+fn answer(id: &str, ended: Ended<Result<Value, String>>) -> String {
+    let id = json!(id);
     match ended {
-        Ended::With(Ok(answer)) => json!({"type": "answer", "id": id, "answer": answer}),
-        Ended::With(Err(error)) => json!({"type": "error", "id": id, "error": error}),
-        Ended::Panicked(text) => json!({"type": "error", "id": id, "error": format!("panicked: {text}")}),
-        Ended::Cancelled => json!({"type": "cancelled", "id": id}),
+        // Most of them; written without a value around it.
+        Ended::With(Ok(answer)) => format!("{{\"type\":\"answer\",\"id\":{id},\"answer\":{answer}}}"),
+        Ended::With(Err(error)) => json!({"type": "error", "id": id, "error": error}).to_string(),
+        Ended::Panicked(text) => {
+            json!({"type": "error", "id": id, "error": format!("panicked: {text}")}).to_string()
+        }
+        Ended::Cancelled => json!({"type": "cancelled", "id": id}).to_string(),
     }
 }

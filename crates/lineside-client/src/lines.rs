@@ -3,7 +3,6 @@
 use std::io;
 
 use hyper::body::Bytes;
-use lineside_core::json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Chain};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
@@ -43,10 +42,9 @@ impl Lines {
 pub(crate) struct Writer(pub(crate) OwnedWriteHalf);
 
 impl Writer {
-    /// Writes a frame. Not cancel safe.
-    pub(crate) async fn write(&mut self, frame: &Value) -> io::Result<()> {
-        let mut line = frame.to_string().into_bytes();
-        line.push(b'\n');
-        self.0.write_all(&line).await
+    /// Writes a frame, which is JSON in one line. Not cancel safe.
+    pub(crate) async fn write(&mut self, mut frame: String) -> io::Result<()> {
+        frame.push('\n');
+        self.0.write_all(frame.as_bytes()).await
     }
 }

@@ -125,7 +125,8 @@ impl<P: Interceptable> Intercepting<P> {
         self.draft.register(run).await
     }
 
-    /// Registers a closure that judges. It runs in a task of its own for each event, here.
+    /// Registers a closure that judges. It is polled where its question is read, and goes on in a task of its own where
+    /// it has to wait; one that computes for long without waiting holds up the other hooks of this client.
     ///
     /// # Errors
     /// The name is blank, or owned by another program that is there; a filter cannot be compiled; the session is not

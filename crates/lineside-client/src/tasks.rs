@@ -1,7 +1,11 @@
 //! The task owner of the crate: connections and calls run here, each cancelled when what it is for is dropped.
 
+use std::any::Any;
 use std::collections::HashMap;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::Poll;
 
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio_util::task::AbortOnDropHandle;
@@ -37,11 +41,27 @@ impl<T: Send + 'static> Calls<T> {
         Self { running: JoinSet::new(), by_id: HashMap::new(), ids: HashMap::new() }
     }
 
-    /// Runs a call.
-    pub(crate) fn start(&mut self, id: String, work: impl Future<Output = T> + Send + 'static) {
+    /// Runs a call. One that answers when it is first polled, as most do, has no task of its own, and its end is
+    /// returned with its id. Cancel safe.
+    pub(crate) async fn start(
+        &mut self,
+        id: String,
+        mut work: Pin<Box<dyn Future<Output = T> + Send>>,
+    ) -> Option<(String, Ended<T>)> {
+        let polled = poll_fn(|cx| Poll::Ready(catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)))));
+        match polled.await {
+            Ok(Poll::Ready(value)) => return Some((id, Ended::With(value))),
+            Err(panic) => {
+                // What it says when it is dropped too would hide why it panicked first.
+                catch_unwind(AssertUnwindSafe(|| drop(work))).ok();
+                return Some((id, Ended::Panicked(text(&*panic))));
+            }
+            Ok(Poll::Pending) => {}
+        }
         let handle = self.running.spawn(work);
         self.ids.insert(handle.id(), id.clone());
         self.by_id.insert(id, handle);
+        None
     }
 
     /// Cancels a call; its end follows.
@@ -72,9 +92,11 @@ fn failed<T>(error: JoinError) -> Ended<T> {
     if error.is_cancelled() {
         return Ended::Cancelled;
     }
-    let panic = error.into_panic();
+    Ended::Panicked(text(&*error.into_panic()))
+}
+
+/// What a panic says.
+fn text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    Ended::Panicked(
-        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panicked".to_owned()),
-    )
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panicked".to_owned())
 }
