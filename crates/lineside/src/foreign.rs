@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lineside_automation::engine::Last;
 use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId, Recording};
-use lineside_bus::interceptor::{BoxFuture, Interceptor};
+use lineside_bus::interceptor::{BoxFuture, Interceptor, Latency};
 use lineside_bus::{BackgroundRuns, Bus, ChainTime, Cx};
 use lineside_core::flow::Retries;
 use lineside_core::propagation::TRACEPARENT;
@@ -126,6 +126,10 @@ impl Interceptor for Foreign {
             attempts.run(&event, &cx).await.map(Said::from)
         });
         if self.queues { polled_now(run) } else { run }
+    }
+
+    fn latency(&self) -> Latency {
+        Latency::Long
     }
 
     fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {

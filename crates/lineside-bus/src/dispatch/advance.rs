@@ -65,8 +65,8 @@ impl<'a> Dispatcher<'a> {
                         let took = self.time.lap();
                         self.fold(index, Round::First, took, result);
                     }
-                    AtOnce::Pending(call) => {
-                        let call = Guarded::under_way(call, handled, time, self.failures());
+                    AtOnce::Pending(call, latency) => {
+                        let call = Guarded::under_way((call, latency), handled, time, self.failures());
                         let group = plan.group(index).map_or(*next..*next, |group| *next..group.end);
                         *next = group.end;
                         return Some(if group.is_empty() {

@@ -14,7 +14,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::base::caught::{BoxFuture, Failures, let_go, panicked};
 use crate::hook::cx::{Cx, Handled, handling};
-use crate::hook::interceptor::Interceptor;
+use crate::hook::interceptor::{Interceptor, Latency};
 
 /// The time of a call.
 #[derive(Debug, Clone, Copy)]
@@ -47,16 +47,17 @@ pub(crate) enum AtOnce {
     Passed,
     /// It ended in another way.
     Ended(Result<Said, Failure>),
-    /// It is under way.
-    Pending(BoxFuture<Result<Said, Failure>>),
+    /// It is under way, and takes this long.
+    Pending(BoxFuture<Result<Said, Failure>>, Latency),
 }
 
 /// When the timer is armed. Most calls answer when they are polled first, and most actors by the time the publisher is
-/// polled again, so that arming it at once would cost more than all the rest.
+/// polled again, so that arming it at once would cost more than all the rest. Where the answer comes from outside the
+/// process, a further poll would cost more: it wakes another thread of the runtime.
 enum Timer {
     /// The call was polled when it began, and need not be polled again at once.
-    JustPolled,
-    Unused,
+    JustPolled(Latency),
+    Unused(Latency),
     PolledAgain,
     Armed(Pin<Box<Sleep>>),
 }
@@ -69,17 +70,19 @@ impl<'a> Guarded<'a> {
         time: Time,
         failures: Cow<'a, Failures>,
     ) -> Self {
-        Self::of(cx, time, failures, |cx| run.intercept(event.clone(), cx))
+        let mut guarded = Self::of(cx, time, failures, |cx| run.intercept(event.clone(), cx));
+        guarded.timer = Timer::Unused(run.latency());
+        guarded
     }
 
     /// A call that was polled when it began, and is still under way.
     pub(crate) fn under_way(
-        call: BoxFuture<Result<Said, Failure>>,
+        (call, latency): (BoxFuture<Result<Said, Failure>>, Latency),
         handled: Handled,
         time: Time,
         failures: Cow<'a, Failures>,
     ) -> Self {
-        Self { call: Call::Running(call), handled, failures, time, timer: Timer::JustPolled }
+        Self { call: Call::Running(call), handled, failures, time, timer: Timer::JustPolled(latency) }
     }
 }
 
@@ -107,7 +110,7 @@ pub(crate) fn poll_once(
     match (panic, answer, call) {
         (Ok(()), None, _) if passed => AtOnce::Passed,
         (Ok(()), Some(answer), _) => AtOnce::Ended(answer),
-        (Ok(()), None, Some(call)) => AtOnce::Pending(call),
+        (Ok(()), None, Some(call)) => AtOnce::Pending(call, run.latency()),
         (Ok(()), None, None) => unreachable!("what is pending was kept"),
         // It was dropped when it had answered.
         (Err(panic), answer, _) if passed || answer.is_some() => {
@@ -138,7 +141,7 @@ impl<'a, T> Guarded<'a, T> {
             Ok(call) => Call::Running(call),
             Err(panic) => Call::Failed(Box::new(panicked(panic))),
         };
-        Self { call, handled, failures, time, timer: Timer::Unused }
+        Self { call, handled, failures, time, timer: Timer::Unused(Latency::Short) }
     }
 
     /// Cancels the call, if it runs still. Gives how that went wrong: what it holds may panic when it is dropped.
@@ -152,7 +155,10 @@ impl<'a, T> Guarded<'a, T> {
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match &mut self.timer {
-                Timer::JustPolled | Timer::Unused => {
+                Timer::JustPolled(Latency::Long) | Timer::Unused(Latency::Long) => {
+                    self.timer = Timer::PolledAgain;
+                }
+                Timer::JustPolled(Latency::Short) | Timer::Unused(Latency::Short) => {
                     self.timer = Timer::PolledAgain;
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
@@ -171,7 +177,7 @@ impl<T> Future for Guarded<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let handled = self.handled;
-        if let Timer::JustPolled = self.timer {
+        if let Timer::JustPolled(_) = self.timer {
             return self.poll_timer(cx).map(|()| Err(timed_out(self.time)));
         }
         let call = match &mut self.call {

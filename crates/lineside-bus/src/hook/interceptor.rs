@@ -55,6 +55,11 @@ pub trait Interceptor: Send + Sync {
     /// Answers one event.
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>>;
 
+    /// How long a call takes that has not answered when it was first polled.
+    fn latency(&self) -> Latency {
+        Latency::Short
+    }
+
     /// What takes over its runs that no publisher waits for. By default nothing does, and they start at once.
     fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {
         None
@@ -64,6 +69,17 @@ pub trait Interceptor: Send + Sync {
     fn skipped(&self, event: &AnyEvent, why: SkipReason) {
         let _ = (event, why);
     }
+}
+
+/// How long a call takes that has not answered when it was first polled; says when its timer is armed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Latency {
+    /// It answers once other tasks of the runtime have had their turn, as an actor does: it is polled again after them,
+    /// and the timer is armed if it has not answered then.
+    Short,
+    /// It waits for something outside the process: the timer is armed at once, and it is polled again when that has come.
+    Long,
 }
 
 /// The right to run once for events that are held. Dropping it runs nothing.
