@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `guard ID TEXT` | opens session ID or takes it over, refuses deletions in it and below with TEXT, says `guarding`, and runs each line of its input under the session, until that ends |
 //! | `start ID PROGRAM …` | opens session ID, and runs a program under it |
+//! | `again ID COMMAND` | publishes in session ID, which is open, and prints nothing |
 //! | `publish ID COMMAND` | opens session ID, publishes that a shell is about to run COMMAND, and prints the decision |
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test program")]
 
@@ -21,6 +22,7 @@ async fn main() -> ExitCode {
         ["guard", id, text] => guard(id, text.to_owned()).await,
         ["start", id, program, ref rest @ ..] => start(id, program, rest).await,
         ["publish", id, command] => publish(id, command).await,
+        ["again", id, command] => again(id, command).await,
         _ => panic!("{arguments:?}"),
     }
 }
@@ -73,4 +75,10 @@ async fn publish(id: &str, command: &str) -> ExitCode {
     println!("{told}");
     session.close().await.unwrap();
     ExitCode::SUCCESS
+}
+
+async fn again(id: &str, command: &str) -> ExitCode {
+    let session = Client::from_environment().unwrap().session(id).resume().open().await.unwrap();
+    let decision = session.publish(BeforeTool::new("Shell", json!({"command": command}))).await.unwrap();
+    ExitCode::from(u8::from(decision.is_refused()))
 }

@@ -48,6 +48,11 @@ impl Line {
         self.0.get_mut().write_all(bytes).await.unwrap();
     }
 
+    /// Nothing more is written.
+    pub(crate) async fn ends(&mut self) {
+        self.0.get_mut().shutdown().await.unwrap();
+    }
+
     pub(crate) async fn publish(&mut self, id: u64, event: &Value) {
         self.write(&frame(id, event)).await;
     }

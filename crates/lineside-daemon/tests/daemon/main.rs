@@ -10,6 +10,7 @@ mod attacks;
 mod reload;
 mod clients;
 mod connection;
+mod extremes;
 mod crowd;
 mod inheritance;
 mod files;

@@ -6,8 +6,11 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use lineside::Signal;
+use lineside::bus::signal::Watched;
 use lineside::dialects::{Places, Trust};
-use lineside::json::{Value, json};
+use lineside::json::Value;
+use lineside::prelude::*;
 use lineside_daemon::{Server, Settings};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -153,5 +156,33 @@ fn what_a_process_opens_without_a_grant_is_under_nothing_of_the_session() {
     let told = owner.runs(&line);
     assert_eq!((&told["verdict"], &told["depth"]), (&json!("continue"), &json!(0)), "{told}");
     owner.ends();
+    house.ends();
+}
+
+#[test]
+fn n06_a_publisher_that_is_killed_before_its_answer_leaves_its_event_undecided() {
+    let house = House::new();
+    let (asked, asks) = std::sync::mpsc::sync_channel(1);
+    let mut signals = house.server.bus().signals();
+    let session = house.runtime.block_on(house.server.bus().session("s").open()).unwrap();
+    let gate = session.intercept::<BeforeTool>("never answers").gate(move |_, _| {
+        asked.send(()).unwrap();
+        std::future::pending::<Verdict>()
+    });
+    gate.unwrap();
+    for seq in 1..=3 {
+        let mut publisher = house.agent(&["again", "s", "ls"]).spawn().unwrap();
+        asks.recv().unwrap();
+        publisher.kill().unwrap();
+        publisher.wait().unwrap();
+        let abandoned = house.runtime.block_on(async {
+            loop {
+                if let Some(Watched::Signal(Signal::Abandoned { seq, .. })) = signals.next().await {
+                    return seq;
+                }
+            }
+        });
+        assert_eq!(abandoned, seq);
+    }
     house.ends();
 }

@@ -29,7 +29,7 @@ pub(super) async fn nobody_came(listener: &TcpListener) {
 }
 
 #[tokio::test]
-async fn i09_no_spelling_of_a_private_address_is_connected_to() {
+async fn i09_n05_no_spelling_of_a_private_address_is_connected_to() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let client = HttpClient::new();
@@ -56,7 +56,7 @@ async fn i09_no_spelling_of_a_private_address_is_connected_to() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_resolved_to_a_private_address_is_not_connected_to() {
+async fn n05_a_name_that_is_resolved_to_a_private_address_is_not_connected_to() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap();
     let public = SocketAddr::from(([1, 1, 1, 1], 80));
@@ -75,7 +75,7 @@ async fn a_name_that_is_resolved_to_a_private_address_is_not_connected_to() {
 }
 
 #[tokio::test]
-async fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
+async fn n05_the_address_that_was_checked_is_the_one_that_is_connected_to() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap();
     // Resolving it again would give another address.
