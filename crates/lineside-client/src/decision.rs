@@ -1,6 +1,7 @@
 //! What a publisher gets back over the socket.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use lineside_core::json::{Map, Value};
 use lineside_core::payload::Point;
@@ -26,10 +27,10 @@ impl<P: Point> Decision<P> {
             return Err(unreadable("no payload".to_owned()));
         };
         let payload = (P::INFO.decode)(P::INFO, payload).map_err(|error| unreadable(error.to_string()))?;
-        let any: &dyn Any = &*payload;
-        match any.downcast_ref::<P>() {
-            Some(payload) => Ok(Self { verdict, payload: payload.clone(), json }),
-            None => Err(unreadable("a payload of another point".to_owned())),
+        let payload: Arc<dyn Any + Send + Sync> = payload;
+        match payload.downcast::<P>() {
+            Ok(payload) => Ok(Self { verdict, payload: Arc::unwrap_or_clone(payload), json }),
+            Err(_) => Err(unreadable("a payload of another point".to_owned())),
         }
     }
 

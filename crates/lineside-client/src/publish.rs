@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyper::Method;
-use lineside_core::json::{Map, from_slice};
+use lineside_core::json::{Map, Value, read_strict_within};
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::publish::connection::{Connection, Kind, Published};
@@ -49,13 +49,16 @@ impl Publisher {
     pub(crate) async fn publish(
         &self,
         wire: &Wire,
-        event: &Map,
+        event: String,
         within_ms: Option<u128>,
     ) -> Result<Map, RequestError> {
-        let body = lineside_core::json::to_vec(event).map_err(unreadable)?;
-        match self.begin(wire, &body, within_ms).await? {
+        match self.begin(wire, event.as_bytes(), within_ms).await? {
             Some(published) => match published.await.map_err(|source| RequestError::Broken { source })? {
-                (Kind::Decision, decision) => from_slice(&decision).map_err(unreadable),
+                (Kind::Decision, decision) => match read_strict_within(&decision, u8::MAX) {
+                    Ok(Value::Object(decision)) => Ok(decision),
+                    Ok(_) => Err(RequestError::Unreadable("a decision is an object".to_owned())),
+                    Err(error) => Err(unreadable(error)),
+                },
                 (Kind::Problem, document) => Err(problem(None, &document)),
             },
             None => {
@@ -63,7 +66,7 @@ impl Publisher {
                     Some(time) => format!("/v1/events?within_ms={time}"),
                     None => "/v1/events".to_owned(),
                 };
-                wire.ask(Method::POST, &path, body).await
+                wire.ask(Method::POST, &path, event.into_bytes()).await
             }
         }
     }

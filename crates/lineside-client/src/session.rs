@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lineside_core::envelope::Agent;
-use lineside_core::json::{Map, Value, json};
+use lineside_core::json::{Fields as _, Map, ObjectText, Value, json};
 use lineside_core::payload::Point;
 use lineside_core::propagation::{GRANT, Propagation, SESSION, SOCKET, TRACEPARENT};
 use lineside_core::{Payload, SessionId};
@@ -211,13 +211,13 @@ impl Session {
         payload: &dyn Payload,
         within: Option<Duration>,
     ) -> Result<Map, RequestError> {
-        let mut fields = Map::new();
-        fields.insert("point".to_owned(), json!(point));
-        fields.insert("session".to_owned(), json!(self.id));
-        fields.insert("payload".to_owned(), Value::Object(payload.to_json()));
+        let mut event = ObjectText::new();
+        event.put("point", point);
+        event.put("session", &self.id);
+        event.put_json("payload", &payload.to_text());
         if !self.stated.swap(true, Ordering::Relaxed) {
-            fields.insert("coverage".to_owned(), json!(self.coverage));
+            event.put("coverage", &*self.coverage);
         }
-        self.client.wire().publish(&fields, within).await
+        self.client.wire().publish(event.end(), within).await
     }
 }

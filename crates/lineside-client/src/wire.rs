@@ -169,8 +169,8 @@ impl Wire {
         Err(problem(Some(status), &answer))
     }
 
-    /// Publishes an event, with at most this much time for all hooks together.
-    pub(crate) async fn publish(&self, event: &Map, within: Option<Duration>) -> Result<Map, RequestError> {
+    /// Publishes an event, which is JSON, with at most this much time for all hooks together.
+    pub(crate) async fn publish(&self, event: String, within: Option<Duration>) -> Result<Map, RequestError> {
         self.publisher.publish(self, event, within.map(|time| time.as_millis())).await
     }
 

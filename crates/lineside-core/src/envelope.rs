@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::json::{Map, Value};
+use crate::json::{Fields, Map};
 use serde::{Deserialize, Serialize};
 
 pub use crate::id::EventId;
@@ -254,50 +254,56 @@ impl Envelope {
     /// The envelope in the order of the specification, without its payload.
     #[must_use]
     pub fn to_json(&self, point: &str) -> Map {
-        let source = &self.source;
         let mut map = Map::new();
-        let mut put = |key: &str, value: Value| {
-            map.insert(key.to_owned(), value);
-        };
-        let text = |text: &str| Value::String(text.to_owned());
-        put("id", text(&self.id.to_string()));
-        put("point", text(point));
-        put("time", text(&self.time_text()));
-        put("seq", self.seq.into());
-        put("session", text(source.session.as_str()));
-        put("root_session", text(source.root_session.as_str()));
+        self.put(point, &mut map);
+        self.put_extra(&mut map);
+        map
+    }
+
+    /// Adds the fields, without `extra`.
+    pub(crate) fn put(&self, point: &str, fields: &mut impl Fields) {
+        let source = &self.source;
+        fields.put("id", &self.id);
+        fields.put("point", point);
+        fields.put("time", &self.time_text());
+        fields.put("seq", &self.seq);
+        fields.put("session", &source.session);
+        fields.put("root_session", &source.root_session);
         if let Some(parent) = &source.parent_session {
-            put("parent_session", text(parent.as_str()));
+            fields.put("parent_session", parent);
         }
-        put("depth", source.depth.into());
+        fields.put("depth", &source.depth);
         if let Some(cause) = self.cause {
-            put("cause", text(&cause.event.to_string()));
+            fields.put("cause", &cause.event);
         }
-        put("agent", crate::json::to_value(&source.agent).unwrap_or_default());
+        fields.put("agent", &source.agent);
         if let Some(turn) = self.turn {
-            put("turn", turn.into());
+            fields.put("turn", &turn);
         }
-        for (key, value) in [("project_root", &source.project_root), ("cwd", &source.cwd)] {
-            if let Some(value) = value {
-                put(key, text(value));
+        for (name, text) in [("project_root", &source.project_root), ("cwd", &source.cwd)] {
+            if let Some(text) = text {
+                fields.put(name, text);
             }
         }
         if let Some(model) = &source.model {
-            put("model", crate::json::to_value(model).unwrap_or_default());
+            fields.put("model", model);
         }
         let last = [
             ("host", &source.host),
             ("traceparent", &source.traceparent),
             ("connection", &source.connection),
         ];
-        for (key, value) in last {
-            if let Some(value) = value {
-                put(key, text(value));
+        for (name, text) in last {
+            if let Some(text) = text {
+                fields.put(name, text);
             }
         }
+    }
+
+    /// Adds `extra`, where there is any.
+    pub(crate) fn put_extra(&self, fields: &mut impl Fields) {
         if let Some(extra) = &self.extra {
-            put("extra", Value::Object(extra.fields.clone()));
+            fields.put("extra", &extra.fields);
         }
-        map
     }
 }

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use crate::json::{Map, Value};
+use crate::json::{Fields, Map, ObjectText, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::envelope::{Agent, Envelope};
@@ -186,7 +186,7 @@ impl AnyEvent {
     /// The payload as compact JSON text; made at most once for each version, like [`payload_json`](Self::payload_json).
     #[must_use]
     pub fn payload_text(&self) -> &str {
-        self.0.text.get_or_init(|| crate::json::to_string(self.payload_json()).unwrap_or_default().into())
+        self.0.text.get_or_init(|| self.payload().to_text().into())
     }
 
     /// About how many bytes its payload takes, and the payload as it was published if that is another one.
@@ -199,19 +199,30 @@ impl AnyEvent {
     /// Envelope and payload as one JSON object.
     #[must_use]
     pub fn to_json(&self) -> Map {
-        let mut map = self.0.envelope.to_json(self.point().name);
-        let extra = map.remove("extra");
-        map.insert("payload".to_owned(), Value::Object(self.payload_json().clone()));
-        if let Some(extra) = extra {
-            map.insert("extra".to_owned(), extra);
-        }
+        let mut map = Map::new();
+        self.put(&mut map);
         map
+    }
+
+    /// The compact JSON text of [`to_json`](Self::to_json).
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = ObjectText::new();
+        self.put(&mut text);
+        text.end()
+    }
+
+    fn put(&self, fields: &mut impl Fields) {
+        let Inner { envelope, .. } = &*self.0;
+        envelope.put(self.point().name, fields);
+        fields.put_either("payload", || Value::Object(self.payload_json().clone()), || self.payload_text());
+        envelope.put_extra(fields);
     }
 
     /// The SHA-256 of the payload's compact JSON, in hexadecimal.
     #[must_use]
     pub fn digest(&self) -> String {
-        digest_of(self.payload_json())
+        hexadecimal(&Sha256::digest(self.payload_text()))
     }
 
     /// Whether both are references to one event, in one version.

@@ -41,7 +41,7 @@ pub use map::Map;
 pub use number::{Number, ParseNumberError};
 pub use to_value::to_value;
 pub use value::Value;
-pub use write::Layout;
+pub use write::{Fields, Layout, ObjectText};
 
 use serde::{Deserialize, Serialize};
 

@@ -25,6 +25,11 @@ pub trait Payload: sealed::Sealed + Any + Send + Sync + Debug {
     /// Its fields in the order of the catalogue; an optional field without a value is left out.
     fn to_json(&self) -> Map;
 
+    /// The compact JSON text of [`to_json`](Self::to_json).
+    fn to_text(&self) -> String {
+        crate::json::to_string(&self.to_json()).unwrap_or_default()
+    }
+
     /// A copy in which the named fields have new values.
     ///
     /// # Errors

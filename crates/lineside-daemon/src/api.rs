@@ -22,6 +22,7 @@ pub mod shapes;
 
 mod sessions;
 mod hooks;
+mod upgrade;
 mod attach;
 mod events;
 mod hosts;

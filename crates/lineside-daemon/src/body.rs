@@ -37,6 +37,9 @@ pub(crate) struct Query<T>(pub(crate) T);
 /// An answer.
 pub(crate) struct Json<T>(pub(crate) T);
 
+/// An answer that is JSON already.
+pub(crate) struct JsonText(pub(crate) String);
+
 impl FromRequest<Arc<Daemon>> for Fields {
     type Rejection = Problem;
 
@@ -95,13 +98,17 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        match lineside::json::to_vec(&self.0) {
-            Ok(body) => {
-                let kind = HeaderValue::from_static("application/json");
-                ([(header::CONTENT_TYPE, kind)], body).into_response()
-            }
+        match lineside::json::to_string(&self.0) {
+            Ok(body) => JsonText(body).into_response(),
             Err(error) => Problem::unwritten(&error).into_response(),
         }
+    }
+}
+
+impl IntoResponse for JsonText {
+    fn into_response(self) -> Response {
+        let kind = HeaderValue::from_static("application/json");
+        ([(header::CONTENT_TYPE, kind)], self.0).into_response()
     }
 }
 

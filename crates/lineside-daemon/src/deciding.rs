@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside::bus::PublishError;
-use lineside::claims;
 use lineside::core::event::digest_of;
 use lineside::json::{Map, Value, json};
 use lineside::wire::{self, EventDraft};
@@ -14,7 +13,7 @@ use crate::caller::Caller;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
 
-/// One event to its decision.
+/// One event to its decision, as compact JSON text.
 ///
 /// # Errors
 /// It is no event, its session is not open or not the caller's, or the daemon is ending: the event must not happen then.
@@ -23,7 +22,7 @@ pub(crate) async fn decide(
     caller: &Caller,
     query: &PublishQuery,
     fields: Map,
-) -> Result<Map, Problem> {
+) -> Result<String, Problem> {
     let draft = EventDraft::read(fields, &daemon.vocabulary)
         .map_err(|error| Problem::bad_request(error.to_string()).blocks())?;
     let Some(id) = draft.session.clone() else {
@@ -65,9 +64,7 @@ pub(crate) async fn decide(
         daemon.note_closed(session.id());
         session.close().await;
     }
-    let mut decision = wire::decision(&receipt, query.receipt);
-    claims::put(&claims, &mut decision);
-    Ok(decision)
+    Ok(wire::decision_text(&receipt, &claims, query.receipt))
 }
 
 fn opening(id: String, draft: &EventDraft) -> Opening {
@@ -85,7 +82,7 @@ fn opening(id: String, draft: &EventDraft) -> Opening {
 }
 
 /// What is decided while hooks are switched off: nothing stands in the way, and no hook has seen it.
-fn unseen(session: &str, draft: &EventDraft) -> Map {
+fn unseen(session: &str, draft: &EventDraft) -> String {
     let payload = draft.payload.to_json();
     let mut map = Map::new();
     map.insert("session".to_owned(), json!(session));
@@ -96,7 +93,7 @@ fn unseen(session: &str, draft: &EventDraft) -> Map {
     map.insert("context".to_owned(), json!([]));
     map.insert("notices".to_owned(), json!([]));
     map.insert("off".to_owned(), json!(true));
-    map
+    Value::Object(map).to_string()
 }
 
 fn not_published(error: &PublishError) -> Problem {

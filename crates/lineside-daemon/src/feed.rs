@@ -12,10 +12,11 @@ use lineside::{Signal, wire};
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::sizes;
-
 /// What a feed holds at most, in bytes of payloads.
 const MOST_BYTES: usize = 32 << 20;
+
+/// What an event takes beside its payload, about, in bytes.
+const EVENT: usize = 512;
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -152,7 +153,8 @@ impl Kept {
     /// Adds a signal.
     fn push(&mut self, signal: Signal, most: usize, receipts: usize) {
         let size = match &signal {
-            Signal::Decided(receipt) => sizes::object(receipt.event.payload_json()),
+            // As the event has it, and once more as the text of its decision.
+            Signal::Decided(receipt) => EVENT + 2 * receipt.event.weight(),
             _ => 0,
         };
         let seq = session_of(&signal).map(|session| match self.seqs.get_mut(session) {

@@ -18,7 +18,6 @@ mod random;
 mod problem;
 mod door;
 mod body;
-mod sizes;
 mod room;
 mod closed;
 mod feed;

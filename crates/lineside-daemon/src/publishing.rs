@@ -3,9 +3,10 @@
 //! It is decided here what is read when, and what becomes of an event whose publisher is gone or no longer waits. What an
 //! event is, and what the answer to it, is the same as over HTTP.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
-use std::io;
+use std::io::{self, Write as _};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -14,7 +15,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::FuturesUnordered;
-use lineside::json::{Map, to_vec};
+use lineside::json::{Map, to_string};
 use tokio::net::UnixStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -41,7 +42,7 @@ const TURN: usize = 8;
 /// How often a connection that is not read is looked at, whether the publisher is gone.
 const LOOK: Duration = Duration::from_secs(1);
 
-type Decided = Result<Map, Problem>;
+type Decided = Result<String, Problem>;
 type Deciding = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
 /// Serves a connection until its publisher closes it, or the daemon ends: then what is under way is answered, and
@@ -255,22 +256,22 @@ impl Publishing {
     /// Puts an answer in line.
     fn put(&mut self, id: Option<u64>, decided: &Decided) {
         Counts::one(&self.daemon.counts.requests);
-        let problem = |problem: &Problem| {
-            Counts::one(&self.daemon.counts.problems);
-            ("problem", to_vec(problem).unwrap_or_default())
-        };
         let (kind, body) = match decided {
-            Ok(decision) => match to_vec(decision) {
-                Ok(body) => ("decision", body),
-                Err(error) => problem(&Problem::unwritten(&error)),
-            },
-            Err(refusal) => problem(refusal),
+            Ok(decision) => ("decision", Cow::Borrowed(decision)),
+            Err(problem) => {
+                Counts::one(&self.daemon.counts.problems);
+                ("problem", Cow::Owned(to_string(problem).unwrap_or_default()))
+            }
         };
-        let id = id.map_or_else(String::new, |id| format!(",\"id\":{id}"));
-        let head = format!("{{\"type\":\"{kind}\"{id},\"bytes\":{}}}\n", body.len());
-        for part in [head.as_bytes(), &body, b"\n"] {
-            self.outgoing.extend_from_slice(part);
-        }
+        // Writing to memory does not fail.
+        let _written: io::Result<()> = match id {
+            Some(id) => writeln!(
+                self.outgoing,
+                "{{\"type\":\"{kind}\",\"id\":{id},\"bytes\":{}}}\n{body}",
+                body.len()
+            ),
+            None => writeln!(self.outgoing, "{{\"type\":\"{kind}\",\"bytes\":{}}}\n{body}", body.len()),
+        };
     }
 
     /// Writes what the system takes; ready when that is everything.

@@ -106,6 +106,10 @@ impl Payload for Custom {
         self.fields.clone()
     }
 
+    fn to_text(&self) -> String {
+        lineside_core::json::to_string(&self.fields).unwrap_or_default()
+    }
+
     fn with_fields(&self, fields: &Map) -> Result<Arc<dyn Payload>, DecodePayloadError> {
         let mut copy = self.clone();
         copy.fields.extend(fields.clone());

@@ -79,6 +79,15 @@ macro_rules! points {
                 map
             }
 
+            fn to_text(&self) -> String {
+                let mut object = lineside_core::json::ObjectText::new();
+                $( lineside_core::json::Fields::put(&mut object, stringify!($required), &self.$required); )*
+                $( if let Some(value) = &self.$optional {
+                    lineside_core::json::Fields::put(&mut object, stringify!($optional), value);
+                } )*
+                object.end()
+            }
+
             fn with_fields(
                 &self,
                 fields: &lineside_core::json::Map,

@@ -105,6 +105,7 @@ mod tests {
         let Value::Object(fields) = &text else { panic!() };
         let event = read_event(fields, 2).unwrap();
         assert_eq!(Value::Object(event.to_json()), text);
+        assert_eq!(event.to_text(), text.to_string());
         assert_eq!(event.envelope().cause.unwrap().depth, 2);
         for absent in ["id", "point", "time", "session", "root_session", "agent", "payload"] {
             let mut fields = fields.clone();

@@ -80,6 +80,49 @@ fn payloads_keep_digits_and_order() {
     let text = r#"{"tool_name":"T","tool_input":{"z":1.10,"a":9007199254740993,"m":1e+999}}"#;
     let payload = (point.decode)(point, lineside_core::json::from_str(text).unwrap()).unwrap();
     assert_eq!(lineside_core::json::to_string(&payload.to_json()).unwrap(), text);
+    assert_eq!(payload.to_text(), text);
+}
+
+/// A value that some field takes.
+fn values() -> [Value; 7] {
+    let call =
+        json!({"tool_name": "T", "tool_input": {"b": 1, "a": []}, "ok": true, "call_id": "c", "output": "o"});
+    [
+        json!("say \"hi\"\n"),
+        json!(true),
+        json!(3),
+        json!({"input_tokens": 1, "output_tokens": 2, "running": "m", "path": "/p"}),
+        json!([call]),
+        json!([{"path": "/p", "kind": "modified"}]),
+        json!(["/a", "/b"]),
+    ]
+}
+
+#[test]
+fn the_text_of_a_payload_is_that_of_its_json() {
+    let mut compared = 0;
+    for point in CATALOGUE {
+        let mut fields = Map::new();
+        // Each field with the first value that it takes: a field that is wrong is named.
+        for field in point.fields {
+            for value in values() {
+                fields.insert(field.name.to_owned(), value);
+                let decoded = (point.decode)(point, fields.clone());
+                if decoded.is_ok_and(|payload| payload.to_json().contains_key(field.name)) {
+                    break;
+                }
+                let error = (point.decode)(point, fields.clone()).map(drop).unwrap_err().to_string();
+                if !error.contains(&format!("`{}`", field.name)) {
+                    break;
+                }
+                fields.remove(field.name);
+            }
+        }
+        let Ok(payload) = (point.decode)(point, fields) else { continue };
+        assert_eq!(payload.to_text(), Value::Object(payload.to_json()).to_string(), "{}", point.name);
+        compared += 1;
+    }
+    assert!(compared > CATALOGUE.len() / 2, "{compared} of {}", CATALOGUE.len());
 }
 
 #[test]

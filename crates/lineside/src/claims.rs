@@ -161,9 +161,13 @@ pub fn put(claims: &[Claim], decision: &mut Map) {
         claims.iter().for_each(|claim| amend(claim, runs));
     }
     if !claims.is_empty() {
-        let accepted = claims.iter().map(|claim| Value::Object(claim.accepted.to_json())).collect();
-        decision.insert("accepted".to_owned(), Value::Array(accepted));
+        decision.insert("accepted".to_owned(), to_json(claims));
     }
+}
+
+/// Claims as JSON.
+pub(crate) fn to_json(claims: &[Claim]) -> Value {
+    claims.iter().map(|claim| Value::Object(claim.accepted.to_json())).collect()
 }
 
 /// Puts the last word in the place of the first in the receipt.

@@ -12,7 +12,7 @@ mod hook;
 mod signal;
 
 pub use context::message;
-pub use decision::{decision, receipt};
+pub use decision::{decision, decision_text, receipt};
 pub use event::{EventDraft, FIELDS, ReadEventDraftError, UnknownKey, kind_of};
 pub use hook::hook;
 pub use job::{JobState, attempt, job, job_state, stamp};

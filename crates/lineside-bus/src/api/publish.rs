@@ -117,7 +117,7 @@ impl<P> Publication<P> {
 
     fn differs(mut self, change: impl FnOnce(&mut Source)) -> Self {
         let source = &self.session.node().source;
-        change(self.details.source.get_or_insert_with(|| Box::new((**source).clone())));
+        change(Arc::make_mut(self.details.source.get_or_insert_with(|| Arc::clone(source))));
         self
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct Details {
     pub(crate) id: Option<EventId>,
     pub(crate) time: Option<Timestamp>,
     pub(crate) extra: Option<Arc<Extra>>,
-    pub(crate) source: Option<Box<Source>>,
+    pub(crate) source: Option<Arc<Source>>,
     pub(crate) coverage: Option<Arc<str>>,
     pub(crate) decided: Option<Verdict>,
     pub(crate) stops: Stops,
@@ -132,15 +132,11 @@ impl Details {
         now: Instant,
     ) -> Envelope {
         let (id, time) = clock::stamp(now.into_std());
-        let source = match &self.source {
-            Some(different) => Arc::new((**different).clone()),
-            None => Arc::clone(source),
-        };
         Envelope {
             id: self.id.unwrap_or(id),
             time: self.time.unwrap_or(time),
             seq,
-            source,
+            source: Arc::clone(self.source.as_ref().unwrap_or(source)),
             cause,
             turn: self.turn,
             extra: self.extra.clone(),

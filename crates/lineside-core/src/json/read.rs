@@ -4,6 +4,7 @@ mod typed;
 
 use std::borrow::Cow;
 
+use indexmap::map::Entry;
 use serde::Deserialize;
 use serde::de::Error as _;
 
@@ -133,11 +134,15 @@ impl<'a> Reader<'a> {
         }
         loop {
             let (start, key) = self.key()?;
-            if fields.contains_key(&key) {
-                return Err(self.error_at(format!("duplicate key `{key}`"), start));
+            match fields.entry(key) {
+                Entry::Occupied(twice) => {
+                    return Err(self.error_at(format!("duplicate key `{}`", twice.key()), start));
+                }
+                Entry::Vacant(place) => {
+                    let value = self.value()?;
+                    place.insert(value);
+                }
             }
-            let value = self.value()?;
-            fields.insert(key.into_owned(), value);
             if !self.goes_on(b'}')? {
                 return Ok(Value::Object(fields));
             }

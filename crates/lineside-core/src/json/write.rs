@@ -1,5 +1,8 @@
 //! The writer: a serializer whose output is text.
 
+mod key;
+mod object;
+
 use std::fmt::{self, Write as _};
 
 use serde::Serialize;
@@ -9,6 +12,8 @@ use super::digits::{EXACT, handed_over};
 use super::error::Error;
 use super::number::Number;
 use super::to_value::key as key_text;
+
+pub use object::{Fields, ObjectText};
 
 /// Where blanks and line ends stand in what is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,6 +35,7 @@ pub(super) fn text<T: Serialize + ?Sized>(value: &T, layout: Layout) -> Result<S
     Ok(writer.out)
 }
 
+#[derive(Debug)]
 struct Writer {
     out: String,
     layout: Layout,
@@ -366,8 +372,12 @@ impl ser::SerializeMap for Nested<'_> {
     type Error = Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        let key = key_text(key)?;
-        self.key(&key);
+        self.separate();
+        if !key::is_written(self.writer, key) {
+            let key = key_text(key)?;
+            self.writer.quoted(&key);
+        }
+        self.writer.colon();
         Ok(())
     }
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use hyper::upgrade::OnUpgrade;
 
 use super::shapes::{RegisterHook, RegisteredHook, Removed};
+use super::upgrade::upgraded;
 use crate::attachments::{Entry, Registered};
 use crate::body::{Asked, Json};
-use crate::caller::{Caller, Connection};
+use crate::caller::Caller;
 use crate::connections;
 use crate::daemon::Daemon;
 use crate::problem::Problem;
@@ -37,51 +37,15 @@ const TOKEN: &str = "lineside-attachment";
 pub(super) async fn attach(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
-    mut request: Request,
+    request: Request,
 ) -> Result<Response, Problem> {
-    if daemon.ending.is_cancelled() {
-        return Err(Problem::ending());
-    }
-    if let Some(response) = unwanted(&request, PROTOCOL) {
-        return Ok(response);
-    }
-    let token = request.headers().get(TOKEN).and_then(|token| token.to_str().ok());
-    let token = token.map(str::to_owned);
-    let (upgrade, from) = upgrade_of(&mut request, &caller)?;
-    let (token, place) = daemon.attachments.place(token.as_deref())?;
-    connections::attach(&daemon, upgrade, from, place);
-    let headers =
-        [(header::CONNECTION.as_str(), "upgrade"), (header::UPGRADE.as_str(), PROTOCOL), (TOKEN, &token)];
-    Ok((StatusCode::SWITCHING_PROTOCOLS, headers).into_response())
-}
-
-/// The answer to a request that does not want its connection to have this protocol, which says what would be right.
-pub(super) fn unwanted(request: &Request, protocol: &'static str) -> Option<Response> {
-    let wanted = request.headers().get(header::UPGRADE).map(HeaderValue::as_bytes);
-    let is_wanted = wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(protocol.as_bytes()));
-    (!is_wanted).then(|| upgrade_required(protocol))
-}
-
-/// The upgrade of a request's connection, and the connection.
-///
-/// # Errors
-/// It is not one of the Unix socket.
-pub(super) fn upgrade_of(request: &mut Request, caller: &Caller) -> Result<(OnUpgrade, Connection), Problem> {
-    if caller.connection.as_deref().is_none_or(|connection| !connection.starts_with("socket:")) {
-        return Err(Problem::bad_request("connections get another protocol over the Unix socket alone"));
-    }
-    let from = request.extensions_mut().remove::<Connection>();
-    let from = from.ok_or_else(|| Problem::bad_request("it is not known over what it came"))?;
-    Ok((hyper::upgrade::on(request), from))
-}
-
-fn upgrade_required(protocol: &'static str) -> Response {
-    let detail = format!("send the headers `Connection: Upgrade` and `Upgrade: {protocol}`");
-    let title = "The connection must be upgraded";
-    let problem = Problem::new(StatusCode::UPGRADE_REQUIRED, "upgrade-required", title, detail);
-    let mut response = problem.into_response();
-    response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static(protocol));
-    response
+    let token = request.headers().get(TOKEN).and_then(|token| token.to_str().ok()).map(str::to_owned);
+    upgraded(&daemon, &caller, request, PROTOCOL, |upgrade, from| {
+        let (token, place) = daemon.attachments.place(token.as_deref())?;
+        connections::attach(&daemon, upgrade, from, place);
+        let token = HeaderValue::try_from(token).map_err(|error| Problem::bad_request(error.to_string()))?;
+        Ok([(HeaderName::from_static(TOKEN), token)].into_iter().collect())
+    })
 }
 
 /// Register a hook of a program that has attached.

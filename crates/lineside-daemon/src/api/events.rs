@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::HeaderMap;
+use axum::response::Response;
 use futures_util::future::join_all;
 use lineside::json::{Map, Value, json};
 
-use super::attach::{unwanted, upgrade_of};
 use super::shapes::{Decision, Decisions, Event, Events, PublishQuery};
-use crate::body::{Asked, Fields, Json, Query};
+use super::upgrade::upgraded;
+use crate::body::{Asked, Fields, JsonText, Query};
 use crate::caller::Caller;
 use crate::connections;
 use crate::daemon::Daemon;
@@ -46,9 +46,9 @@ pub(super) async fn publish(
     caller: Caller,
     query: Result<Query<PublishQuery>, Problem>,
     Fields(fields, _room): Fields,
-) -> Result<Json<Map>, Problem> {
+) -> Result<JsonText, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
-    decide(&daemon, &caller, &query, fields).await.map(Json)
+    decide(&daemon, &caller, &query, fields).await.map(JsonText)
 }
 
 /// Make this connection one for events: many of them under way at once, without a request for each.
@@ -69,18 +69,12 @@ pub(super) async fn publish(
 pub(super) async fn connection(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
-    mut request: Request,
+    request: Request,
 ) -> Result<Response, Problem> {
-    if daemon.ending.is_cancelled() {
-        return Err(Problem::ending());
-    }
-    if let Some(response) = unwanted(&request, PROTOCOL) {
-        return Ok(response);
-    }
-    let (upgrade, from) = upgrade_of(&mut request, &caller)?;
-    connections::publish(&daemon, upgrade, from, caller);
-    let headers = [(header::CONNECTION, "upgrade"), (header::UPGRADE, PROTOCOL)];
-    Ok((StatusCode::SWITCHING_PROTOCOLS, headers).into_response())
+    upgraded(&daemon, &caller, request, PROTOCOL, |upgrade, from| {
+        connections::publish(&daemon, upgrade, from, caller.clone());
+        Ok(HeaderMap::new())
+    })
 }
 
 /// Publish many events; those of one session one after another, sessions beside one another.
@@ -93,7 +87,7 @@ pub(super) async fn publish_many(
     caller: Caller,
     query: Result<Query<PublishQuery>, Problem>,
     asked: Result<Asked<Events>, Problem>,
-) -> Result<Json<Decisions>, Problem> {
+) -> Result<JsonText, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
     let Asked(Events { events }, _room) = asked.map_err(Problem::blocks)?;
     if events.len() > MOST {
@@ -111,18 +105,18 @@ pub(super) async fn publish_many(
         let mut decided = Vec::with_capacity(line.len());
         for (place, event) in line {
             let result = match decide(daemon, caller, query, event).await {
-                Ok(decision) => Value::Object(decision),
-                Err(problem) => json!(problem),
+                Ok(decision) => decision,
+                Err(problem) => json!(problem).to_string(),
             };
             decided.push((place, result));
         }
         decided
     });
-    let mut decisions = vec![Value::Null; count];
+    let mut decisions = vec![String::new(); count];
     for (place, result) in join_all(lines).await.into_iter().flatten() {
         if let Some(slot) = decisions.get_mut(place) {
             *slot = result;
         }
     }
-    Ok(Json(Decisions { decisions }))
+    Ok(JsonText(format!("{{\"decisions\":[{}]}}", decisions.join(","))))
 }

@@ -120,7 +120,7 @@ impl Work for NativeHook {
 
 impl Handler for NativeHook {
     fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
-        self.call_with(event, text(&event.to_json())?)
+        self.call_with(event, event.to_text())
     }
 
     fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {

@@ -1,7 +1,9 @@
 //! A decision as JSON: what was decided about which payload, and what goes to whom.
 
-use lineside_core::json::{Map, Value, json};
+use lineside_core::json::{Fields, Map, ObjectText, Value, json};
 use lineside_core::{CoverageMismatch, Outcome, Receipt, SkipReason};
+
+use crate::claims::{self, Claim};
 
 /// The decision of a receipt, with everything else that the receipt holds when the `whole` of it is wanted.
 ///
@@ -13,31 +15,60 @@ use lineside_core::{CoverageMismatch, Outcome, Receipt, SkipReason};
 #[must_use]
 pub fn decision(receipt: &Receipt, whole: bool) -> Map {
     // Room for the fields that every decision has, and a few more.
-    let (event, mut map) = (&receipt.event, Map::with_capacity(14));
+    let mut map = Map::with_capacity(14);
+    write(receipt, &mut map);
+    if whole {
+        // The rest: what stands in the decision already has its place and its value.
+        map.extend(receipt.to_json());
+    }
+    map
+}
+
+/// The decision of a receipt, with what its hooks have accepted in the background, as compact JSON text: that of
+/// [`decision`] with [`claims::put`], written without the values in between.
+#[must_use]
+pub fn decision_text(receipt: &Receipt, accepted: &[Claim], whole: bool) -> String {
+    if whole {
+        let mut map = decision(receipt, true);
+        claims::put(accepted, &mut map);
+        return Value::Object(map).to_string();
+    }
+    let mut text = ObjectText::new();
+    write(receipt, &mut text);
+    if !accepted.is_empty() {
+        text.put("accepted", &claims::to_json(accepted));
+    }
+    text.end()
+}
+
+fn write(receipt: &Receipt, fields: &mut impl Fields) {
+    let event = &receipt.event;
     let envelope = event.envelope();
-    map.insert("id".to_owned(), json!(envelope.id));
-    map.insert("session".to_owned(), json!(envelope.source.session));
-    map.insert("seq".to_owned(), json!(envelope.seq));
-    map.insert("point".to_owned(), json!(event.point().name));
-    map.insert("verdict".to_owned(), json!(receipt.verdict.strength()));
+    fields.put("id", &envelope.id);
+    fields.put("session", &envelope.source.session);
+    fields.put("seq", &envelope.seq);
+    fields.put("point", event.point().name);
+    fields.put("verdict", &receipt.verdict.strength());
     if let Some(reason) = receipt.verdict.reason() {
-        map.insert("reason".to_owned(), json!(reason));
+        fields.put("reason", reason);
     }
     if let Some(author) = receipt.author() {
-        map.insert("by".to_owned(), json!(author.name));
+        fields.put("by", &author.name);
     }
-    map.insert("payload".to_owned(), Value::Object(event.payload_json().clone()));
-    map.insert("payload_sha256".to_owned(), json!(event.digest()));
-    let context = receipt
+    fields.put_either("payload", || Value::Object(event.payload_json().clone()), || event.payload_text());
+    fields.put("payload_sha256", &event.digest());
+    let context: Vec<Value> = receipt
         .context
         .iter()
-        .map(|by| json!({"role": by.what.role, "text": by.what.text, "hook": receipt.name(by.hook)}));
-    map.insert("context".to_owned(), context.collect());
-    let notices = receipt
+        .map(|by| json!({"role": by.what.role, "text": by.what.text, "hook": receipt.name(by.hook)}))
+        .collect();
+    fields.put("context", &context);
+    let notices: Vec<Value> = receipt
         .notices
         .iter()
-        .map(|by| json!({"level": by.what.level, "text": by.what.text, "hook": receipt.name(by.hook)}));
-    map.insert("notices".to_owned(), notices.collect());
+        .map(|by| json!({"level": by.what.level, "text": by.what.text, "hook": receipt.name(by.hook)}))
+        .collect();
+    fields.put("notices", &notices);
     for (name, list) in [
         ("changed", changed(receipt)),
         ("failed", failed(receipt)),
@@ -45,22 +76,16 @@ pub fn decision(receipt: &Receipt, whole: bool) -> Map {
         ("remarks", remarks(receipt)),
     ] {
         if !list.is_empty() {
-            map.insert(name.to_owned(), Value::Array(list));
+            fields.put(name, &list);
         }
     }
     if let Some(mismatch) = receipt.coverage.as_deref() {
         let CoverageMismatch { believed, in_force } = mismatch;
-        let mismatch = json!({"believed": believed, "in_force": in_force});
-        map.insert("coverage_mismatch".to_owned(), mismatch);
+        fields.put("coverage_mismatch", &json!({"believed": believed, "in_force": in_force}));
     }
     if !receipt.extra.is_empty() {
-        map.insert("extra".to_owned(), Value::Object(receipt.extra.clone()));
+        fields.put("extra", &receipt.extra);
     }
-    if whole {
-        // The rest: what stands in the decision already has its place and its value.
-        map.extend(receipt.to_json());
-    }
-    map
 }
 
 /// A receipt with everything that it holds: its whole decision, and under `envelope` whose event it is.
