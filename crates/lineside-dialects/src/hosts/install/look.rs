@@ -228,4 +228,15 @@ mod tests {
         let cut = Interference::Cut { file: codex, line: 1, event: "SessionEnd".to_owned(), seconds: 3 };
         assert!(matches!(&found[..], [Interference::Unreadable { .. }, found] if *found == cut), "{found:?}");
     }
+
+    #[test]
+    fn what_an_event_is_and_may_change_stands_in_the_table_of_its_host() {
+        assert!(is_point(Host::Claude, "PreToolUse", &["before_stop", "before_tool"]));
+        assert!(!is_point(Host::Claude, "PreToolUse", &["before_stop"]));
+        assert!(!is_point(Host::Claude, "Stop", &["before_tool"]));
+        assert!(may_amend(Host::Claude, "PreToolUse"));
+        for event in ["Stop", "SessionEnd", "Unknown"] {
+            assert!(!may_amend(Host::Claude, event), "{event}");
+        }
+    }
 }

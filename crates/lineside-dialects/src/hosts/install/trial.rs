@@ -97,3 +97,49 @@ fn document(host: Host, event: &str, point: &str, cwd: &Path, is_code: bool) -> 
     }
     document
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use lineside_core::json::{Value, json};
+
+    use super::document;
+    use crate::hosts::program::Host;
+
+    #[test]
+    fn a_trial_has_the_fields_that_its_host_names() {
+        let of = |host, point, is_code| Value::from(document(host, "E", point, Path::new("/p"), is_code));
+        let call = json!({"command": "true"});
+        let session = super::SESSION;
+        for (host, is_code, expected) in [
+            (
+                Host::Claude,
+                false,
+                json!({"session_id": session, "hook_event_name": "E", "cwd": "/p", "tool_name": "Bash",
+                    "tool_input": call, "tool_use_id": session}),
+            ),
+            (
+                Host::Copilot,
+                false,
+                json!({"sessionId": session, "cwd": "/p", "toolName": "bash", "toolArgs": call, "toolUseId": session}),
+            ),
+            (
+                Host::Cursor,
+                false,
+                json!({"conversation_id": session, "hook_event_name": "E", "workspace_roots": ["/p"], "cwd": "/p",
+                    "tool_name": "Shell", "tool_input": call, "tool_use_id": session}),
+            ),
+            (
+                Host::Kimi,
+                true,
+                json!({"session_id": session, "hook_event_name": "E", "client_type": "lineside", "cwd": "/p",
+                    "tool_name": "Shell", "tool_input": call, "tool_call_id": session}),
+            ),
+        ] {
+            assert_eq!(of(host, "before_tool", is_code), expected, "{host}");
+        }
+        let ended = json!({"session_id": session, "hook_event_name": "E", "cwd": "/p", "reason": "other"});
+        assert_eq!(of(Host::Claude, "after_session", false), ended);
+    }
+}
