@@ -18,8 +18,10 @@ static ROOMS: AtomicUsize = AtomicUsize::new(0);
 
 const MARK: &str = "LINESIDE_TEST_ROOM";
 
-/// Longer than any noise of a machine.
+/// Longer than any noise of a machine makes one answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// Longer than a whole test takes, which may start several programs, on a machine with many times its load.
+const HANGS: Duration = Duration::from_secs(60);
 
 pub(crate) fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -53,7 +55,7 @@ impl Room {
 
     /// Runs the future in a runtime of its own.
     pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
-        current_thread().block_on(async { tokio::time::timeout(PATIENCE, future).await.expect("it hangs") })
+        current_thread().block_on(async { tokio::time::timeout(HANGS, future).await.expect("it hangs") })
     }
 
     /// Runs the invocation.
