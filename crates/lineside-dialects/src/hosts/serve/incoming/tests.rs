@@ -232,10 +232,15 @@ fn ho_10_what_is_read_into_no_field_stays_beside_the_payload() {
 
 #[test]
 fn a_field_that_a_point_must_have_is_false_where_it_says_yes_or_no() {
-    for (point, field) in [("before_stop", "stop_active"), ("after_agent", "success")] {
+    for (point, field, expected) in [
+        ("before_stop", "stop_active", json!(false)),
+        ("after_agent", "success", json!(false)),
+        ("before_compact", "kind", json!("auto")),
+        ("after_tool_batch", "tool_calls", json!([])),
+    ] {
         let mut extra = Map::new();
         let payload = decoded(lineside_points::find(point).unwrap(), Map::new(), &mut extra);
-        assert_eq!(payload.to_json().get(field), Some(&Value::from(false)), "{point}");
+        assert_eq!(payload.to_json().get(field), Some(&expected), "{point}");
     }
 }
 
@@ -277,4 +282,23 @@ fn ho_10_what_stays_is_handed_on_as_it_was_written() {
     let written = read(&arrival).as_written();
     assert_eq!(written.spelling("note"), Some(r#""caf\u00e9""#));
     assert_eq!(written.get("note"), Some(&json!("café")));
+}
+
+#[test]
+fn ho_7_the_project_is_the_one_that_the_variable_of_the_host_names() {
+    let root = |host: Host, variable: &str, value: &str| {
+        let environment = BTreeMap::from([(variable.to_owned(), value.to_owned())]);
+        let stdin = br#"{"hook_event_name": "Stop", "session_id": "s"}"#.to_vec();
+        match crate::hosts::serve::read(HostCall { host, event: None, stdin, environment }) {
+            Reading::Event(arrival) => read(&arrival).project_root,
+            Reading::Answer(answer) => panic!("{answer:?}"),
+        }
+    };
+    let named = Some("/r".to_owned());
+    assert_eq!(root(Host::Claude, "CLAUDE_PROJECT_DIR", "/r"), named);
+    assert_eq!(root(Host::Gemini, "GEMINI_PROJECT_DIR", "/r"), named);
+    assert_eq!(root(Host::Qwen, "QWEN_PROJECT_DIR", "/r"), named);
+    assert_eq!(root(Host::Claude, "CLAUDE_PROJECT_DIR", ""), None);
+    assert_eq!(root(Host::Claude, "GEMINI_PROJECT_DIR", "/r"), None);
+    assert_eq!(root(Host::Codex, "CLAUDE_PROJECT_DIR", "/r"), None);
 }
