@@ -106,7 +106,7 @@ fn a_plugin_that_hangs_or_kills_the_worker_while_loading_is_refused() {
     with_spec(
         |room| {
             let mut spec = spec(room, &plugins);
-            spec.bounds.load = millis(1500);
+            spec.bounds.load = millis(2500);
             spec.bounds.cancel = millis(300);
             spec
         },
@@ -128,12 +128,12 @@ fn a_plugin_that_hangs_or_kills_the_worker_while_loading_is_refused() {
 /// OC-78: what finishes after its load was cancelled registers nothing.
 #[test]
 fn a_cancelled_load_registers_nothing() {
-    let late = "await new Promise((done) => setTimeout(done, 1500)); console.log('imported');
+    let late = "await new Promise((done) => setTimeout(done, 3000)); console.log('imported');
         export default (api) => { console.log('registered'); api.on('agent_end', () => {}); };";
     with_spec(
         |room| {
             let mut spec = spec(room, &[("late.mjs", late), ("fine", FINE)]);
-            spec.bounds.load = millis(700);
+            spec.bounds.load = millis(1500);
             spec
         },
         async |_, set| {
