@@ -302,3 +302,15 @@ fn ho_7_the_project_is_the_one_that_the_variable_of_the_host_names() {
     assert_eq!(root(Host::Claude, "GEMINI_PROJECT_DIR", "/r"), None);
     assert_eq!(root(Host::Codex, "CLAUDE_PROJECT_DIR", "/r"), None);
 }
+
+#[test]
+fn ho_9_a_time_is_a_number_and_anything_else_stays() {
+    let took = |duration: Value| {
+        let document = json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {},
+            "tool_response": "", "duration_ms": duration});
+        let incoming = incoming(Host::Claude, &document);
+        (incoming.payload.to_json().get("duration_ms").cloned(), incoming.extra.get("duration_ms").cloned())
+    };
+    assert_eq!(took(json!(5)), (Some(json!(5)), None));
+    assert_eq!(took(json!("5")), (None, Some(json!("5"))));
+}

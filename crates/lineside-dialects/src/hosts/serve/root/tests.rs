@@ -7,7 +7,9 @@ use lineside_core::Verdict;
 use lineside_core::json::{Value, json};
 
 use crate::hosts::program::Host;
-use crate::hosts::serve::{Arrived, HostCall, Outcome, Publishing, Reading, Served, Settled, read};
+use crate::hosts::serve::{
+    Arrived, ContextFate, HostCall, Outcome, Publishing, Reading, Served, Settled, read,
+};
 
 /// The calls of a session `s` of one host.
 struct Calls {
@@ -198,6 +200,8 @@ fn a_continuation_says_nothing_in_the_way_of_the_host_that_is_answered() {
     root.printed.insert("s".to_owned(), "go on".to_owned());
     let publishing = calls.arrive("userPromptSubmitted", prompt());
     assert_eq!(publishing.incoming.point.name, "x.copilot.after_continuation");
-    let answer = calls.served.settle(publishing, &Outcome::default(), &[]).answer;
-    assert_eq!(answer.stdout, "{\"continue\":true}\n");
+    let noticed = Outcome { notices: vec!["n".to_owned()], ..Outcome::default() };
+    let settled = calls.served.settle(publishing, &noticed, &["waits".to_owned()]);
+    assert_eq!(settled.answer.stdout, "{\"continue\":true}\n");
+    assert_eq!((settled.context, settled.log), (ContextFate::Waits, vec!["n".to_owned()]));
 }
