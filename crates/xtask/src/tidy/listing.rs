@@ -55,6 +55,9 @@ fn list(code: &str, is_public: &impl Fn(&str) -> bool, lines: &mut Vec<String>) 
                 push(lines, "", attributes, head);
                 lines.extend(members);
             }
+        } else if let (Some(body), "pin_project!") = (body, head.as_str()) {
+            // It declares what it is called with.
+            list(body, is_public, lines);
         } else if let (Some(body), true) = (body, is_call_of_macro(head)) {
             push(lines, "", attributes, head);
             lines.extend(
@@ -252,5 +255,12 @@ mod tests {
                 "    A = \"a\", Gate {}",
             ]
         );
+    }
+
+    #[test]
+    fn what_a_macro_projects_is_listed_if_it_is_public() {
+        let source = "pin_project! {\n    struct Own {\n        #[pin]\n        a: u8,\n    }\n}\n\
+            pin_project! {\n    pub struct Shown {\n        pub a: u8,\n        b: u8,\n    }\n}\n";
+        assert_eq!(listed(source), ["pub struct Shown", "    pub a: u8"]);
     }
 }
