@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside_core::AnyEvent;
-use lineside_core::json::{Map, Value, json, read_strict_within};
+use lineside_core::json::{Fields as _, Map, ObjectText, Value, json, read_strict_within};
 use lineside_points::read_event;
 use serde::Deserialize;
 
@@ -328,14 +328,17 @@ enum Asked {
 }
 
 fn answer(id: &str, ended: Ended<Result<Value, String>>) -> String {
-    let id = json!(id);
-    match ended {
-        // Most of them; written without a value around it.
-        Ended::With(Ok(answer)) => format!("{{\"type\":\"answer\",\"id\":{id},\"answer\":{answer}}}"),
-        Ended::With(Err(error)) => json!({"type": "error", "id": id, "error": error}).to_string(),
-        Ended::Panicked(text) => {
-            json!({"type": "error", "id": id, "error": format!("panicked: {text}")}).to_string()
-        }
-        Ended::Cancelled => json!({"type": "cancelled", "id": id}).to_string(),
+    let (kind, said) = match ended {
+        Ended::With(Ok(answer)) => ("answer", Some(answer)),
+        Ended::With(Err(error)) => ("error", Some(error.into())),
+        Ended::Panicked(text) => ("error", Some(format!("panicked: {text}").into())),
+        Ended::Cancelled => ("cancelled", None),
+    };
+    let mut frame = ObjectText::new();
+    frame.put("type", kind);
+    frame.put("id", id);
+    if let Some(said) = said {
+        frame.put(kind, &said);
     }
+    frame.end()
 }

@@ -152,6 +152,24 @@ enum Kind {
     Struct { free: Value },
 }
 
+#[test]
+fn keys_that_are_no_texts_become_texts_or_are_refused() {
+    fn check<K: serde::Serialize + Ord>(key: K, written: Option<&str>) {
+        let map = BTreeMap::from([(key, 1)]);
+        assert_eq!(to_string(&map).ok().as_deref(), written);
+        assert_eq!(to_value(&map).ok().map(|value| value.to_string()).as_deref(), written);
+    }
+    check("a\"", Some(r#"{"a\"":1}"#));
+    check('c', Some(r#"{"c":1}"#));
+    check(-7, Some(r#"{"-7":1}"#));
+    check(u128::MAX, Some(r#"{"340282366920938463463374607431768211455":1}"#));
+    check(true, Some(r#"{"true":1}"#));
+    check(Some("x"), Some(r#"{"x":1}"#));
+    check(None::<u8>, None);
+    check([1, 2], None);
+    check(BTreeMap::from([("a", 1)]), None);
+}
+
 const EVERYTHING: &str = r#"{"free":{"n":1.10,"m":[-0,1e999]},"number":1e400,"list":[12345678901234567890123,"x"],"object":{"b":2.50,"a":null},"some":0.0,"none":null,"real":1.5,"large":340282366920938463463374607431768211455,"tuple":[-1,"é"],"keys":{"1":true,"20":false},"kinds":["Unit",{"New":1.00},{"Tuple":[7,2.00]},{"Struct":{"free":3.00}}]}"#;
 
 #[test]
