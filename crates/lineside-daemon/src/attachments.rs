@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use lineside::bus::register::RegisterHookError;
@@ -20,6 +20,9 @@ const MOST_HOOKS: usize = 65_536;
 /// How long a registration waits for the hello of its program.
 const GREETING: Duration = Duration::from_secs(5);
 
+/// How long a place is kept for a program that has asked for it and is not there yet.
+const COMING: Duration = Duration::from_secs(10);
+
 /// All of them.
 #[derive(Default)]
 pub(crate) struct Attachments(Mutex<State>);
@@ -27,12 +30,18 @@ pub(crate) struct Attachments(Mutex<State>);
 #[derive(Default)]
 struct State {
     /// By their tokens, which are known to the program alone.
-    programs: HashMap<String, Attachment>,
+    programs: HashMap<String, Program>,
     /// By session and name.
     hooks: HashMap<SessionId, HashMap<String, Owned>>,
     /// How many hooks there are.
     count: usize,
     last: u64,
+}
+
+struct Program {
+    place: Attachment,
+    /// When it has last asked for its place.
+    asked: Instant,
 }
 
 struct Owned {
@@ -67,10 +76,13 @@ impl Attachments {
     /// There are too many, or the system has no randomness.
     pub(crate) fn place(&self, token: Option<&str>) -> Result<(String, Attachment), Problem> {
         let mut state = self.state();
-        if let Some((token, place)) = token.and_then(|token| state.programs.get_key_value(token)) {
-            return Ok((token.clone(), place.clone()));
+        let now = Instant::now();
+        if let Some((token, program)) = token.and_then(|token| Some((token, state.programs.get_mut(token)?)))
+        {
+            program.asked = now;
+            return Ok((token.to_owned(), program.place.clone()));
         }
-        state.tidy();
+        state.tidy(now);
         if state.programs.len() >= MOST {
             let detail = format!("{MOST} programs are attached, or are away and have hooks");
             return Err(too_many(detail));
@@ -80,7 +92,7 @@ impl Attachments {
         };
         let token = random::hex(bytes);
         let place = Attachment::new();
-        state.programs.insert(token.clone(), place.clone());
+        state.programs.insert(token.clone(), Program { place: place.clone(), asked: now });
         Ok((token, place))
     }
 
@@ -89,7 +101,8 @@ impl Attachments {
     /// # Errors
     /// It is not known, or says nothing in time.
     pub(crate) async fn greeted(&self, token: &str) -> Result<(), Problem> {
-        let place = self.state().programs.get(token).cloned().ok_or_else(unknown)?;
+        let place =
+            self.state().programs.get(token).map(|program| program.place.clone()).ok_or_else(unknown)?;
         match tokio::time::timeout(GREETING, place.comes()).await {
             Ok(()) => Ok(()),
             Err(_) => {
@@ -112,7 +125,7 @@ impl Attachments {
     ) -> Result<Registered, Problem> {
         let Entry { owner, called, reach, name, text } = entry;
         let mut state = self.state();
-        let Some(place) = state.programs.get(&owner).cloned() else {
+        let Some(place) = state.programs.get(&owner).map(|program| program.place.clone()) else {
             return Err(unknown());
         };
         let before = state.hooks.get(session.id()).and_then(|hooks| hooks.get(&name));
@@ -124,7 +137,7 @@ impl Attachments {
             return Err(Problem::conflict("hook-owned", "The hook has an owner", detail));
         }
         if state.count >= MOST_HOOKS {
-            state.tidy();
+            state.tidy(Instant::now());
             if state.count >= MOST_HOOKS {
                 return Err(too_many(format!("{MOST_HOOKS} hooks are registered by programs")));
             }
@@ -160,14 +173,15 @@ impl Attachments {
     /// How many programs are attached and there, and how many hooks there are in programs that are not.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let state = self.state();
-        let there = state.programs.values().filter(|place| place.is_there()).count();
+        let there = state.programs.values().filter(|program| program.place.is_there()).count();
         let hooks = state.hooks.values().flat_map(HashMap::values);
         (there, hooks.filter(|owned| owned.session.is_open() && !state.is_there(&owned.owner)).count())
     }
 
     /// Closes all connections after the calls that are under way.
     pub(crate) async fn end(&self) {
-        let all: Vec<Attachment> = self.state().programs.values().cloned().collect();
+        let all: Vec<Attachment> =
+            self.state().programs.values().map(|program| program.place.clone()).collect();
         futures_util::future::join_all(all.iter().map(Attachment::shutdown)).await;
     }
 
@@ -178,7 +192,7 @@ impl Attachments {
 
 impl State {
     fn is_there(&self, owner: &str) -> bool {
-        self.programs.get(owner).is_some_and(Attachment::is_there)
+        self.programs.get(owner).is_some_and(|program| program.place.is_there())
     }
 
     /// Takes these hooks of one session out.
@@ -193,7 +207,7 @@ impl State {
     }
 
     /// Lets go of hooks whose sessions are over, and of programs that are gone and have none.
-    fn tidy(&mut self) {
+    fn tidy(&mut self, now: Instant) {
         let sessions: Vec<SessionId> = self.hooks.keys().cloned().collect();
         for session in sessions {
             for owned in self.take(&session, |owned| !owned.session.is_open()) {
@@ -202,7 +216,10 @@ impl State {
         }
         let owners: HashSet<&String> =
             self.hooks.values().flat_map(HashMap::values).map(|owned| &owned.owner).collect();
-        self.programs.retain(|token, place| place.is_there() || owners.contains(token));
+        let is_coming = |program: &Program| now.duration_since(program.asked) < COMING;
+        self.programs.retain(|token, program| {
+            is_coming(program) || program.place.is_there() || owners.contains(token)
+        });
     }
 }
 

@@ -21,7 +21,7 @@ use lineside::Attachment;
 use lineside::hosts::Afterwards;
 use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -43,7 +43,7 @@ const OWED: Duration = Duration::from_secs(2);
 /// For how long signals that nothing waits for are taken together: at this pace the bus keeps 400,000 a second.
 const TOGETHER: Duration = Duration::from_millis(10);
 
-/// How often deliveries are looked through for those that were not accepted.
+/// How often deliveries are looked through for those that were not accepted, and the path of the socket for its file.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Everything that a daemon runs beside requests.
@@ -63,7 +63,7 @@ pub(crate) struct Tasks {
 pub(crate) trait Source: Send + Sync + 'static {
     type Io: Stream;
 
-    fn next(&self) -> impl Future<Output = io::Result<Self::Io>> + Send;
+    fn next(&mut self) -> impl Future<Output = io::Result<Self::Io>> + Send;
 
     /// The word for it.
     fn door(&self) -> &'static str;
@@ -72,8 +72,13 @@ pub(crate) trait Source: Send + Sync + 'static {
 impl Source for Socket {
     type Io = tokio::net::UnixStream;
 
-    async fn next(&self) -> io::Result<Self::Io> {
-        self.accept().await
+    async fn next(&mut self) -> io::Result<Self::Io> {
+        loop {
+            if let Ok(accepted) = timeout(LOOK, self.accept()).await {
+                return accepted;
+            }
+            self.renew();
+        }
     }
 
     fn door(&self) -> &'static str {
@@ -84,7 +89,7 @@ impl Source for Socket {
 impl Source for TcpListener {
     type Io = tokio::net::TcpStream;
 
-    async fn next(&self) -> io::Result<Self::Io> {
+    async fn next(&mut self) -> io::Result<Self::Io> {
         let (stream, _) = self.accept().await?;
         stream.set_nodelay(true)?;
         Ok(stream)
@@ -111,7 +116,7 @@ impl Tasks {
     ///
     /// Each door has room of its own: a client that fills loopback HTTP, which needs no token for that, does not keep the user
     /// from the socket.
-    pub(crate) fn accept(&self, daemon: &Arc<Daemon>, source: impl Source, router: Router) {
+    pub(crate) fn accept(&self, daemon: &Arc<Daemon>, mut source: impl Source, router: Router) {
         let (daemon, room, tracker) =
             (Arc::clone(daemon), Arc::new(Semaphore::new(self.connections)), self.tracker.clone());
         let (graceful, cut) = (self.graceful.clone(), self.cut.clone());
@@ -219,11 +224,11 @@ impl Tasks {
         self.graceful.cancel();
         self.now.cancel();
         self.tracker.close();
-        if tokio::time::timeout(limit.min(OWED), self.tracker.wait()).await.is_ok() {
+        if timeout(limit.min(OWED), self.tracker.wait()).await.is_ok() {
             return;
         }
         self.cut.cancel();
-        if tokio::time::timeout(limit, self.tracker.wait()).await.is_err() {
+        if timeout(limit, self.tracker.wait()).await.is_err() {
             tracing::warn!(tasks = self.tracker.len(), "ended with tasks under way");
         }
     }

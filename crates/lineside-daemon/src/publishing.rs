@@ -196,6 +196,8 @@ impl Publishing {
             let Poll::Ready(frame) = self.incoming.poll_next(&self.daemon, may_begin, cx) else {
                 return Ok(false);
             };
+            // The next one has its own time.
+            self.since.frame = None;
             match frame? {
                 Frame::Small(publish, at) => {
                     let (length, text) = (at.len(), self.incoming.body(at));

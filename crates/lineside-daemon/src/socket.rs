@@ -99,6 +99,8 @@ pub struct Socket {
     own: u32,
     /// The file that was bound, so that only that one is taken away; none when it is another's to take away.
     inode: Option<(u64, u64)>,
+    /// Whether the last attempt to listen anew has failed.
+    is_lost: bool,
 }
 
 impl Socket {
@@ -125,7 +127,13 @@ impl Socket {
         // The folder lets no other user in, so that the moment between the two calls is not seen.
         fs::set_permissions(path, Permissions::from_mode(SOCKET)).map_err(io_at(path))?;
         let bound = fs::symlink_metadata(path).map_err(io_at(path))?;
-        Ok(Self { listener, path: path.to_path_buf(), own, inode: Some((bound.dev(), bound.ino())) })
+        Ok(Self {
+            listener,
+            path: path.to_path_buf(),
+            own,
+            inode: Some((bound.dev(), bound.ino())),
+            is_lost: false,
+        })
     }
 
     /// A socket that a supervisor has bound, and that stays its own. Must be called within a tokio runtime with I/O.
@@ -140,7 +148,7 @@ impl Socket {
         let own = private_folder(folder)?;
         listener.set_nonblocking(true).map_err(io_at(&path))?;
         let listener = UnixListener::from_std(listener).map_err(io_at(&path))?;
-        Ok(Self { listener, path, own, inode: None })
+        Ok(Self { listener, path, own, inode: None, is_lost: false })
     }
 
     /// The next peer of the same user; others are closed without an answer.
@@ -156,6 +164,30 @@ impl Socket {
                 Ok(peer) if peer.uid() == self.own => return Ok(stream),
                 Ok(peer) => tracing::warn!(uid = peer.uid(), "refused a connection of another user"),
                 Err(error) => tracing::warn!(%error, "refused a connection whose user is unknown"),
+            }
+        }
+    }
+
+    /// Listens anew where nothing is at the path any more, as after a cleaner of temporary folders: clients find the daemon
+    /// again. Does nothing where something is there, whatever it is, and for a socket of a supervisor. What fails is logged
+    /// once, and tried again by the next call. Must be called within a tokio runtime with I/O.
+    pub fn renew(&mut self) {
+        let is_gone =
+            || fs::symlink_metadata(&self.path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        if self.inode.is_none() || !is_gone() {
+            return;
+        }
+        match Self::bind(&self.path) {
+            Ok(socket) => {
+                tracing::warn!(path = %self.path.display(), "the socket had been removed, and is there again");
+                *self = socket;
+            }
+            Err(error) => {
+                if !self.is_lost {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, "the socket was removed, and cannot be made again yet");
+                }
+                self.is_lost = true;
             }
         }
     }

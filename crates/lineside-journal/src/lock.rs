@@ -17,6 +17,9 @@ pub(crate) const NAME: &str = "lock";
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
+    /// The folder is locked too, where its file system can do that: a lock file that a person removes, because it looks
+    /// like one that was left behind, lets no second process in.
+    _folder: Option<File>,
 }
 
 /// Why there is no lock.
@@ -34,21 +37,34 @@ impl Lock {
         // Through a link it would be another file that the process is noted in.
         let opened = open_own(&folder.join(NAME), options.create(true).truncate(false));
         let mut file = opened.map_err(|error| TakeLockError::Io(error.into()))?;
-        let mut tries = TRIES;
-        loop {
-            tries -= 1;
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if tries > 0 => thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => return Err(TakeLockError::Taken(said(&mut file))),
-                Err(TryLockError::Error(error)) => return Err(TakeLockError::Io(error)),
-            }
+        match patiently(&file) {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(TakeLockError::Taken(said(&mut file))),
+            Err(TryLockError::Error(error)) => return Err(TakeLockError::Io(error)),
         }
+        let folder = File::open(folder).map_err(TakeLockError::Io)?;
+        let folder = match patiently(&folder) {
+            Ok(()) => Some(folder),
+            Err(TryLockError::WouldBlock) => return Err(TakeLockError::Taken(None)),
+            Err(TryLockError::Error(_)) => None,
+        };
         // Who it is helps a person and decides nothing.
         let noted = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
         noted.map_err(TakeLockError::Io)?;
-        Ok(Self { _file: file })
+        Ok(Self { _file: file, _folder: folder })
     }
+}
+
+/// Takes a lock that another process may have for a moment: one that asks who has it, or one that is being started and has
+/// inherited it until then.
+fn patiently(file: &File) -> Result<(), TryLockError> {
+    for _ in 1..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    file.try_lock()
 }
 
 /// Who has a journal open.
@@ -73,7 +89,7 @@ pub(crate) fn holder(folder: &Path) -> io::Result<Option<Holder>> {
     }
 }
 
-/// A status query briefly takes a shared lock; retry this many times.
+/// How often it is tried.
 const TRIES: u32 = 5;
 
 const PAUSE: Duration = Duration::from_millis(2);
@@ -96,6 +112,16 @@ mod tests {
             Err(TakeLockError::Taken(Some(holder))) => assert_eq!(holder, std::process::id()),
             other => panic!("{other:?}"),
         }
+        drop(first);
+        Lock::take(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn w06_a_lock_file_that_a_person_has_removed_lets_no_second_one_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Lock::take(folder.path()).unwrap();
+        std::fs::remove_file(folder.path().join(NAME)).unwrap();
+        assert!(matches!(Lock::take(folder.path()), Err(TakeLockError::Taken(None))));
         drop(first);
         Lock::take(folder.path()).unwrap();
     }

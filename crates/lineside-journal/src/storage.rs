@@ -4,7 +4,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use lineside_files::open_own;
@@ -116,7 +116,12 @@ impl Stored for File {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.sync_data()
+        self.sync_data()?;
+        // What has no name any more is not found by the next process.
+        match self.metadata()?.nlink() {
+            0 => Err(io::Error::new(io::ErrorKind::NotFound, "its file was removed")),
+            _ => Ok(()),
+        }
     }
 
     fn cut(&mut self, length: u64) -> io::Result<()> {

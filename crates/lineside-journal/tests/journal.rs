@@ -53,6 +53,18 @@ async fn a_dropped_future_takes_nothing_back() {
 }
 
 #[tokio::test]
+async fn what_is_written_to_a_file_that_was_removed_is_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let journal = open(&path);
+    assert_eq!(journal.append(vec![record("one")]).await.unwrap().durability, Durability::Disk);
+    std::fs::remove_dir_all(&path).unwrap();
+    let lost = journal.append(vec![record("two")]).await.unwrap_err();
+    assert!(lost.to_string().contains("its file was removed"), "{lost}");
+    assert!(journal.append(vec![record("three")]).await.is_err(), "nothing is kept from then on");
+}
+
+#[tokio::test]
 async fn an_append_says_how_durable_it_is() {
     let folder = tempfile::tempdir().unwrap();
     // The disk comes by itself, and at once.

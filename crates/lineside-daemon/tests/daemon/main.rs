@@ -7,6 +7,7 @@ mod acknowledgement;
 mod api;
 mod attach;
 mod attacks;
+mod bad_luck;
 mod reload;
 mod clients;
 mod connection;
