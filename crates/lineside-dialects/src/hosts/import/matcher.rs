@@ -122,38 +122,23 @@ fn compile(source: String) -> Result<Matcher, String> {
     }
 }
 
-/// The classes that mean less in JavaScript than in the engine, written out, and its escapes of code points.
+/// The classes that mean less in JavaScript than in the engine, written out; a class may stand in another one.
 fn of_javascript(source: &str) -> String {
     let mut written = String::with_capacity(source.len());
-    let mut characters = source.chars().peekable();
-    let mut in_class = false;
+    let mut characters = source.chars();
     while let Some(character) = characters.next() {
-        match character {
-            '[' => in_class = true,
-            ']' => in_class = false,
-            '\\' => {
-                let Some(escaped) = characters.next() else {
-                    written.push('\\');
-                    break;
-                };
-                match (escaped, in_class) {
-                    ('d', true) => written.push_str("0-9"),
-                    ('d', false) => written.push_str("[0-9]"),
-                    ('D', false) => written.push_str("[^0-9]"),
-                    ('w', true) => written.push_str("A-Za-z0-9_"),
-                    ('w', false) => written.push_str("[A-Za-z0-9_]"),
-                    ('W', false) => written.push_str("[^A-Za-z0-9_]"),
-                    ('u', _) if characters.peek().is_some_and(char::is_ascii_hexdigit) => {
-                        let digits: String = characters.by_ref().take(4).collect();
-                        written.push_str(&format!("\\x{{{digits}}}"));
-                    }
-                    (other, _) => written.extend(['\\', other]),
-                }
-                continue;
-            }
-            _ => {}
+        if character != '\\' {
+            written.push(character);
+            continue;
         }
-        written.push(character);
+        match characters.next() {
+            Some('d') => written.push_str("[0-9]"),
+            Some('D') => written.push_str("[^0-9]"),
+            Some('w') => written.push_str("[A-Za-z0-9_]"),
+            Some('W') => written.push_str("[^A-Za-z0-9_]"),
+            Some(other) => written.extend(['\\', other]),
+            None => written.push('\\'),
+        }
     }
     written
 }
@@ -199,6 +184,11 @@ mod tests {
             (r"^\[\d$", "[3", "3"),
             (r"^[x]\u00e9$", "xé", "x"),
             (r"^\.$", ".", "a"),
+            (r"^[\D]$", "٣", "3"),
+            (r"^[x\W]$", "é", "a"),
+            (r"^[^\d]$", "٣", "3"),
+            (r"^[\d-x]$", "-", "a"),
+            (r"^(?=[\d])[\w]\u0041$", "1A", "aA"),
         ] {
             check(Matcher::javascript(source), fits, Fit::Yes);
             check(Matcher::javascript(source), misses, Fit::No);

@@ -55,6 +55,12 @@ fn a_misspelt_event_with_a_guard_stands_closed_where_it_was_meant() {
     let (points, findings) = closed(CLAUDE, &claude("BeforeTool", guard));
     assert!(findings[0].1.contains("the nearest is `PreToolUse`"), "{findings:?}");
     assert!(points.contains("before_tool"), "{points:?}");
+    for (event, meant) in
+        [("AgentStop", "Stop"), ("BeforeToolCal", "PreToolUse"), ("Notificatio", "Notification")]
+    {
+        let (_, findings) = closed(CLAUDE, &claude(event, guard));
+        assert!(findings[0].1.contains(&format!("the nearest is `{meant}`")), "{findings:?}");
+    }
     // What is near to none may be any.
     let (points, _) = closed(CLAUDE, &claude("Xyzzy", guard));
     assert!(points.contains("before_tool") && points.contains("before_prompt"), "{points:?}");

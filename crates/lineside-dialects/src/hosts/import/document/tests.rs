@@ -5,8 +5,10 @@ use lineside_core::envelope::Source;
 use lineside_core::json::{Value, from_slice, json};
 
 use super::super::samples::Room;
-use super::{Document, child_id};
+use super::{Document, child_id, project_root};
 use crate::handler::Call;
+use crate::hosts::table::{Field, Kind, fact, field, read};
+use crate::hosts::tools::Column;
 use crate::samples::{event, of_source, with_extra};
 
 fn of(point: &str, payload: Value) -> AnyEvent {
@@ -109,4 +111,41 @@ fn ho_16_a_tool_of_another_host_has_both_names() {
     );
     let own = of("before_tool", json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
     assert_eq!(of_claude("PreToolUse", &own).get("host_tool_name"), None);
+}
+
+#[test]
+fn each_kind_of_field_is_written_in_its_way() {
+    const FIELDS: &[Field] = &[
+        field("same", &["a.same", "other"]),
+        read("own", &["own"], Kind::Own(|_| None)),
+        read("fixed", &["fixed"], Kind::Fixed("x")),
+        read("null", &["null"], Kind::Null),
+        read("true", &["true"], Kind::True),
+        read("parsed", &["parsed"], Kind::Parsed),
+        read("flag", &["a.flag"], Kind::Flag("interrupt")),
+        read("no_flag", &["a.no_flag"], Kind::Flag("interrupt")),
+        read("items", &["items"], Kind::Items(&[("ours", "theirs"), ("more", "other")])),
+        read("object", &[], Kind::Members(&[("x", "y"), ("absent", "z")])),
+        field("absent", &["absent"]),
+    ];
+    crate::hosts::declare_points();
+    let row = fact("TaskCreated", "x.claude.before_task_create", FIELDS);
+    let event = of(
+        "x.claude.before_task_create",
+        json!({"same": 1, "own": 2, "fixed": 3, "null": 4, "true": 5, "parsed": {"p": [6]}, "flag": "interrupt",
+            "no_flag": "error", "items": [{"ours": 7, "kept": 8}, 9], "object": {"x": 10, "w": 11}}),
+    );
+    let mut document = Document::default();
+    document.fields(&row, Column::Claude, &event);
+    document.own_fields(&row, &event);
+    let expected = json!({"a": {"same": 1, "flag": true, "no_flag": false}, "parsed": "{\"p\":[6]}",
+        "items": [{"theirs": 7, "kept": 8}, 9], "y": 10});
+    assert_eq!(Value::from(document.0), expected);
+}
+
+#[test]
+fn a_project_has_its_root_or_else_the_directory_of_the_event() {
+    let (none, cwd) = (prompt(), of_source(&prompt(), |source| source.cwd = Some("/p/x".into())));
+    let both = of_source(&cwd, |source| source.project_root = Some("/p".into()));
+    assert_eq!([&none, &cwd, &both].map(|event| project_root(event).into_owned()), ["", "/p/x", "/p"]);
 }
