@@ -12,6 +12,11 @@ use crate::programme::{self, FOR_A_RUN};
 /// Brings a copy of the tracked files up to date. What has not changed keeps its time, so that little is built anew;
 /// what is tracked no longer goes, so that it is not built at all.
 pub(crate) fn of_tracked(root: &Path, copy: &Path) -> Result<()> {
+    of_tracked_but(root, copy, |_| false)
+}
+
+/// The same, without the files that the caller writes itself.
+pub(crate) fn of_tracked_but(root: &Path, copy: &Path, is_left: impl Fn(&Path) -> bool) -> Result<()> {
     let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output()?;
     if !listed.status.success() {
         bail!("`git ls-files` failed; the copy is of what git tracks");
@@ -25,7 +30,7 @@ pub(crate) fn of_tracked(root: &Path, copy: &Path) -> Result<()> {
     for name in &names {
         let (from, to) = (root.join(name), copy.join(name));
         let Ok(text) = fs::read(&from) else { continue };
-        if fs::read(&to).is_ok_and(|there| there == text) {
+        if is_left(name) && to.exists() || fs::read(&to).is_ok_and(|there| there == text) {
             continue;
         }
         if let Some(folder) = to.parent() {

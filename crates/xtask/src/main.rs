@@ -36,7 +36,7 @@ cargo xtask CHORE
   api                                  writes the listings of the public items, which `test` compares
   bench [--quick] [--only NAME[,NAME]] every bench, one table of their figures, and which fall short
   install [--root DIR]                 `lineside`, and the full command beside it, into `bin` of cargo's folder
-  mutants [PATH]                       the tests of a file or folder against small changes of it, for a nightly run
+  mutants [PATH…]                      the tests of files or folders against small changes of them, for a nightly run
   seeded [NAME…]                       the laws' tests against faults seeded for them; those with NAME in theirs
   crash [--cycles N] [--seed N]        a journal's programme killed again and again, and judged
   crash --command [--cycles N] …       the same for `lineside run --journal`, judged by its own lines
@@ -78,8 +78,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["bench", rest @ ..] => bench::run(&Workspace::find()?, &bench::Order::read(rest)?),
         ["install"] => install::run(&Workspace::find()?, None),
         ["install", "--root", root] => install::run(&Workspace::find()?, Some(root)),
-        ["mutants"] => mutants::run(&Workspace::find()?, None),
-        ["mutants", path] => mutants::run(&Workspace::find()?, Some(path)),
+        ["mutants", paths @ ..] => mutants::run(&Workspace::find()?, paths),
         ["seeded", names @ ..] => seeded::run(&Workspace::find()?, names),
         ["crash", rest @ ..] => crash::run(&Workspace::find()?, crash::Order::read(rest)?),
         ["reality"] => reality::run(&Workspace::find()?, None),
@@ -91,7 +90,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
             let times = times.parse().with_context(|| format!("`{times}` is no number"))?;
             faults::run(&Workspace::find()?, times)
         }
-        [chore @ ("install" | "test" | "tidy" | "api" | "mutants" | "docs" | "faults"), rest @ ..] => {
+        [chore @ ("install" | "test" | "tidy" | "api" | "docs" | "faults"), rest @ ..] => {
             bail!("`{chore}` does not take `{}`; `cargo xtask` shows what it takes", rest.join(" "))
         }
         [chore, ..] => bail!("there is no chore `{chore}`; `cargo xtask` lists them"),

@@ -1,26 +1,38 @@
-//! `cargo xtask mutants [PATH]`: small changes of the sources, each of which some test has to notice.
+//! `cargo xtask mutants [PATH…]`: small changes of the sources, each of which some test has to notice.
 //!
-//! `cargo-mutants` makes the changes, in a copy of the tracked files; what it is given here are the tests that cover a
-//! crate, the cheap ones first. It takes hours for all of [`AREAS`], so it is for a nightly run and no part of the test.
+//! `cargo-mutants` says what they are. All of them are built at once, into a copy of the tracked files, and one is
+//! switched on at a time while the tests run that come by it, the cheap ones first. What only the compiler reads, a
+//! constant for example, cannot be switched: it is counted as untried.
+//!
+//! It takes hours for all of [`AREAS`], so it is for a nightly run and no part of the test.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
-use crate::copy;
-use crate::programme::{FOR_A_BUILD, watch};
 use crate::tools::{self, published};
 use crate::workspace::Workspace;
 
 mod accepted;
-mod fates;
+mod change;
+mod switches;
+mod weave;
+mod tree;
+mod attempt;
 mod passes;
+mod suite;
+mod cases;
+mod fates;
+mod judge;
 
 use accepted::Accepted;
-use fates::{Fate, Fates};
-use passes::{Pass, passes};
+use change::Change;
+use fates::Verdict;
+use judge::Judge;
+use tree::Tree;
 
 /// What is judged when no path is given: what decides, and what must not lose anything. Only two stars stand for slashes.
 const AREAS: [&str; 10] = [
@@ -36,92 +48,44 @@ const AREAS: [&str; 10] = [
     "crates/lineside-dialects/src/hosts/*/{answer,heard,handler}.rs",
 ];
 
-/// Of the viable changes, at least so many of a hundred have to be noticed.
-const ENOUGH: f64 = 95.0;
-
-/// How long a pass may take; a night.
-const FOR_A_PASS: std::time::Duration = std::time::Duration::from_secs(12 * 3600);
-
-/// A test that takes its seconds, and would notice no change but one of time.
-const SLOW: &str = "c04_ten_megabytes";
-
-/// Judges a file, a folder or all areas. Fails when too few changes are noticed.
-pub(crate) fn run(workspace: &Workspace, path: Option<&str>) -> Result<ExitCode> {
+/// Judges files and folders, or all areas. Fails where too few changes of a file are noticed.
+pub(crate) fn run(workspace: &Workspace, paths: &[&str]) -> Result<ExitCode> {
     let programme = published(workspace, &tools::MUTANTS)?;
-    let globs: Vec<String> = match path {
-        Some(path) => vec![glob(workspace, path)?],
-        None => AREAS.iter().map(|area| (*area).to_owned()).collect(),
+    let globs: Vec<String> = match paths {
+        [] => AREAS.map(str::to_owned).to_vec(),
+        paths => paths.iter().map(|path| glob(workspace, path)).collect::<Result<_>>()?,
     };
     let accepted = Accepted::read(&workspace.root.join(accepted::FILE))?;
+    let changes = listed(workspace, &programme, &globs)?;
+    ensure!(!changes.is_empty(), "there is nothing to change in {}", globs.join(", "));
+    println!("{} changes", changes.len());
     let folder = workspace.target.join("mutants");
-    let copy = folder.join("tree");
-    copy::of_tracked(&workspace.root, &copy)?;
-    let mut fates = Fates::default();
-    for glob in &globs {
-        let package = package(glob)?;
-        let output = folder.join("output");
-        if output.exists() {
-            fs::remove_dir_all(&output)?;
-        }
-        fs::create_dir_all(&output)?;
-        let mut of_glob = Fates::default();
-        for (index, pass) in passes(package).iter().enumerate() {
-            let mut command = Command::new(&programme);
-            command.args(["mutants", "--in-place", "--cap-lints=true", "--colors=never", "--no-times"]);
-            // What `{:?}` shows is read only in search of a fault.
-            command.args(["--exclude-re", "impl (fmt::)?Debug for"]);
-            command.args(["--package", package, "--file", glob]);
-            if index > 0 {
-                // Only what no test has noticed so far. The tests without any change were run before.
-                command.args(["--iterate", "--baseline=skip"]);
-                passes_unchanged(workspace, &copy, &folder.join("target"), pass)?;
-            }
-            command.arg("--dir").arg(&copy).arg("--output").arg(&output).current_dir(&copy);
-            tests(&mut command, pass);
-            command.env("CARGO_TARGET_DIR", folder.join("target")).env("CARGO_PROFILE_DEV_DEBUG", "0");
-            let ended = watch(&mut command, FOR_A_PASS)?;
-            // 2: some were missed; 3: some took too long.
-            ensure!(
-                matches!(ended.status.code(), Some(0 | 2 | 3)),
-                "cargo-mutants ended with {}; its logs are in {}",
-                ended.status,
-                output.display()
-            );
-            of_glob.take(&output.join("mutants.out"))?;
-            if !of_glob.has(Fate::Missed) {
-                break;
-            }
-        }
-        ensure!(!of_glob.is_empty(), "there is nothing to change in {glob}");
-        fates.extend(of_glob);
-    }
-    let verdict = fates.verdict(&accepted);
+    let mut tree = Tree::new(workspace, &folder, &changes)?;
+    tree.settle()?;
+    fs::create_dir_all(attempt::scratch())?;
+    let mut judge = Judge::new(&tree, &folder, &changes);
+    let judged = judge.all();
+    fs::remove_dir_all(attempt::scratch())?;
+    judged?;
+    let names = changes.iter().map(|change| &change.name);
+    let verdict = Verdict::of(names.zip(judge.fates), &accepted);
     println!("\n{verdict}");
-    Ok(if verdict.caught_of_a_hundred() >= ENOUGH { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if verdict.is_enough() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs the tests of a pass without any change: where they fail, they would seem to notice every one.
-/// `cargo-mutants` does so with the tests of the changed crate alone.
-fn passes_unchanged(workspace: &Workspace, copy: &Path, target: &Path, pass: &Pass) -> Result<()> {
-    let mut command = workspace.cargo(["test", "--quiet"]);
-    for package in pass.packages {
-        command.args(["-p", package]);
-    }
-    command.args(pass.targets).args(["--", "--skip", SLOW]).current_dir(copy);
-    command.env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE_DEV_DEBUG", "0");
-    let ended = watch(&mut command, FOR_A_BUILD)?;
-    ensure!(ended.status.success(), "the tests of {} fail without any change", pass.packages.join(", "));
-    Ok(())
-}
-
-fn tests(command: &mut Command, pass: &Pass) {
-    for package in pass.packages {
-        command.args(["--test-package", package]);
-    }
-    for argument in pass.targets {
-        command.arg(format!("--cargo-arg={argument}"));
-    }
-    command.args(["--timeout", "300", "--", "--", "--skip", SLOW]);
+/// What `cargo-mutants` would change there.
+fn listed(workspace: &Workspace, programme: &Path, globs: &[String]) -> Result<Vec<Change>> {
+    let packages = globs.iter().map(|glob| package(glob)).collect::<Result<BTreeSet<&str>>>()?;
+    let mut command = Command::new(programme);
+    command.args(["mutants", "--list", "--json", "--colors=never"]).current_dir(&workspace.root);
+    // What `{:?}` shows is read only in search of a fault.
+    command.args(["--exclude-re", "impl (fmt::)?Debug for"]);
+    command.args(["--exclude", "**/tests.rs", "--exclude", "**/tests/**"]);
+    command.args(packages.iter().flat_map(|package| ["--package", package]));
+    command.args(globs.iter().flat_map(|glob| ["--file", glob]));
+    let output = command.stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "cargo-mutants ended with {}", output.status);
+    serde_json::from_slice(&output.stdout).context("cargo-mutants said something unexpected")
 }
 
 /// The path as `cargo-mutants` takes it.

@@ -21,7 +21,7 @@ impl Accepted {
         Self::parse(&text)
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let mut accepted = BTreeSet::new();
         let mut has_reason = false;
         for (index, line) in text.lines().map(str::trim).enumerate() {
@@ -55,7 +55,7 @@ impl Accepted {
 }
 
 /// `a.rs:174:58: replace < with ==` is `a.rs: replace < with ==`.
-fn without_place(change: &str) -> String {
+pub(super) fn without_place(change: &str) -> String {
     let mut parts = change.splitn(4, ':');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
         (Some(file), Some(line), Some(column), Some(what))

@@ -1,119 +1,125 @@
-//! What became of each change, over all passes, and what that comes to.
+//! What became of each change, and what that comes to for each file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs;
-use std::path::Path;
-
-use anyhow::Result;
 
 use super::accepted::Accepted;
 
-/// What became of a change. The greater stands when the passes differ.
+/// What became of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fate {
-    Missed,
+    Caught,
     /// A test did not come to its end, which is noticed too.
     TimedOut,
-    Caught,
+    /// No test failed, though some came by it.
+    Missed,
+    /// No test came by it.
+    Unreached,
     /// It does not compile.
     Unviable,
+    /// It cannot be switched while a program runs.
+    Untried,
 }
 
-/// The files in which `cargo-mutants` lists the changes.
-const LISTS: [(&str, Fate); 4] = [
-    ("missed.txt", Fate::Missed),
-    ("timeout.txt", Fate::TimedOut),
-    ("caught.txt", Fate::Caught),
-    ("unviable.txt", Fate::Unviable),
-];
-
-/// Changes by name, with line and column.
-#[derive(Debug, Default)]
-pub(super) struct Fates(BTreeMap<String, Fate>);
-
-impl Fates {
-    /// Takes in what one pass has listed.
-    pub(super) fn take(&mut self, folder: &Path) -> Result<()> {
-        for (file, fate) in LISTS {
-            // A list without an entry may not be there.
-            let list = fs::read_to_string(folder.join(file)).unwrap_or_default();
-            for change in list.lines() {
-                self.note(change, fate);
-            }
-        }
-        Ok(())
-    }
-
-    fn note(&mut self, change: &str, fate: Fate) {
-        let known = self.0.entry(change.to_owned()).or_insert(fate);
-        *known = fate.max(*known);
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn has(&self, fate: Fate) -> bool {
-        self.0.values().any(|known| *known == fate)
-    }
-
-    pub(super) fn extend(&mut self, other: Self) {
-        self.0.extend(other.0);
-    }
-
-    pub(super) fn verdict(&self, accepted: &Accepted) -> Verdict {
-        let count = |fate| self.0.values().filter(|known| **known == fate).count();
-        let missed =
-            self.0.iter().filter(|(_, fate)| **fate == Fate::Missed).map(|(change, _)| change.clone());
-        let (accepted_here, missed): (Vec<_>, Vec<_>) = missed.partition(|change| accepted.holds(change));
-        let noticed = self.0.iter().filter(|(_, fate)| **fate != Fate::Missed).map(|(change, _)| change);
-        let mut stale: Vec<String> = accepted.beyond(self.0.keys()).into_iter().map(str::to_owned).collect();
-        stale.extend(noticed.filter(|change| accepted.holds(change)).cloned());
-        Verdict {
-            caught: count(Fate::Caught),
-            timed_out: count(Fate::TimedOut),
-            unviable: count(Fate::Unviable),
-            missed,
-            accepted: accepted_here,
-            stale,
-        }
-    }
-}
+/// Of the viable changes of a file, at least so many of a hundred have to be noticed.
+const ENOUGH: f64 = 95.0;
 
 /// What all of it comes to.
+#[derive(Debug, Default)]
 pub(super) struct Verdict {
-    caught: usize,
-    timed_out: usize,
-    unviable: usize,
-    missed: Vec<String>,
-    accepted: Vec<String>,
+    files: BTreeMap<String, Tally>,
+    missed: Vec<(String, Fate)>,
     /// Accepted, and noticed all the same or no longer there.
     stale: Vec<String>,
 }
 
-impl Verdict {
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    caught: usize,
+    missed: usize,
+    accepted: usize,
+    unviable: usize,
+    untried: usize,
+}
+
+impl Tally {
     /// Of the viable changes that are not accepted, the noticed ones; all of them where there is none.
-    pub(super) fn caught_of_a_hundred(&self) -> f64 {
-        let noticed = self.caught + self.timed_out;
-        let viable = noticed + self.missed.len();
-        if viable == 0 { 100.0 } else { noticed as f64 * 100.0 / viable as f64 }
+    fn caught_of_a_hundred(self) -> f64 {
+        let viable = self.caught + self.missed;
+        if viable == 0 { 100.0 } else { self.caught as f64 * 100.0 / viable as f64 }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.caught += other.caught;
+        self.missed += other.missed;
+        self.accepted += other.accepted;
+        self.unviable += other.unviable;
+        self.untried += other.untried;
+    }
+}
+
+impl Verdict {
+    /// Judges changes by their names, with line and column.
+    pub(super) fn of<'a>(fates: impl IntoIterator<Item = (&'a String, Fate)>, accepted: &Accepted) -> Self {
+        let mut verdict = Self::default();
+        let (mut tried, mut unnoticed) = (BTreeSet::new(), BTreeSet::new());
+        for (change, fate) in fates {
+            let file = change.split(':').next().unwrap_or_default();
+            let tally = verdict.files.entry(file.to_owned()).or_default();
+            tried.insert(change.clone());
+            match fate {
+                Fate::Caught | Fate::TimedOut => tally.caught += 1,
+                Fate::Unviable => tally.unviable += 1,
+                Fate::Untried => tally.untried += 1,
+                Fate::Missed | Fate::Unreached if accepted.holds(change) => tally.accepted += 1,
+                Fate::Missed | Fate::Unreached => {
+                    tally.missed += 1;
+                    verdict.missed.push((change.clone(), fate));
+                }
+            }
+            // One name may be of several places.
+            if fate > Fate::TimedOut {
+                unnoticed.insert(super::accepted::without_place(change));
+            }
+        }
+        verdict.stale = accepted.beyond(&tried).into_iter().map(str::to_owned).collect();
+        let is_stale = |change: &&String| {
+            accepted.holds(change) && !unnoticed.contains(&super::accepted::without_place(change))
+        };
+        verdict.stale.extend(tried.iter().filter(is_stale).cloned());
+        verdict
+    }
+
+    /// Whether enough changes of each file are noticed.
+    pub(super) fn is_enough(&self) -> bool {
+        self.files.values().all(|tally| tally.caught_of_a_hundred() >= ENOUGH)
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { caught, missed, accepted, unviable, untried } = self;
+        let share = self.caught_of_a_hundred();
+        write!(f, "{share:5.1} %: {caught} caught, {missed} missed, {accepted} accepted, ")?;
+        write!(f, "{unviable} unviable, {untried} untried")
     }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (what, changes) in
-            [("accepted", &self.accepted), ("stale in the list", &self.stale), ("missed", &self.missed)]
-        {
-            for change in changes {
-                writeln!(f, "{what}: {change}")?;
-            }
+        for change in &self.stale {
+            writeln!(f, "stale in the list: {change}")?;
         }
-        let Self { caught, timed_out, unviable, missed, accepted, .. } = self;
-        let (missed, accepted, share) = (missed.len(), accepted.len(), self.caught_of_a_hundred());
-        write!(f, "{caught} caught, {timed_out} timed out, {missed} missed, {accepted} accepted, ")?;
-        write!(f, "{unviable} unviable: {share:.1} % are noticed")
+        for (change, fate) in &self.missed {
+            writeln!(f, "{}: {change}", if *fate == Fate::Missed { "missed" } else { "unreached" })?;
+        }
+        let mut all = Tally::default();
+        for (file, tally) in &self.files {
+            let verdict = if tally.caught_of_a_hundred() >= ENOUGH { "" } else { "  (too few)" };
+            writeln!(f, "{tally}  {file}{verdict}")?;
+            all.add(*tally);
+        }
+        write!(f, "{all}  of all")
     }
 }
 
@@ -121,28 +127,39 @@ impl fmt::Display for Verdict {
 mod tests {
     use super::*;
 
+    fn verdict(fates: &[(&str, Fate)], accepted: &str) -> Verdict {
+        let fates: Vec<_> = fates.iter().map(|(name, fate)| ((*name).to_owned(), *fate)).collect();
+        let accepted = Accepted::parse(accepted).unwrap();
+        Verdict::of(fates.iter().map(|(name, fate)| (name, *fate)), &accepted)
+    }
+
     #[test]
-    fn a_later_pass_can_only_notice_more() {
-        let mut fates = Fates::default();
-        for (change, fate) in [
-            ("a.rs:1:1: x", Fate::Missed),
-            ("a.rs:2:1: y", Fate::TimedOut),
-            ("a.rs:3:1: z", Fate::Missed),
-            ("a.rs:4:1: w", Fate::Unviable),
-            ("a.rs:1:1: x", Fate::Caught),
-            ("a.rs:2:1: y", Fate::Missed),
-        ] {
-            fates.note(change, fate);
-        }
-        let verdict = fates.verdict(&Accepted::default());
+    fn each_file_is_judged_for_itself() {
+        let found = verdict(
+            &[
+                ("a.rs:1:1: x", Fate::Caught),
+                ("a.rs:2:1: y", Fate::TimedOut),
+                ("b.rs:1:1: z", Fate::Missed),
+                ("b.rs:2:1: z", Fate::Caught),
+                ("b.rs:3:1: v", Fate::Unreached),
+                ("b.rs:4:1: w", Fate::Unviable),
+            ],
+            "# why\nb.rs: z\nb.rs: gone\na.rs: x\n",
+        );
+        assert!(!found.is_enough());
         assert_eq!(
-            verdict.to_string(),
-            "missed: a.rs:3:1: z\n1 caught, 1 timed out, 1 missed, 0 accepted, 1 unviable: 66.7 % are noticed"
+            found.to_string(),
+            "stale in the list: b.rs: gone\n\
+             stale in the list: a.rs:1:1: x\n\
+             unreached: b.rs:3:1: v\n\
+             100.0 %: 2 caught, 0 missed, 0 accepted, 0 unviable, 0 untried  a.rs\n\
+             \x2050.0 %: 1 caught, 1 missed, 1 accepted, 1 unviable, 0 untried  b.rs  (too few)\n\
+             \x2075.0 %: 3 caught, 1 missed, 1 accepted, 1 unviable, 0 untried  of all"
         );
     }
 
     #[test]
     fn nothing_to_notice_is_enough() {
-        assert!(Fates::default().verdict(&Accepted::default()).caught_of_a_hundred() >= 100.0);
+        assert!(verdict(&[], "").is_enough());
     }
 }

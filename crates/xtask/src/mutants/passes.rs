@@ -8,6 +8,9 @@ pub(super) struct Pass {
     pub(super) targets: &'static [&'static str],
 }
 
+/// The crate that the cases of `tests/conformance` cover besides, by the assembled command.
+pub(super) const WITH_CASES: &str = "lineside-dialects";
+
 const ALL: &[&str] = &["--tests"];
 
 const fn of(packages: &'static [&'static str]) -> Pass {
@@ -39,7 +42,7 @@ pub(super) fn passes(package: &str) -> &'static [Pass] {
         "lineside-automation" => &[AUTOMATION, LAWS],
         "lineside-journal" => &[JOURNAL, LAWS],
         "lineside-exec" => &[EXEC, ASSEMBLED],
-        "lineside-dialects" => &[DIALECTS, ASSEMBLED],
+        "lineside-dialects" => &[DIALECTS],
         "lineside-cli" => &[CLI],
         "lineside-testing" => &[TESTING],
         _ => &[ASSEMBLED],

@@ -1,0 +1,65 @@
+//! One run of a test program: silent, within a time and a memory, and nothing of it stays behind.
+
+use std::env;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+/// A loop that has lost its end takes memory until there is none.
+const KIBIBYTES: u64 = 16 * 1024 * 1024;
+
+/// The folder for temporary files of the programs: what is killed does not remove its own.
+pub(super) fn scratch() -> PathBuf {
+    env::temp_dir().join("lineside-mutants")
+}
+
+/// A program, without arguments yet, which is given no more than the memory above.
+pub(super) fn bounded(program: &Path) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", &format!("ulimit -v {KIBIBYTES}; exec \"$0\" \"$@\"")])
+        .arg(program)
+        .env("TMPDIR", scratch());
+    command
+}
+
+/// How it ended, and None where it did not within `limit`.
+pub(super) fn attempt(command: &mut Command, limit: Duration) -> Result<Option<ExitStatus>> {
+    let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = silent.process_group(0).spawn().context("a test program did not start")?;
+    let until = Instant::now() + limit;
+    let mut ended = child.try_wait()?;
+    while ended.is_none() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(2));
+        ended = child.try_wait()?;
+    }
+    // What it has started is in its group.
+    let mut kill = Command::new("kill");
+    kill.args(["-KILL", "--", &format!("-{}", child.id())]).stderr(Stdio::null());
+    kill.status().context("`kill` did not start")?;
+    child.wait()?;
+    Ok(ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_end_is_killed_with_what_it_has_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let mut command = bounded(Path::new("/bin/sh"));
+        // Both hold the pipe open; its reader comes to the end when they are gone.
+        command.args(["-c", "exec 3<>\"$0\"; sleep 600 & sleep 600"]).arg(&pipe);
+        assert!(attempt(&mut command, Duration::from_millis(50)).unwrap().is_none());
+        let mut ended = bounded(Path::new("/bin/sh"));
+        ended.args(["-c", "exit 3"]);
+        assert_eq!(attempt(&mut ended, Duration::from_secs(60)).unwrap().unwrap().code(), Some(3));
+    }
+}
