@@ -102,7 +102,7 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
         });
     };
     let row = row_of(host, &name, &document);
-    let words = if spoken == host { row } else { answering(spoken, &name, row, &document) };
+    let words = answering(spoken, &name, row, &document);
     let answered_as = words.map_or(name.as_str(), |words| words.event).to_owned();
     if !is_supported(host) || !is_supported(spoken) {
         let answer = words.map(|words| closed(words, spoken, &answered_as, UNSUPPORTED));
@@ -315,7 +315,7 @@ fn row_of(host: Host, event: &str, document: &Map) -> Option<&'static Row> {
     named(event).or_else(|| if host == Host::Cursor { named(&cursor::own_name(event)) } else { None })
 }
 
-/// The row of another host's table that answers an event: that of its name, else that of its point.
+/// The row of a host's table that answers an event: that of its name, else that of its point.
 fn answering(spoken: Host, event: &str, row: Option<&'static Row>, document: &Map) -> Option<&'static Row> {
     row_of(spoken, event, document).or_else(|| {
         let point = row?.point;

@@ -224,12 +224,12 @@ impl Root {
     }
 
     /// What an event leaves for later ones.
-    pub(super) fn take_in(&mut self, publishing: &Publishing, outcome: &Outcome, put: &Put) {
+    pub(super) fn take_in(&mut self, publishing: &Publishing, put: &Put) {
         let name = publishing.incoming.point.name;
         match name {
             "before_session" => {
                 self.is_started = true;
-                if !outcome.is_refused() && put.hold.is_none() {
+                if put.hold.is_none() {
                     self.session_hold = None;
                 }
             }

@@ -259,7 +259,7 @@ impl Served {
         }
         // One block too many is none: the agent ends.
         let is_taken_back = was_blocked && put.blocked.is_none();
-        root.take_in(&publishing, outcome, &put);
+        root.take_in(&publishing, &put);
         let Put { answer, context, waits, blocked, log, .. } = put;
         let ends = publishing.incoming.point.name == "after_session" && publishing.agent.is_none();
         let is_final = outcome.is_refused() && !is_taken_back;
@@ -325,8 +325,8 @@ fn again(arrival: &Arrival, incoming: &Incoming, words: &Words, outcome: &Outcom
         let [before, after, now] = [&outcome.before, &outcome.after, &now].map(|payload| payload.get(field));
         before != after && is_original(before, after, now)
     });
-    let mut again =
-        Outcome { verdict: outcome.verdict.clone(), before: now.clone(), after: now, ..Outcome::default() };
+    // What stays as it is needs no words.
+    let mut again = Outcome { verdict: outcome.verdict.clone(), before: now, ..Outcome::default() };
     if let Some(field) = field {
         again.after.insert(field.to_owned(), outcome.after.get(field).cloned().unwrap_or_default());
         again.amenders.clone_from(&outcome.amenders);

@@ -130,16 +130,10 @@ impl<'a> Writing<'a> {
             return;
         }
         let changed = outcome.after.iter().filter(|(field, after)| outcome.before.get(field) != Some(after));
-        let mut own = false;
         for (field, after) in changed {
             let how = self.words.amend.iter().find(|(name, _)| *name == field.as_str()).map(|(_, how)| *how);
             match how {
                 None => self.dropped(field),
-                Some(Amend::Own(template, words)) if !own => {
-                    own = true;
-                    self.add(template, Some(&words(&outcome.before, &outcome.after)));
-                }
-                Some(Amend::Own(..)) => {}
                 Some(how) => self.amended(how, outcome, field, after),
             }
             if self.verdict.strength().is_final() {
@@ -187,7 +181,10 @@ impl<'a> Writing<'a> {
                 self.plain =
                     Some(HostAnswer { stdout: format!("{}\n", text(after)), ..HostAnswer::default() });
             }
-            Amend::Own(..) => {}
+            // Of several changed fields each gives the same document.
+            Amend::Own(template, words) => {
+                self.add(template, Some(&words(&outcome.before, &outcome.after)));
+            }
         }
     }
 

@@ -202,4 +202,14 @@ fn a_result_ends_its_call_at_each_gate_that_it_has_passed_and_no_other_call() {
     assert_eq!(open, [true, false, false, true]);
     assert!(is_decided(&calls.arrive(rm(Host::Cursor), now)));
     new(calls.arrive(permission(Host::Cursor), now));
+    // The result of an earlier call is no gate.
+    let review = || Arriving { point: "after_tool", ..gate(Host::Claude, ls()) };
+    let mut calls = Calls::default();
+    for arriving in [review(), permission(Host::Claude)] {
+        let id = new(calls.arrive(arriving, now));
+        decide(&mut calls, id);
+    }
+    new(calls.arrive(review(), now));
+    let open: Vec<bool> = calls.calls.iter().map(|call: &Call| call.is_open).collect();
+    assert_eq!(open, [true, false, true]);
 }

@@ -56,6 +56,26 @@ fn ho_43_a_second_arrival_waits_for_the_first_and_has_its_decision() {
 }
 
 #[test]
+fn ho_42_an_amendment_is_for_what_was_amended() {
+    let [ls, long, safe] = ["ls", "ls -l", "ls --safe"].map(|command| json!({"command": command}));
+    let with_time = json!({"command": "ls", "timeout": 1});
+    for (now, expected) in [
+        (Some(&ls), true),
+        (Some(&with_time), true),
+        (Some(&safe), false),
+        (Some(&long), false),
+        (Some(&json!("ls")), false),
+        (None, false),
+    ] {
+        assert_eq!(is_original(Some(&ls), Some(&safe), now), expected, "{now:?}");
+    }
+    // The member that was amended is not there.
+    let timed = json!({"command": "ls", "timeout": 2});
+    assert!(!is_original(Some(&with_time), Some(&timed), Some(&ls)));
+    assert!(is_original(None, Some(&safe), None));
+}
+
+#[test]
 fn a_second_arrival_takes_the_place_of_a_first_that_is_given_up() {
     let mut served = Served::default();
     let now = Instant::now();

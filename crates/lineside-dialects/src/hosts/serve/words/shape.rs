@@ -75,6 +75,8 @@ mod tests {
             ),
             (json!([{"text": "k"}]), json!([]), Some(json!([]))),
             (json!(["k"]), json!("gone"), None),
+            (json!("ok"), json!([1]), Some(json!("[1]"))),
+            (json!({"text": "a"}), json!([1]), Some(json!({"text": "[1]"}))),
             (
                 json!({"content": [{"type": "text", "text": "a"}, {"text": "b"}], "note": "c"}),
                 json!("gone"),

@@ -9,6 +9,7 @@ use super::super::call::table;
 use super::{ContextFate, Put, Telling, put};
 use crate::hosts::program::Host;
 use crate::hosts::serve::Outcome;
+use crate::hosts::table::{Context, How, Words, say};
 
 fn map(value: Value) -> Map {
     let Value::Object(map) = value else { panic!("{value}") };
@@ -38,6 +39,30 @@ fn changes(verdict: Verdict, field: &str, before: Value, after: Value) -> Outcom
 
 fn document(put: &Put) -> Value {
     from_str(&put.answer.stdout).unwrap_or_default()
+}
+
+#[test]
+fn context_does_not_take_the_place_of_an_answer_that_is_no_document() {
+    let environment = BTreeMap::new();
+    let outcome = Outcome { verdict: Verdict::block("no"), ..Outcome::default() };
+    for context in [Context::Plain, Context::Json(r#"{"context":"$X"}"#), Context::Waits] {
+        let words = Words { block: say(How::Exit2), context, ..Words::GATE };
+        let telling = Telling {
+            words: &words,
+            point: "before_tool",
+            host: Host::Kimi,
+            event: "PreToolUse",
+            environment: &environment,
+            stop_active: false,
+            waiting: &["waited".to_owned()],
+        };
+        let put = put(&telling, &outcome);
+        assert_eq!(
+            (put.answer.stderr.as_str(), put.answer.stdout.as_str(), put.answer.exit),
+            ("no\n", "", 2)
+        );
+        assert_eq!(put.context, ContextFate::Waits);
+    }
 }
 
 #[test]
