@@ -39,6 +39,7 @@ pub use literal::__json as json;
 pub use literal::literal;
 pub use map::Map;
 pub use number::{Number, ParseNumberError};
+pub use read::Reader;
 pub use to_value::to_value;
 pub use value::Value;
 pub use write::{Fields, Layout, ObjectText};

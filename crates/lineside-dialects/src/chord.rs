@@ -8,7 +8,6 @@
 
 mod data;
 mod effects;
-mod ending;
 mod entry;
 mod environment;
 mod file;

@@ -34,6 +34,7 @@ pub mod handler;
 
 mod broken;
 mod consent;
+mod ending;
 mod findings;
 mod frontmatter;
 mod names;

@@ -3,12 +3,9 @@
 //! The text is one JSON value, at most [`DEEPEST`] levels deep. What a value should be is asked elsewhere; JSON whose
 //! lines do not matter is read with `lineside_core::json` alone.
 
-mod cursor;
+mod located;
 
-use lineside_core::json::Number;
-
-/// The deepest nesting.
-pub(crate) const DEEPEST: usize = 64;
+use lineside_core::json::{DEEPEST, Error, Number, Reader};
 
 /// A document.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,20 +120,13 @@ impl Node {
 ///
 /// # Errors
 /// What is not exactly one JSON value within the bound. The error has the line where reading stopped.
-pub(crate) fn read(text: &str) -> Result<Document, ReadJsonError> {
-    let mut cursor = cursor::Cursor::new(text);
-    let root = cursor.document()?;
-    Ok(Document { root, duplicates: cursor.duplicates })
+pub(crate) fn read(text: &str) -> Result<Document, Error> {
+    located::Located::document(text.as_bytes(), Reader::new(text.as_bytes(), DEEPEST)?)
 }
 
-/// Why a text is not a document.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{detail}")]
-pub(crate) struct ReadJsonError {
-    /// What is wrong.
-    pub(crate) detail: &'static str,
-    /// The line where reading stopped, counted from 1.
-    pub(crate) line: u32,
+/// The line at which reading stopped, counted from 1.
+pub(crate) fn line_of(error: &Error) -> u32 {
+    error.line().and_then(|line| u32::try_from(line).ok()).unwrap_or(1)
 }
 
 #[cfg(test)]

@@ -30,7 +30,29 @@ pub(super) fn typed<'de, T: Deserialize<'de>>(text: &'de [u8], deepest: u8) -> R
     Ok(value)
 }
 
-struct Reader<'a> {
+/// A walk through a JSON text, for a tree of the caller's own that keeps more than a [`Value`], such as where its parts
+/// stand. No key is looked up: of one that occurs twice, both are given.
+///
+/// ```
+/// use lineside_core::json::Reader;
+///
+/// let mut reader = Reader::new(br#"{"a": 1.50, "a": 2}"#, 64)?;
+/// let mut keys = Vec::new();
+/// assert_eq!(reader.next_token(), Some(b'{'));
+/// reader.nested(|reader| {
+///     while reader.goes_on(b'}', keys.is_empty())? {
+///         let (start, key) = reader.key()?;
+///         reader.next_token();
+///         keys.push((start, key, reader.number()?.to_string()));
+///     }
+///     Ok(())
+/// })?;
+/// reader.end()?;
+/// assert_eq!(keys, [(1, "a".into(), "1.50".to_owned()), (12, "a".into(), "2".to_owned())]);
+/// # Ok::<_, lineside_core::json::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Reader<'a> {
     text: &'a str,
     /// The byte that is read next.
     at: usize,
@@ -40,15 +62,28 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a [u8], deepest: u8) -> Result<Self, Error> {
+    /// At the beginning of a text, of which so many levels are read at most.
+    ///
+    /// # Errors
+    /// It is not UTF-8.
+    pub fn new(text: &'a [u8], deepest: u8) -> Result<Self, Error> {
         match str::from_utf8(text) {
             Ok(text) => Ok(Self { text, at: 0, left: deepest, deepest }),
             Err(error) => Err(Error::custom("it is not UTF-8").or_at(text, error.valid_up_to())),
         }
     }
 
-    /// Nothing but white space is left.
-    fn end(&mut self) -> Result<(), Error> {
+    /// The byte that is read next.
+    #[must_use]
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Reads the white space at the end.
+    ///
+    /// # Errors
+    /// Something else is left.
+    pub fn end(&mut self) -> Result<(), Error> {
         match self.next_token() {
             None => Ok(()),
             Some(_) => Err(self.error("there is more after the end of the value")),
@@ -68,7 +103,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The first byte after white space, which stays to be read.
-    fn next_token(&mut self) -> Option<u8> {
+    pub fn next_token(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.byte() {
             self.at += 1;
         }
@@ -85,8 +120,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `true`, `false`, or nothing for `null`.
-    fn word(&mut self) -> Result<Option<bool>, Error> {
+    /// Reads `true`, `false`, or nothing for `null`.
+    ///
+    /// # Errors
+    /// None of them stands here.
+    pub fn word(&mut self) -> Result<Option<bool>, Error> {
         let rest = &self.text[self.at..];
         for (word, value) in [("null", None), ("true", Some(true)), ("false", Some(false))] {
             if rest.starts_with(word) {
@@ -101,7 +139,11 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+    /// Reads the bracket that stands here, and what the function reads of the list or object behind it.
+    ///
+    /// # Errors
+    /// That of the function, and a level too deep.
+    pub fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         let Some(left) = self.left.checked_sub(1) else {
             let detail = format!("nested more than {} levels deep", self.deepest);
             return Err(self.error_at(detail, self.at));
@@ -116,23 +158,15 @@ impl<'a> Reader<'a> {
 
     fn list(&mut self) -> Result<Value, Error> {
         let mut items = Vec::new();
-        if !self.closes(b']') {
-            loop {
-                items.push(self.value()?);
-                if !self.goes_on(b']')? {
-                    break;
-                }
-            }
+        while self.goes_on(b']', items.is_empty())? {
+            items.push(self.value()?);
         }
         Ok(Value::Array(items))
     }
 
     fn object(&mut self) -> Result<Value, Error> {
         let mut fields = Map::new();
-        if self.closes(b'}') {
-            return Ok(Value::Object(fields));
-        }
-        loop {
+        while self.goes_on(b'}', fields.is_empty())? {
             let (start, key) = self.key()?;
             match fields.entry(key) {
                 Entry::Occupied(twice) => {
@@ -143,14 +177,15 @@ impl<'a> Reader<'a> {
                     place.insert(value);
                 }
             }
-            if !self.goes_on(b'}')? {
-                return Ok(Value::Object(fields));
-            }
         }
+        Ok(Value::Object(fields))
     }
 
-    /// A key with where it begins, and the colon after it.
-    fn key(&mut self) -> Result<(usize, Cow<'a, str>), Error> {
+    /// Reads a key and the colon after it, and gives the byte at which the key begins.
+    ///
+    /// # Errors
+    /// One of them is not there, or the key is no string.
+    pub fn key(&mut self) -> Result<(usize, Cow<'a, str>), Error> {
         if self.next_token() != Some(b'"') {
             return Err(self.error("a key in double quotes is expected"));
         }
@@ -170,10 +205,16 @@ impl<'a> Reader<'a> {
         closes
     }
 
-    /// Whether there is another item, or else the bracket; either is read.
-    fn goes_on(&mut self, bracket: u8) -> Result<bool, Error> {
+    /// Reads the comma before another item, which the first one does not have, or else the bracket that closes.
+    ///
+    /// # Errors
+    /// Neither is there.
+    pub fn goes_on(&mut self, bracket: u8, is_first: bool) -> Result<bool, Error> {
         if self.closes(bracket) {
             return Ok(false);
+        }
+        if is_first {
+            return Ok(true);
         }
         if self.byte() != Some(b',') {
             return Err(self.error(match bracket {
@@ -185,7 +226,11 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    fn number(&mut self) -> Result<Number, Error> {
+    /// Reads the number that begins here.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn number(&mut self) -> Result<Number, Error> {
         let text = &self.text[self.at..];
         let length = number::length(text.as_bytes())
             .ok_or_else(|| self.error("a number is not written as JSON demands"))?;
@@ -193,7 +238,11 @@ impl<'a> Reader<'a> {
         Ok(Number::text(&text[..length]))
     }
 
-    fn string(&mut self) -> Result<Cow<'a, str>, Error> {
+    /// Reads the string whose quote stands here.
+    ///
+    /// # Errors
+    /// It does not end, or has an escape or a character that JSON does not have.
+    pub fn string(&mut self) -> Result<Cow<'a, str>, Error> {
         // Past the quote.
         self.at += 1;
         let plain = self.plain();

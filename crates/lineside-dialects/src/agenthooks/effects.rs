@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use lineside_core::answer::Beyond;
-use lineside_core::failure::seconds;
 use lineside_core::invocation::{Captured, Ended, Exit};
 use lineside_core::json::Value;
 use lineside_core::{
@@ -14,16 +13,17 @@ use super::fields::Mode;
 use super::identity::Identity;
 use super::output::{self, Decision, ReadOutputError, Reply, Stdout};
 use super::triggers::{Ask, Kind};
+use crate::ending;
 use crate::handler::Returned;
-use crate::text::{truncated, with_stderr};
+use crate::text::truncated;
 
 /// The longest reason and the longest notice, in characters (AH-47).
 const LONGEST: usize = 10_000;
 
 /// Reads an end.
 pub(super) fn answer(hook: &Identity, event: &AnyEvent, ended: &Ended) -> Result<Answer, Failure> {
-    match &ended.exit {
-        Exit::Code(0) => {
+    match ending::status(ended)? {
+        0 => {
             let mut answer = printed(hook, event, &ended.stdout)?;
             // AH-53
             let stderr = ended.stderr.trimmed_text();
@@ -34,23 +34,14 @@ pub(super) fn answer(hook: &Identity, event: &AnyEvent, ended: &Ended) -> Result
             Ok(answer)
         }
         // AH-61
-        Exit::Code(2) if hook.mode == Mode::Async => Ok(Answer::default()),
+        2 if hook.mode == Mode::Async => Ok(Answer::default()),
         // AH-47
-        Exit::Code(2) => {
+        2 => {
             let stderr = ended.stderr.trimmed_text();
             let reason = if stderr.is_empty() { "Blocked by hook (exit code 2)" } else { &stderr };
             Ok(block(hook, event, truncated(reason, LONGEST)))
         }
-        Exit::Code(code) => Err(failure(FailureKind::Exit, &format!("exit status {code}"), &ended.stderr)),
-        Exit::Signal(signal) => Err(failure(FailureKind::Signal, &format!("signal {signal}"), &ended.stderr)),
-        Exit::TimedOut { after } => {
-            let detail = format!("timed out after {} s", seconds(*after));
-            Err(failure(FailureKind::Timeout, &detail, &ended.stderr))
-        }
-        Exit::NotStarted { why } => {
-            Err(Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}")))
-        }
-        Exit::Lost => Err(failure(FailureKind::Exit, "exit status lost", &ended.stderr)),
+        code => Err(ending::bad_status(code, ended)),
     }
 }
 
@@ -91,11 +82,6 @@ fn printed(hook: &Identity, event: &AnyEvent, stdout: &Captured) -> Result<Answe
 pub(super) fn of_worker(hook: &Identity, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
     let text = returned.warm()?;
     printed(hook, event, &Captured { bytes: text.as_bytes().to_vec(), dropped: 0 })
-}
-
-/// AH-64
-fn failure(kind: FailureKind, detail: &str, stderr: &Captured) -> Failure {
-    Failure::new(kind, with_stderr(detail, stderr))
 }
 
 /// What the object on standard output amounts to.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lineside_core::invocation::{Ending, Environment, Invocation, Limits, Program};
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach};
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, OnFailure, Propagation};
+use lineside_core::{Answer, AnyEvent, Failure, OnFailure, Propagation};
 
 use super::entry::{self, Entry};
 use super::fields::Mode;
@@ -16,6 +16,7 @@ use super::findings::HookWarning;
 use super::identity::Identity;
 use super::{effects, input, log};
 use crate::broken::refusal;
+use crate::ending::cannot_start;
 use crate::handler::{Call, Handler, LogStage, Returned, Start};
 use crate::near_keys::AnswerKeys;
 use crate::programs::{Search, limits};
@@ -54,11 +55,6 @@ impl Hook {
             Some(named) => self.runtime.cwd.join(named),
             None => self.runtime.cwd.clone(),
         }
-    }
-
-    /// AH-37, AH-64: found out without starting anything.
-    fn cannot_start(why: impl std::fmt::Display) -> Failure {
-        Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}"))
     }
 
     /// AH-39
@@ -103,8 +99,8 @@ impl Hook {
     /// The entry point as it stands, and what it takes to run it.
     fn entry(&self, work_dir: &Path) -> Result<(Entry, Search), Failure> {
         // AH-6: looked up again at every start.
-        let entry = entry::find(&self.identity.folder)
-            .ok_or_else(|| Self::cannot_start(HookWarning::NoEntryPoint))?;
+        let entry =
+            entry::find(&self.identity.folder).ok_or_else(|| cannot_start(HookWarning::NoEntryPoint))?;
         Ok((entry, Search { path: self.runtime.path.clone(), work_dir: work_dir.to_owned() }))
     }
 
@@ -119,17 +115,17 @@ impl Handler for Hook {
         if let Some(error) = &self.closed {
             // AH-16
             let refusal = refusal(&self.identity.name, error);
-            return Err(Failure { refusal: Some(refusal.into()), ..Self::cannot_start(error) });
+            return Err(Failure { refusal: Some(refusal.into()), ..cannot_start(error) });
         }
         let work_dir = self.work_dir(event);
         if !work_dir.is_dir() {
             let missing = format!("the working directory {} is missing", work_dir.display());
-            return Err(Self::cannot_start(missing));
+            return Err(cannot_start(missing));
         }
         let (entry, search) = self.entry(&work_dir)?;
         let stdin = input::text(&self.identity, event, &work_dir.to_string_lossy());
         if let Some(warm) = self.worker {
-            let program = entry.resolved().program(&search).map_err(Self::cannot_start)?;
+            let program = entry.resolved().program(&search).map_err(cannot_start)?;
             let worker = self.kept(warm, program, entry.stamp(), &work_dir);
             let hook = self.identity.name.to_string();
             return Ok(Call::Warm(
@@ -137,7 +133,7 @@ impl Handler for Hook {
                 HookCall { environment: Propagation::none(), hook, event: stdin, timeout: self.timeout },
             ));
         }
-        let program = entry.program(&search).map_err(Self::cannot_start)?;
+        let program = entry.program(&search).map_err(cannot_start)?;
         Ok(Call::Command(Invocation {
             program,
             stdin: stdin.into_bytes(),

@@ -13,7 +13,8 @@ use super::output::Reply;
 use super::points::{ChordPoint, Class};
 use super::report::Report;
 use super::shell::Run;
-use super::{data, effects, ending, environment, input, log};
+use super::{data, effects, environment, input, log};
+use crate::ending;
 use crate::handler::{Call, Handler, LogStage, Returned, Start};
 use crate::near_keys::AnswerKeys;
 
@@ -104,7 +105,11 @@ impl Handler for Hook {
 
     fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
         let ended = returned.command()?;
-        ending::exited_well(ended)?;
+        // A start that the system refuses is a run all the same, which is tried again (CH-32, CH-52).
+        let status = ending::status(ended).map_err(|failure| Failure { started: true, ..failure })?;
+        if status != 0 {
+            return Err(ending::bad_status(status, ended));
+        }
         let read = match self.point.class {
             // CH-40
             Class::Observer => Ok(Answer::default()),
@@ -115,7 +120,7 @@ impl Handler for Hook {
                 Reply::read(&ended.stdout).and_then(|reply| self.report.answer(&self.name, &reply))
             }
         };
-        let mut answer = read.map_err(|error| ending::unreadable(&error, ended))?;
+        let mut answer = read.map_err(|error| ending::unreadable(error, ended))?;
         answer.remarks.extend(self.refused_variables(event).map(Into::into));
         Ok(answer)
     }

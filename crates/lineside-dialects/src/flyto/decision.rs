@@ -7,6 +7,7 @@ use lineside_core::{Amendment, Answer, AnyEvent, Failure, FailureKind, Notice, O
 use super::catalogue::Authority;
 use super::handler::Identity;
 use super::output::{Doubt, End, Output};
+use crate::ending::cannot_start;
 use crate::text::{first_bytes, with_text_of_stderr};
 
 /// How much of standard error is a reason, in bytes (FL-21).
@@ -154,7 +155,7 @@ fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
         End::TimedOut(after) => {
             failed(FailureKind::Timeout, &format!("timed out after {} s", seconds(*after)), &output.stderr)
         }
-        End::NotStarted(why) => Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}")),
+        End::NotStarted(why) => cannot_start(why),
         End::Lost => failed(FailureKind::Exit, "exit status lost", &output.stderr),
         End::Refused(status) => Failure::new(FailureKind::Exit, format!("HTTP status {status}")),
         End::Redirected(status, None) => Failure::new(FailureKind::Exit, format!("HTTP status {status}")),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use lineside_core::PointInfo;
+use lineside_core::json::Error;
 use lineside_files::{Boundary, OpenFileError};
 
 use super::catalogue::HookType;
@@ -76,8 +77,9 @@ struct Types {
 
 /// What stands below `hooks`; nothing, when an error costs the whole file.
 fn types(bytes: &[u8], findings: &mut Findings) -> Types {
-    let text = str::from_utf8(bytes).map_err(|_| (1, "it is not UTF-8"));
-    let read = text.and_then(|text| lined_json::read(text).map_err(|error| (error.line, error.detail)));
+    let text = str::from_utf8(bytes).map_err(|_| (1, "it is not UTF-8".to_owned()));
+    let place = |error: Error| (lined_json::line_of(&error), error.detail().to_owned());
+    let read = text.and_then(|text| lined_json::read(text).map_err(place));
     let root = match read {
         Ok(document) => document.root,
         Err((line, detail)) => {

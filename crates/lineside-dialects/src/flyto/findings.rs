@@ -10,7 +10,7 @@ pub(super) enum LoadError {
     #[error("no plugins can be looked for: {0}")]
     Plugins(String),
     #[error("the file is not JSON: {0}")]
-    NotJson(&'static str),
+    NotJson(String),
     #[error("the file must hold a JSON object, not {0}")]
     NotAnObject(String),
     #[error("'hooks' must be an object, not {0}")]

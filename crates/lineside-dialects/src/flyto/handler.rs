@@ -8,7 +8,7 @@ use std::time::Duration;
 use lineside_core::exchange::{Addresses, Post};
 use lineside_core::hook::{AfterBlock, Lane};
 use lineside_core::invocation::{Ending, Invocation, Program};
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Hook, Layer, OnFailure, Part};
+use lineside_core::{Answer, AnyEvent, Failure, Hook, Layer, OnFailure, Part};
 
 use super::catalogue::{Authority, HookType};
 use super::definition::{Definition, Run};
@@ -16,6 +16,7 @@ use super::output::{HookResult, LONGEST_BODY, Output};
 use super::variables::{self, Previews, Variable};
 use super::{DIALECT, decision, environment};
 use crate::dialect::ForeignHook;
+use crate::ending::cannot_start;
 use crate::handler::{Call, Handler, Returned, Start};
 use crate::near_keys::AnswerKeys;
 use crate::programs::limits;
@@ -160,8 +161,7 @@ impl FlytoHook {
 
     /// FL-33
     fn post(&self, url: &str, addresses: Addresses, event: &AnyEvent) -> Result<Post, Failure> {
-        let body = lineside_core::json::to_vec(&event.to_json())
-            .map_err(|error| Failure::not_started(FailureKind::Spawn, format!("cannot start: {error}")))?;
+        let body = lineside_core::json::to_vec(&event.to_json()).map_err(cannot_start)?;
         let hook_type = self.identity.hook_type.name().to_owned();
         Ok(Post {
             url: url.to_owned(),

@@ -1,47 +1,28 @@
 //! How a run ended to what the hook says (JC-28, JC-32 to JC-40, JC-45).
 
 use lineside_core::answer::Beyond;
-use lineside_core::failure::seconds;
-use lineside_core::invocation::{Captured, Ended, Exit};
+use lineside_core::invocation::Ended;
 use lineside_core::json::Value;
 use lineside_core::{Amendment, Answer, Append, Failure, FailureKind, KeepWorking, Notice, Role, Verdict};
 
 use super::events::{Event, Feedback, SKIPPED};
 use super::output::{self, Action, ReadOutputError, Reply};
-use crate::text::with_stderr;
+use crate::ending;
 
 /// Reads the end of a command.
 pub(super) fn of_command(event: &Event, ended: &Ended) -> Result<Answer, Failure> {
-    match &ended.exit {
+    match ending::status(ended)? {
         // JC-15: what stdout holds is no failure.
-        Exit::Code(0) if event.notice_only => Ok(Answer::default()),
-        Exit::Code(0) => {
-            output::read(&ended.stdout, event).map_err(unreadable).map(|reply| said(event, reply))
-        }
-        Exit::Code(code) => Err(failure(FailureKind::Exit, &format!("exit status {code}"), &ended.stderr)),
-        Exit::Signal(signal) => Err(failure(FailureKind::Signal, &format!("signal {signal}"), &ended.stderr)),
-        Exit::TimedOut { after } => {
-            let detail = format!("timed out after {} s", seconds(*after));
-            Err(failure(FailureKind::Timeout, &detail, &ended.stderr))
-        }
-        Exit::NotStarted { why } => Err(cannot_start(why)),
-        Exit::Lost => Err(failure(FailureKind::Exit, "exit status lost", &ended.stderr)),
+        0 if event.notice_only => Ok(Answer::default()),
+        0 => output::read(&ended.stdout, event).map_err(unreadable).map(|reply| said(event, reply)),
+        code => Err(ending::bad_status(code, ended)),
     }
-}
-
-/// Nothing was started.
-pub(super) fn cannot_start(why: impl std::fmt::Display) -> Failure {
-    Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}"))
 }
 
 /// What was printed or answered cannot be read.
 #[allow(clippy::needless_pass_by_value, reason = "it is the end of the error")]
 pub(super) fn unreadable(error: ReadOutputError) -> Failure {
     Failure::new(FailureKind::Output, format!("unreadable output: {error}"))
-}
-
-fn failure(kind: FailureKind, detail: &str, stderr: &Captured) -> Failure {
-    Failure::new(kind, with_stderr(detail, stderr))
 }
 
 /// What an object amounts to at an event.

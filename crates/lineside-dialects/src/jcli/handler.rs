@@ -14,6 +14,7 @@ use super::input::{self, Reader};
 use super::judge::{self, Judge};
 use super::{effects, findings};
 use crate::dialect::Places;
+use crate::ending::cannot_start;
 use crate::handler::{Call, Handler, Returned, Start};
 use crate::near_keys::AnswerKeys;
 use crate::programs::limits;
@@ -117,7 +118,7 @@ impl Handler for Hook {
                 let model = model.as_deref();
                 // JC-42
                 let judge = self.runtime.judge(model);
-                let judge = judge.ok_or_else(|| effects::cannot_start(findings::NO_JUDGE))?;
+                let judge = judge.ok_or_else(|| cannot_start(findings::NO_JUDGE))?;
                 let prompt = prompt.render(&input::fields(&reader, event));
                 Ok(Call::Post(judge.request(model, &prompt, self.definition.timeout)))
             }

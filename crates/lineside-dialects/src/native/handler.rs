@@ -9,13 +9,14 @@ use lineside_core::exchange::Post;
 use lineside_core::invocation::{Environment, Invocation, Limits, Program};
 use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach, WorkerStart};
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Propagation};
+use lineside_core::{Answer, AnyEvent, Failure, Propagation};
 
 use lineside_core::json::{Map, json};
 
 use super::definition::{Definition, Room, Run, Target, Warm};
 use super::output::{self, Asker};
 use super::report;
+use crate::ending::cannot_start;
 use crate::handler::{Call, Handler, Returned, Start, Work};
 
 /// The longest answer, in bytes.
@@ -166,8 +167,7 @@ impl Room {
         if directory.is_dir() {
             return Ok(directory);
         }
-        let missing = format!("cannot start: the working directory {} is missing", directory.display());
-        Err(Failure::not_started(FailureKind::Spawn, missing))
+        Err(cannot_start(format_args!("the working directory {} is missing", directory.display())))
     }
 }
 
@@ -199,8 +199,7 @@ fn content(program: &[String], directory: &Path) -> String {
 
 /// An event, in one line.
 fn text(event: &Map) -> Result<String, Failure> {
-    lineside_core::json::to_string(event)
-        .map_err(|error| Failure::not_started(FailureKind::Spawn, format!("cannot start: {error}")))
+    lineside_core::json::to_string(event).map_err(cannot_start)
 }
 
 #[cfg(test)]

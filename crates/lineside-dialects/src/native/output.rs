@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lineside_core::exchange::Posted;
 use lineside_core::failure::seconds;
-use lineside_core::invocation::{Captured, Ended, Exit};
+use lineside_core::invocation::{Captured, Ended};
 use lineside_core::json::read_strict;
 use lineside_core::json::{Map, Value};
 use lineside_core::{
@@ -12,9 +12,10 @@ use lineside_core::{
     Verdict,
 };
 
+use crate::ending;
 use crate::handler::Returned;
 use crate::near_keys::AnswerKeys;
-use crate::text::{truncated, with_stderr};
+use crate::text::truncated;
 
 /// The longest reason, in characters.
 const LONGEST: usize = 10_000;
@@ -91,43 +92,13 @@ pub(super) fn read(asker: Asker, event: &AnyEvent, returned: &Returned) -> Resul
 }
 
 fn of_command(asker: Asker, event: &AnyEvent, ended: &Ended) -> Result<Answer, Failure> {
-    match status(ended)? {
-        0 => captured(asker, event, &ended.stdout).map_err(|error| printed(&error, ended)),
+    match ending::status(ended)? {
+        0 => captured(asker, event, &ended.stdout).map_err(|error| ending::unreadable(error, ended)),
         2 if asker.judges && is_blank(&ended.stdout) => {
             Ok(Verdict::block(truncated(&ended.stderr.trimmed_text(), LONGEST)).into())
         }
-        code => Err(bad_status(code, ended)),
+        code => Err(ending::bad_status(code, ended)),
     }
-}
-
-/// The status with which a command ended by itself.
-///
-/// # Errors
-/// It did not.
-pub(super) fn status(ended: &Ended) -> Result<i32, Failure> {
-    let failed = |kind, detail: &str| Err(Failure::new(kind, with_stderr(detail, &ended.stderr)));
-    match &ended.exit {
-        Exit::Code(code) => Ok(*code),
-        Exit::Signal(signal) => failed(FailureKind::Signal, &format!("signal {signal}")),
-        Exit::TimedOut { after } => {
-            failed(FailureKind::Timeout, &format!("timed out after {} s", seconds(*after)))
-        }
-        Exit::NotStarted { why } => {
-            Err(Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}")))
-        }
-        Exit::Lost => failed(FailureKind::Exit, "exit status lost"),
-    }
-}
-
-/// A status that is a failure.
-pub(super) fn bad_status(code: i32, ended: &Ended) -> Failure {
-    Failure::new(FailureKind::Exit, with_stderr(&format!("exit status {code}"), &ended.stderr))
-}
-
-/// What a command has printed cannot be taken.
-pub(super) fn printed(error: &ReadAnswerError, ended: &Ended) -> Failure {
-    let detail = with_stderr(&format!("unreadable output: {error}"), &ended.stderr);
-    Failure::new(FailureKind::Output, detail)
 }
 
 /// No message quotes what a server answers: it may have been shown a secret.

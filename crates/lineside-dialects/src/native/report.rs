@@ -5,6 +5,7 @@ use lineside_core::invocation::Captured;
 use lineside_core::report::{Found, Report};
 
 use super::output::{self, ReadAnswerError};
+use crate::ending;
 use crate::handler::Returned;
 
 const KEYS: [&str; 3] = ["summary", "body", "found"];
@@ -27,15 +28,15 @@ pub(super) fn read(returned: &Returned) -> Result<Report, Failure> {
             .map_err(|error| output::unreadable(&error.unquoted())),
         Returned::Command(_) | Returned::Nothing => {
             let ended = returned.command()?;
-            let found = match output::status(ended)? {
+            let found = match ending::status(ended)? {
                 0 => Found::Success,
                 1 => Found::Failure,
-                code => return Err(output::bad_status(code, ended)),
+                code => return Err(ending::bad_status(code, ended)),
             };
             // Many programs complain on standard error alone.
             let is_silent = !ended.stdout.is_cut() && ended.stdout.trimmed_text().is_empty();
             let said = if is_silent && found == Found::Failure { &ended.stderr } else { &ended.stdout };
-            of_output(said, found).map_err(|error| output::printed(&error, ended))
+            of_output(said, found).map_err(|error| ending::unreadable(error, ended))
         }
     }
 }

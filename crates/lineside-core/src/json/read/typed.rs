@@ -68,8 +68,8 @@ impl Rest<'_, '_> {
     /// Whether there is another item, or else the bracket, which is then read.
     fn next(&mut self) -> Result<bool, Error> {
         let next = match self.stand {
-            Stand::Opened => !self.reader.closes(self.bracket),
-            Stand::Within => self.reader.goes_on(self.bracket)?,
+            Stand::Opened => self.reader.goes_on(self.bracket, true)?,
+            Stand::Within => self.reader.goes_on(self.bracket, false)?,
             Stand::Closed => false,
         };
         self.stand = if next { Stand::Within } else { Stand::Closed };

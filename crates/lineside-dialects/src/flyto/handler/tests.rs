@@ -3,9 +3,9 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use lineside_core::Verdict;
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked, Leftovers};
 use lineside_core::json::json;
+use lineside_core::{FailureKind, Verdict};
 
 use super::super::samples::{command, defined, event, event_at, event_of, guard, hook};
 use super::*;

@@ -4,15 +4,16 @@ use std::borrow::Cow;
 
 use lineside_core::exchange::Posted;
 use lineside_core::failure::seconds;
-use lineside_core::invocation::{Captured, Ended, Exit};
+use lineside_core::invocation::{Captured, Ended};
 use lineside_core::json::{Map, Value};
 use lineside_core::{Amendment, Answer, Append, Failure, FailureKind, Notice, Verdict};
 
 use super::entry::Entry;
+use crate::ending::status;
 use crate::handler::Returned;
 use crate::hosts::table::unreasoned;
 use crate::lined_json::{self, Content, Node};
-use crate::text::with_text_of_stderr;
+use crate::text::{with_stderr, with_text_of_stderr};
 
 /// What came of a run.
 #[derive(Debug, Clone, Default)]
@@ -46,27 +47,15 @@ impl Heard {
     fn of_command(ended: &Ended) -> Self {
         let text = |stream: &Captured| String::from_utf8_lossy(&stream.bytes).into_owned();
         let (stdout, stderr) = (text(&ended.stdout), text(&ended.stderr));
-        let told = |detail: &str| with_text_of_stderr(detail, stderr.trim());
-        let failure = match &ended.exit {
+        let (code, failure) = match status(ended) {
             // Another status speaks for itself.
-            Exit::Code(0) if ended.stdout.is_cut() => Some(Failure::new(
-                FailureKind::Output,
-                told(&format!("it printed more than {} bytes", ended.stdout.bytes.len())),
-            )),
-            Exit::Code(_) => None,
-            Exit::Signal(signal) => {
-                Some(Failure::new(FailureKind::Signal, told(&format!("signal {signal}"))))
+            Ok(0) if ended.stdout.is_cut() => {
+                let detail = format!("it printed more than {} bytes", ended.stdout.bytes.len());
+                (None, Some(Failure::new(FailureKind::Output, with_stderr(&detail, &ended.stderr))))
             }
-            Exit::TimedOut { after } => Some(Failure::new(
-                FailureKind::Timeout,
-                told(&format!("timed out after {} s", seconds(*after))),
-            )),
-            Exit::NotStarted { why } => {
-                Some(Failure::not_started(FailureKind::Spawn, format!("cannot start: {why}")))
-            }
-            Exit::Lost => Some(Failure::new(FailureKind::Exit, told("exit status lost"))),
+            Ok(code) => (Some(code), None),
+            Err(failure) => (None, Some(failure)),
         };
-        let code = if let (Exit::Code(code), None) = (&ended.exit, &failure) { Some(*code) } else { None };
         Self { code, failure, stdout, stderr }
     }
 

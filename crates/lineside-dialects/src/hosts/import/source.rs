@@ -96,7 +96,7 @@ pub(crate) fn within(folder: &Path) -> Vec<PathBuf> {
 fn json(text: &str) -> Result<Node, (u32, String)> {
     match lined_json::read(&plain(text)) {
         Ok(document) => Ok(document.root),
-        Err(error) => Err((error.line, format!("it is not JSON: {error}"))),
+        Err(error) => Err((lined_json::line_of(&error), format!("it is not JSON: {}", error.detail()))),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is started with what.
 
+use lineside_core::FailureKind;
+
 use super::super::samples::{shell, sound};
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Every kind of answer, and every kind of end that is none.
 
-use lineside_core::invocation::Leaked;
+use lineside_core::invocation::{Exit, Leaked};
 use lineside_core::json::json;
 use lineside_core::worker::WorkerEnded;
 use proptest::prelude::*;
