@@ -12,6 +12,7 @@ mod downloads;
 mod jcli;
 mod kimi;
 mod play;
+mod scene;
 mod table;
 
 use std::fs;

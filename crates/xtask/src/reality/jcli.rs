@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
+use super::scene::Scene;
 use super::table::{Outcome, Row};
 use crate::programme::{FOR_A_BUILD, must};
 use crate::workspace::Workspace;
@@ -37,18 +38,13 @@ pub(super) fn rows(workspace: &Workspace, folder: &Path) -> Result<Vec<Row>> {
     let rows = hooks.iter().map(|(name, files)| {
         let shown = format!("`{}` {}: `{name}` of its guide", CRATE.0, CRATE.1);
         println!("{shown}");
-        match played(&folder.join("jcli/scenes").join(name), files, name, &original, &lineside) {
-            Ok((counts, differences)) => {
-                let asks_a_model = files.values().any(|text| text.lines().any(|line| line == "type: llm"));
-                let outcome = match (differences.is_empty(), asks_a_model) {
-                    (true, true) => Outcome::Explained(WITHOUT_A_MODEL.to_owned()),
-                    (true, false) => Outcome::Same,
-                    (false, _) => Outcome::Differs(differences),
-                };
-                Row { name: shown, counts: Some(counts), outcome }
-            }
-            Err(error) => Row { name: shown, counts: None, outcome: Outcome::Failed(format!("{error:#}")) },
+        let played = played(&folder.join("jcli/scenes").join(name), files, name, &original, &lineside);
+        let mut row = Row::of(shown, played);
+        let asks_a_model = files.values().any(|text| text.lines().any(|line| line == "type: llm"));
+        if row.outcome == Outcome::Same && asks_a_model {
+            row.outcome = Outcome::Explained(WITHOUT_A_MODEL.to_owned());
         }
+        row
     });
     Ok(rows.collect())
 }
@@ -105,35 +101,26 @@ fn hooks_of(guide: &str) -> Hooks {
 
 /// How many events the hook has in both, how many met it, and where both differ.
 fn played(
-    scene: &Path,
+    folder: &Path,
     files: &BTreeMap<String, String>,
     name: &str,
     original: &Path,
     lineside: &Path,
 ) -> Result<([usize; 3], Vec<String>)> {
-    if scene.exists() {
-        fs::remove_dir_all(scene)?;
-    }
-    let folder = scene.join("home/.jdata/agent/hooks").join(name);
-    fs::create_dir_all(&folder)?;
-    fs::create_dir_all(scene.join("project"))?;
+    let place = Path::new(".jdata/agent/hooks").join(name);
+    let scene = Scene::lay_out(folder, &place, EVENTS)?;
+    let hooks = folder.join("home").join(place);
     for (file, text) in files {
-        fs::write(folder.join(file), text)?;
-        fs::set_permissions(folder.join(file), fs::Permissions::from_mode(0o755))?;
+        fs::write(hooks.join(file), text)?;
+        fs::set_permissions(hooks.join(file), fs::Permissions::from_mode(0o755))?;
     }
-    let lines: Vec<Value> = EVENTS.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-    let ours: String = lines.iter().map(|line| format!("{}\n", line["lineside"])).collect();
-    fs::write(scene.join("events.jsonl"), EVENTS)?;
-    fs::write(scene.join("lineside.jsonl"), ours)?;
-    let there = answers(scene, Command::new(original).arg("../events.jsonl"))?;
-    let run = ["run", "--project", ".", "--dialect", "jcli", "--ordered", "--receipts", "../lineside.jsonl"];
-    let here = answers(scene, Command::new(lineside).args(run))?;
-    let expected = lines.len();
-    ensure!(there.len() == expected, "jcli answered {} events of {expected}", there.len());
-    ensure!(here.len() == expected, "lineside decided {} events of {expected}", here.len());
+    let mut play = Command::new(original);
+    play.arg("../events.jsonl").env("J_DATA_PATH", folder.join("home/.jdata"));
+    let there = scene.answers("jcli", &mut play)?;
+    let here = scene.lineside(lineside, "jcli")?;
     let mut differences = Vec::new();
     let (mut met_there, mut met_here) = (0, 0);
-    for ((there, here), line) in there.iter().zip(&here).zip(&lines) {
+    for ((there, here), line) in there.iter().zip(&here).zip(&scene.lines) {
         let (there, here) = (of_original(there, &line["lineside"]["payload"]), of_ours(here));
         met_there += usize::from(there["ran"] == true);
         met_here += usize::from(here["ran"] == true);
@@ -144,16 +131,6 @@ fn played(
         }
     }
     Ok(([met_there, met_here, met_there], differences))
-}
-
-/// The lines of JSON that a program prints, with the home and the project of the scene.
-fn answers(scene: &Path, command: &mut Command) -> Result<Vec<Value>> {
-    command.current_dir(scene.join("project")).env("HOME", scene.join("home"));
-    command.env("J_DATA_PATH", scene.join("home/.jdata")).stdin(Stdio::null()).stderr(Stdio::null());
-    let printed = command.output().context("it did not start")?.stdout;
-    let printed = String::from_utf8_lossy(&printed);
-    let lines = printed.lines().filter(|line| line.starts_with('{')).map(serde_json::from_str);
-    Ok(lines.collect::<Result<_, _>>()?)
 }
 
 /// What one event came to: whether the hook ran and failed, whether the event is refused, and what its text is now.

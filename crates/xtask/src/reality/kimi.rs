@@ -5,13 +5,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::downloads::{Downloads, PACKAGES, Package};
-use super::table::{Outcome, Row};
+use super::scene::Scene;
+use super::table::Row;
 use crate::tools::python;
 use crate::workspace::Workspace;
 
@@ -31,46 +32,23 @@ pub(super) fn row(workspace: &Workspace, folder: &Path) -> Result<Row> {
         let lineside = workspace.target.join("debug/lineside");
         played(&folder.join("scenes/kimi-cli"), &place.join(PACKAGES), &lineside)
     });
-    Ok(match played {
-        Ok((counts, differences)) if differences.is_empty() => {
-            Row { name, counts: Some(counts), outcome: Outcome::Same }
-        }
-        Ok((counts, differences)) => {
-            Row { name, counts: Some(counts), outcome: Outcome::Differs(differences) }
-        }
-        Err(error) => Row { name, counts: None, outcome: Outcome::Failed(format!("{error:#}")) },
-    })
+    Ok(Row::of(name, played))
 }
 
 /// How many hooks there are in both, how many events met one, and where both differ.
-fn played(scene: &Path, packages: &Path, lineside: &Path) -> Result<([usize; 3], Vec<String>)> {
-    if scene.exists() {
-        fs::remove_dir_all(scene)?;
-    }
-    fs::create_dir_all(scene.join("home/.kimi"))?;
-    fs::create_dir_all(scene.join("project"))?;
-    let lines: Vec<Value> = EVENTS.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-    let ours: String = lines.iter().map(|line| format!("{}\n", line["lineside"])).collect();
-    for (file, text) in [
-        ("home/.kimi/config.toml", HOOKS),
-        ("original.py", ORIGINAL),
-        ("events.jsonl", EVENTS),
-        ("lineside.jsonl", &ours),
-    ] {
-        fs::write(scene.join(file), text)?;
-    }
+fn played(folder: &Path, packages: &Path, lineside: &Path) -> Result<([usize; 3], Vec<String>)> {
+    let scene = Scene::lay_out(folder, Path::new(".kimi"), EVENTS)?;
+    fs::write(folder.join("home/.kimi/config.toml"), HOOKS)?;
+    fs::write(folder.join("original.py"), ORIGINAL)?;
     let mut original = Command::new(python()?);
     original
         .args(["../original.py", "../home/.kimi/config.toml", "../events.jsonl"])
         .env("PYTHONPATH", packages);
-    let there = answers(scene, &mut original)?;
-    let run = ["run", "--project", ".", "--dialect", "kimi", "--ordered", "--receipts", "../lineside.jsonl"];
-    let here = answers(scene, Command::new(lineside).args(run))?;
-    ensure!(there.len() == lines.len(), "Kimi CLI answered {} events of {}", there.len(), lines.len());
-    ensure!(here.len() == lines.len(), "lineside decided {} events of {}", here.len(), lines.len());
+    let there = scene.answers("Kimi CLI", &mut original)?;
+    let here = scene.lineside(lineside, "kimi")?;
     let mut differences = Vec::new();
     let mut met = 0;
-    for ((there, here), line) in there.iter().zip(&here).zip(&lines) {
+    for ((there, here), line) in there.iter().zip(&here).zip(&scene.lines) {
         let here = of_ours(here);
         met += usize::from(there["ran"] != 0);
         if *there != here {
@@ -80,15 +58,6 @@ fn played(scene: &Path, packages: &Path, lineside: &Path) -> Result<([usize; 3],
     }
     let hooks = HOOKS.matches("[[hooks]]").count();
     Ok(([hooks, hooks, met], differences))
-}
-
-/// The lines of JSON that a program prints, with the home and the project of the scene.
-fn answers(scene: &Path, command: &mut Command) -> Result<Vec<Value>> {
-    command.current_dir(scene.join("project")).env("HOME", scene.join("home"));
-    let printed = command.stdin(Stdio::null()).stderr(Stdio::null()).output().context("it did not start")?;
-    let printed = String::from_utf8_lossy(&printed.stdout);
-    let lines = printed.lines().filter(|line| line.starts_with('{')).map(serde_json::from_str);
-    Ok(lines.collect::<Result<_, _>>()?)
 }
 
 /// A receipt in the terms of the engine.

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use anyhow::Result;
+
 /// One artifact.
 pub(super) struct Row {
     /// Its name and release.
@@ -9,6 +11,18 @@ pub(super) struct Row {
     /// Its hooks in the original and in lineside, and how many events met one.
     pub(super) counts: Option<[usize; 3]>,
     pub(super) outcome: Outcome,
+}
+
+impl Row {
+    /// What came of playing it: its counts, and where both differ.
+    pub(super) fn of(name: String, played: Result<([usize; 3], Vec<String>)>) -> Self {
+        let (counts, outcome) = match played {
+            Ok((counts, differences)) if differences.is_empty() => (Some(counts), Outcome::Same),
+            Ok((counts, differences)) => (Some(counts), Outcome::Differs(differences)),
+            Err(error) => (None, Outcome::Failed(format!("{error:#}"))),
+        };
+        Self { name, counts, outcome }
+    }
 }
 
 /// How both programmes compare.
