@@ -115,7 +115,7 @@ pub(crate) struct RunArgs {
     /// Have the running daemon decide, with the hooks that are in force there.
     ///
     /// Its sessions are opened, or taken over where they are open, and stay open until their `after_session`. Background
-    /// work is the daemon's; the run does not wait for it.
+    /// work is the daemon's; the run reports what comes of it meanwhile and does not wait for it.
     #[arg(
         long = "daemon",
         conflicts_with_all = ["journal", "strict", "pretty", "untrusted", "dialects", "verbose", "command"]
@@ -315,9 +315,7 @@ async fn end(
     let drained = drain(&flow, assembly, kept, hurry, &mut interrupt).await;
     let mut tally = flow.intake.tally.into_inner();
     tally.failed(assembly.bus().failures());
-    let told = flow.background.take();
-    let last_words = told.iter().filter(|told| !background::is_failure(told)).map(background::last_word);
-    for line in last_words.chain(flow.background.failed()) {
+    for line in flow.background.last_words() {
         tell(&one_line(&line));
     }
     tally.drained(&drained);

@@ -41,6 +41,7 @@ mod cx;
 mod answer;
 mod attach;
 mod register;
+mod signals;
 mod observe;
 
 pub use attach::Registration;
@@ -53,3 +54,4 @@ pub use observe::{Heard, Observation, Observing};
 pub use register::{Automating, Intercepting};
 pub use request::RequestError;
 pub use session::{OpenSession, Session};
+pub use signals::Signals;

@@ -6,7 +6,6 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use http_body_util::BodyExt as _;
 use lineside_core::json::{Map, Value};
 use lineside_core::payload::Point;
 use lineside_core::{Event, Matcher, MatcherDraft, Reach, Reason, Verdict};
@@ -17,6 +16,7 @@ use crate::decision::verdict_of;
 use crate::request::RequestError;
 use crate::segment::segment;
 use crate::session::Session;
+use crate::signals::Signals;
 use crate::tasks::{Running, start};
 use crate::wire;
 
@@ -120,33 +120,6 @@ impl<P: Point> Observing<P> {
     }
 }
 
-/// The bytes of a stream of events, to its blocks.
-#[derive(Default)]
-struct Blocks {
-    text: Vec<u8>,
-    /// Where the first block begins that was not given yet.
-    start: usize,
-    /// Up to where no block ends.
-    looked: usize,
-}
-
-impl Blocks {
-    /// The next block that is whole.
-    fn next(&mut self) -> Option<String> {
-        let rest = self.text.get(self.looked..).unwrap_or_default();
-        let Some(end) = rest.windows(2).position(|pair| pair == b"\n\n").map(|at| self.looked + at + 2)
-        else {
-            self.text.drain(..self.start);
-            // The last byte may be the first of the two that end a block.
-            (self.start, self.looked) = (0, self.text.len().saturating_sub(1));
-            return None;
-        };
-        let block = String::from_utf8_lossy(self.text.get(self.start..end)?).into_owned();
-        (self.start, self.looked) = (end, end);
-        Some(block)
-    }
-}
-
 struct Stream<P, F> {
     session: Session,
     path: String,
@@ -177,34 +150,21 @@ where
         }
     }
 
-    async fn hear(&mut self, mut stream: wire::Stream) {
-        let mut blocks = Blocks::default();
-        while let Some(Ok(frame)) = stream.body.frame().await {
-            let Ok(data) = frame.into_data() else { continue };
-            blocks.text.extend_from_slice(&data);
-            while let Some(block) = blocks.next() {
-                self.signal(&block).await;
-            }
-        }
-    }
-
-    async fn signal(&mut self, block: &str) {
-        let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim_start);
-        if let Some(id) = field("id:") {
-            self.after = Some(id.to_owned());
-        }
-        let fields = field("data:").and_then(|data| lineside_core::json::from_str::<Map>(data).ok());
-        let Some(fields) = fields else { return };
-        match field("event:") {
-            Some("lost") => {
-                self.lost += fields.get("lost").and_then(Value::as_u64).unwrap_or_default();
-            }
-            Some("decided") => {
-                if let Some(heard) = self.heard(fields) {
-                    (self.run)(heard).await;
+    async fn hear(&mut self, stream: wire::Stream) {
+        let mut signals = Signals::of(stream);
+        while let Some(fields) = signals.next().await {
+            match fields.get("kind").and_then(Value::as_str) {
+                Some("lost") => {
+                    self.lost += fields.get("lost").and_then(Value::as_u64).unwrap_or_default();
                 }
+                Some("decided") => {
+                    if let Some(heard) = self.heard(fields) {
+                        (self.run)(heard).await;
+                    }
+                }
+                _ => {}
             }
-            _ => {}
+            self.after = signals.last().map(str::to_owned);
         }
     }
 
@@ -217,26 +177,5 @@ where
         let reached = self.reach.covers(u32::from(!own));
         let chosen = self.matcher.as_ref().is_none_or(|matcher| matcher.matches(event.any()));
         (reached && chosen).then(|| Heard { event, verdict, lost: std::mem::take(&mut self.lost), json })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Blocks;
-
-    #[test]
-    fn blocks_are_the_same_however_the_bytes_come() {
-        let text = "id: 1\ndata: {}\n\n\n\n: still here\n\nid: 2\ndata: {\"a\": \"\u{e9}\"}\n\nid: 3";
-        let expected =
-            ["id: 1\ndata: {}\n\n", "\n\n", ": still here\n\n", "id: 2\ndata: {\"a\": \"\u{e9}\"}\n\n"];
-        for size in 1..=text.len() {
-            let (mut blocks, mut found) = (Blocks::default(), Vec::new());
-            for part in text.as_bytes().chunks(size) {
-                blocks.text.extend_from_slice(part);
-                found.extend(std::iter::from_fn(|| blocks.next()));
-            }
-            assert_eq!(found, expected, "in parts of {size}");
-            assert_eq!(blocks.text.get(blocks.start..), Some(&b"id: 3"[..]));
-        }
     }
 }

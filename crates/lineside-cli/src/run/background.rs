@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use lineside::bus::Signals;
 use lineside::bus::signal::Watched;
-use lineside::bus::{JobNews, Signals};
 use lineside::claims::Claim;
 use lineside::core::{FailureKind, Outcome, Receipt};
-use lineside::json::{Value, json};
-use lineside::{Bus, ContextMessage, Signal};
+use lineside::json::{Map, Value, json};
+use lineside::{Bus, ContextMessage, Signal, wire};
 
 use crate::style::count;
 use crate::tasks::Beside;
@@ -30,14 +30,54 @@ struct Heard {
     /// Hooks that were started and have not been heard to end. What is kept in a journal is counted there. Less than
     /// nothing for a hook that ended before its start was noted.
     pending: BTreeMap<String, i64>,
-    /// What was heard and not taken yet.
+    news: News,
+    /// Hooks whose session ended before they did.
+    cut_short: usize,
+}
+
+/// What was heard, for the next decision and for the end.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    /// What was not taken yet.
     told: Vec<Value>,
     /// How much more was heard than is kept.
     untold: u64,
-    /// Hooks whose session ended before they did.
-    cut_short: usize,
     /// The background hooks that have failed.
-    failed: FailedHooks,
+    pub(super) failed: FailedHooks,
+}
+
+impl News {
+    /// Takes a signal in, as JSON. What has no report is passed over.
+    pub(super) fn hear(&mut self, signal: &Map) {
+        let Some(told) = told(signal) else { return };
+        let text = |name: &str| told.get(name).and_then(Value::as_str);
+        if let (Some(hook), Some(why)) = (text("hook"), text("detail")) {
+            self.failed.add(hook, why);
+        }
+        if self.told.len() < MOST_TOLD {
+            self.told.push(told);
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    /// What has happened since the last time: notices for the user, and hooks that failed or were given up. What went
+    /// well and says nothing is not told.
+    pub(super) fn take(&mut self) -> Vec<Value> {
+        let mut told = std::mem::take(&mut self.told);
+        let untold = std::mem::take(&mut self.untold);
+        if untold > 0 {
+            told.push(json!({"untold": untold}));
+        }
+        told
+    }
+
+    /// What is left to be said at the end, when no decision follows: a line each.
+    pub(super) fn last_words(&mut self) -> Vec<String> {
+        let told = self.take();
+        let others = told.iter().filter(|told| told.get("failed").is_none()).map(last_word);
+        others.chain(self.failed.lines()).collect()
+    }
 }
 
 /// Background hooks that have failed, each with how often and why at last.
@@ -75,14 +115,8 @@ impl FailedHooks {
 
 impl Background {
     pub(super) fn of(bus: &Bus) -> Self {
-        let heard = Heard {
-            signals: bus.news(),
-            pending: BTreeMap::new(),
-            told: Vec::new(),
-            untold: 0,
-            cut_short: 0,
-            failed: FailedHooks::default(),
-        };
+        let heard =
+            Heard { signals: bus.news(), pending: BTreeMap::new(), news: News::default(), cut_short: 0 };
         let heard = Arc::new(Mutex::new(heard));
         let (shared, mut news) = (Arc::clone(&heard), bus.news());
         // The second stream only says that there is something in the first, which is read where it is needed sooner.
@@ -127,21 +161,14 @@ impl Background {
         self.heard().cut_short
     }
 
-    /// The background hooks that have failed so far.
-    pub(super) fn failed(&self) -> Vec<String> {
-        self.heard().failed.lines()
+    /// What has happened since the last time.
+    pub(super) fn take(&self) -> Vec<Value> {
+        self.heard().news.take()
     }
 
-    /// What has happened since the last time: notices for the user, and hooks that failed or were given up. What went
-    /// well and says nothing is not told.
-    pub(super) fn take(&self) -> Vec<Value> {
-        let mut heard = self.heard();
-        let mut told = std::mem::take(&mut heard.told);
-        let untold = std::mem::take(&mut heard.untold);
-        if untold > 0 {
-            told.push(json!({"untold": untold}));
-        }
-        told
+    /// What is left to be said at the end.
+    pub(super) fn last_words(&self) -> Vec<String> {
+        self.heard().news.last_words()
     }
 }
 
@@ -152,14 +179,23 @@ fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
 impl Heard {
     fn hear(&mut self) {
         while let Some(watched) = self.signals.try_next() {
-            if let Watched::Signal(Signal::DetachedFinished { hook, outcome, .. }) = &watched {
-                self.ended(&hook.name, outcome);
-            }
-            let Some(told) = told(watched) else { continue };
-            if self.told.len() < MOST_TOLD {
-                self.told.push(told);
-            } else {
-                self.untold += 1;
+            match &watched {
+                Watched::Lost(count) => self.news.hear(&lost(*count)),
+                Watched::Signal(signal) => {
+                    if let Signal::DetachedFinished { hook, outcome, .. } = signal {
+                        self.ended(&hook.name, outcome);
+                    }
+                    // The others are many, and long.
+                    if matches!(
+                        signal,
+                        Signal::Notified { .. }
+                            | Signal::Announced { .. }
+                            | Signal::DetachedFinished { .. }
+                            | Signal::Automation { .. }
+                    ) {
+                        self.news.hear(&wire::signal(signal).fields);
+                    }
+                }
             }
         }
     }
@@ -167,36 +203,34 @@ impl Heard {
     fn ended(&mut self, hook: &str, outcome: &Outcome) {
         *self.pending.entry(hook.to_owned()).or_default() -= 1;
         if let Outcome::Failed { failure, .. } = outcome {
-            self.failed.add(hook, &failure.detail);
             self.cut_short += usize::from(failure.kind == FailureKind::Closed);
         }
     }
 }
 
+fn lost(count: u64) -> Map {
+    [("kind".to_owned(), json!("lost")), ("lost".to_owned(), json!(count))].into_iter().collect()
+}
+
 /// The report of a signal, if it has one.
-fn told(watched: Watched) -> Option<Value> {
-    let signal = match watched {
-        Watched::Lost(count) => return Some(json!({"lost": count})),
-        Watched::Signal(signal) => signal,
-    };
-    let told = match signal {
-        Signal::Notified { event, session, hook, notice } => json!({
-            "event": event, "session": session, "hook": hook,
-            "notice": {"level": notice.level, "text": notice.text},
-        }),
-        Signal::Announced { notice } => json!({"notice": {"level": notice.level, "text": notice.text}}),
-        Signal::DetachedFinished {
-            event, session, hook, outcome: Outcome::Failed { failure, .. }, ..
-        } => json!({
-            "event": event, "session": session, "hook": hook.name,
-            "failed": failure.kind, "detail": failure.detail,
-        }),
-        Signal::Automation { event, session, hook, job, news: JobNews::Dead(why) } => json!({
-            "event": event, "session": session, "hook": hook, "job": job, "dead": why,
-        }),
+fn told(signal: &Map) -> Option<Value> {
+    let text = |name: &str| signal.get(name).and_then(Value::as_str);
+    let fields: &[&str] = match (text("kind")?, text("news")) {
+        ("lost", _) => &["lost"],
+        ("notified", _) => &["event", "session", "hook", "notice"],
+        ("announced", _) => &["notice"],
+        ("detached_finished", _) if signal.contains_key("failed") => {
+            &["event", "session", "hook", "failed", "detail"]
+        }
+        ("automation", Some("dead")) => &["event", "session", "hook", "job"],
         _ => return None,
     };
-    Some(told)
+    let field = |name: &&str| ((*name).to_owned(), signal.get(*name).cloned().unwrap_or_default());
+    let mut told: Map = fields.iter().map(field).collect();
+    if text("news").is_some() {
+        told.insert("dead".to_owned(), signal.get("detail").cloned().unwrap_or_default());
+    }
+    Some(Value::Object(told))
 }
 
 /// A message that was handed over to the agent's context, with its origin.
@@ -205,11 +239,6 @@ pub(super) fn delivered(message: &ContextMessage) -> Value {
         "hook": message.hook, "dialect": message.dialect, "event": message.event,
         "role": message.role, "text": message.text,
     })
-}
-
-/// Whether it is the failure of a hook, which is reported with all the others at the end.
-pub(super) fn is_failure(told: &Value) -> bool {
-    told.get("failed").is_some()
 }
 
 /// A report at the end, when no decision follows: a line for people.

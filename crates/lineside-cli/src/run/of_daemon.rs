@@ -1,7 +1,7 @@
 //! `--daemon`: the events of the input, decided by the running daemon with the hooks that are in force there.
 //!
-//! Order, bounds and output are those of a run of its own. Background work is the daemon's: the run does not wait for it
-//! and does not report what came of it. Sessions stay open in the daemon until their `after_session`.
+//! Order, bounds and output are those of a run of its own. Background work is the daemon's: the run does not wait for it,
+//! and reports what comes of it while it runs. Sessions stay open in the daemon until their `after_session`.
 
 use std::process::ExitCode;
 
@@ -23,13 +23,15 @@ use super::{RunArgs, background, waiting};
 use crate::control::{ask, tell_findings};
 use crate::interrupt::Interrupt;
 use crate::lineage::named;
-use crate::painter::json_line;
+use crate::painter::{json_line, one_line};
 use crate::progress::Progress;
 use crate::style::{Styles, tell};
 
 use remote::RemoteSessions;
+use remote_background::RemoteBackground;
 
 mod remote;
+mod remote_background;
 
 /// Everything between the input and the output.
 struct Flow {
@@ -41,6 +43,7 @@ struct Flow {
     /// Absent where nothing is printed.
     printer: Option<Printer>,
     sessions: RemoteSessions,
+    background: RemoteBackground,
 }
 
 /// An event that is decided, and the messages that the agent takes into its context at it.
@@ -68,6 +71,7 @@ pub(super) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     };
     let client = Client::new(&paths.socket);
     let hooks = usize::try_from(hooks).unwrap_or(usize::MAX);
+    let background = ask(&paths, async |client| client.signals().await).await?;
     let flow = Flow {
         intake: args.intake(DIALECTS, hooks, goes_nowhere, Progress::on_stderr(false), styles),
         path: if args.receipts { "/v1/events?receipt=true" } else { "/v1/events" },
@@ -75,6 +79,7 @@ pub(super) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
         printer: (!args.quiet).then(Printer::on_stdout),
         sessions: RemoteSessions::new(client.clone(), &ground.project),
         client,
+        background: RemoteBackground::of(background),
     };
     let at_rest = async {
         if let Some(printer) = &flow.printer {
@@ -85,6 +90,9 @@ pub(super) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     flow.intake.progress.borrow_mut().clear();
     let mut tally = flow.intake.tally.into_inner();
     tally.ended();
+    for line in flow.background.last_words() {
+        tell(&one_line(&line));
+    }
     tell(&tally.summary(ending.note(), styles.err));
     ending.exit_status(tally.is_clean())
 }
@@ -101,6 +109,7 @@ impl Decider for Flow {
     }
 
     async fn publish(&self, line: EventDraft, fields: Map) -> Result<Decided> {
+        self.background.concerns(named(&line));
         let session = self.sessions.of(&line).await?;
         let Ok(place) = self.places.acquire().await else { bail!("the run is over") };
         let mut decision: Map = self.client.post(self.path, &fields).await?;
@@ -119,7 +128,11 @@ impl Decider for Flow {
     }
 
     async fn print(&self, decided: Decided, printed: Pending) -> Result<()> {
-        let Decided { decision, deliveries } = decided;
+        let Decided { mut decision, deliveries } = decided;
+        let background = self.background.take();
+        if !background.is_empty() {
+            decision.insert("background".to_owned(), Value::Array(background));
+        }
         if let Some(printer) = &self.printer {
             self.intake.progress.borrow_mut().clear();
             printer.print(&json_line(&decision)?).await?;

@@ -1,5 +1,7 @@
 //! `run`, `list`, `explain` and `jobs` of the running daemon: what they print without it, they print of it.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+
 use lineside::Client;
 use lineside::json::{Value, json};
 use lineside::prelude::*;
@@ -161,6 +163,71 @@ fn events_are_decided_by_the_daemon_as_they_are_without_it() {
     let whole = stage.run(&["run", "--daemon", "--receipts"], shell("ls"));
     assert_eq!(whole.json()[0]["hooks"][0]["hook"], json!("guard"), "{whole:?}");
     assert_eq!(whole.json()[0]["seq"], json!(5), "the session stays open in the daemon");
+}
+
+const BACKGROUND: &str = r#"
+hooks:
+  - name: held
+    on: before_tool
+    command: "true"
+    automate: {debounce: {quiet: 3600000, at_most: 7200000}}
+  - name: broken
+    on: before_tool
+    async: true
+    command: "echo no luck >&2; exit 3"
+  - name: hopeless
+    on: before_tool
+    command: "exit 4"
+    automate: {retry: {attempts: 1, constant: 0}}
+"#;
+
+/// Publishes until this much was reported of background work: the rows of the work of the first event, and what was
+/// accepted of it, both as text.
+fn background(stage: &Stage, arguments: &[&str], reports: usize) -> (String, Vec<String>) {
+    let mut child = stage.command(arguments).spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let mut exchange = |event: &str| {
+        input.write_all(event.as_bytes()).unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        lineside::json::from_str::<Value>(&line).unwrap()
+    };
+    let first = exchange(&shell("ls"));
+    let (accepted, id) = (first["accepted"].to_string(), first["id"].as_str().unwrap().to_owned());
+    let mut rows: Vec<String> = Vec::new();
+    let mut add = |decision: &Value| {
+        for row in decision["background"].as_array().into_iter().flatten() {
+            rows.push(row.to_string().replace(&id, "[event]"));
+        }
+        rows.len() < reports
+    };
+    add(&first);
+    while add(&exchange("{\"point\": \"on_idle\"}\n")) {}
+    rows.sort();
+    // What is held is not waited for.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    (accepted, rows)
+}
+
+#[test]
+fn background_work_of_the_daemon_is_reported_as_that_of_a_run_of_its_own() {
+    let stage = Stage::new();
+    stage.file("project/.lineside/hooks.yaml", BACKGROUND);
+    let _daemon = Daemon::start(&stage);
+    let kept = stage.path("kept");
+    let embedded = ["run", "--project", ".", "--journal", kept.to_str().unwrap()];
+    let (accepted, rows) = background(&stage, &embedded, 3);
+    assert!(
+        accepted.contains(r#""hook":"held","as":"held","job":"#) && accepted.contains("disk"),
+        "{accepted}"
+    );
+    assert!(rows[0].contains("no luck") && rows[1].contains(r#""dead":""#), "{rows:?}");
+    assert_eq!(
+        background(&stage, &["run", "--daemon"], 3),
+        (accepted, rows),
+        "of the daemon, and without it"
+    );
 }
 
 #[test]
