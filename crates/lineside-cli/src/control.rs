@@ -18,7 +18,7 @@ use crate::painter::{json_line, one_line};
 use crate::style::{Style, Styles, Tone, count, print, tell};
 
 /// How long a request of a person waits for its answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long `stop` waits for the end, and how often it looks.
 const END: Duration = Duration::from_secs(30);

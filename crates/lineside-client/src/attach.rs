@@ -216,7 +216,7 @@ impl Hooks {
             };
             match connection {
                 Ok((connection, is_new)) => {
-                    wait = FIRST;
+                    let begun = Instant::now();
                     // Calls are answered meanwhile, and so is the hello that registering waits for.
                     let again = async {
                         if is_new {
@@ -230,6 +230,13 @@ impl Hooks {
                     };
                     if let Err(error) = served {
                         tracing::debug!(%error, "the connection to the daemon is over");
+                    }
+                    // One that is closed at once, again and again, is not made again without a pause.
+                    if begun.elapsed() < FIRST {
+                        sleep(wait).await;
+                        wait = (wait * 2).min(LONGEST);
+                    } else {
+                        wait = FIRST;
                     }
                 }
                 Err(error) => {

@@ -152,7 +152,7 @@ async fn enter(
 ) -> Response {
     let one = |count: &AtomicU64| Counts::one(count);
     one(&daemon.counts.requests);
-    let admitted = door::admit(&door, request.method(), request.headers());
+    let admitted = door::admit(&door, request.method(), request.uri(), request.headers());
     let response = match admitted.and_then(|()| caller::recognise(&daemon, &request)) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);

@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::problem::Problem;
 use crate::token::Token;
@@ -30,14 +30,14 @@ pub(crate) struct Lock {
 ///
 /// # Errors
 /// Why not.
-pub(crate) fn admit(door: &Door, method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn admit(door: &Door, method: &Method, target: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     // A browser says for which page it asks; no page has business here.
     if headers.contains_key(header::ORIGIN) {
         let (word, title) = ("foreign-origin", "Requests of web pages are refused");
         return Err(Problem::new(StatusCode::FORBIDDEN, word, title, "leave the header `Origin` out"));
     }
     if let Door::Http(lock) = door {
-        meant(lock.address, headers)?;
+        meant(lock.address, target, headers)?;
         known(&lock.token, headers)?;
     }
     if matches!(*method, Method::GET | Method::HEAD) || is_json(headers) {
@@ -48,12 +48,14 @@ pub(crate) fn admit(door: &Door, method: &Method, headers: &HeaderMap) -> Result
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, word, title, detail))
 }
 
-/// A name that resolves to loopback is not one of ours (DNS rebinding).
-fn meant(address: SocketAddr, headers: &HeaderMap) -> Result<(), Problem> {
+/// A name that resolves to loopback is not one of ours (DNS rebinding), neither in the header nor in a target that is a
+/// whole address, which counts before the header.
+fn meant(address: SocketAddr, target: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let hosts: Vec<_> = headers.get_all(header::HOST).iter().collect();
     let own = [address.to_string(), format!("localhost:{}", address.port())];
-    let ours = matches!(&hosts[..], [host] if own.iter().any(|own| host.as_bytes() == own.as_bytes()));
-    if ours {
+    let is_own = |host: &[u8]| own.iter().any(|own| host == own.as_bytes());
+    let is_target_own = target.authority().is_none_or(|host| is_own(host.as_str().as_bytes()));
+    if is_target_own && matches!(&hosts[..], [host] if is_own(host.as_bytes())) {
         return Ok(());
     }
     let detail = format!("the header `Host` must be {} or {}", own[0], own[1]);
@@ -89,7 +91,7 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        admit(door, method, &map).map_or_else(|problem| problem.status, |()| 200)
+        admit(door, method, &Uri::default(), &map).map_or_else(|problem| problem.status, |()| 200)
     }
 
     fn http() -> (tempfile::TempDir, Door) {
@@ -134,7 +136,7 @@ mod tests {
             let mut map = HeaderMap::new();
             map.append("host", "127.0.0.1:4100".parse().unwrap());
             map.append("authorization", value.parse().unwrap());
-            admit(&door, &Method::GET, &map).map_or_else(|problem| problem.status, |()| 200)
+            admit(&door, &Method::GET, &Uri::default(), &map).map_or_else(|problem| problem.status, |()| 200)
         };
         assert_eq!(with(&format!("Bearer {}", token.trim_end())), 200);
         for wrong in ["", "Bearer ", "Bearer x", token.trim_end(), "Basic YTpi"] {

@@ -45,7 +45,11 @@ impl Switch {
             DirBuilder::new().recursive(true).mode(0o700).create(state)?;
         }
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.0) {
-            Ok(mut file) => writeln!(file, "{why}").map(|()| true),
+            Ok(mut file) => {
+                // On a full disk hooks are off too: the file is there, and why is for people.
+                writeln!(file, "{why}").ok();
+                Ok(true)
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(error),
         }

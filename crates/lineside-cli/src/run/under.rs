@@ -10,7 +10,9 @@ use lineside::client::{RequestError, Session};
 use lineside_daemon::switch::Switch;
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tokio::time::timeout;
 
+use crate::control::PATIENCE;
 use crate::daemon_paths::DaemonArgs;
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::places::PlaceArgs;
@@ -30,7 +32,10 @@ const MOST: usize = 100;
 pub(super) async fn run(command: &[OsString], daemon: &DaemonArgs, places: &PlaceArgs) -> Result<ExitCode> {
     let Some((program, arguments)) = command.split_first() else { bail!("there is no command after `--`") };
     let mut interrupt = Interrupt::watch()?;
-    let session = open(daemon, places).await?;
+    let session = match interrupt.before(open(daemon, places)).await {
+        Ok(session) => session?,
+        Err(signal) => return Ok(ExitCode::from(signal.exit_status())),
+    };
     let mut command = match &session {
         Some(session) => session.command(program),
         None => Command::new(program),
@@ -66,16 +71,22 @@ async fn open(daemon: &DaemonArgs, places: &PlaceArgs) -> Result<Option<Session>
         let opening = client.session(id).project_root(&*ground.project).cwd(cwd.to_string_lossy());
         opening.host("lineside run").open().await
     };
-    let id = format!("run-{}", std::process::id());
-    let mut result = opened(id.clone()).await;
-    // One that was killed has left its session open, and a later process may have its number.
-    for again in 2..=MOST {
-        if !matches!(&result, Err(RequestError::Refused { kind, .. }) if kind.ends_with(":session-open")) {
-            break;
+    let opened = async {
+        let id = format!("run-{}", std::process::id());
+        let mut result = opened(id.clone()).await;
+        // One that was killed has left its session open, and a later process may have its number.
+        for again in 2..=MOST {
+            if !matches!(&result, Err(RequestError::Refused { kind, .. }) if kind.ends_with(":session-open"))
+            {
+                break;
+            }
+            result = opened(format!("{id}-{again}")).await;
         }
-        result = opened(format!("{id}-{again}")).await;
-    }
-    match result {
+        result
+    };
+    let late =
+        || format!("the daemon does not answer within {} s; the command was not started", PATIENCE.as_secs());
+    match timeout(PATIENCE, opened).await.with_context(late)? {
         Ok(session) => Ok(Some(session)),
         Err(error) if error.is_no_daemon() && Switch::of(&paths.state).is_off() => {
             tell("lineside: hooks are off and no daemon runs; the command runs without a session");

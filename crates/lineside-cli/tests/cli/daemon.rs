@@ -96,6 +96,13 @@ fn law_19_the_switch_works_with_the_daemon_dead_and_the_configuration_broken() {
     daemon.signal("-TERM");
     daemon.ended();
     assert_eq!(stage.run(&["on"], "").out, "hooks were on already\n");
+    // With no room on the disk for a single byte.
+    let full = format!("trap '' XFSZ; ulimit -f 0; {} off", env!("CARGO_BIN_EXE_lineside"));
+    let mut command = Command::new("sh");
+    let command = command.args(["-c", &full]).env_clear().env("HOME", stage.path("home"));
+    let said = command.current_dir(stage.path("project")).output().unwrap();
+    assert_eq!(said.status.code(), Some(0), "{said:?}");
+    assert_eq!(status(&stage).1["off"], json!(true));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `lineside run -- COMMAND`: any program under a session of its own.
 
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::net::UnixListener;
 use std::process::{Child, Command, Stdio};
 
 use lineside::json::{Value, json};
@@ -125,6 +126,31 @@ fn signals_reach_the_command() {
 
 fn kill(child: &Child, name: &str) {
     assert!(Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// A command whose daemon takes connections and answers nothing.
+fn unanswered(stage: &Stage, socket: &str) -> (UnixListener, Child) {
+    let socket = stage.path(socket);
+    let listener = UnixListener::bind(&socket).unwrap();
+    let mut command = stage.command(&under("echo started"));
+    let child = command.env("LINESIDE_SOCKET", &socket).spawn().unwrap();
+    (listener, child)
+}
+
+#[test]
+fn a_command_whose_daemon_does_not_answer_is_not_started_and_can_be_interrupted() {
+    let stage = Stage::new();
+    let (_listener, child) = unanswered(&stage, "mute");
+    let said = stage.said(child);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
+    assert!(said.err.contains("does not answer within 5 s; the command was not started"), "{said:?}");
+    let (listener, child) = unanswered(&stage, "mute too");
+    // Its request is here, so that signals are its own affair.
+    let (mut asked, _) = listener.accept().unwrap();
+    asked.read_exact(&mut [0; 4]).unwrap();
+    kill(&child, "INT");
+    let said = stage.said(child);
+    assert_eq!((said.code, said.out.as_str()), (Some(130), ""), "{said:?}");
 }
 
 #[test]

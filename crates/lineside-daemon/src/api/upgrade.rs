@@ -1,7 +1,7 @@
 //! Requests that give their connection another protocol: one check, and one answer, for each of those protocols.
 
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Version, header};
 use axum::response::{IntoResponse as _, Response};
 use hyper::upgrade::OnUpgrade;
 
@@ -25,7 +25,9 @@ pub(super) fn upgraded(
         return Err(Problem::ending());
     }
     let wanted = request.headers().get(header::UPGRADE).map(HeaderValue::as_bytes);
-    if !wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(protocol.as_bytes())) {
+    let is_wanted = wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(protocol.as_bytes()));
+    // HTTP/1.0 has no upgrades.
+    if !is_wanted || request.version() < Version::HTTP_11 {
         return Ok(required(protocol));
     }
     if caller.connection.as_deref().is_none_or(|connection| !connection.starts_with("socket:")) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use lineside::Signal;
 use lineside::bus::signal::Watched;
@@ -175,14 +176,15 @@ fn n06_a_publisher_that_is_killed_before_its_answer_leaves_its_event_undecided()
         asks.recv().unwrap();
         publisher.kill().unwrap();
         publisher.wait().unwrap();
-        let abandoned = house.runtime.block_on(async {
+        let abandoned = async {
             loop {
                 if let Some(Watched::Signal(Signal::Abandoned { seq, .. })) = signals.next().await {
                     return seq;
                 }
             }
-        });
-        assert_eq!(abandoned, seq);
+        };
+        let abandoned = async { tokio::time::timeout(Duration::from_secs(60), abandoned).await };
+        assert_eq!(house.runtime.block_on(abandoned).expect("its hook goes on"), seq);
     }
     house.ends();
 }

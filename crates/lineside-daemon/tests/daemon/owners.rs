@@ -1,0 +1,186 @@
+//! Programs that have attached and answer in ways that they should not: to another call, twice, late, too much.
+
+use lineside::json::{Value, from_slice};
+use lineside::prelude::*;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+
+use crate::connection::{shell, soon};
+use crate::house::{House, folder};
+
+/// A program that has attached, and the hook `gate` of it on session `s`.
+struct Owner(BufReader<UnixStream>);
+
+impl Owner {
+    async fn attach(house: &House, timeout: u64) -> Self {
+        house.post("/v1/sessions", &json!({"id": "s", "resume": true})).await;
+        let mut stream = UnixStream::connect(house.socket()).await.unwrap();
+        let head = "POST /v1/attach HTTP/1.1\r\nhost: l\r\ncontent-type: application/json\r\n\
+            connection: upgrade\r\nupgrade: lineside-worker/2\r\n\r\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut owner = Self(BufReader::new(stream));
+        let mut token = String::new();
+        loop {
+            let line = owner.line().await;
+            if line.is_empty() {
+                break;
+            }
+            if let Some(text) = line.strip_prefix("lineside-attachment: ") {
+                text.clone_into(&mut token);
+            }
+        }
+        assert_eq!(owner.frame().await["type"], json!("hello"));
+        owner.say(&json!({"type": "hello", "protocol": 2, "concurrency": 4})).await;
+        let hook = json!({"name": "gate", "on": "before_tool", "on_failure": "continue", "timeout": timeout});
+        let entry = json!({"attachment": token, "called": "g", "hook": hook});
+        let (status, registered) = house.post("/v1/sessions/s/hooks", &entry).await;
+        assert_eq!(status, 201, "{registered}");
+        owner
+    }
+
+    async fn line(&mut self) -> String {
+        let mut line = String::new();
+        soon(self.0.read_line(&mut line)).await.unwrap();
+        line.trim_end().to_owned()
+    }
+
+    async fn frame(&mut self) -> Value {
+        from_slice(self.line().await.as_bytes()).unwrap()
+    }
+
+    /// The next call, whatever else comes before it.
+    async fn call(&mut self) -> String {
+        loop {
+            let frame = self.frame().await;
+            if frame["type"] == json!("call") {
+                return frame["id"].as_str().unwrap().to_owned();
+            }
+        }
+    }
+
+    async fn say(&mut self, frame: &Value) {
+        // What is too long is not read to its end.
+        self.0.get_mut().write_all(format!("{frame}\n").as_bytes()).await.ok();
+    }
+
+    async fn answers(&mut self, id: &str, reason: &str) {
+        self.say(&json!({"type": "answer", "id": id, "answer": {"verdict": "block", "reason": reason}}))
+            .await;
+    }
+}
+
+async fn decided(house: &House) -> Value {
+    house.post("/v1/events", &shell("s", "ls")).await.1
+}
+
+#[tokio::test]
+async fn an_answer_counts_once_and_for_its_own_call() {
+    let house = House::new().await;
+    let mut owner = Owner::attach(&house, 30_000).await;
+    let (decision, first) = tokio::join!(decided(&house), async {
+        let id = owner.call().await;
+        owner.answers(&id, "its own").await;
+        id
+    });
+    assert_eq!(decision["reason"], json!("its own"), "{decision}");
+    // The same once more, to a call that is over: a program that answers what it was not asked is not asked again.
+    let (decision, ()) = tokio::join!(decided(&house), async {
+        owner.call().await;
+        owner.answers(&first, "of another").await;
+    });
+    assert_eq!(
+        (&decision["reason"], &decision["failed"][0]["kind"]),
+        (&Value::Null, &json!("closed")),
+        "{decision}"
+    );
+    for wrong in ["0".repeat(32), String::new(), "x".to_owned()] {
+        let mut owner = Owner::attach(&house, 30_000).await;
+        let (decision, ()) = tokio::join!(decided(&house), async {
+            owner.call().await;
+            owner.answers(&wrong, "of another").await;
+        });
+        assert_eq!(decision["failed"][0]["kind"], json!("closed"), "{wrong}: {decision}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_late_changes_nothing_and_the_next_call_is_answered() {
+    let house = House::new().await;
+    let mut owner = Owner::attach(&house, 100).await;
+    let (decision, late) = tokio::join!(decided(&house), owner.call());
+    assert_eq!(
+        (&decision["verdict"], &decision["failed"][0]["kind"]),
+        (&json!("continue"), &json!("timeout")),
+        "{decision}"
+    );
+    let (decision, ()) = tokio::join!(decided(&house), async {
+        owner.answers(&late, "too late").await;
+        let id = owner.call().await;
+        owner.answers(&id, "in time").await;
+    });
+    assert_eq!(decision["reason"], json!("in time"), "{decision}");
+}
+
+#[tokio::test]
+async fn an_answer_of_64_mib_is_a_failure_of_its_hook_alone() {
+    let house = House::new().await;
+    let mut owner = Owner::attach(&house, 2_000).await;
+    let (decision, ()) = tokio::join!(decided(&house), async {
+        let id = owner.call().await;
+        owner.answers(&id, &"x".repeat(64 << 20)).await;
+    });
+    assert_eq!(decision["verdict"], json!("continue"), "{}", decision["failed"]);
+    let failed = &decision["failed"][0];
+    assert_eq!((&failed["hook"], &failed["kind"]), (&json!("gate"), &json!("timeout")), "{decision}");
+    assert_eq!(house.get("/v1/health").await.0, 200);
+}
+
+#[tokio::test]
+async fn a_connection_that_is_closed_at_once_again_and_again_is_not_made_without_a_pause() {
+    let folder = folder();
+    let socket = folder.path().join("socket");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let closing = async {
+        let mut attached = Vec::new();
+        while attached.len() < 7 {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut stream = BufReader::new(stream);
+            let mut head = String::new();
+            let mut length = 0;
+            while !head.ends_with("\r\n\r\n") {
+                let start = head.len();
+                stream.read_line(&mut head).await.unwrap();
+                if let Some(text) = head[start..].to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = text.trim().parse().unwrap();
+                }
+            }
+            tokio::io::AsyncReadExt::read_exact(&mut stream, &mut vec![0; length]).await.unwrap();
+            if !head.starts_with("POST /v1/attach") {
+                let body = r#"{"coverage":"c","hook":1}"#;
+                let answer = format!(
+                    "HTTP/1.1 201 Created\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+                    body.len()
+                );
+                stream.get_mut().write_all(answer.as_bytes()).await.unwrap();
+                continue;
+            }
+            attached.push(tokio::time::Instant::now());
+            let answer = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\n\
+                upgrade: lineside-worker/2\r\nlineside-attachment: t\r\n\r\n";
+            stream.get_mut().write_all(answer.as_bytes()).await.unwrap();
+        }
+        attached
+    };
+    let client = lineside::Client::new(&socket);
+    let owner = async {
+        let session = client.session("s").open().await.unwrap();
+        session.intercept::<BeforeTool>("gate").gate(async |_, _| Verdict::Continue).await.ok();
+        std::future::pending::<()>().await;
+    };
+    let attached = tokio::select! {
+        attached = soon(closing) => attached,
+        () = owner => unreachable!(),
+    };
+    let took = attached[6] - attached[0];
+    assert!(took >= std::time::Duration::from_millis(20 + 40 + 80 + 160), "{took:?}");
+}
