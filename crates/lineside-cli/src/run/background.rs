@@ -225,7 +225,7 @@ fn told(signal: &Map) -> Option<Value> {
         ("automation", Some("dead")) => &["event", "session", "hook", "job"],
         _ => return None,
     };
-    let field = |name: &&str| ((*name).to_owned(), signal.get(*name).cloned().unwrap_or_default());
+    let field = |name: &&str| ((*name).to_owned(), signal.get(name).cloned().unwrap_or_default());
     let mut told: Map = fields.iter().map(field).collect();
     if text("news").is_some() {
         told.insert("dead".to_owned(), signal.get("detail").cloned().unwrap_or_default());
