@@ -93,6 +93,49 @@ impl Default for Bounds {
 }
 
 /// All automations, their jobs and their keys.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use lineside_automation::Control;
+/// use lineside_automation::control::KeyTemplate;
+/// use lineside_automation::machine::{Bounds, Effect, Input, Machine, News, Occurrence};
+/// use lineside_automation::unix_micros::UnixMicros;
+/// use lineside_core::{EventId, Point as _, SessionId};
+/// use lineside_points::OnIdle;
+///
+/// #[derive(Clone)]
+/// struct Event(EventId, SessionId);
+///
+/// impl Occurrence for Event {
+///     fn id(&self) -> EventId {
+///         self.0
+///     }
+///     fn session(&self) -> &SessionId {
+///         &self.1
+///     }
+///     fn render(&self, template: &KeyTemplate, key: &mut String) {
+///         key.push_str(template.text());
+///     }
+///     fn merge(events: &[Self]) -> Option<Self> {
+///         events.last().cloned()
+///     }
+/// }
+///
+/// let mut machine = Machine::new(Bounds::default());
+/// let rules = Arc::new(Control::default().check(OnIdle::INFO, &[])?);
+/// let (now, tidy) = (UnixMicros(1_000_000), Arc::from("tidy"));
+/// assert!(machine.step(now, Input::Registered(Arc::clone(&tidy), rules)).is_empty());
+///
+/// let event = Event(EventId::from_u128(1), SessionId::from("s1"));
+/// let effects = machine.step(now, Input::Offered(tidy, event));
+/// // What is to be kept comes before what is to be started.
+/// assert!(matches!(effects.first(), Some(Effect::Persist(_))));
+/// let queued = |effect: &Effect<_>| matches!(effect, Effect::Announce(said) if said.news == News::Queued);
+/// assert!(effects.iter().any(queued));
+/// assert!(effects.iter().any(|effect| matches!(effect, Effect::Start(run) if run.attempt == 1)));
+/// # Ok::<_, lineside_automation::ControlError>(())
+/// ```
 pub struct Machine<E> {
     bounds: Bounds,
     now: UnixMicros,

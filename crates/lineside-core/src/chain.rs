@@ -13,6 +13,24 @@ use crate::receipt::Runs;
 use crate::verdict::{Standing, Strength, Verdict};
 
 /// The chain of one event.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// use lineside_core::chain::Chain;
+/// use lineside_core::{Hook, Outcome, Part, Round, SkipReason, Verdict};
+///
+/// let hooks = ["budget", "no-push", "audit"].map(|name| Arc::new(Hook::native(name, Part::Gate)));
+/// let mut chain = Chain::new(hooks.into());
+/// chain.passed(0, Duration::from_micros(3));
+/// let block = Outcome::Answered(Verdict::block("not on Fridays"));
+/// chain.record(1, Round::First, Duration::from_millis(2), block);
+/// assert_eq!(chain.refuses(2), Some(SkipReason::Blocked));
+///
+/// let (verdict, author) = chain.decide();
+/// assert_eq!((verdict, author), (Verdict::block("not on Fridays"), Some(1)));
+/// ```
 #[derive(Debug)]
 pub struct Chain {
     hooks: Arc<[Arc<Hook>]>,

@@ -64,6 +64,51 @@ const HEAD: usize = 64;
 ///
 /// Clones are the same worker. When the last one is dropped, the process group is killed; [`Worker::shutdown`] is the
 /// kind way.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::invocation::{Environment, Program};
+/// use lineside_core::json::Map;
+/// use lineside_core::worker::{WorkerBounds, WorkerScript, WorkerSpec};
+/// use lineside_exec::{Worker, WorkerListener};
+///
+/// /// Says hello, and goodbye when its input ends or it is to stop.
+/// const SCRIPT: WorkerScript = WorkerScript {
+///     entry: "worker.sh",
+///     files: &[("worker.sh", r#"
+///         read -r hello
+///         token=$(printf %s "$hello" | sed 's/.*"token":"\([^"]*\)".*/\1/')
+///         printf '{"type":"hello","protocol":1,"token":"%s"}\n' "$token"
+///         while read -r frame; do
+///             case $frame in *'"type":"shutdown"'*) exit ;; esac
+///         done
+///     "#)],
+/// };
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let second = Duration::from_secs(1);
+/// let spec = WorkerSpec {
+///     program: Program::argv(["/bin/sh"]),
+///     environment: Environment::default(),
+///     working_directory: None,
+///     hello: Map::new(),
+///     plugins: Vec::new(),
+///     bounds: WorkerBounds {
+///         hello: 10 * second,
+///         load: 10 * second,
+///         cancel: second,
+///         shutdown: 10 * second,
+///         frame: 1 << 20,
+///         untold: 1024,
+///     },
+/// };
+/// let (worker, ready) = Worker::start(spec, &SCRIPT, WorkerListener::default()).await;
+/// assert_eq!(ready.unwrap().hello["protocol"], 1);
+/// worker.shutdown().await;
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Worker {
     kept: Arc<Kept>,

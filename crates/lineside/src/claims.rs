@@ -25,6 +25,29 @@ pub struct Claim {
 }
 
 /// Knows which hooks have their runs kept. Clones are the same.
+///
+/// ```
+/// use lineside::automation::Automations;
+/// use lineside::claims::Claims;
+/// use lineside::core::AcknowledgedAs;
+/// use lineside::prelude::*;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let automations = Automations::of(&bus)?;
+/// let session = bus.session("s1").open().await?;
+/// let tidy = session.automate::<OnIdle>("tidy").debounce(Debounce::quiet(secs(1)).at_most(secs(5)));
+/// tidy.run(async |_event, _cx| Ok(Report::success("all is in order")))?;
+///
+/// let decision = session.publish(OnIdle::new()).await?;
+/// let receipt = decision.receipt().expect("an automation listens");
+/// let claims = Claims::new(Some(automations), &lineside::LoadReport::default());
+/// let claimed = claims.of(receipt, secs(1)).await;
+/// assert_eq!(claimed[0].accepted.verb, AcknowledgedAs::Held);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Default)]
 pub struct Claims {
     automations: Option<Automations>,

@@ -92,9 +92,7 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
     let Ok(Value::Object(document)) = read_strict(&stdin) else {
         return Reading::Answer(unreadable(entry, event, &stdin, &environment));
     };
-    let host = running(entry, &document, &environment);
-    let spoken = if host == Host::Qwen { host } else { entry };
-    let Some(name) = name_of(host, event, &document) else {
+    let (host, spoken, Some(name)) = addressed(entry, event, &document, &environment) else {
         return Reading::Answer(HostAnswer {
             stderr: format!("{UNREADABLE}\n"),
             exit: 2,
@@ -131,6 +129,18 @@ fn name_of(host: Host, event: Option<String>, document: &Map) -> Option<String> 
     if host == Host::Copilot { event.or(in_document) } else { in_document.or(event) }
 }
 
+/// The host that runs the hook, the one in whose words it is answered, and the event, if it has a name.
+fn addressed(
+    entry: Host,
+    event: Option<String>,
+    document: &Map,
+    environment: &BTreeMap<String, String>,
+) -> (Host, Host, Option<String>) {
+    let host = running(entry, document, environment);
+    let spoken = if host == Host::Qwen { host } else { entry };
+    (host, spoken, name_of(host, event, document))
+}
+
 /// The answer to input that is no document (HO-37), or one with something in it that can be read in two ways or goes too
 /// deep: beside that it may still name its event.
 fn unreadable(
@@ -142,9 +152,7 @@ fn unreadable(
     let Some(document) = readable_fields(stdin) else {
         return closed_by_name(entry, event.as_deref(), environment);
     };
-    let host = running(entry, &document, environment);
-    let spoken = if host == Host::Qwen { host } else { entry };
-    let Some(name) = name_of(host, event, &document) else {
+    let (host, spoken, Some(name)) = addressed(entry, event, &document, environment) else {
         return closed_by_name(entry, None, environment);
     };
     let row = named(spoken, &name).or_else(|| answering(spoken, &name, named(host, &name), &document));
