@@ -33,7 +33,7 @@ use crate::mismatches::Mismatches;
 use crate::problem::Problem;
 use crate::room::Room;
 use crate::settings::Settings;
-use crate::switch::Switch;
+use crate::switch::{Switch, Watched as WatchedSwitch};
 use crate::trace;
 use crate::watch::{Changes, LONGEST, Watching};
 
@@ -46,7 +46,7 @@ pub(crate) struct Daemon {
     _durable: Durable,
     feed: Feed,
     pub(crate) deliveries: Deliveries,
-    pub(crate) switch: Switch,
+    pub(crate) switch: WatchedSwitch,
     pub(crate) grants: Grants,
     pub(crate) attachments: Attachments,
     /// The agent programs that are served in their own words.
@@ -136,7 +136,7 @@ impl Daemon {
     ) -> Self {
         let (signals, receipts) = (settings.limits.signals, settings.limits.receipts);
         Self {
-            switch: Switch::of(&settings.state),
+            switch: WatchedSwitch::new(Switch::of(&settings.state)),
             vocabulary: Vocabulary::new(&settings.dialects),
             feed: Feed::new(assembly.bus().signals(), signals, receipts),
             room: Room::new(settings.limits.memory),
@@ -249,11 +249,14 @@ impl Daemon {
 
     /// What has happened lately, up to now.
     pub(crate) fn feed(&self) -> &Feed {
-        self.feed.hear(|session| {
-            self.grants.forget(session);
-            self.attachments.forget(session);
-        });
+        self.feed.hear(|session| self.forget(session));
         &self.feed
+    }
+
+    /// A session is over.
+    fn forget(&self, session: &SessionId) {
+        self.grants.forget(session);
+        self.attachments.forget(session);
     }
 
     /// An open session.
@@ -338,6 +341,7 @@ impl Daemon {
     pub(crate) fn note(&self, receipt: &Receipt) {
         Counts::one(&self.counts.events);
         self.mismatches.note(receipt);
+        self.feed.hear_share(|session| self.forget(session));
     }
 
     /// The problem with a session that is not open: that it was closed, where the daemon knows that.

@@ -3,7 +3,7 @@
 //! A reader that is too slow, or comes back too late, learns how many signals it lost. Nothing waits for a reader.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use lineside::bus::signal::{Signals, Watched};
 use lineside::core::{EventId, Receipt, SessionId};
@@ -17,6 +17,10 @@ const MOST_BYTES: usize = 32 << 20;
 
 /// What an event takes beside its payload, about, in bytes.
 const EVENT: usize = 512;
+
+/// How many signals a publisher takes into the feed after its event: the one that it has caused, and one that another
+/// publisher could not take.
+const SHARE: usize = 2;
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -61,6 +65,9 @@ struct Kept {
     receipt_bytes: usize,
 }
 
+/// What has given way: it is freed without the locks.
+type Gone = Vec<Entry>;
+
 impl Feed {
     /// A feed of what is sent from now on, of this many entries and receipts at most.
     pub(crate) fn new(sent: Signals, most: usize, receipts: usize) -> Self {
@@ -76,20 +83,36 @@ impl Feed {
     }
 
     /// Takes everything that the bus has sent, and names the sessions that are closed.
-    pub(crate) fn hear(&self, mut closed: impl FnMut(&SessionId)) {
-        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut over = Vec::new();
+    pub(crate) fn hear(&self, closed: impl FnMut(&SessionId)) {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        self.take(sent, usize::MAX, closed);
+    }
+
+    /// Takes as much of it as an event causes, unless another thread is at it.
+    ///
+    /// What gives way in the feed for the event is then freed by a thread that has just allocated as much. Where one thread
+    /// frees what all others have allocated, they wait for one another in the allocator.
+    pub(crate) fn hear_share(&self, closed: impl FnMut(&SessionId)) {
+        match self.sent.try_lock() {
+            Ok(sent) => self.take(sent, SHARE, closed),
+            Err(TryLockError::Poisoned(sent)) => self.take(sent.into_inner(), SHARE, closed),
+            Err(TryLockError::WouldBlock) => {}
+        }
+    }
+
+    fn take(&self, mut sent: MutexGuard<'_, Signals>, most: usize, mut closed: impl FnMut(&SessionId)) {
+        let (mut over, mut gone) = (Vec::new(), Gone::new());
         let mut kept = self.kept();
         let before = kept.last;
-        while let Some(watched) = sent.try_next() {
+        for watched in std::iter::from_fn(|| sent.try_next()).take(most) {
             match watched {
                 Watched::Signal(signal) => {
                     if let Signal::SessionClosed { session, .. } = &signal {
                         over.push(session.clone());
                     }
-                    kept.push(signal, self.most, self.receipts);
+                    kept.push(signal, (self.most, self.receipts), &mut gone);
                 }
-                Watched::Lost(lost) => kept.push_lost(lost, self.most),
+                Watched::Lost(lost) => kept.push_lost(lost, self.most, &mut gone),
             }
         }
         let last = kept.last;
@@ -98,6 +121,7 @@ impl Feed {
             self.last.send_replace(last);
         }
         drop(sent);
+        drop(gone);
         over.iter().for_each(&mut closed);
     }
 
@@ -150,8 +174,8 @@ impl Feed {
 }
 
 impl Kept {
-    /// Adds a signal.
-    fn push(&mut self, signal: Signal, most: usize, receipts: usize) {
+    /// Adds a signal, with room for this many entries and receipts.
+    fn push(&mut self, signal: Signal, (most, receipts): (usize, usize), gone: &mut Gone) {
         let size = match &signal {
             // As the event has it, and once more as the text of its decision.
             Signal::Decided(receipt) => EVENT + 2 * receipt.event.weight(),
@@ -172,22 +196,23 @@ impl Kept {
             Signal::Decided(receipt) => self.keep(Arc::clone(receipt), size, receipts),
             _ => {}
         }
-        self.add(seq, What::Signal(signal), size, most);
+        self.add(seq, What::Signal(signal), (size, most), gone);
     }
 
     /// Adds that the bus was faster.
-    fn push_lost(&mut self, lost: u64, most: usize) {
+    fn push_lost(&mut self, lost: u64, most: usize, gone: &mut Gone) {
         self.lost += lost;
-        self.add(None, What::Lost(lost), 0, most);
+        self.add(None, What::Lost(lost), (0, most), gone);
     }
 
-    fn add(&mut self, seq: Option<u64>, what: What, size: usize, most: usize) {
+    fn add(&mut self, seq: Option<u64>, what: What, (size, most): (usize, usize), gone: &mut Gone) {
         self.last += 1;
         self.bytes += size;
         self.entries.push_back(Entry { id: self.last, seq, what, size });
         while self.entries.len() > most || (self.bytes > MOST_BYTES && self.entries.len() > 1) {
             let Some(oldest) = self.entries.pop_front() else { break };
             self.bytes -= oldest.size;
+            gone.push(oldest);
         }
     }
 
@@ -252,5 +277,34 @@ fn session_of(signal: &Signal) -> Option<&SessionId> {
         | Signal::ContextRecovered { session, .. }
         | Signal::Automation { session, .. } => Some(session),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::Bus;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_publisher_takes_its_share_into_the_feed_and_waits_for_no_other() {
+        let bus = Bus::new();
+        let feed = Feed::new(bus.signals(), 2, 2);
+        for text in ["one", "two", "three"] {
+            bus.announce(lineside::core::Notice::info(text));
+        }
+        let at_it = feed.sent.lock().unwrap();
+        feed.hear_share(|_| {});
+        assert_eq!(feed.counts(), (0, 0));
+        drop(at_it);
+        feed.hear_share(|_| {});
+        assert_eq!(feed.counts(), (2, 0));
+        feed.hear_share(|_| {});
+        assert_eq!((feed.counts(), feed.after(0, 9).0), ((3, 0), 1));
+        let session = bus.session("s").open().await.unwrap();
+        session.close().await;
+        let mut over = Vec::new();
+        feed.hear_share(|session| over.push(session.to_string()));
+        assert_eq!(over, ["s"]);
     }
 }

@@ -4,9 +4,15 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// The name of the file, within the state folder.
 pub const FILE: &str = "off";
+
+/// For how long a daemon relies on not having found the file. [`Switch::off`] outlasts it.
+const RELIED_ON: Duration = Duration::from_millis(1);
 
 /// The switch of a state folder.
 ///
@@ -35,7 +41,8 @@ impl Switch {
         fs::symlink_metadata(&self.0).is_ok()
     }
 
-    /// Switches hooks off. `false` when they were off.
+    /// Switches hooks off, and returns when every daemon obeys: after at least a millisecond, for which the thread
+    /// sleeps. `false` when they were off.
     ///
     /// # Errors
     /// The file cannot be made.
@@ -44,15 +51,18 @@ impl Switch {
             // As the daemon makes it, which refuses a folder that others can enter.
             DirBuilder::new().recursive(true).mode(0o700).create(state)?;
         }
-        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.0) {
+        let is_made = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.0) {
             Ok(mut file) => {
                 // On a full disk hooks are off too: the file is there, and why is for people.
                 writeln!(file, "{why}").ok();
-                Ok(true)
+                true
             }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(error),
-        }
+            // Another process may have made it just now.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
+            Err(error) => return Err(error),
+        };
+        sleep(RELIED_ON);
+        Ok(is_made)
     }
 
     /// Switches hooks on. `false` when they were on.
@@ -71,5 +81,58 @@ impl Switch {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
+    }
+}
+
+/// The switch as a daemon looks at it for each event. That hooks are on is relied on for a moment, since looking costs a
+/// good part of what an event does; that they are off is not.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    switch: Switch,
+    begun: Instant,
+    /// Until when hooks are on, in microseconds since the beginning.
+    on_until: AtomicU64,
+}
+
+impl Watched {
+    pub(crate) fn new(switch: Switch) -> Self {
+        Self { switch, begun: Instant::now(), on_until: AtomicU64::new(0) }
+    }
+
+    /// Whether hooks are off.
+    pub(crate) fn is_off(&self) -> bool {
+        // Before the file is looked for, so that a look that takes long is not relied on for longer.
+        let now = self.begun.elapsed();
+        if micros(now) < self.on_until.load(Ordering::Relaxed) {
+            return false;
+        }
+        let is_off = self.switch.is_off();
+        if !is_off {
+            self.on_until.store(micros(now + RELIED_ON), Ordering::Relaxed);
+        }
+        is_off
+    }
+}
+
+/// Rounded down.
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_daemon_obeys_when_off_and_on_have_returned() {
+        let state = tempfile::tempdir().unwrap();
+        let switch = Switch::of(state.path());
+        let watched = Watched::new(switch.clone());
+        for _ in 0..20 {
+            assert!(!watched.is_off());
+            assert!(switch.off("a test").unwrap());
+            assert!(watched.is_off());
+            assert!(switch.on().unwrap());
+        }
     }
 }
