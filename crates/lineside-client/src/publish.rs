@@ -96,8 +96,7 @@ impl Publisher {
             }
             Err(error) => return Err(error),
         };
-        let connection = Connection::new(upgraded.stream, &upgraded.begun);
-        let connection = Arc::new(connection.map_err(|source| RequestError::Broken { source })?);
+        let connection = Arc::new(Connection::new(upgraded.stream, &upgraded.begun));
         let published = Connection::publish(&connection, body, within_ms);
         let mut pool = self.pool();
         if pool.connections.len() >= MOST {

@@ -5,14 +5,16 @@
 //! being polled.
 
 use std::future::{Future, poll_fn};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::net::Shutdown;
+use std::os::fd::AsFd as _;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker, ready};
 
 use lineside_core::json::from_slice;
 use serde::Deserialize;
+use tokio::io::Interest;
 use tokio::net::UnixStream;
 
 use crate::tasks::{Running, start};
@@ -28,8 +30,6 @@ const CHUNK: usize = 8 << 10;
 /// A connection for events.
 pub(super) struct Connection {
     stream: UnixStream,
-    /// The same, to look whether it is open.
-    probe: std::os::unix::net::UnixStream,
     state: Mutex<State>,
 }
 
@@ -82,11 +82,8 @@ pub(super) struct Published {
 
 impl Connection {
     /// A connection that has become one for events, of which this much was read already.
-    pub(super) fn new(stream: UnixStream, begun: &[u8]) -> io::Result<Self> {
-        let stream = stream.into_std()?;
-        let probe = stream.try_clone()?;
-        let state = State { incoming: begun.to_vec(), ..State::default() };
-        Ok(Self { stream: UnixStream::from_std(stream)?, probe, state: Mutex::new(state) })
+    pub(super) fn new(stream: UnixStream, begun: &[u8]) -> Self {
+        Self { stream, state: Mutex::new(State { incoming: begun.to_vec(), ..State::default() }) }
     }
 
     /// How many events are under way.
@@ -99,15 +96,12 @@ impl Connection {
         self.state().broken.is_some()
     }
 
-    /// Sends an event, where there is room for it. Before the first of several under way the system is asked whether
-    /// the daemon has closed the connection meanwhile.
+    /// Sends an event, where there is room for it. `None` as well where the daemon has closed the connection meanwhile:
+    /// the system takes nothing of the event then.
     pub(super) fn publish(this: &Arc<Self>, body: &[u8], within_ms: Option<u128>) -> Option<Published> {
         let mut state = this.state();
         let count = state.under_way.len();
         let has_room = count == 0 || (count < MOST && state.bytes + body.len() <= MOST_BYTES);
-        if count == 0 && !this.is_open() {
-            state.break_off(&io::ErrorKind::UnexpectedEof.into());
-        }
         if state.broken.is_some() || !has_room {
             return None;
         }
@@ -123,15 +117,12 @@ impl Connection {
         if count > 0 && !state.is_shared {
             this.share(&mut state);
         }
-        this.send(&mut state, &frame);
+        if !this.send(&mut state, &frame) {
+            state.take(id);
+            return None;
+        }
         drop(state);
         Some(Published { connection: Arc::clone(this), id })
-    }
-
-    /// Whether nothing has come that was not asked for, not even the end.
-    fn is_open(&self) -> bool {
-        let read = (&self.probe).read(&mut [0]);
-        read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
     /// Has the task of the connection read from here on, until no event is under way.
@@ -144,20 +135,24 @@ impl Connection {
         }
     }
 
-    /// Sends bytes behind those that were not taken yet.
-    fn send(&self, state: &mut State, bytes: &[u8]) {
+    /// Sends bytes behind those that were not taken yet. `false` when none of them can arrive.
+    fn send(&self, state: &mut State, bytes: &[u8]) -> bool {
         let mut rest = bytes;
         while state.outgoing.is_empty() && !rest.is_empty() {
             match self.stream.try_write(rest) {
                 Ok(count) => rest = rest.get(count..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) => return state.break_off(&error),
+                Err(error) => {
+                    state.break_off(&error);
+                    return rest.len() < bytes.len();
+                }
             }
         }
         if !rest.is_empty() {
             state.outgoing.extend_from_slice(rest);
             state.wake_reader();
         }
+        true
     }
 
     /// Writes and reads what can be, until this event has its answer; that of all, without one.
@@ -202,11 +197,29 @@ impl Connection {
         loop {
             ready!(self.stream.poll_read_ready(cx))?;
             state.incoming.reserve(CHUNK);
-            match self.stream.try_read_buf(&mut state.incoming) {
+            match self.read(&mut state.incoming) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => return Poll::Ready(read),
             }
         }
+    }
+
+    /// Reads what there is room for; how much that was. Less than that is all that there was, and the next read waits
+    /// without asking the system for it.
+    fn read(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        let mut count = 0;
+        let read = self.stream.try_io(Interest::READABLE, || {
+            let room = buffer.capacity() - buffer.len();
+            count = self.stream.try_read_buf(buffer)?;
+            if (1..room).contains(&count) { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
+        });
+        if count > 0 { Ok(count) } else { read }
+    }
+
+    /// Ends the connection in both directions.
+    fn shut_down(&self) -> io::Result<()> {
+        let other = std::os::unix::net::UnixStream::from(self.stream.as_fd().try_clone_to_owned()?);
+        other.shutdown(Shutdown::Both)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -340,7 +353,7 @@ impl Drop for Published {
         if state.under_way.is_empty() && !state.outgoing.is_empty() {
             // Nothing goes on with writing; the end of the connection cancels it as well.
             state.break_off(&io::Error::other("an event was given up before it was sent"));
-            connection.probe.shutdown(Shutdown::Both).ok();
+            connection.shut_down().ok();
         }
     }
 }
