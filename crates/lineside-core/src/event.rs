@@ -271,9 +271,13 @@ pub fn digest_of(payload: &Map) -> String {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    let digit = |four: u8| char::from_digit(u32::from(four), 16).unwrap_or_default();
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |four: u8| char::from(DIGITS[usize::from(four & 15)]);
     let mut text = String::with_capacity(bytes.len() * 2);
-    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(*byte));
+    }
     text
 }
 

@@ -40,15 +40,15 @@ macro_rules! points {
             }
 
             /// The payload that a JSON object is. Fields that the point does not have are passed over.
-            #[allow(unused_variables, reason = "a point may have no fields")]
+            #[allow(unused_variables, unused_mut, reason = "a point may have no fields")]
             #[allow(clippy::needless_pass_by_value, reason = "the shape of every decoder")]
             fn decode(
                 _: &'static lineside_core::PointInfo,
-                fields: lineside_core::json::Map,
+                mut fields: lineside_core::json::Map,
             ) -> Result<std::sync::Arc<dyn lineside_core::Payload>, lineside_core::payload::DecodePayloadError> {
                 Ok(std::sync::Arc::new(Self {
-                    $( $required: $crate::declare::required($name, stringify!($required), &fields)?, )*
-                    $( $optional: $crate::declare::optional($name, stringify!($optional), &fields)?, )*
+                    $( $required: $crate::declare::required($name, stringify!($required), &mut fields)?, )*
+                    $( $optional: $crate::declare::optional($name, stringify!($optional), &mut fields)?, )*
                 }))
             }
 
@@ -289,37 +289,59 @@ pub(crate) fn read<T: DeserializeOwned + 'static>(
     field: &'static str,
     value: &Value,
 ) -> Result<T, DecodePayloadError> {
-    // What is JSON already is taken as it is: reading it once more makes `0` of `-0`.
-    if TypeId::of::<T>() == TypeId::of::<Value>()
-        && let Ok(same) = (Box::new(value.clone()) as Box<dyn Any>).downcast()
+    taken(point, field, &mut value.clone())
+}
+
+/// A field read from JSON. What is JSON or a text already is moved out: reading it once more would copy it, and makes
+/// `0` of `-0`.
+fn taken<T: DeserializeOwned + 'static>(
+    point: &'static str,
+    field: &'static str,
+    value: &mut Value,
+) -> Result<T, DecodePayloadError> {
+    let wanted = TypeId::of::<T>();
+    if wanted == TypeId::of::<Value>()
+        && let Some(same) = same(Some(value.take()))
     {
-        return Ok(*same);
+        return Ok(same);
     }
-    T::deserialize(value).map_err(|detail| DecodePayloadError::WrongType {
+    if wanted == TypeId::of::<String>()
+        && let Value::String(text) = value
+        && let Some(same) = same(Some(std::mem::take(text)))
+    {
+        return Ok(same);
+    }
+    T::deserialize(&*value).map_err(|detail| DecodePayloadError::WrongType {
         point,
         field,
         detail: detail.to_string(),
     })
 }
 
+/// A value as a type that it may be of.
+fn same<A: 'static, T: 'static>(mut value: Option<A>) -> Option<T> {
+    let any: &mut dyn Any = &mut value;
+    any.downcast_mut::<Option<T>>()?.take()
+}
+
 /// A required field, taken out of a JSON object.
 pub(crate) fn required<T: DeserializeOwned + 'static>(
     point: &'static str,
     field: &'static str,
-    fields: &Map,
+    fields: &mut Map,
 ) -> Result<T, DecodePayloadError> {
-    let value = fields.get(field).ok_or(DecodePayloadError::Missing { point, field })?;
-    read(point, field, value)
+    let value = fields.get_mut(field).ok_or(DecodePayloadError::Missing { point, field })?;
+    taken(point, field, value)
 }
 
-/// An optional field of a JSON object; `null` counts as absent.
+/// An optional field, likewise; `null` counts as absent.
 pub(crate) fn optional<T: DeserializeOwned + 'static>(
     point: &'static str,
     field: &'static str,
-    fields: &Map,
+    fields: &mut Map,
 ) -> Result<Option<T>, DecodePayloadError> {
-    match fields.get(field) {
+    match fields.get_mut(field) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => read(point, field, value).map(Some),
+        Some(value) => taken(point, field, value).map(Some),
     }
 }

@@ -159,49 +159,80 @@ impl EventDraft {
     /// # Errors
     /// The point is absent or unknown, a required field of its payload is absent, or a field has the wrong type.
     pub fn read(mut fields: Map, vocabulary: &Vocabulary) -> Result<Self, ReadEventDraftError> {
-        let name =
-            take::<String>(&mut fields, "point", TEXT)?.ok_or_else(|| match host_payload(&fields) {
-                Some(payload) => ReadEventDraftError::OfHost(payload),
-                None => ReadEventDraftError::Absent("point"),
-            })?;
-        let payload = object(&mut fields, "payload")?.unwrap_or_default();
+        // What is taken out leaves `null` behind, which counts as absent.
+        let mut taken = |field| fields.get_mut(field).map_or(Value::Null, Value::take);
+        let (name, payload) = (text("point", taken("point"))?, taken("payload"));
+        let name = name.ok_or_else(|| match host_payload(&fields) {
+            Some(payload) => ReadEventDraftError::OfHost(payload),
+            None => ReadEventDraftError::Absent("point"),
+        })?;
+        let payload = object("payload", payload)?.unwrap_or_default();
         let point = vocabulary.point(&name, &payload)?;
         let (mut payload, others) = known_fields(point, payload);
         if vocabulary.is_of_hosts() {
             tool_fields(point, &mut payload);
         }
         let payload = (point.decode)(point, payload)?;
-        for given_anew in ["seq", "root_session", "depth", "connection"] {
-            fields.remove(given_anew);
+        let mut draft = Self::of(point, payload);
+        let mut unnamed = Map::new();
+        for (name, value) in fields {
+            draft.take(name, value, &mut unnamed)?;
         }
-        let unknown = unknown_keys(point, &fields, &others);
-        Ok(Self {
+        draft.unknown = unknown_keys(point, &unnamed, &others);
+        draft.extra = extra(draft.extra, unnamed, others);
+        Ok(draft)
+    }
+
+    /// An event of which nothing else is said.
+    fn of(point: &'static PointInfo, payload: Arc<dyn Payload>) -> Self {
+        Self {
             point,
             payload,
-            session: take(&mut fields, "session", TEXT)?,
-            parent: take(&mut fields, "parent_session", TEXT)?,
-            agent: take(&mut fields, "agent", "an object with `id` and `kind`")?,
-            id: take(&mut fields, "id", "a UUID")?,
-            time: time(&mut fields)?,
-            cause: take(&mut fields, "cause", "a UUID")?,
-            turn: take(&mut fields, "turn", "a whole number from 0")?,
-            project_root: take(&mut fields, "project_root", TEXT)?,
-            cwd: take(&mut fields, "cwd", TEXT)?,
-            model: take(&mut fields, "model", "an object with `selected` or `running`")?,
-            host: take(&mut fields, "host", TEXT)?,
-            traceparent: take(&mut fields, "traceparent", TEXT)?,
-            coverage: take(&mut fields, "coverage", TEXT)?,
-            extra: extra(object(&mut fields, "extra")?.unwrap_or_default(), fields, others),
-            unknown,
-        })
+            session: None,
+            parent: None,
+            agent: None,
+            id: None,
+            time: None,
+            cause: None,
+            turn: None,
+            project_root: None,
+            cwd: None,
+            model: None,
+            host: None,
+            traceparent: None,
+            coverage: None,
+            extra: Map::new(),
+            unknown: Vec::new(),
+        }
+    }
+
+    /// Takes a field of the envelope; one that the envelope does not have goes to the `unnamed`.
+    fn take(&mut self, name: String, value: Value, unnamed: &mut Map) -> Result<(), ReadEventDraftError> {
+        match name.as_str() {
+            "session" => self.session = text("session", value)?,
+            "parent_session" => self.parent = text("parent_session", value)?,
+            "agent" => self.agent = typed("agent", &value, "an object with `id` and `kind`")?,
+            "id" => self.id = typed("id", &value, "a UUID")?,
+            "time" => self.time = time(value)?,
+            "cause" => self.cause = typed("cause", &value, "a UUID")?,
+            "turn" => self.turn = typed("turn", &value, "a whole number from 0")?,
+            "project_root" => self.project_root = text("project_root", value)?,
+            "cwd" => self.cwd = text("cwd", value)?,
+            "model" => self.model = typed("model", &value, "an object with `selected` or `running`")?,
+            "host" => self.host = text("host", value)?,
+            "traceparent" => self.traceparent = text("traceparent", value)?,
+            "coverage" => self.coverage = text("coverage", value)?,
+            "extra" => self.extra = object("extra", value)?.unwrap_or_default(),
+            // Taken before, or given anew.
+            "point" | "payload" | "seq" | "root_session" | "depth" | "connection" => {}
+            _ => drop(unnamed.insert(name, value)),
+        }
+        Ok(())
     }
 }
 
-/// What most fields are.
-const TEXT: &str = "a string";
-
-fn time(fields: &mut Map) -> Result<Option<Timestamp>, ReadEventDraftError> {
-    let Some(text) = take::<String>(fields, "time", TEXT)? else { return Ok(None) };
+fn time(value: Value) -> Result<Option<Timestamp>, ReadEventDraftError> {
+    let Some(text) = text("time", value)? else { return Ok(None) };
     let wrong = |_| ReadEventDraftError::Field {
         field: "time",
         expected: "a time such as 2026-03-02T09:14:00Z",
@@ -210,28 +241,38 @@ fn time(fields: &mut Map) -> Result<Option<Timestamp>, ReadEventDraftError> {
     text.parse().map(Some).map_err(wrong)
 }
 
-/// Takes a field out; `null` counts as absent.
-fn take<T: DeserializeOwned>(
-    fields: &mut Map,
-    field: &'static str,
-    expected: &'static str,
-) -> Result<Option<T>, ReadEventDraftError> {
-    match fields.remove(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => match T::deserialize(&value) {
-            Ok(value) => Ok(Some(value)),
-            Err(_) => Err(ReadEventDraftError::Field { field, expected, found: brief(&value) }),
-        },
+/// A field that is a text; `null` counts as absent, here and below.
+fn text(field: &'static str, value: Value) -> Result<Option<String>, ReadEventDraftError> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        other => Err(wrong(field, "a string", &other)),
     }
 }
 
-/// Takes an object out as it is, with the digits of its numbers; `null` counts as absent.
-fn object(fields: &mut Map, field: &'static str) -> Result<Option<Map>, ReadEventDraftError> {
-    match fields.remove(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Object(object)) => Ok(Some(object)),
-        Some(other) => Err(ReadEventDraftError::Field { field, expected: "an object", found: brief(&other) }),
+/// A field of another type.
+fn typed<T: DeserializeOwned>(
+    field: &'static str,
+    value: &Value,
+    expected: &'static str,
+) -> Result<Option<T>, ReadEventDraftError> {
+    match value {
+        Value::Null => Ok(None),
+        value => T::deserialize(value).map(Some).map_err(|_| wrong(field, expected, value)),
     }
+}
+
+/// A field that is an object, as it is, with the digits of its numbers.
+fn object(field: &'static str, value: Value) -> Result<Option<Map>, ReadEventDraftError> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Object(object) => Ok(Some(object)),
+        other => Err(wrong(field, "an object", &other)),
+    }
+}
+
+fn wrong(field: &'static str, expected: &'static str, value: &Value) -> ReadEventDraftError {
+    ReadEventDraftError::Field { field, expected, found: brief(value) }
 }
 
 /// The keys of an event that the specification does not have.
@@ -257,10 +298,11 @@ fn brief(value: &Value) -> String {
 
 /// The fields that the point has, and the others.
 fn known_fields(point: &PointInfo, payload: Map) -> (Map, Map) {
-    if point.slot == Slot::Declared {
+    let is_known = |name: &String| point.field(name).is_some();
+    if point.slot == Slot::Declared || payload.keys().all(is_known) {
         return (payload, Map::new());
     }
-    payload.into_iter().partition(|(name, _)| point.field(name).is_some())
+    payload.into_iter().partition(|(name, _)| is_known(name))
 }
 
 /// Everything without a canonical name. A name that is taken already gets a prefix, so that nothing is lost.
