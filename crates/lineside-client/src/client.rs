@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::attach::Attachment;
 use crate::request::RequestError;
-use crate::wire::{Stream, Wire};
+use crate::wire::{Body, Wire};
 
 /// A client of one daemon. Cloning it costs one reference count; clones share their connections.
 ///
@@ -53,7 +53,7 @@ impl Client {
     }
 
     /// The body of an answer that does not end.
-    pub(crate) async fn stream(&self, path: &str, after: Option<&str>) -> Result<Stream, RequestError> {
+    pub(crate) async fn stream(&self, path: &str, after: Option<&str>) -> Result<Body, RequestError> {
         self.wire.stream(path, after).await
     }
 

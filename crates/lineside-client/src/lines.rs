@@ -3,22 +3,22 @@
 use std::io;
 
 use hyper::body::Bytes;
+use lineside_stream::Stream;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Chain};
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 /// The longest line that the daemon writes: a frame of 10 MiB, and what stands around an event.
 const LONGEST: usize = (10 << 20) + 4096;
 
 /// What is read.
 pub(crate) struct Lines {
-    reader: BufReader<Chain<io::Cursor<Bytes>, OwnedReadHalf>>,
+    reader: BufReader<Chain<io::Cursor<Bytes>, Stream>>,
     /// A line that has begun, kept while its future is dropped.
     line: Vec<u8>,
 }
 
 impl Lines {
     /// With what was read already.
-    pub(crate) fn new(reader: OwnedReadHalf, begun: Bytes) -> Self {
+    pub(crate) fn new(reader: Stream, begun: Bytes) -> Self {
         let all = io::Cursor::new(begun).chain(reader);
         Self { reader: BufReader::with_capacity(16 * 1024, all), line: Vec::new() }
     }
@@ -39,7 +39,7 @@ impl Lines {
 }
 
 /// What is written.
-pub(crate) struct Writer(pub(crate) OwnedWriteHalf);
+pub(crate) struct Writer(pub(crate) Stream);
 
 impl Writer {
     /// Writes a frame, which is JSON in one line. Not cancel safe.

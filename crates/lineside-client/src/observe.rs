@@ -139,7 +139,7 @@ where
     Fut: Future<Output = ()> + Send,
 {
     /// Hears over one connection after another.
-    async fn keep(&mut self, first: wire::Stream) {
+    async fn keep(&mut self, first: wire::Body) {
         let mut next = Some(first);
         loop {
             if let Some(body) = next.take() {
@@ -150,7 +150,7 @@ where
         }
     }
 
-    async fn hear(&mut self, stream: wire::Stream) {
+    async fn hear(&mut self, stream: wire::Body) {
         let mut signals = Signals::of(stream);
         while let Some(fields) = signals.next().await {
             match fields.get("kind").and_then(Value::as_str) {

@@ -10,7 +10,7 @@ use crate::wire;
 /// What happens in a daemon, from the time at which it was asked for. Dropping this ends the stream.
 #[must_use = "signals are read by `next`"]
 pub struct Signals {
-    stream: wire::Stream,
+    stream: wire::Body,
     blocks: Blocks,
     last: Option<String>,
 }
@@ -32,7 +32,7 @@ impl Client {
 }
 
 impl Signals {
-    pub(crate) fn of(stream: wire::Stream) -> Self {
+    pub(crate) fn of(stream: wire::Body) -> Self {
         Self { stream, blocks: Blocks::default(), last: None }
     }
 

@@ -1,6 +1,6 @@
 //! Connections to the socket: HTTP/1.1, kept open and used again, and those that become something else.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,9 +12,9 @@ use hyper::{HeaderMap, Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use lineside_core::json::Map;
 use lineside_core::propagation::HEADER;
+use lineside_stream::Stream;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tokio::net::UnixStream;
 
 use crate::lines::{Lines, Writer};
 use crate::publish::Publisher;
@@ -41,7 +41,7 @@ struct Inner {
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
     /// The same connection, to look whether it is open.
-    probe: std::os::unix::net::UnixStream,
+    probe: Stream,
     _driver: Running,
 }
 
@@ -49,9 +49,7 @@ impl Connection {
     /// Whether a request can be sent: the daemon has not closed it, also where its driver has not been woken since, and
     /// nothing came that was not asked for.
     fn is_open(&self) -> bool {
-        let nothing_came =
-            |read: io::Result<usize>| read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
-        !self.sender.is_closed() && nothing_came((&self.probe).read(&mut [0]))
+        !self.sender.is_closed() && self.probe.is_quiet()
     }
 }
 
@@ -106,14 +104,10 @@ impl Wire {
     }
 
     async fn connect(&self) -> Result<Connection, RequestError> {
-        let connect = async {
-            let stream = UnixStream::connect(self.socket()).await?.into_std()?;
-            let probe = stream.try_clone()?;
-            Ok((UnixStream::from_std(stream)?, probe))
-        };
-        let (stream, probe) = connect
+        let stream = Stream::connect(self.socket())
             .await
             .map_err(|source| RequestError::NoDaemon { socket: self.socket().to_path_buf(), source })?;
+        let probe = stream.clone();
         let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(broken)?;
         let driver = start(async move {
             // What goes wrong is the error of the request concerned.
@@ -180,8 +174,7 @@ impl Wire {
         let Upgraded { stream, begun, headers } = self.upgrade("/v1/attach", PROTOCOL, &headers).await?;
         let token = headers.get(TOKEN).and_then(|token| token.to_str().ok());
         let token = token.ok_or_else(|| RequestError::Unreadable("no token".to_owned()))?.to_owned();
-        let (reader, writer) = stream.into_split();
-        Ok(Attached { lines: Lines::new(reader, begun), writer: Writer(writer), token })
+        Ok(Attached { lines: Lines::new(stream.clone(), begun), writer: Writer(stream), token })
     }
 
     /// Makes a connection of its own one of another protocol.
@@ -202,20 +195,20 @@ impl Wire {
         }
         let headers = response.headers().clone();
         let upgraded = hyper::upgrade::on(response).await.map_err(broken)?;
-        let parts = upgraded.downcast::<TokioIo<UnixStream>>();
+        let parts = upgraded.downcast::<TokioIo<Stream>>();
         let parts = parts.map_err(|_| RequestError::Unreadable("another connection".to_owned()))?;
         Ok(Upgraded { stream: parts.io.into_inner(), begun: parts.read_buf, headers })
     }
 
     /// The body of an answer that does not end, over a connection of its own which ends with it.
-    pub(crate) async fn stream(&self, path: &str, after: Option<&str>) -> Result<Stream, RequestError> {
+    pub(crate) async fn stream(&self, path: &str, after: Option<&str>) -> Result<Body, RequestError> {
         let mut connection = self.connect().await?;
         let headers: Vec<_> = after.map(|after| ("last-event-id", after)).into_iter().collect();
         let request = self.request(Method::GET, path, &headers, Vec::new())?;
         let response = connection.sender.send_request(request).await.map_err(broken)?;
         let status = response.status();
         if status.is_success() {
-            return Ok(Stream { body: response.into_body(), _connection: connection });
+            return Ok(Body { body: response.into_body(), _connection: connection });
         }
         let body = response.into_body().collect().await.map_err(broken)?.to_bytes();
         Err(problem(Some(status), &body))
@@ -223,14 +216,14 @@ impl Wire {
 }
 
 /// A body that does not end, with what carries it.
-pub(crate) struct Stream {
+pub(crate) struct Body {
     pub(crate) body: Incoming,
     _connection: Connection,
 }
 
 /// A connection that has another protocol now.
 pub(crate) struct Upgraded {
-    pub(crate) stream: UnixStream,
+    pub(crate) stream: Stream,
     /// What was read of it already.
     pub(crate) begun: Bytes,
     headers: HeaderMap,

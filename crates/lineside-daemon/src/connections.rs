@@ -19,7 +19,8 @@ use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use lineside::Attachment;
 use lineside::hosts::Afterwards;
-use tokio::net::{TcpListener, UnixStream};
+use lineside::stream::Stream as UnixStream;
+use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_io_timeout::TimeoutWriter;
@@ -70,12 +71,12 @@ pub(crate) trait Source: Send + Sync + 'static {
 }
 
 impl Source for Socket {
-    type Io = tokio::net::UnixStream;
+    type Io = UnixStream;
 
     async fn next(&mut self) -> io::Result<Self::Io> {
         loop {
             if let Ok(accepted) = timeout(LOOK, self.accept()).await {
-                return accepted;
+                return accepted.and_then(UnixStream::new);
             }
             self.renew();
         }

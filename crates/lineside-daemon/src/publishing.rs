@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::io::{self, Write as _};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::FuturesUnordered;
 use lineside::json::{Map, to_string};
-use tokio::net::UnixStream;
+use lineside::stream::Stream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::api::shapes::PublishQuery;
@@ -24,9 +24,9 @@ use crate::body::{fields, values};
 use crate::caller::Caller;
 use crate::daemon::{Counts, Daemon};
 use crate::deciding::decide;
+use crate::inline_waker::Inline;
 use crate::problem::Problem;
 use crate::room::{self, SMALL, Taken};
-use crate::shared_stream::{self, is_peer_gone};
 use incoming::{Frame, Incoming, Publish};
 
 mod incoming;
@@ -47,7 +47,7 @@ type Deciding = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
 /// Serves a connection until its publisher closes it, or the daemon ends: then what is under way is answered, and
 /// nothing more is read. Dropping the future cancels everything that is under way.
-pub(crate) async fn serve(daemon: Arc<Daemon>, stream: UnixStream, begun: Vec<u8>, caller: Caller) {
+pub(crate) async fn serve(daemon: Arc<Daemon>, stream: Stream, begun: Vec<u8>, caller: Caller) {
     let (ending, cut) = (daemon.ending.clone(), daemon.cut.clone());
     let mut publishing = Publishing {
         daemon,
@@ -55,6 +55,7 @@ pub(crate) async fn serve(daemon: Arc<Daemon>, stream: UnixStream, begun: Vec<u8
         caller: Arc::new(caller),
         incoming: Incoming::new(begun),
         deciding: FuturesUnordered::new(),
+        inline: Inline::default(),
         under_way: HashMap::new(),
         bytes: 0,
         outgoing: Vec::new(),
@@ -90,11 +91,13 @@ enum Body {
 
 struct Publishing {
     daemon: Arc<Daemon>,
-    stream: UnixStream,
+    stream: Stream,
     caller: Arc<Caller>,
     incoming: Incoming,
     /// Events that are not decided at once.
     deciding: FuturesUnordered<Abortable<UnderWay>>,
+    /// Has them wake the task only when there is something to be done.
+    inline: Inline,
     /// The same by their ids.
     under_way: HashMap<u64, (AbortHandle, usize)>,
     /// How long their bodies are together.
@@ -167,7 +170,7 @@ impl Publishing {
                     Poll::Ready(_) => continue,
                     Poll::Pending => {}
                 }
-            } else if is_peer_gone(&self.stream) {
+            } else if self.stream.is_peer_gone() {
                 return Poll::Ready(Ok(()));
             }
             ready!(self.poll_timer(cx)?);
@@ -177,7 +180,7 @@ impl Publishing {
     /// Puts the answers in line that are ready; whether there were any.
     fn poll_decided(&mut self, cx: &mut Context<'_>) -> bool {
         let before = self.under_way.len();
-        while let Poll::Ready(Some(decided)) = self.deciding.poll_next_unpin(cx) {
+        while let Poll::Ready(Some(decided)) = self.inline.poll(pin!(self.deciding.next()), cx) {
             // One that was cancelled has no answer.
             if let Ok((id, decided)) = decided {
                 self.forget(id);
@@ -286,7 +289,7 @@ impl Publishing {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.since.unread.get_or_insert_with(Instant::now);
-                    ready!(self.stream.poll_write_ready(cx))?;
+                    ready!(self.stream.poll_writable(cx))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Poll::Ready(Err(error)),
@@ -306,8 +309,8 @@ impl Publishing {
     /// Reads what is there; nothing is the end of the connection.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.stream.poll_read_ready(cx))?;
-            match shared_stream::read_into(&self.stream, self.incoming.space()) {
+            ready!(self.stream.poll_readable(cx))?;
+            match self.stream.try_read_into(self.incoming.space()) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => return Poll::Ready(read),
             }

@@ -10,8 +10,9 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
-use tokio::net::{TcpStream, UnixStream};
+use lineside::stream::Stream as UnixStream;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::TcpStream;
 
 /// What a stream can do while others have it too.
 pub(crate) trait Stream: Send + Sync + 'static {
@@ -19,45 +20,57 @@ pub(crate) trait Stream: Send + Sync + 'static {
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
     fn read(&self, buffer: &mut ReadBuf<'_>) -> io::Result<()>;
     fn write(&self, bytes: &[IoSlice<'_>]) -> io::Result<usize>;
-    fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + Send;
+    /// Whether the peer has closed its side, as far as the runtime has noticed.
+    fn is_peer_gone(&self) -> bool;
 }
 
-macro_rules! stream {
-    ($stream:ty) => {
-        impl Stream for $stream {
-            fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                self.poll_read_ready(cx)
-            }
+impl Stream for UnixStream {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Self::poll_readable(self, cx)
+    }
 
-            fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                self.poll_write_ready(cx)
-            }
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Self::poll_writable(self, cx)
+    }
 
-            fn read(&self, buffer: &mut ReadBuf<'_>) -> io::Result<()> {
-                let mut count = 0;
-                let read = self.try_io(Interest::READABLE, || {
-                    count = self.try_read_buf(buffer)?;
-                    // Less than there is room for is all that there was, and the next read waits without asking the
-                    // system for it.
-                    let is_all = count > 0 && buffer.remaining() > 0;
-                    if is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
-                });
-                if count > 0 { Ok(()) } else { read }
-            }
+    fn read(&self, buffer: &mut ReadBuf<'_>) -> io::Result<()> {
+        let count = self.try_read(buffer.initialize_unfilled())?;
+        buffer.advance(count);
+        Ok(())
+    }
 
-            fn write(&self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
-                self.try_write_vectored(bytes)
-            }
+    fn write(&self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.try_write_vectored(bytes)
+    }
 
-            async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-                <$stream>::ready(self, interest).await
-            }
-        }
-    };
+    fn is_peer_gone(&self) -> bool {
+        Self::is_peer_gone(self)
+    }
 }
 
-stream!(UnixStream);
-stream!(TcpStream);
+impl Stream for TcpStream {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_read_ready(cx)
+    }
+
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_write_ready(cx)
+    }
+
+    fn read(&self, buffer: &mut ReadBuf<'_>) -> io::Result<()> {
+        self.try_read_buf(buffer).map(drop)
+    }
+
+    fn write(&self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.try_write_vectored(bytes)
+    }
+
+    fn is_peer_gone(&self) -> bool {
+        let ready = pin!(self.ready(Interest::READABLE));
+        let found = ready.poll(&mut Context::from_waker(Waker::noop()));
+        matches!(found, Poll::Ready(Ok(ready)) if ready.is_read_closed())
+    }
+}
 
 /// One of several that have a stream. One of them reads and writes.
 pub(crate) struct SharedStream<S>(Arc<S>);
@@ -81,29 +94,10 @@ impl<S: Stream> SharedStream<S> {
     /// that, and it has to look again.
     pub(crate) fn poll_gone(&self, cx: &mut Context<'_>) -> Poll<()> {
         match self.0.poll_readable(cx) {
-            Poll::Ready(_) if is_peer_gone(&*self.0) => Poll::Ready(()),
+            Poll::Ready(_) if self.0.is_peer_gone() => Poll::Ready(()),
             _ => Poll::Pending,
         }
     }
-}
-
-/// Whether the peer has closed its side, as far as the runtime has noticed.
-pub(crate) fn is_peer_gone(stream: &impl Stream) -> bool {
-    let ready = pin!(stream.ready(Interest::READABLE));
-    let found = ready.poll(&mut Context::from_waker(Waker::noop()));
-    matches!(found, Poll::Ready(Ok(ready)) if ready.is_read_closed())
-}
-
-/// Reads what there is room for behind what is in the buffer, as a stream that others have too; how much that was.
-pub(crate) fn read_into(stream: &UnixStream, buffer: &mut Vec<u8>) -> io::Result<usize> {
-    let mut count = 0;
-    let read = stream.try_io(Interest::READABLE, || {
-        let room = buffer.capacity() - buffer.len();
-        count = stream.try_read_buf(buffer)?;
-        let is_all = count > 0 && count < room;
-        if is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
-    });
-    if count > 0 { Ok(count) } else { read }
 }
 
 impl<S: Stream> AsyncRead for SharedStream<S> {
@@ -133,9 +127,8 @@ impl<S: Stream> AsyncWrite for SharedStream<S> {
         bytes: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.0.poll_writable(cx))?;
             match self.0.write(bytes) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready!(self.0.poll_writable(cx))?,
                 written => return Poll::Ready(written),
             }
         }

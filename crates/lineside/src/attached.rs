@@ -15,7 +15,7 @@ use lineside_core::{Hook, PointInfo, Reach};
 use lineside_dialects::native::attached;
 use lineside_dialects::{Automation, ForeignHook};
 use lineside_exec::{HookWorkerClient, WorkerListener, WorkerSeat};
-use tokio::net::UnixStream;
+use lineside_stream::Stream;
 
 use crate::assembly::Assembly;
 use crate::automated::run;
@@ -52,7 +52,7 @@ impl Attachment {
     ///
     /// # Errors
     /// The connection, when there is one already that waits for its turn, or the place was given up.
-    pub fn connect(&self, stream: UnixStream, begun: Vec<u8>) -> Result<(), UnixStream> {
+    pub fn connect(&self, stream: Stream, begun: Vec<u8>) -> Result<(), Stream> {
         self.seat.connect_after(stream, begun)
     }
 

@@ -105,6 +105,8 @@ pub use lineside_exec as exec;
 #[cfg(feature = "journal")]
 pub use lineside_journal as journal;
 pub use lineside_points as points;
+#[cfg(feature = "dialects")]
+pub use lineside_stream as stream;
 
 #[cfg(feature = "dialects")]
 pub use assembly::{Assembly, LoadReport, LoadedHook, State};

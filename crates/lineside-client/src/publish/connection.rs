@@ -6,16 +6,13 @@
 
 use std::future::{Future, poll_fn};
 use std::io::{self, Write as _};
-use std::net::Shutdown;
-use std::os::fd::AsFd as _;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker, ready};
 
 use lineside_core::json::from_slice;
+use lineside_stream::Stream;
 use serde::Deserialize;
-use tokio::io::Interest;
-use tokio::net::UnixStream;
 
 use crate::tasks::{Running, start};
 
@@ -29,7 +26,7 @@ const CHUNK: usize = 8 << 10;
 
 /// A connection for events.
 pub(super) struct Connection {
-    stream: UnixStream,
+    stream: Stream,
     state: Mutex<State>,
 }
 
@@ -82,8 +79,9 @@ pub(super) struct Published {
 
 impl Connection {
     /// A connection that has become one for events, of which this much was read already.
-    pub(super) fn new(stream: UnixStream, begun: &[u8]) -> Self {
-        Self { stream, state: Mutex::new(State { incoming: begun.to_vec(), ..State::default() }) }
+    pub(super) fn new(stream: Stream, begun: &[u8]) -> Self {
+        let state = State { incoming: begun.to_vec(), ..State::default() };
+        Self { stream, state: Mutex::new(state) }
     }
 
     /// How many events are under way.
@@ -169,7 +167,7 @@ impl Connection {
             match ready!(self.poll_read(state, cx)) {
                 Ok(0) => state.break_off(&io::ErrorKind::UnexpectedEof.into()),
                 Ok(_) => {
-                    if let Err(error) = state.take_answers() {
+                    if let Err(error) = state.take_answers(id) {
                         state.break_off(&error);
                     }
                 }
@@ -181,13 +179,14 @@ impl Connection {
     /// Writes what the system takes, and has the task woken for the rest.
     fn poll_write(&self, state: &mut State, cx: &mut Context<'_>) -> io::Result<()> {
         while !state.outgoing.is_empty() {
-            match self.stream.poll_write_ready(cx)? {
-                Poll::Pending => return Ok(()),
-                Poll::Ready(()) => match self.stream.try_write(&state.outgoing) {
-                    Ok(count) => drop(state.outgoing.drain(..count)),
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    Err(error) => return Err(error),
-                },
+            match self.stream.try_write(&state.outgoing) {
+                Ok(count) => drop(state.outgoing.drain(..count)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.stream.poll_writable(cx)?.is_pending() {
+                        return Ok(());
+                    }
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -195,31 +194,13 @@ impl Connection {
 
     fn poll_read(&self, state: &mut State, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.stream.poll_read_ready(cx))?;
+            ready!(self.stream.poll_readable(cx))?;
             state.incoming.reserve(CHUNK);
-            match self.read(&mut state.incoming) {
+            match self.stream.try_read_into(&mut state.incoming) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => return Poll::Ready(read),
             }
         }
-    }
-
-    /// Reads what there is room for; how much that was. Less than that is all that there was, and the next read waits
-    /// without asking the system for it.
-    fn read(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
-        let mut count = 0;
-        let read = self.stream.try_io(Interest::READABLE, || {
-            let room = buffer.capacity() - buffer.len();
-            count = self.stream.try_read_buf(buffer)?;
-            if (1..room).contains(&count) { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
-        });
-        if count > 0 { Ok(count) } else { read }
-    }
-
-    /// Ends the connection in both directions.
-    fn shut_down(&self) -> io::Result<()> {
-        let other = std::os::unix::net::UnixStream::from(self.stream.as_fd().try_clone_to_owned()?);
-        other.shutdown(Shutdown::Both)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -241,8 +222,8 @@ fn read_for_all(connection: &Weak<Connection>, cx: &mut Context<'_>) -> Poll<()>
 }
 
 impl State {
-    /// Takes the answers that are whole, and wakes those who wait for them.
-    fn take_answers(&mut self) -> io::Result<()> {
+    /// Takes the answers that are whole, and wakes those who wait for them: not the one who reads, which looks itself.
+    fn take_answers(&mut self, reads: Option<u64>) -> io::Result<()> {
         let mut start = 0;
         while let Some((head, length)) = line(self.incoming.get(start..).unwrap_or_default()) {
             if head.is_empty() {
@@ -267,7 +248,7 @@ impl State {
             let asked = self.under_way.iter_mut().find(|one| Some(one.id) == head.id);
             if let (Some(asked), Some(kind)) = (asked, kind) {
                 asked.answer = Some((kind, body.to_vec()));
-                if let Some(waker) = asked.waker.take() {
+                if let Some(waker) = asked.waker.take().filter(|_| Some(asked.id) != reads) {
                     waker.wake();
                 }
             }
@@ -336,7 +317,10 @@ impl Future for Published {
 impl State {
     fn wait(&mut self, id: u64, cx: &Context<'_>) {
         if let Some(one) = self.under_way.iter_mut().find(|one| one.id == id) {
-            one.waker = Some(cx.waker().clone());
+            match &mut one.waker {
+                Some(waker) => waker.clone_from(cx.waker()),
+                none => *none = Some(cx.waker().clone()),
+            }
         }
     }
 }
@@ -353,7 +337,51 @@ impl Drop for Published {
         if state.under_way.is_empty() && !state.outgoing.is_empty() {
             // Nothing goes on with writing; the end of the connection cancels it as well.
             state.break_off(&io::Error::other("an event was given up before it was sent"));
-            connection.shut_down().ok();
+            connection.stream.close().ok();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::UnixStream;
+
+    use super::*;
+
+    /// How often its task was woken, which wakes the task of the test.
+    struct Woken(AtomicUsize, Waker);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            self.1.wake_by_ref();
+        }
+    }
+
+    /// Who reads its answer itself needs not be woken for it once more, which would cost a runtime a turn for nothing.
+    #[tokio::test]
+    async fn an_event_that_is_alone_is_woken_once() {
+        let (here, mut there) = UnixStream::pair().unwrap();
+        let connection = Arc::new(Connection::new(Stream::new(here).unwrap(), &[]));
+        let mut published = pin!(Connection::publish(&connection, b"{}", None).unwrap());
+        let mut woken = None;
+        let (kind, answer) = poll_fn(|cx| {
+            let woken = woken.get_or_insert_with(|| Arc::new(Woken(AtomicUsize::new(0), cx.waker().clone())));
+            let polled = published.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(woken))));
+            if polled.is_pending() {
+                let answer = there.write_all(b"{\"type\":\"decision\",\"id\":1,\"bytes\":2}\n{}");
+                assert!(pin!(answer).poll(&mut Context::from_waker(Waker::noop())).is_ready());
+            }
+            polled
+        })
+        .await
+        .unwrap();
+        assert_eq!((kind, &*answer), (Kind::Decision, &b"{}"[..]));
+        assert_eq!(woken.unwrap().0.load(Ordering::Relaxed), 1);
     }
 }

@@ -6,7 +6,7 @@ use lineside_core::failure::FailureKind;
 use lineside_core::worker::{
     CallClass, HookCall, HookWorker, HookWorkerBounds, Repeat, WorkerEnded, WorkerReach,
 };
-use tokio::net::UnixStream;
+use lineside_stream::Stream;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -44,7 +44,7 @@ impl WorkerSeat {
     ///
     /// # Errors
     /// The connection.
-    pub fn connect(&self, stream: UnixStream) -> Result<(), UnixStream> {
+    pub fn connect(&self, stream: Stream) -> Result<(), Stream> {
         self.connect_after(stream, Vec::new())
     }
 
@@ -52,7 +52,7 @@ impl WorkerSeat {
     ///
     /// # Errors
     /// The connection.
-    pub fn connect_after(&self, stream: UnixStream, begun: Vec<u8>) -> Result<(), UnixStream> {
+    pub fn connect_after(&self, stream: Stream, begun: Vec<u8>) -> Result<(), Stream> {
         self.0.try_send(Come { stream, begun }).map_err(|error| match error {
             mpsc::error::TrySendError::Full(come) | mpsc::error::TrySendError::Closed(come) => come.stream,
         })

@@ -6,6 +6,7 @@ use lineside_core::failure::FailureKind;
 use lineside_core::json::{Value, json};
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerEnded, WorkerReach, WorkerStart};
 use lineside_exec::{Containment, HookWorkerClient, WorkerListener};
+use lineside_stream::Stream;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -95,7 +96,7 @@ fn who_comes_to_us_has_a_seat_that_is_empty_while_it_is_away() {
         assert_eq!(failed(ask(&worker).await).0, FailureKind::Closed, "no worker has connected yet");
         for answers in [1, 3] {
             let (ours, theirs) = UnixStream::pair().unwrap();
-            seat.connect(ours).unwrap();
+            seat.connect(Stream::new(ours).unwrap()).unwrap();
             let calls = async {
                 let mut told = 0;
                 loop {
@@ -112,7 +113,7 @@ fn who_comes_to_us_has_a_seat_that_is_empty_while_it_is_away() {
         }
         worker.shutdown().await;
         let (ours, _theirs) = UnixStream::pair().unwrap();
-        assert!(seat.connect(ours).is_err(), "the seat is gone");
+        assert!(seat.connect(Stream::new(ours).unwrap()).is_err(), "the seat is gone");
     });
     room.leave();
 }
@@ -124,7 +125,7 @@ fn an_owner_that_does_not_obey_loses_its_connection() {
         let bounds = HookWorkerBounds { cancel: millis(100), ..bounds() };
         let (worker, seat) = HookWorkerClient::seated(bounds, WorkerListener::default());
         let (ours, theirs) = UnixStream::pair().unwrap();
-        seat.connect(ours).unwrap();
+        seat.connect(Stream::new(ours).unwrap()).unwrap();
         let (input, mut output) = theirs.into_split();
         output.write_all(b"{\"type\":\"hello\",\"protocol\":2}\n").await.unwrap();
         let call = HookCall {

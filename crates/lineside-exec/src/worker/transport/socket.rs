@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lineside_core::failure::FailureKind;
 use lineside_core::worker::StartWorkerError;
-use tokio::io::Interest;
+use lineside_stream::Stream;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
@@ -21,14 +21,15 @@ impl Connect for Dial {
     fn connect(&mut self) -> Connecting<'_> {
         Box::pin(async {
             let failed = |why: String| StartWorkerError::NotFound { why };
-            let stream = UnixStream::connect(&self.0)
-                .await
-                .map_err(|error| failed(format!("cannot connect to `{}`: {error}", self.0.display())))?;
+            let refused =
+                |error: io::Error| failed(format!("cannot connect to `{}`: {error}", self.0.display()));
+            let stream = UnixStream::connect(&self.0).await.map_err(refused)?;
             // The permission to create a socket at that path is no permission to decide.
             let peer = stream.peer_cred().map(|peer| peer.uid());
             if peer.ok() != Some(rustix::process::getuid().as_raw()) {
                 return Err(failed(format!("`{}` belongs to another user", self.0.display())));
             }
+            let stream = Stream::new(stream).map_err(refused)?;
             Ok(Box::new(Connection { stream: Some(stream), begun: Vec::new() }) as Box<dyn Transport>)
         })
     }
@@ -37,7 +38,7 @@ impl Connect for Dial {
 /// A program that has come to us.
 #[derive(Debug)]
 pub(in crate::worker) struct Come {
-    pub(in crate::worker) stream: UnixStream,
+    pub(in crate::worker) stream: Stream,
     /// What was read from it already.
     pub(in crate::worker) begun: Vec<u8>,
 }
@@ -60,23 +61,11 @@ impl Connect for Await {
     }
 }
 
-/// Reads what is there. Less than there is room for is all that there was: what comes later makes itself known, and the
-/// system is not asked for it in between.
-fn read(stream: &UnixStream, into: &mut [u8]) -> io::Result<usize> {
-    let mut count = 0;
-    let read = stream.try_io(Interest::READABLE, || {
-        count = stream.try_read(into)?;
-        let is_all = count > 0 && count < into.len();
-        if is_all { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
-    });
-    if count > 0 { Ok(count) } else { read }
-}
-
 /// A connection.
 #[derive(Debug)]
 struct Connection {
     /// None once it is over.
-    stream: Option<UnixStream>,
+    stream: Option<Stream>,
     /// What was read before and is not handed on yet.
     begun: Vec<u8>,
 }
@@ -90,7 +79,7 @@ impl Transport for Connection {
             return Ok(bytes);
         }
         let read = match (&self.stream, from) {
-            (Some(stream), Output::Frames) => read(stream, into),
+            (Some(stream), Output::Frames) => stream.try_read(into),
             _ => return Ok(0),
         };
         match &read {
@@ -104,7 +93,7 @@ impl Transport for Connection {
     fn poll_readable(&mut self, from: Output, cx: &mut Context<'_>) -> Poll<()> {
         match (&self.stream, from) {
             (Some(_), Output::Frames) if !self.begun.is_empty() => Poll::Ready(()),
-            (Some(stream), Output::Frames) => stream.poll_read_ready(cx).map(drop),
+            (Some(stream), Output::Frames) => stream.poll_readable(cx).map(drop),
             _ => Poll::Ready(()),
         }
     }
@@ -118,7 +107,7 @@ impl Transport for Connection {
 
     fn poll_writable(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &self.stream {
-            Some(stream) => stream.poll_write_ready(cx).map(drop),
+            Some(stream) => stream.poll_writable(cx).map(drop),
             None => Poll::Pending,
         }
     }
