@@ -236,17 +236,15 @@ impl Found {
             return Err(self.edit_error(EditError::Foreign));
         }
         let file = self.target.file.clone();
-        let record = match (&self.record, &self.text) {
-            (Some(record), Some(text)) if text == plugin => record.clone(),
-            (old, _) => Record {
-                folders: old.as_ref().map_or_else(|| missing_folders(&file), |old| old.folders.clone()),
-                before: None,
-                after: digest(plugin.as_bytes()),
-                length: plugin.len(),
-                inserted: Vec::new(),
-                made: Vec::new(),
-                file,
-            },
+        let old = self.record.as_ref();
+        let record = Record {
+            folders: old.map_or_else(|| missing_folders(&file), |old| old.folders.clone()),
+            before: None,
+            after: digest(plugin.as_bytes()),
+            length: plugin.len(),
+            inserted: Vec::new(),
+            made: Vec::new(),
+            file,
         };
         let events = usual(self.host, self.target.kind).into_iter().map(str::to_owned).collect();
         Ok(self.act(Some(plugin.to_owned()), events, Some(record)))

@@ -1,9 +1,9 @@
 //! Our entries: at which events a host gets one, and what it is (HO-38, HO-58, HO-63, QW-9).
 
-use super::super::kimi;
 use super::super::program::Host;
 use super::super::serve::is_closed_gate;
 use super::super::table::{Row, Standing};
+use super::super::{kimi, tables};
 use super::piece::{Content, Piece};
 use crate::hosts::import::{are_ours, is_ours};
 
@@ -68,17 +68,9 @@ pub struct UnknownEvent {
     nearest: &'static str,
 }
 
-pub(super) fn tables(host: Host, kind: Kind) -> &'static [&'static [Row]] {
-    match host {
-        Host::Kimi if kind == Kind::KimiCode => &[kimi::CODE_ROWS],
-        Host::Kimi => &[kimi::ROWS],
-        _ => super::super::tables(host),
-    }
-}
-
-/// All rows of a kind of file.
-pub(super) fn rows(host: Host, kind: Kind) -> impl Iterator<Item = &'static Row> {
-    tables(host, kind).iter().copied().flatten()
+/// All rows of a host. Those of Kimi's two programs are of the same events.
+pub(super) fn rows(host: Host) -> impl Iterator<Item = &'static Row> {
+    tables(host).iter().copied().flatten()
 }
 
 /// The entries of a file: those that the page of the host names, and those that were asked for by name.
@@ -92,23 +84,21 @@ pub(super) fn wanted(
     more: &[String],
 ) -> Result<Vec<Wanted>, UnknownEvent> {
     for event in more {
-        if !rows(host, kind).any(|row| row.event == event) {
-            let names = rows(host, kind).map(|row| row.event);
+        if !rows(host).any(|row| row.event == event) {
+            let names = rows(host).map(|row| row.event);
             let nearest = lineside_core::nearest::nearest(event, names).unwrap_or_default();
             return Err(UnknownEvent { host, event: event.clone(), nearest });
         }
     }
     let is_of_file = |row: &&Row| kind == Kind::KimiCode || host != Host::Kimi || kimi::is_of_cli(row.event);
     let mut found: Vec<Wanted> = Vec::new();
-    for (first, row) in tables(host, kind)
-        .iter()
-        .enumerate()
-        .flat_map(|(at, table)| table.iter().map(move |row| (at == 0, row)))
+    for (first, row) in
+        tables(host).iter().enumerate().flat_map(|(at, table)| table.iter().map(move |row| (at == 0, row)))
     {
         let is_usual = first && row.standing == Standing::Usual && is_of_file(&row);
         let is_known = found.iter().any(|known| known.event == row.event);
         if !is_known && (is_usual || more.iter().any(|event| event == row.event)) {
-            let of_event: Vec<&Row> = rows(host, kind).filter(|other| other.event == row.event).collect();
+            let of_event: Vec<&Row> = rows(host).filter(|other| other.event == row.event).collect();
             found.push(entry(host, row.event, &of_event, program));
         }
     }

@@ -9,7 +9,7 @@ use super::super::format;
 use super::super::import::{Format, Source, Switches, Syntax};
 use super::super::program::Host;
 use super::super::table::Amend;
-use super::entry::{Kind, is_our_handler, rows};
+use super::entry::{is_our_handler, rows};
 use super::piece::{self, Content, Piece};
 use super::plan::handlers_of;
 use crate::dialect::{CONFIGURATION as LONGEST, Places};
@@ -151,13 +151,13 @@ fn handlers(source: &Source, places: &Places) -> Result<Option<Vec<Handler>>, St
 }
 
 fn is_point(host: Host, event: &str, points: &[&str]) -> bool {
-    rows(host, Kind::Usual).any(|row| row.event == event && points.contains(&row.point))
+    rows(host).any(|row| row.event == event && points.contains(&row.point))
 }
 
 /// Whether an amendment is printed at an event, so that one of others could take its place.
 fn may_amend(host: Host, event: &str) -> bool {
     let is_printed = |amend: &Amend| !matches!(amend, Amend::Refuse(_) | Amend::Withhold | Amend::Line(_));
-    let of_event = rows(host, Kind::Usual).filter(|row| row.event == event);
+    let of_event = rows(host).filter(|row| row.event == event);
     of_event.flat_map(|row| row.words.amend).any(|(_, amend)| is_printed(amend))
 }
 
@@ -201,7 +201,8 @@ mod tests {
         let of_project = project.join(".claude/settings.json");
         let other = r#"{"hooks": {"PreToolUse": [{"hooks": [
             {"type": "prompt"},
-            {"type": "command", "command": "mine"}]}], "Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}}"#;
+            {"type": "command", "command": "mine"}]}], "Stop": [{"hooks": [{"type": "command", "command": "mine"}]}],
+            "PostToolUse": [{"hooks": [{"type": "command", "command": "mine"}]}]}}"#;
         write(&of_project, other);
         assert_eq!(look(Host::Claude, &places), [], "nothing of ours stands there");
         write(
@@ -218,7 +219,20 @@ mod tests {
         write(&of_project, &other.replacen('{', r#"{"disableAllHooks": true, "#, 1));
         assert_eq!(look(Host::Claude, &places), [Interference::Off { file: user }, rival]);
 
+        // Of Codex alone a limit is cut, and one that is short enough is not.
+        write(
+            &home.join(".gemini/settings.json"),
+            r#"{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "lineside hook gemini"}]}]}}"#,
+        );
+        assert_eq!(look(Host::Gemini, &places), []);
         let codex = home.join(".codex/hooks.json");
+        let end = |timeout: u64| {
+            format!(
+                "{{\"hooks\": {{\"SessionEnd\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"lineside hook codex\", \"timeout\": {timeout}}}]}}]}}}}"
+            )
+        };
+        write(&codex, &end(CUT));
+        assert_eq!(look(Host::Codex, &places), []);
         write(
             &codex,
             r#"{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "lineside hook codex", "timeout": 60}]}]}}"#,
@@ -227,6 +241,44 @@ mod tests {
         let found = look(Host::Codex, &places);
         let cut = Interference::Cut { file: codex, line: 1, event: "SessionEnd".to_owned(), seconds: 3 };
         assert!(matches!(&found[..], [Interference::Unreadable { .. }, found] if *found == cut), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_off_is_off_by_its_file_or_by_its_name() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let places = Places {
+            environment: BTreeMap::from([("HOME".to_owned(), home.to_str().unwrap().to_owned())]),
+            project_root: Some(home.join("project")),
+            cwd: home.join("project"),
+            trust: Trust::Granted,
+        };
+        let write = |file: &str, text: &str| {
+            let file = home.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, text).unwrap();
+            file
+        };
+        write(
+            ".copilot/hooks/lineside.json",
+            r#"{"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "", "command": "lineside hook copilot"}]}}"#,
+        );
+        write(".copilot/hooks/other.json", r#"{"version": 1, "disableAllHooks": true, "hooks": {}}"#);
+        assert_eq!(look(Host::Copilot, &places), [], "another file is off");
+        let ours = r#""hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "lineside hook gemini"}]}]}"#;
+        let of = |disabled: &str| {
+            let text = format!("{{\"hooksConfig\": {{\"disabled\": [\"{disabled}\"]}}, {ours}}}");
+            let file = write(".gemini/settings.json", &text);
+            (look(Host::Gemini, &places), file)
+        };
+        assert_eq!(of("other").0, []);
+        let (found, file) = of("lineside");
+        assert_eq!(found, [Interference::Off { file }]);
+        // Of Kimi each handler names its event.
+        write(".kimi/config.toml", "[[hooks]]\nevent = \"Stop\"\ncommand = \"lineside hook kimi\"\n");
+        assert_eq!(look(Host::Kimi, &places), []);
+        write(".kimi-code/config.toml", "a = = 1");
+        assert!(matches!(look(Host::Kimi, &places)[..], [Interference::Unreadable { .. }]));
     }
 
     #[test]

@@ -49,8 +49,8 @@ pub(super) struct Edit {
 pub(super) fn add(text: Option<&str>, form: Form, wanted: &[Wanted]) -> Result<Edit, EditError> {
     let Some(text) = text else { return Ok(created(form, wanted)) };
     let root = match text.trim_start_matches('\u{feff}').trim() {
-        // A file with nothing in it is one that was not there, as far as JSON goes.
-        "" if form.syntax == Syntax::Json => {
+        // A file with nothing in it is one that was not there.
+        "" => {
             let created = created(form, wanted);
             let inserted = vec![Inserted { at: text.len(), text: created.text.clone() }];
             return Ok(Edit { text: format!("{text}{}", created.text), inserted, ..created });

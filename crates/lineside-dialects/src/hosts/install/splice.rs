@@ -126,7 +126,7 @@ impl<'a> Page<'a> {
         };
         let own = self.indent(open);
         let inner = match spans.first().and_then(|first| self.margin(first.start)) {
-            Some(margin) if is_tall => margin.to_owned(),
+            Some(margin) => margin.to_owned(),
             _ => format!("{own}{}", self.unit),
         };
         let mut changes = Vec::new();
@@ -202,12 +202,12 @@ impl<'a> Page<'a> {
 
     /// Removes members or elements, each with one comma.
     pub(super) fn cut(&self, container: &Piece, which: &[usize]) -> Vec<Change> {
-        let (open, close) = (container.span.start, container.span.end - 1);
+        let Range { start: open, end } = container.span;
         let spans = spans(container);
         let mut changes = Vec::new();
         for (index, span) in spans.iter().enumerate() {
             let before = index.checked_sub(1).map_or(open + 1, |before| spans[before].end);
-            let after = spans.get(index + 1).map_or(close, |next| next.start);
+            let after = spans.get(index + 1).map_or(end, |next| next.start);
             let follow = self.tail(span.end, after);
             if which.contains(&index) {
                 let lead = self.tail(before, span.start);
@@ -216,8 +216,7 @@ impl<'a> Page<'a> {
                 changes.push(start..span.end);
                 changes.extend(follow.comma.map(|comma| comma..comma + 1));
             } else if (index + 1..spans.len()).all(|later| which.contains(&later))
-                && index + 1 < spans.len()
-                && self.tail(spans[spans.len() - 1].end, close).comma.is_none()
+                && self.tail(spans[spans.len() - 1].end, end).comma.is_none()
             {
                 // It is the last one now, and the last one had no comma.
                 changes.extend(follow.comma.map(|comma| comma..comma + 1));

@@ -8,8 +8,9 @@ use lineside_core::json::{Map, Value, json};
 use super::super::import::Syntax;
 use super::super::program::Host;
 use super::super::table::Standing;
+use super::super::tables;
 use super::act::Act;
-use super::entry::{Kind, is_our_handler, tables, words};
+use super::entry::{is_our_handler, words};
 use super::piece;
 use super::plan::handlers;
 
@@ -41,7 +42,7 @@ pub fn trials(act: &Act, cwd: &Path) -> Vec<Trial> {
 }
 
 fn trial(host: Host, file: &Path, text: &str, syntax: Syntax, point: &str, cwd: &Path) -> Option<Trial> {
-    let table = tables(host, Kind::Usual).first()?;
+    let table = tables(host).first()?;
     let of_point = |point: &str| {
         let mut rows = table.iter().filter(move |row| row.point == point);
         rows.clone().find(|row| row.standing == Standing::Usual).or_else(|| rows.next())

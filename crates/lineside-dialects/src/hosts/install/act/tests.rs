@@ -268,11 +268,120 @@ fn what_an_entry_is_tried_on_ends_its_session_again_in_every_program() {
         let points: Vec<_> = calls
             .iter()
             .map(|call| {
-                let mut rows = super::super::entry::rows(host, super::super::entry::Kind::Usual);
+                let mut rows = super::super::entry::rows(host);
                 rows.find(|row| row.event == call.event).map(|row| row.point)
             })
             .collect();
         assert_eq!(points, [Some("before_tool"), Some("after_session")], "{host}");
+        // Qwen Code is known by its environment alone.
+        assert!(calls.iter().all(|call| call.environment.is_empty() != (host == Host::Qwen)), "{host}");
         assert!(calls.iter().all(|call| call.argv.join(" ").contains("lineside")), "{host}: {calls:?}");
     }
+}
+
+#[test]
+fn a_file_of_blanks_has_its_bytes_again() {
+    let stage = Stage::new();
+    let file = stage.file("home/.gemini/settings.json", " \n");
+    stage.install(Host::Gemini, Level::User, "lineside").unwrap();
+    stage.uninstall(Host::Gemini, Level::User);
+    assert_eq!(fs::read_to_string(file).unwrap(), " \n");
+}
+
+#[test]
+fn a_file_says_which_events_have_an_entry_and_which_have_none() {
+    let stage = Stage::new();
+    let file = stage.file(
+        "home/.cursor/hooks.json",
+        r#"{"version": 1, "hooks": {"stop": [{"command": "lineside hook cursor"}]}}"#,
+    );
+    let found = installed(Host::Cursor, Level::User, &stage.places()).unwrap();
+    assert_eq!((found.len(), &found[0].file, &found[0].events), (1, &file, &vec!["stop".to_owned()]));
+    let usual = usual(Host::Cursor, super::super::entry::Kind::Usual);
+    let others: Vec<&str> = usual.into_iter().filter(|event| *event != "stop").collect();
+    assert_eq!(found[0].missing, others);
+    // It is not ours alone: what is known of it is what stands there.
+    stage.uninstall(Host::Cursor, Level::User);
+    assert_eq!(fs::read_to_string(file).unwrap(), r#"{"version": 1, "hooks": {"stop": []}}"#);
+}
+
+#[test]
+fn a_file_that_is_read_only_is_not_changed() {
+    let stage = Stage::new();
+    let file = stage.file("home/.gemini/settings.json", "{}");
+    let set = |mode: u32| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o444);
+    assert!(stage.refused(Host::Gemini, Level::User).contains("read-only"));
+    set(0o644);
+    stage.install(Host::Gemini, Level::User, "lineside").unwrap();
+    set(0o444);
+    assert!(!stage.install(Host::Gemini, Level::User, "lineside").unwrap()[0].is_change());
+}
+
+#[test]
+fn a_file_has_a_bound() {
+    let stage = Stage::new();
+    let of = |length: usize| {
+        let file = stage.file("long.json", &" ".repeat(length));
+        text(&file, Level::User, &stage.places())
+    };
+    assert_eq!(of(LONGEST).unwrap().map(|text| text.len()), Some(LONGEST));
+    assert!(matches!(of(LONGEST + 1), Err(InstallError::Long { .. })));
+}
+
+#[test]
+fn folders_are_made_unless_a_file_stands_in_their_place() {
+    let stage = Stage::new();
+    let file = stage.file("f", "");
+    assert!(make_folders(&stage.path("a/b/c")).is_ok() && stage.path("a/b").is_dir());
+    // Of the folder itself the error is that of the file in it.
+    assert!(make_folders(&file.join("x")).is_ok());
+    assert!(make_folders(&file.join("x/y")).is_err());
+    assert_eq!(
+        missing_folders(Path::new("no-such-folder/below/f")),
+        [Path::new("no-such-folder/below"), Path::new("no-such-folder")]
+    );
+    assert_eq!(missing_folders(&stage.path("a/x/f")), [stage.path("a/x")]);
+}
+
+#[test]
+fn a_record_that_is_not_there_is_taken_away_and_one_that_cannot_be_is_told() {
+    let stage = Stage::new();
+    let file = stage.path("f");
+    record::write(&stage.state(), Host::Claude, &file, None).unwrap();
+    fs::create_dir_all(record::path(&stage.state(), Host::Claude, &file)).unwrap();
+    assert!(record::write(&stage.state(), Host::Claude, &file, None).is_err());
+}
+
+#[test]
+fn of_two_installations_one_has_the_state_folder() {
+    let stage = Stage::new();
+    let state = stage.state();
+    assert!(record::alone(&state, false).unwrap().is_none() && !state.exists());
+    let own = record::alone(&state, true).unwrap();
+    assert!(own.is_some() && fs::File::open(&state).unwrap().try_lock().is_err());
+    drop(own);
+    assert!(record::alone(&state, false).unwrap().is_some());
+    let below = stage.file("f", "").join("state");
+    assert!(record::alone(&below, false).is_err());
+}
+
+#[test]
+fn the_files_of_a_host_are_known_before_anything_is_written() {
+    let stage = Stage::new();
+    let of = |host, level: Level| {
+        super::super::target::files(host, level, &stage.places()).map_err(|e| e.to_string())
+    };
+    assert_eq!(of(Host::Claude, Level::User), Ok(vec![stage.path("home/.claude/settings.json")]));
+    assert_eq!(
+        of(Host::Copilot, Level::Project),
+        Ok(vec![stage.path("project/.github/hooks/lineside.json")])
+    );
+    assert!(of(Host::Qwen, Level::Project).unwrap_err().contains("reads no hooks from a project"));
+    assert_eq!([Level::User, Level::Project].map(|level| level.to_string()), ["user", "project"]);
+    // Of Kimi's two programs the one that has a folder has a file, with the events of its own.
+    fs::create_dir(stage.path("home/.kimi-code")).unwrap();
+    assert_eq!(of(Host::Kimi, Level::User), Ok(vec![stage.path("home/.kimi-code/config.toml")]));
+    assert_eq!(stage.install(Host::Kimi, Level::User, "lineside").unwrap()[0].events.len(), 17);
+    assert_eq!(Program::new("/a/lineside").unwrap().as_str(), "/a/lineside");
 }

@@ -156,6 +156,14 @@ fn the_table_of_an_event_is_that_of_its_program() {
     assert_eq!(point(Host::Codex, "Stop", "{}"), named("before_stop", "Stop"));
     assert_eq!(point(Host::Kimi, "Stop", r#"{"client_type": "x"}"#), named("before_stop", "Stop"));
     assert!(point(Host::Kimi, "Interrupt", r#"{"client_type": "x"}"#).0.is_some());
+    // Kimi Code alone reads context of a prompt.
+    for (document, is_code) in [(r#"{"client_type": "x"}"#, true), ("{}", false)] {
+        let Reading::Event(arrival) = read(call(Host::Kimi, Some("UserPromptSubmit"), document, &[])) else {
+            panic!("{document}")
+        };
+        let context = arrival.words.unwrap().words.context;
+        assert_eq!(matches!(context, crate::hosts::table::Context::Plain), is_code, "{document}");
+    }
     // Cursor gives an event the name that Claude Code has for it.
     assert_eq!(point(Host::Cursor, "UserPromptSubmit", "{}"), named("before_prompt", "beforeSubmitPrompt"));
     assert_eq!(point(Host::Claude, "fooBar", "{}"), (None, "fooBar".to_owned()));
