@@ -34,7 +34,7 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         off: daemon.switch.is_off(),
         generation: loaded.generation,
         hooks: loaded.count(),
-        findings: findings(&loaded).into_iter().chain(mismatches).collect(),
+        findings: findings(&loaded).into_iter().chain(not_kept(&daemon)).chain(mismatches).collect(),
         project: trusted(&daemon.settings.places),
         attached,
         orphaned_hooks,
@@ -46,6 +46,19 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         live_jobs: daemon.jobs(WhichState::Live),
         dead_jobs: daemon.jobs(WhichState::Dead),
     })
+}
+
+/// That background work is not kept any more, where its journal has failed.
+fn not_kept(daemon: &Daemon) -> Option<Finding> {
+    if daemon.ending.is_cancelled() {
+        // It is left to the next daemon.
+        return None;
+    }
+    let why = daemon.automations.durability().err()?;
+    let text = format!(
+        "background work is not kept and does not start: {why}; a new start of the daemon opens it again"
+    );
+    Some(Finding { severity: "error", text })
 }
 
 /// The root of the project whose hooks may run.

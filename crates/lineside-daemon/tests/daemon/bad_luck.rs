@@ -66,6 +66,11 @@ async fn a_state_folder_that_was_taken_away_keeps_nothing_and_nothing_is_claimed
     fs::remove_dir_all(house.folder.path().join("state")).unwrap();
     let (status, lost) = house.post("/v1/events", &idle).await;
     assert_eq!((status, &lost["accepted"][0]["as"]), (200, &json!("unavailable")), "{lost}");
+    let (_, found) = house.get("/v1/status").await;
+    let [finding] = &found["findings"].as_array().unwrap()[..] else { panic!("{found}") };
+    assert_eq!(finding["severity"], json!("error"));
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.contains("is not kept") && text.contains("its file was removed"), "{text}");
 }
 
 #[tokio::test]

@@ -8,8 +8,8 @@ use tokio::net::{UnixListener, UnixStream};
 use crate::connection::{shell, soon};
 use crate::house::{House, folder};
 
-/// A program that has attached, and the hook `gate` of it on session `s`.
-struct Owner(BufReader<UnixStream>);
+/// A program that has attached, with its token, and the hook `gate` of it on session `s`.
+struct Owner(BufReader<UnixStream>, String);
 
 impl Owner {
     async fn attach(house: &House, timeout: u64) -> Self {
@@ -18,24 +18,27 @@ impl Owner {
         let head = "POST /v1/attach HTTP/1.1\r\nhost: l\r\ncontent-type: application/json\r\n\
             connection: upgrade\r\nupgrade: lineside-worker/2\r\n\r\n";
         stream.write_all(head.as_bytes()).await.unwrap();
-        let mut owner = Self(BufReader::new(stream));
-        let mut token = String::new();
+        let mut owner = Self(BufReader::new(stream), String::new());
         loop {
             let line = owner.line().await;
             if line.is_empty() {
                 break;
             }
             if let Some(text) = line.strip_prefix("lineside-attachment: ") {
-                text.clone_into(&mut token);
+                text.clone_into(&mut owner.1);
             }
         }
         assert_eq!(owner.frame().await["type"], json!("hello"));
         owner.say(&json!({"type": "hello", "protocol": 2, "concurrency": 4})).await;
-        let hook = json!({"name": "gate", "on": "before_tool", "on_failure": "continue", "timeout": timeout});
-        let entry = json!({"attachment": token, "called": "g", "hook": hook});
+        owner.registers(house, "gate", "before_tool", timeout).await;
+        owner
+    }
+
+    async fn registers(&self, house: &House, name: &str, point: &str, timeout: u64) {
+        let hook = json!({"name": name, "on": point, "on_failure": "continue", "timeout": timeout});
+        let entry = json!({"attachment": self.1, "called": name, "hook": hook});
         let (status, registered) = house.post("/v1/sessions/s/hooks", &entry).await;
         assert_eq!(status, 201, "{registered}");
-        owner
     }
 
     async fn line(&mut self) -> String {
@@ -107,13 +110,15 @@ async fn an_answer_counts_once_and_for_its_own_call() {
 async fn an_answer_that_is_late_changes_nothing_and_the_next_call_is_answered() {
     let house = House::new().await;
     let mut owner = Owner::attach(&house, 100).await;
+    owner.registers(&house, "patient", "before_prompt", 30_000).await;
     let (decision, late) = tokio::join!(decided(&house), owner.call());
     assert_eq!(
         (&decision["verdict"], &decision["failed"][0]["kind"]),
         (&json!("continue"), &json!("timeout")),
         "{decision}"
     );
-    let (decision, ()) = tokio::join!(decided(&house), async {
+    let prompt = json!({"point": "before_prompt", "session": "s", "payload": {"prompt": "go on"}});
+    let ((_, decision), ()) = tokio::join!(house.post("/v1/events", &prompt), async {
         owner.answers(&late, "too late").await;
         let id = owner.call().await;
         owner.answers(&id, "in time").await;
