@@ -17,13 +17,12 @@ pub(super) fn scratch() -> PathBuf {
     env::temp_dir().join("lineside-mutants")
 }
 
-/// A program, without arguments yet, which is given no more than the memory above.
-pub(super) fn bounded(program: &Path) -> Command {
+/// A program, without arguments yet, which is given no more than the memory above and so much time of the processor:
+/// a loop that does not end is noticed by that, and a loaded machine is not.
+pub(super) fn bounded(program: &Path, busy: Duration) -> Command {
+    let limits = format!("ulimit -v {KIBIBYTES}; ulimit -t {}", busy.as_secs());
     let mut command = Command::new("/bin/sh");
-    command
-        .args(["-c", &format!("ulimit -v {KIBIBYTES}; exec \"$0\" \"$@\"")])
-        .arg(program)
-        .env("TMPDIR", scratch());
+    command.args(["-c", &format!("{limits}; exec \"$0\" \"$@\"")]).arg(program).env("TMPDIR", scratch());
     command
 }
 
@@ -54,12 +53,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let mut command = bounded(Path::new("/bin/sh"));
+        let busy = Duration::from_secs(60);
+        let mut command = bounded(Path::new("/bin/sh"), busy);
         // Both hold the pipe open; its reader comes to the end when they are gone.
         command.args(["-c", "exec 3<>\"$0\"; sleep 600 & sleep 600"]).arg(&pipe);
         assert!(attempt(&mut command, Duration::from_millis(50)).unwrap().is_none());
-        let mut ended = bounded(Path::new("/bin/sh"));
+        let mut ended = bounded(Path::new("/bin/sh"), busy);
         ended.args(["-c", "exit 3"]);
         assert_eq!(attempt(&mut ended, Duration::from_secs(60)).unwrap().unwrap().code(), Some(3));
+        let mut endless = bounded(Path::new("/bin/sh"), Duration::from_secs(1));
+        endless.args(["-c", "while :; do :; done"]);
+        assert!(!attempt(&mut endless, Duration::from_secs(600)).unwrap().unwrap().success());
     }
 }

@@ -13,7 +13,10 @@ use super::attempt::{attempt, bounded};
 use super::suite::covered;
 
 /// For any number of cases: each has a limit of its own.
-const LIMIT: Duration = Duration::from_secs(180);
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// The same, of the processor's time.
+const BUSY: Duration = Duration::from_secs(60);
 
 /// So many of the cases that come by the fewest other changes are tried before the rest.
 const FIRST: usize = 16;
@@ -92,7 +95,7 @@ impl<'a> Cases<'a> {
             let file = files.entry(&case.suite).or_insert((&case.dialect, Vec::new()));
             file.1.push(&case.case);
         }
-        let mut command = bounded(&self.program);
+        let mut command = bounded(&self.program, BUSY);
         command.args(["test", "--jobs", "2"]).current_dir(self.root).env("RUST_BACKTRACE", "0");
         for (suite, (dialect, cases)) in files {
             let path = self.folder.join(format!("{suite}{ENDING}"));

@@ -22,7 +22,8 @@ const FIRST: usize = 3;
 pub(super) struct Suite {
     program: Program,
     reached: BTreeMap<usize, Reached>,
-    limit: Duration,
+    /// How long all of its tests take.
+    took: Duration,
 }
 
 /// Which tests come by a change.
@@ -44,15 +45,14 @@ impl Suite {
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
         let tests: BTreeSet<&str> = listed.lines().filter_map(|line| line.strip_suffix(": test")).collect();
         drop(fs::remove_file(cover));
-        let mut suite = Self { program, reached: BTreeMap::new(), limit: FOR_A_BUILD };
+        let mut suite = Self { program, reached: BTreeMap::new(), took: FOR_A_BUILD };
         let started = Instant::now();
         let mut command = suite.command(root);
         command.env("MUTANT_COVER", cover).env("RUST_TEST_THREADS", "2");
-        let ended = attempt(&mut command, suite.limit)?;
+        let ended = attempt(&mut command, FOR_A_BUILD)?;
         let shown = suite.program.path.display();
         ensure!(ended.is_some_and(|status| status.success()), "{shown} fails without any change");
-        // A loaded machine is slow and not wrong.
-        suite.limit = Duration::from_secs(30) + 3 * started.elapsed();
+        suite.took = started.elapsed();
         for (change, thread) in covered(cover)? {
             let reached = suite.reached.entry(change).or_default();
             if tests.contains(thread.as_str()) {
@@ -66,7 +66,7 @@ impl Suite {
 
     /// All tests, as cargo would run them.
     fn command(&self, root: &Path) -> Command {
-        let mut command = bounded(&self.program.path);
+        let mut command = bounded(&self.program.path, Duration::from_secs(20) + 4 * self.took);
         command.args(["-q", "--skip", SLOW]).current_dir(&self.program.folder);
         command.env("CARGO_MANIFEST_DIR", &self.program.folder).env("RUST_BACKTRACE", "0");
         command.env("INSTA_UPDATE", "no").env("INSTA_WORKSPACE_ROOT", root);
@@ -85,7 +85,9 @@ impl Suite {
             command.arg("--exact").args(tests);
             command
         });
-        named.chain(reached.is_elsewhere.then(|| self.command(root))).map(|run| (run, self.limit)).collect()
+        // One that waits for what never comes is not busy. A loaded machine is slow and not wrong.
+        let limit = Duration::from_secs(180) + 10 * self.took;
+        named.chain(reached.is_elsewhere.then(|| self.command(root))).map(|run| (run, limit)).collect()
     }
 }
 

@@ -114,4 +114,6 @@ fn what_was_printed_is_doubted_only_where_it_can_be_read_in_two_ways() {
     };
     assert_eq!(exited("{\"decision\": \"block\", \"decision\": \"allow\"}"), twice(&["block", "allow"]));
     assert_eq!(exited("{\"decision\": \"allow\", \"a\": {\"b\": 1, \"b\": 2}}"), twice(&["allow"]));
+    let body = b"{\"decision\": \"block\", \"decision\": \"allow\"}";
+    assert_eq!(answered(200, body).doubt, twice(&["block", "allow"]));
 }
