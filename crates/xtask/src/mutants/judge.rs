@@ -13,6 +13,9 @@ use super::passes::{Pass, WITH_CASES, passes};
 use super::suite::Suite;
 use super::tree::Tree;
 
+/// After so many changes it is said how far the work is.
+const EACH: usize = 100;
+
 pub(super) struct Judge<'a> {
     tree: &'a Tree<'a>,
     folder: &'a Path,
@@ -70,8 +73,11 @@ impl<'a> Judge<'a> {
             }
             let suite = Suite::measure(program, &self.tree.root, &self.folder.join("cover"))?;
             println!("{suite}: {} changes left", left.len());
-            for change in &left {
+            for (done, change) in left.iter().enumerate() {
                 self.fates[*change] = self.fates[*change].min(self.by(&suite, *change)?);
+                if done % EACH == EACH - 1 {
+                    println!("{} of {}", done + 1, left.len());
+                }
             }
             self.keep_unnoticed(&mut left);
         }

@@ -1,8 +1,10 @@
 //! What a hook reads of an event.
 
-use lineside_core::AnyEvent;
-use lineside_core::envelope::Source;
+use std::sync::Arc;
+
+use lineside_core::envelope::{Extra, Source};
 use lineside_core::json::{Value, from_slice, json};
+use lineside_core::{AnyEvent, Envelope};
 
 use super::super::samples::Room;
 use super::{Document, child_id, project_root};
@@ -148,4 +150,30 @@ fn a_project_has_its_root_or_else_the_directory_of_the_event() {
     let (none, cwd) = (prompt(), of_source(&prompt(), |source| source.cwd = Some("/p/x".into())));
     let both = of_source(&cwd, |source| source.project_root = Some("/p".into()));
     assert_eq!([&none, &cwd, &both].map(|event| project_root(event).into_owned()), ["", "/p/x", "/p"]);
+}
+
+#[test]
+fn ho_10_what_was_sent_stands_as_it_was_written() {
+    let Value::Object(fields) = json!({"n": 1.5, "m": "x"}) else { panic!() };
+    let extra = Extra::from(fields).spelled("n", "1.50");
+    let envelope = Envelope { extra: Some(Arc::new(extra)), ..prompt().envelope().clone() };
+    let event = prompt().with_envelope(envelope);
+    let compact = |document: Document| String::from_utf8(document.compact(&event)).unwrap();
+    assert_eq!(compact(Document::default()), r#"{"n":1.50,"m":"x"}"#);
+    let (mut before, mut instead) = (Document::default(), Document::default());
+    before.put("a", 1);
+    assert_eq!(compact(before), r#"{"a":1,"n":1.50,"m":"x"}"#);
+    instead.put("n", 2);
+    assert_eq!(compact(instead), r#"{"n":2,"m":"x"}"#);
+}
+
+#[test]
+fn the_mark_of_a_tool_of_mcp_is_not_read_where_the_event_says_as_much() {
+    let call = of("before_tool", json!({"tool_name": "MCP:search", "tool_input": {"q": "x"}}));
+    let read = |event: &str| {
+        let text = format!("{{\"version\": 1, \"hooks\": {{\"{event}\": [{{\"command\": \"true\"}}]}}}}");
+        document("home/.cursor/hooks.json", &text, &call).get("tool_name").cloned()
+    };
+    assert_eq!(read("beforeMCPExecution"), Some(json!("search")));
+    assert_eq!(read("preToolUse"), Some(json!("MCP:search")));
 }
