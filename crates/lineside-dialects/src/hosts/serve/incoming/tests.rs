@@ -313,4 +313,10 @@ fn ho_9_a_time_is_a_number_and_anything_else_stays() {
     };
     assert_eq!(took(json!(5)), (Some(json!(5)), None));
     assert_eq!(took(json!("5")), (None, Some(json!("5"))));
+    // It stays under the name that its host has for it.
+    let document = json!({"hook_event_name": "postToolUse", "tool_name": "Shell", "tool_input": {},
+        "tool_output": "", "duration": "soon"});
+    let cursor = incoming(Host::Cursor, &document);
+    assert_eq!(cursor.extra.get("duration"), Some(&json!("soon")));
+    assert_eq!((cursor.extra.get("duration_ms"), cursor.payload.value("duration_ms")), (None, None));
 }

@@ -253,6 +253,17 @@ fn ho_5_nothing_follows_from_what_was_refused() {
         assert_eq!(follows("UserPromptSubmit", json!({"prompt": "p"}), verdict), []);
     }
     assert_eq!(follows("UserPromptSubmit", json!({"prompt": "p"}), Verdict::Allow).len(), 1);
+    // Nor where the host has no word for it.
+    let mut silent = Served::default();
+    let prompt = json!({"hook_event_name": "chat.message", "session_id": "s", "prompt": "p"});
+    let mut after = |verdict: Verdict| {
+        let prompt = arrival(Host::Opencode, Some("chat.message"), &prompt);
+        let publishing = publishing(silent.arrive(prompt, Instant::now()));
+        let settled = silent.settle(publishing, &Outcome { verdict, ..Outcome::default() }, &[]);
+        assert_eq!(settled.answer.stdout, "");
+        settled.after.len()
+    };
+    assert_eq!((after(Verdict::Continue), after(Verdict::block("no"))), (1, 0));
     // The host cannot take another prompt.
     let amended = follows_with("UserPromptSubmit", json!({"prompt": "p"}), |before| {
         let after = Map::from_iter([("prompt".to_owned(), "q".into())]);
