@@ -23,8 +23,13 @@ pub(super) fn bare(source: &str) -> String {
     while at < chars.len() {
         let (next, taken) = step(&inside, &chars, at);
         let filling = filling(&inside, &next);
-        for &char in &chars[at..(at + taken).min(chars.len())] {
-            bare.push(if char == '\n' { char } else { filling.unwrap_or(char) });
+        let token = &chars[at..(at + taken).min(chars.len())];
+        if let (Inside::Code, ['\'', held @ .., '\'']) = (&inside, token) {
+            bare.push('\'');
+            bare.extend(held.iter().map(|_| '_'));
+            bare.push('\'');
+        } else {
+            bare.extend(token.iter().map(|&char| if char == '\n' { char } else { filling.unwrap_or(char) }));
         }
         (inside, at) = (next, at + taken);
     }
@@ -134,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_quote_may_be_a_character_or_a_lifetime() {
-        assert_eq!(bare(r#"'"' 'a' '\'' '\u{1f}' "x""#), r#"'"' 'a' '\'' '\u{1f}' "_""#);
+        assert_eq!(bare(r#"'"' 'a' '\'' '\u{1f}' "x""#), r#"'_' '_' '__' '______' "_""#);
         assert_eq!(bare(r#"fn f<'a>(x: &'a str) // y"#), r#"fn f<'a>(x: &'a str)     "#);
         assert_eq!(bare("for r in r#type // y"), "for r in r#type     ");
     }

@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn public_declarations_stand_without_bodies_and_comments() {
         let source = "//! x\nuse a::{B, C};\npub use d::{E, F};\n\n/// A bus.\n#[derive(Clone)]\npub struct Bus {\n    /// Its name.\n    \
-            pub name: Option<(u8, u8)>,\n    hidden: Box<dyn Fn(u8, u8) -> u8>,\n    pub last: u8,\n}\n\npub(crate) fn own() { f(\"}\") }\n\nimpl Bus {\n    /// New.\n    #[must_use = \"x\"]\n    \
+            pub name: Option<(u8, u8)>,\n    hidden: Box<dyn Fn(u8, u8) -> u8>,\n    pub last: u8,\n}\n\npub(crate) fn own() { f(\"}\", '}') }\n\nimpl Bus {\n    /// New.\n    #[must_use = \"x\"]\n    \
             pub fn new(\n        name: &str,\n    ) -> Self {\n        Self { name }\n    }\n\n    fn hidden() {}\n}\n\npub const MOST: usize = 3;\n";
         assert_eq!(
             listed(source),
