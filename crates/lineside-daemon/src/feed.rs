@@ -181,7 +181,7 @@ impl Kept {
             Signal::Decided(receipt) => EVENT + 2 * receipt.event.weight(),
             _ => 0,
         };
-        let seq = session_of(&signal).map(|session| match self.seqs.get_mut(session) {
+        let seq = signal.session().map(|session| match self.seqs.get_mut(session) {
             Some(last) => {
                 *last += 1;
                 *last
@@ -230,7 +230,7 @@ impl Entry {
     /// The session that it is about.
     pub(crate) fn session(&self) -> Option<&SessionId> {
         match &self.what {
-            What::Signal(signal) => session_of(signal),
+            What::Signal(signal) => signal.session(),
             What::Lost(_) => None,
         }
     }
@@ -257,27 +257,6 @@ pub(crate) fn lost_fields(lost: u64) -> Map {
     map.insert("kind".to_owned(), json!("lost"));
     map.insert("lost".to_owned(), json!(lost));
     map
-}
-
-fn session_of(signal: &Signal) -> Option<&SessionId> {
-    match signal {
-        Signal::Decided(receipt) => Some(&receipt.event.envelope().source.session),
-        Signal::SessionOpened { session, .. }
-        | Signal::CoverageMismatch { session, .. }
-        | Signal::SessionClosed { session, .. }
-        | Signal::Abandoned { session, .. }
-        | Signal::DetachedFinished { session, .. }
-        | Signal::Released { session, .. }
-        | Signal::Notified { session, .. }
-        | Signal::ContextDelivered { session, .. }
-        | Signal::ContextDropped { session, .. }
-        | Signal::ContextExpired { session, .. }
-        | Signal::ContextReplaced { session, .. }
-        | Signal::ContextCut { session, .. }
-        | Signal::ContextRecovered { session, .. }
-        | Signal::Automation { session, .. } => Some(session),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ mod escapes;
 mod merge;
 mod scalar;
 
+pub(crate) use scalar::decimal;
+
 use std::sync::Arc;
 
 use granit_parser::{ErrorKind, Parser, ScanError, options};

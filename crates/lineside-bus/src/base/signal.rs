@@ -160,6 +160,31 @@ pub enum Signal {
     },
 }
 
+impl Signal {
+    /// The session that it is about; `None` for one about the whole bus.
+    #[must_use]
+    pub fn session(&self) -> Option<&SessionId> {
+        match self {
+            Self::Decided(receipt) => Some(&receipt.event.envelope().source.session),
+            Self::SessionOpened { session, .. }
+            | Self::CoverageMismatch { session, .. }
+            | Self::SessionClosed { session, .. }
+            | Self::Abandoned { session, .. }
+            | Self::DetachedFinished { session, .. }
+            | Self::Released { session, .. }
+            | Self::Notified { session, .. }
+            | Self::ContextDelivered { session, .. }
+            | Self::ContextDropped { session, .. }
+            | Self::ContextExpired { session, .. }
+            | Self::ContextReplaced { session, .. }
+            | Self::ContextCut { session, .. }
+            | Self::ContextRecovered { session, .. }
+            | Self::Automation { session, .. } => Some(session),
+            Self::Announced { .. } | Self::ObserverLagged { .. } => None,
+        }
+    }
+}
+
 /// What has become of a job of an automation. Reasons are for people to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -23,6 +23,11 @@ pub(super) fn integer(text: &str) -> Option<i128> {
             return fits.then(|| i128::from_str_radix(digits, radix).unwrap_or(i128::MAX));
         }
     }
+    decimal(text)
+}
+
+/// Decimal digits with an optional sign, and nothing else.
+pub(crate) fn decimal(text: &str) -> Option<i128> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;

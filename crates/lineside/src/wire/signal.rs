@@ -21,7 +21,8 @@ pub struct SignalAbout {
 /// A signal as JSON. A kind that this program does not know yet is `unknown`, with its text under `debug`.
 #[must_use]
 pub fn signal(signal: &Signal) -> SignalAbout {
-    let about = |kind, session: Option<&SessionId>, fields: Value| {
+    let session = signal.session();
+    let about = |kind, fields: Value| {
         let mut map = Map::new();
         map.insert("kind".to_owned(), json!(kind));
         if let Some(session) = session {
@@ -33,25 +34,18 @@ pub fn signal(signal: &Signal) -> SignalAbout {
         SignalAbout { kind, session: session.cloned(), fields: map }
     };
     match signal {
-        Signal::SessionOpened { session, parent, coverage } => {
-            about("session_opened", Some(session), json!({"parent": parent, "coverage": coverage}))
+        Signal::SessionOpened { parent, coverage, .. } => {
+            about("session_opened", json!({"parent": parent, "coverage": coverage}))
         }
-        Signal::SessionClosed { session, last_seq } => {
-            about("session_closed", Some(session), json!({"last_seq": last_seq}))
-        }
-        Signal::CoverageMismatch { session, event, mismatch } => {
+        Signal::SessionClosed { last_seq, .. } => about("session_closed", json!({"last_seq": last_seq})),
+        Signal::CoverageMismatch { event, mismatch, .. } => {
             let CoverageMismatch { believed, in_force } = mismatch;
             let fields = json!({"event": event, "believed": believed, "in_force": in_force});
-            about("coverage_mismatch", Some(session), fields)
+            about("coverage_mismatch", fields)
         }
-        Signal::Decided(receipt) => {
-            let session = &receipt.event.envelope().source.session;
-            about("decided", Some(session), Value::Object(receipt_of(receipt)))
-        }
-        Signal::Abandoned { session, seq, event } => {
-            about("abandoned", Some(session), json!({"seq": seq, "event": event}))
-        }
-        Signal::DetachedFinished { event, session, hook, outcome, took, earlier } => {
+        Signal::Decided(receipt) => about("decided", Value::Object(receipt_of(receipt))),
+        Signal::Abandoned { seq, event, .. } => about("abandoned", json!({"seq": seq, "event": event})),
+        Signal::DetachedFinished { event, hook, outcome, took, earlier, .. } => {
             let mut fields = json!({
                 "event": event, "hook": hook.name, "took_us": micros(*took), "earlier_attempts": earlier.len(),
             });
@@ -59,40 +53,34 @@ pub fn signal(signal: &Signal) -> SignalAbout {
                 fields.insert("failed".to_owned(), json!(failed));
                 fields.insert("detail".to_owned(), json!(detail));
             }
-            about("detached_finished", Some(session), fields)
+            about("detached_finished", fields)
         }
-        Signal::Released { event, session, hook, skipped } => {
-            about("released", Some(session), json!({"event": event, "hook": hook.name, "skipped": skipped}))
+        Signal::Released { event, hook, skipped, .. } => {
+            about("released", json!({"event": event, "hook": hook.name, "skipped": skipped}))
         }
-        Signal::Notified { event, session, hook, notice } => {
-            about("notified", Some(session), json!({"event": event, "hook": hook, "notice": notice}))
+        Signal::Notified { event, hook, notice, .. } => {
+            about("notified", json!({"event": event, "hook": hook, "notice": notice}))
         }
-        Signal::Announced { notice } => about("announced", None, json!({"notice": notice})),
-        Signal::ContextDelivered { session, messages } => {
-            about("context_delivered", Some(session), json!({"messages": messages}))
+        Signal::Announced { notice } => about("announced", json!({"notice": notice})),
+        Signal::ContextDelivered { messages, .. } => {
+            about("context_delivered", json!({"messages": messages}))
         }
-        Signal::ContextDropped { session, hook } => {
-            about("context_dropped", Some(session), json!({"hook": hook}))
+        Signal::ContextDropped { hook, .. } => about("context_dropped", json!({"hook": hook})),
+        Signal::ContextExpired { hook, .. } => about("context_expired", json!({"hook": hook})),
+        Signal::ContextReplaced { hook, .. } => about("context_replaced", json!({"hook": hook})),
+        Signal::ContextCut { hook, message, .. } => {
+            about("context_cut", json!({"hook": hook, "message": message}))
         }
-        Signal::ContextExpired { session, hook } => {
-            about("context_expired", Some(session), json!({"hook": hook}))
+        Signal::ContextRecovered { messages, .. } => {
+            about("context_recovered", json!({"messages": messages}))
         }
-        Signal::ContextReplaced { session, hook } => {
-            about("context_replaced", Some(session), json!({"hook": hook}))
-        }
-        Signal::ContextCut { session, hook, message } => {
-            about("context_cut", Some(session), json!({"hook": hook, "message": message}))
-        }
-        Signal::ContextRecovered { session, messages } => {
-            about("context_recovered", Some(session), json!({"messages": messages}))
-        }
-        Signal::Automation { hook, job, event, session, news } => {
-            about("automation", Some(session), automation(hook, *job, *event, news))
+        Signal::Automation { hook, job, event, news, .. } => {
+            about("automation", automation(hook, *job, *event, news))
         }
         Signal::ObserverLagged { hook, lost } => {
-            about("observer_lagged", None, json!({"hook": hook, "lost": lost}))
+            about("observer_lagged", json!({"hook": hook, "lost": lost}))
         }
-        other => about("unknown", None, json!({"debug": format!("{other:?}")})),
+        other => about("unknown", json!({"debug": format!("{other:?}")})),
     }
 }
 

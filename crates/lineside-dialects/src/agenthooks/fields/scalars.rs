@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Draft, Findings, HookWarning, LoadHookError, Mode, entry};
-use crate::yaml::Content;
+use crate::yaml::{Content, decimal};
 
 /// In milliseconds, as in `HOOK.md` (AH-11).
 const TIMEOUT: (u64, u64, u64) = (100, 30_000, 600_000);
@@ -13,39 +13,31 @@ pub(in crate::agenthooks) const USUAL_PRIORITY: u8 = 100;
 
 /// How long the hook may run; the default if that cannot be read.
 pub(super) fn timeout(draft: &Draft, findings: &mut Findings) -> Duration {
-    let (least, default, most) = TIMEOUT;
-    let milliseconds = match integer(draft, "timeout", findings) {
-        None => default,
-        Some((line, got)) => {
-            let used = into_range(got, least, most);
-            if i128::from(used) != got {
-                findings.warning(line, HookWarning::TimeoutRange { got, used });
-            }
-            used
-        }
-    };
-    Duration::from_millis(milliseconds)
+    let out_of_range = |got, used| HookWarning::TimeoutRange { got, used };
+    Duration::from_millis(in_range(draft, "timeout", TIMEOUT, out_of_range, findings))
 }
 
 /// Its priority; the default if that cannot be read.
 pub(super) fn priority(draft: &Draft, findings: &mut Findings) -> i32 {
-    let (least, default, most) = PRIORITY;
-    let priority = match integer(draft, "priority", findings) {
-        None => default,
-        Some((line, got)) => {
-            let used = into_range(got, least, most);
-            if i128::from(used) != got {
-                findings.warning(line, HookWarning::PriorityRange { got, used });
-            }
-            used
-        }
-    };
+    let out_of_range = |got, used| HookWarning::PriorityRange { got, used };
+    let priority = in_range(draft, "priority", PRIORITY, out_of_range, findings);
     i32::try_from(priority).unwrap_or(i32::MAX)
 }
 
-/// AH-13
-fn into_range(got: i128, least: u64, most: u64) -> u64 {
-    u64::try_from(got.max(0)).unwrap_or(u64::MAX).clamp(least, most)
+/// AH-13: an integer between the least and the most; the default if it cannot be read.
+fn in_range(
+    draft: &Draft,
+    field: &'static str,
+    (least, default, most): (u64, u64, u64),
+    out_of_range: impl FnOnce(i128, u64) -> HookWarning,
+    findings: &mut Findings,
+) -> u64 {
+    let Some((line, got)) = integer(draft, field, findings) else { return default };
+    let used = u64::try_from(got.max(0)).unwrap_or(u64::MAX).clamp(least, most);
+    if i128::from(used) != got {
+        findings.warning(line, out_of_range(got, used));
+    }
+    used
 }
 
 fn integer(draft: &Draft, field: &'static str, findings: &mut Findings) -> Option<(u32, i128)> {
@@ -63,15 +55,6 @@ fn integer(draft: &Draft, field: &'static str, findings: &mut Findings) -> Optio
         Some(_) => {}
     }
     Some((line, integer?))
-}
-
-/// Decimal digits with an optional sign, and nothing else.
-fn decimal(text: &str) -> Option<i128> {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
-        return None;
-    }
-    Some(text.parse().unwrap_or(if text.starts_with('-') { i128::MIN } else { i128::MAX }))
 }
 
 /// Whether it is waited for; `None` when that cannot be read.
