@@ -4,6 +4,7 @@
 //! has given, so that the hooks are there again, or anew with everything that was registered, when the daemon does not
 //! know it any more. A call that was under way when the connection broke is over: its event has been decided without.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside_core::AnyEvent;
-use lineside_core::json::{Fields as _, Map, ObjectText, Value, json, read_strict_within};
+use lineside_core::json::{Fields as _, Map, ObjectText, Value, from_slice, json};
 use lineside_points::read_event;
 use serde::Deserialize;
 
@@ -287,13 +288,9 @@ impl Hooks {
 
     /// What a line asks for.
     fn hear(&self, line: &[u8]) -> Asked {
-        let Ok(Value::Object(mut frame)) = read_strict_within(line, u8::MAX) else { return Asked::Nothing };
-        let mut text = |name: &str| match frame.remove(name) {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
+        let Ok(Frame { kind, id, hook, deadline_ms, event }) = from_slice(line) else {
+            return Asked::Nothing;
         };
-        let Some(kind) = text("type") else { return Asked::Nothing };
-        let (id, hook) = (text("id"), text("hook"));
         match (&*kind, id, hook) {
             ("hello", ..) => {
                 Asked::Frame(json!({"type": "hello", "protocol": PROTOCOL, "concurrency": CONCURRENCY}))
@@ -303,13 +300,11 @@ impl Hooks {
             ("shutdown", ..) => Asked::Leave,
             ("call", Some(id), Some(hook)) => {
                 let run = self.state().hooks.get(&hook).map(|hook| Arc::clone(&hook.run));
-                let millis = frame.get("deadline_ms").and_then(Value::as_u64).unwrap_or_default();
-                let until = Instant::now() + Duration::from_millis(millis);
-                let event = frame.remove("event");
+                let until = Instant::now() + Duration::from_millis(deadline_ms);
                 let work = async move {
                     let run = run.ok_or_else(|| "the hook was removed".to_owned())?;
-                    let event = event.as_ref().and_then(Value::as_object).ok_or("the call has no event")?;
-                    let event = read_event(event, 0).map_err(|error| error.to_string())?;
+                    let event = event.ok_or("the call has no event")?;
+                    let event = read_event(&event, 0).map_err(|error| error.to_string())?;
                     run(event, Cx::new(until)).await
                 };
                 Asked::Call(id, Box::pin(work))
@@ -318,6 +313,18 @@ impl Hooks {
             _ => Asked::Nothing,
         }
     }
+}
+
+/// A line of the daemon. The environment that comes with a call is for programs that start others.
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    id: Option<String>,
+    hook: Option<String>,
+    #[serde(default)]
+    deadline_ms: u64,
+    event: Option<Map>,
 }
 
 /// What a line asks for.

@@ -17,5 +17,6 @@ pub(crate) fn bytes<const N: usize>() -> io::Result<[u8; N]> {
 
 /// Two hexadecimal digits for each byte.
 pub(crate) fn hex(bytes: impl IntoIterator<Item = u8>) -> String {
-    bytes.into_iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |four: u8| char::from_digit(u32::from(four), 16).unwrap_or_default();
+    bytes.into_iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

@@ -130,6 +130,21 @@ impl Stream {
         self.written(self.0.io.get_ref().write_vectored(pieces))
     }
 
+    /// Writes, and waits where it would have to.
+    fn poll_written(
+        &self,
+        cx: &mut Context<'_>,
+        write: impl Fn() -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            match write() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready!(self.poll_writable(cx))?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                written => return Poll::Ready(written),
+            }
+        }
+    }
+
     /// Who has written waits for room no longer.
     fn written(&self, written: io::Result<usize>) -> io::Result<usize> {
         if written.is_ok() {
@@ -216,7 +231,7 @@ impl AsyncRead for Stream {
 
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_write_vectored(cx, &[IoSlice::new(bytes)])
+        self.poll_written(cx, || self.try_write(bytes))
     }
 
     fn poll_write_vectored(
@@ -224,13 +239,7 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        loop {
-            match self.try_write_vectored(pieces) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready!(self.poll_writable(cx))?,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                written => return Poll::Ready(written),
-            }
-        }
+        self.poll_written(cx, || self.try_write_vectored(pieces))
     }
 
     fn is_write_vectored(&self) -> bool {

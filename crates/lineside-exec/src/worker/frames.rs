@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lineside_core::Propagation;
 use lineside_core::json::{self, read_strict_within};
-use lineside_core::json::{Map, Value, json};
+use lineside_core::json::{Fields as _, Map, ObjectText, Value, json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -265,14 +265,18 @@ pub(super) fn call_head(id: Id, handler: u64) -> String {
 
 /// The call of a hook, up to its end. The event is JSON already, in one line.
 pub(super) fn hook_body(hook: &str, event: &str, environment: &Propagation) -> Vec<u8> {
-    let hook = lineside_core::json::to_string(hook).unwrap_or_default();
-    let environment = match environment.is_empty() {
-        true => String::new(),
-        false => {
-            format!(",\"environment\":{}", environment.iter().map(|(n, v)| (n, json!(v))).collect::<Value>())
-        }
-    };
-    ["\"hook\":", &hook, &environment, ",\"event\":", event.trim_end(), "}\n"].concat().into_bytes()
+    let mut body = ObjectText::new();
+    body.put("hook", hook);
+    if !environment.is_empty() {
+        let mut variables = ObjectText::new();
+        environment.iter().for_each(|(name, value)| variables.put(name, value));
+        body.put_json("environment", &variables.end());
+    }
+    body.put_json("event", event.trim_end());
+    let mut text = body.end();
+    text.push('\n');
+    // The head opens the object.
+    text.split_off(1).into_bytes()
 }
 
 /// The part of such a call before that, with the time that is left for it.

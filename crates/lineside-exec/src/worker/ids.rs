@@ -16,11 +16,6 @@ pub(super) enum Id {
 }
 
 impl Id {
-    /// One that cannot be guessed.
-    fn random() -> Self {
-        Self::Random(random())
-    }
-
     /// An id as it stands in a frame of hooks: a JSON text.
     pub(super) fn read_random(json: &str) -> Option<Self> {
         let digits = json.strip_prefix('"')?.strip_suffix('"')?;
@@ -47,9 +42,12 @@ impl fmt::Display for Id {
 pub(super) enum Ids {
     /// One after the other; this was the last one.
     Counted(u64),
-    /// A new one each time.
-    Random,
+    /// A new one each time; these are drawn and not given yet.
+    Random(Vec<u128>),
 }
+
+/// How many random ids are drawn at once: the system is asked once for all of them.
+const DRAWN: usize = 32;
 
 impl Ids {
     /// One that was not given before.
@@ -59,35 +57,45 @@ impl Ids {
                 *last += 1;
                 Id::Counted(*last)
             }
-            Self::Random => Id::random(),
+            Self::Random(drawn) => Id::Random(drawn.pop().unwrap_or_else(|| {
+                let [id, rest @ ..] = random::<DRAWN>();
+                drawn.extend(rest);
+                id
+            })),
         }
     }
 }
 
 /// The token of a worker: new for each (OC-72).
 pub(super) fn token() -> String {
-    format!("{:032x}", random())
+    let [token] = random();
+    format!("{token:032x}")
 }
 
-fn random() -> u128 {
-    let mut bytes = [0_u8; 16];
-    if getrandom::fill(&mut bytes).is_err() {
+fn random<const N: usize>() -> [u128; N] {
+    let mut drawn = [[0_u8; 16]; N];
+    if getrandom::fill(drawn.as_flattened_mut()).is_err() {
         // A system without randomness: what keeps hash maps apart has to do.
-        let random = || RandomState::new().hash_one(bytes).to_ne_bytes();
-        bytes = [random(), random()].concat().try_into().unwrap_or(bytes);
+        for bytes in &mut drawn {
+            let random = || RandomState::new().hash_one(*bytes).to_ne_bytes();
+            *bytes = [random(), random()].concat().try_into().unwrap_or(*bytes);
+        }
     }
-    u128::from_ne_bytes(bytes)
+    drawn.map(u128::from_ne_bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
     fn an_id_is_read_as_it_was_written() {
-        let mut ids = Ids::Random;
+        let mut ids = Ids::Random(Vec::new());
         let [one, other] = [ids.next(), ids.next()];
-        assert_ne!(one, other);
+        let all: HashSet<Id> = (0..3 * DRAWN).map(|_| ids.next()).chain([one, other]).collect();
+        assert_eq!(all.len(), 3 * DRAWN + 2);
         assert_eq!(Id::read_random(&one.to_string()), Some(one));
         assert_eq!(
             Id::read_random("\"000000000000000000000000000000ff\""),

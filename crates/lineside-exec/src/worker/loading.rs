@@ -115,7 +115,7 @@ async fn greet(
                     connection.ended(log_sink).await;
                     return failed(log_sink, &profile.protocol.not_spoken(spoken), Some(hello));
                 }
-                let ids = if profile.protocol.has_token { Ids::Counted(0) } else { Ids::Random };
+                let ids = if profile.protocol.has_token { Ids::Counted(0) } else { Ids::Random(Vec::new()) };
                 return Ok((Live { connection, handlers: HashMap::new(), ids }, hello));
             }
             Event::Frame(frame) => log_sink.frame(frame),
