@@ -35,7 +35,7 @@ use judge::Judge;
 use tree::Tree;
 
 /// What is judged when no path is given: what decides, and what must not lose anything. Only two stars stand for slashes.
-const AREAS: [&str; 10] = [
+const AREAS: [&str; 11] = [
     "crates/lineside-core/src/**",
     "crates/lineside-bus/src/dispatch/**",
     "crates/lineside-bus/src/registry/**",
@@ -46,6 +46,7 @@ const AREAS: [&str; 10] = [
     "crates/lineside-dialects/src/openclaw/{handler,failure,ensembles}.rs",
     "crates/lineside-dialects/src/openclaw/ensembles/**",
     "crates/lineside-dialects/src/hosts/*/{answer,heard,handler}.rs",
+    "crates/lineside-dialects/src/hosts/{import,install,serve}/**",
 ];
 
 /// Judges files and folders, or all areas. Fails where too few changes of a file are noticed.
