@@ -89,10 +89,10 @@ async fn with(part: Part, what: In) -> (Bus, Session) {
     (bus, session)
 }
 
-async fn receipt(session: &Session) -> Arc<Receipt> {
+async fn receipt(session: &Session) -> Receipt {
     let decision = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();
     assert!(!decision.is_refused());
-    Arc::clone(decision.receipt().unwrap())
+    decision.receipt().unwrap().clone()
 }
 
 #[tokio::test]

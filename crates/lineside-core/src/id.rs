@@ -27,9 +27,15 @@ pub struct MessageId(Uuid);
 impl EventId {
     /// Returns the UUID of version 7 of a time in milliseconds since 1970 and of random bytes. Only the lower 48 bits of
     /// the time count, and six of the random bits are replaced.
+    #[inline]
     #[must_use]
     pub fn at(millis: u64, random: [u8; 10]) -> Self {
-        Self(Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
+        const VERSION: u64 = 7 << 12;
+        const VARIANT: u64 = 2 << 62;
+        let [a, b, rest @ ..] = random;
+        let high = millis << 16 | VERSION | u64::from(u16::from_be_bytes([a, b]) & 0x0fff);
+        let low = VARIANT | u64::from_be_bytes(rest) & (u64::MAX >> 2);
+        Self::from_u128(u128::from(high) << 64 | u128::from(low))
     }
 }
 

@@ -9,6 +9,7 @@ use lineside_core::payload::Point;
 use lineside_core::{Append, Change, EventId, Hook, Notice, Payload, Reason, Receipt, Verdict};
 
 use crate::base::clock;
+use crate::dispatch::event::Record;
 
 /// The decision about one event.
 ///
@@ -24,7 +25,7 @@ enum Made<P> {
     /// The point has no hooks; nothing was allocated.
     Unheard { payload: P, seq: u64, id: OnceLock<EventId> },
     /// It has a receipt.
-    Settled(Arc<Receipt>),
+    Settled(Record),
 }
 
 static CONTINUE: Verdict = Verdict::Continue;
@@ -34,8 +35,8 @@ impl<P: Point> Decision<P> {
         Self { made: Made::Unheard { payload, seq, id: OnceLock::new() } }
     }
 
-    pub(crate) fn settled(receipt: Arc<Receipt>) -> Self {
-        Self { made: Made::Settled(receipt) }
+    pub(crate) fn settled(record: Record) -> Self {
+        Self { made: Made::Settled(record) }
     }
 
     /// The joined verdict.
@@ -86,13 +87,13 @@ impl<P: Point> Decision<P> {
     /// hook that still runs has them, and then the payload is copied.
     #[must_use]
     pub fn into_payload(self) -> P {
-        let receipt = match self.made {
+        let event = match self.made {
             Made::Unheard { payload, .. } => return payload,
-            Made::Settled(receipt) => receipt,
-        };
-        let event = match Arc::try_unwrap(receipt) {
-            Ok(receipt) => receipt.event,
-            Err(shared) => shared.event.clone(),
+            Made::Settled(Record::Own(receipt)) => receipt.event,
+            Made::Settled(Record::Shared(receipt)) => match Arc::try_unwrap(receipt) {
+                Ok(receipt) => receipt.event,
+                Err(shared) => shared.event.clone(),
+            },
         };
         match event.into_payload() {
             Some(payload) => payload,
@@ -153,7 +154,7 @@ impl<P: Point> Decision<P> {
 
     /// What happened to the event; `None` when its point has no hooks.
     #[must_use]
-    pub fn receipt(&self) -> Option<&Arc<Receipt>> {
+    pub fn receipt(&self) -> Option<&Receipt> {
         match &self.made {
             Made::Unheard { .. } => None,
             Made::Settled(receipt) => Some(receipt),

@@ -1,6 +1,9 @@
 //! Publishing: from a payload to a decision.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use lineside_core::Timestamp;
 use lineside_core::budget::Budget;
@@ -13,6 +16,7 @@ pub use crate::dispatch::admission::{DEEPEST_CAUSE, PublishError, Stops};
 
 use crate::api::decision::Decision;
 use crate::dispatch::admission::Details;
+use crate::dispatch::event::{Begun, Waiting};
 use crate::hook::cx::Cx;
 use crate::hook::state::Session;
 
@@ -139,13 +143,77 @@ impl<P: Point> Publication<P> {
     /// The session is closed, the bus is shutting down, or the line of causes is too long.
     pub async fn publish(self) -> Result<Decision<P>, PublishError> {
         let Self { session, payload, details } = self;
-        let dispatch = details.admit(&session, P::INFO)?;
-        if !dispatch.is_heard() {
-            return Ok(Decision::unheard(payload, dispatch.seq));
+        Publishing::new(&session, Some(&details), payload).await
+    }
+}
+
+/// The decision about an event that is let in when this is first polled.
+///
+/// The payload stays where the caller has put it until it goes into the event: it is large, and each further move of it
+/// would be a good part of what publishing costs.
+pub(crate) struct Publishing<'a, P> {
+    session: &'a Session,
+    /// Absent when the event says nothing different from its session.
+    details: Option<&'a Details>,
+    payload: Option<P>,
+    /// Present while it has to be waited for.
+    waiting: Option<Waiting<'a>>,
+}
+
+impl<'a, P> Publishing<'a, P> {
+    #[inline]
+    pub(crate) fn new(session: &'a Session, details: Option<&'a Details>, payload: P) -> Self {
+        Self { session, details, payload: Some(payload), waiting: None }
+    }
+}
+
+/// A payload is not polled.
+impl<P> Unpin for Publishing<'_, P> {}
+
+impl<P: Point> Future for Publishing<'_, P> {
+    type Output = Result<Decision<P>, PublishError>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { session, details, payload, waiting } = &mut *self;
+        if let Some(waiting) = waiting {
+            return waiting.as_mut().poll(task).map(|record| Ok(Decision::settled(record)));
+        }
+        if details.is_none()
+            && let Some(seq) = session.pass(P::INFO)
+        {
+            return decided_at_once(payload, seq);
+        }
+        let tables = session.shared().tree.tables(session.node(), P::INFO);
+        let in_force = tables.at(P::INFO);
+        let dispatch = match details.unwrap_or(Details::NONE).admit(session, P::INFO) {
+            Ok(dispatch) => dispatch,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
+        if !dispatch.is_heard(&in_force) {
+            return decided_at_once(payload, dispatch.seq);
         }
         let now = Instant::now();
-        let event = AnyEvent::of(dispatch.envelope(now), payload);
-        Ok(Decision::settled(dispatch.run(event, now).await))
+        let envelope = dispatch.envelope(now);
+        let Some(event) = payload.take().map(|payload| AnyEvent::of(envelope, payload)) else {
+            return Poll::Pending;
+        };
+        match dispatch.begin(&in_force, event, now, task) {
+            Begun::Settled(record) => Poll::Ready(Ok(Decision::settled(record))),
+            Begun::UnderWay(under_way) => {
+                let waiting = waiting.insert(under_way);
+                waiting.as_mut().poll(task).map(|record| Ok(Decision::settled(record)))
+            }
+        }
+    }
+}
+
+/// The decision about an event without hooks and watchers.
+#[inline]
+fn decided_at_once<P: Point>(payload: &mut Option<P>, seq: u64) -> Poll<Result<Decision<P>, PublishError>> {
+    match payload.take() {
+        Some(payload) => Poll::Ready(Ok(Decision::unheard(payload, seq))),
+        None => Poll::Pending,
     }
 }
 
@@ -158,9 +226,17 @@ impl Publication<Arc<dyn Payload>> {
     /// As [`Publication::publish`].
     pub async fn publish_any(self) -> Result<Arc<Receipt>, PublishError> {
         let Self { session, payload, details } = self;
-        let dispatch = details.admit(&session, payload.info())?;
-        let now = Instant::now();
-        let event = AnyEvent::new(dispatch.envelope(now), payload);
-        Ok(dispatch.run(event, now).await)
+        let point = payload.info();
+        let begin = |task: &mut Context<'_>| {
+            let tables = session.shared().tree.tables(session.node(), point);
+            let dispatch = details.admit(&session, point)?;
+            let now = Instant::now();
+            let event = AnyEvent::new(dispatch.envelope(now), Arc::clone(&payload));
+            Ok(dispatch.begin(&tables.at(point), event, now, task))
+        };
+        match poll_fn(|task| Poll::Ready(begin(task))).await? {
+            Begun::Settled(record) => Ok(record.into()),
+            Begun::UnderWay(waiting) => Ok(waiting.await.into()),
+        }
     }
 }

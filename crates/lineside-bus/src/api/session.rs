@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use lineside_core::envelope::{Agent, Model};
 use lineside_core::payload::{Interceptable, Point};
-use lineside_core::{AnyEvent, MessageId, Payload, PointInfo, SessionId, Source};
+use lineside_core::{MessageId, Payload, PointInfo, SessionId, Source};
 
 pub use crate::hook::state::Session;
 
 use crate::api::collect::Collect;
 use crate::api::decision::Decision;
 use crate::api::of_dialect::OfDialect;
-use crate::api::publish::{Publication, PublishError};
+use crate::api::publish::{Publication, PublishError, Publishing};
 use crate::api::register::{Intercepting, Observing};
 use crate::base::signal::Signal;
-use crate::dispatch::admission::Details;
 use crate::hook::state::{Shared, State};
 use crate::registry::tree::AddSessionError;
 
@@ -38,8 +37,8 @@ impl Session {
         &self,
         event: &lineside_core::AnyEvent,
     ) -> Vec<(Arc<lineside_core::Hook>, Option<lineside_core::SkipReason>)> {
-        let in_force = self.shared().tree.in_force(self.node(), event.point());
-        let hooks = in_force.all_interceptors().into_values();
+        let tables = self.shared().tree.tables(self.node(), event.point());
+        let hooks = tables.at(event.point()).all_interceptors().into_values();
         hooks.map(|(hook, _)| (Arc::clone(hook), hook.skip(event))).collect()
     }
 
@@ -99,22 +98,16 @@ impl Session {
     ///
     /// # Errors
     /// The session is closed, the bus is shutting down, or the event stands at the end of too long a line of causes.
-    pub async fn publish<P: Point>(&self, payload: P) -> Result<Decision<P>, PublishError> {
-        if let Some(seq) = self.pass(P::INFO) {
-            return Ok(Decision::unheard(payload, seq));
-        }
-        let dispatch = Details::NONE.admit(self, P::INFO)?;
-        if !dispatch.is_heard() {
-            return Ok(Decision::unheard(payload, dispatch.seq));
-        }
-        let now = tokio::time::Instant::now();
-        let event = AnyEvent::of(dispatch.envelope(now), payload);
-        Ok(Decision::settled(dispatch.run(event, now).await))
+    pub fn publish<P: Point>(
+        &self,
+        payload: P,
+    ) -> impl Future<Output = Result<Decision<P>, PublishError>> + Send {
+        Publishing::new(self, None, payload)
     }
 
     /// The number of an event without hooks and watchers; `None` when there are any, or when it has to be examined.
     #[inline]
-    fn pass(&self, point: &PointInfo) -> Option<u64> {
+    pub(crate) fn pass(&self, point: &PointInfo) -> Option<u64> {
         let node = &**self.node();
         // Whether it is open comes last: one that was open then was under these hooks, which closing releases.
         let quiet = !self.shared().tree.hears(node, point)

@@ -29,8 +29,8 @@ pub(crate) fn stamp(now: Instant) -> (EventId, Timestamp) {
     let (millis, time) = time_at(now);
     let millis = u64::try_from(millis).unwrap_or_default();
     let mut random = [0; 10];
-    random[..8].copy_from_slice(&fastrand::u64(..).to_ne_bytes());
-    random[8..].copy_from_slice(&fastrand::u16(..).to_ne_bytes());
+    random[..2].copy_from_slice(&fastrand::u16(..).to_ne_bytes());
+    random[2..].copy_from_slice(&fastrand::u64(..).to_ne_bytes());
     (EventId::at(millis, random), time)
 }
 

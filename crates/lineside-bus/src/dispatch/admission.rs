@@ -79,7 +79,8 @@ impl Details {
         stops: Stops::Limited,
     };
 
-    /// Lets the event in: it has a number and a plan from here on.
+    /// Lets the event in: it has a number from here on. What is in force is looked up before that: a session that is
+    /// open now was under these hooks, which closing releases.
     #[inline]
     pub(crate) fn admit<'a>(
         &'a self,
@@ -87,8 +88,6 @@ impl Details {
         point: &'static PointInfo,
     ) -> Result<Dispatch<'a>, PublishError> {
         let node = session.node();
-        // Before it is known to be open: one that was open then was under these hooks, which closing releases.
-        let in_force = session.shared().tree.in_force(node, point);
         let cause = self
             .cause
             .or_else(|| handled().map(|cause| Cause { depth: cause.depth.saturating_add(1), ..cause }));
@@ -99,7 +98,7 @@ impl Details {
         }
         let (seq, in_flight) = node.state.in_flight.enter().ok_or_else(|| refusal(session))?;
         forget_stops(node, point, self.source.as_deref());
-        Ok(Dispatch { session, in_force, seq, cause, details: self, _in_flight: in_flight })
+        Ok(Dispatch { session, seq, cause, details: self, in_flight })
     }
 
     /// Whether its publisher has stated what hooks it is under.

@@ -14,8 +14,8 @@ impl Session {
     /// [kept](crate::BackgroundRuns::kept_as) is ready here at the point of the event.
     #[must_use]
     pub fn ticket(&self, event: &AnyEvent, kept_as: &str) -> Option<Ticket> {
-        let in_force = self.shared().tree.in_force(self.node(), event.point());
-        let plan = in_force.interceptors(event);
+        let tables = self.shared().tree.tables(self.node(), event.point());
+        let plan = tables.at(event.point()).interceptors(event);
         let mut entries = (0..).map_while(|place| Some((place, plan.entry(place)?)));
         let (place, (hook, run)) = entries.find(|(_, (hook, run))| {
             let runs = run.background().filter(|_| hook.standby == Standby::Ready);

@@ -2,9 +2,10 @@
 
 use std::cell::LazyCell;
 use std::future::Future;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Context;
 
 use lineside_core::envelope::Cause;
 use lineside_core::{AnyEvent, CoverageMismatch, Envelope, EventId, Receipt};
@@ -13,26 +14,64 @@ use tokio::time::Instant;
 use crate::base::gauge::InFlight;
 use crate::base::signal::Signal;
 use crate::dispatch::admission::Details;
+use crate::dispatch::advance::Halt;
 use crate::dispatch::dispatcher::Dispatcher;
-use crate::hook::state::{InForce, Plan, Session};
+use crate::hook::state::{InForce, KeptInForce, Observers, Plan, Session};
 
-/// An event that was let in: it has a number and a plan.
+/// An event that was let in: it has a number.
 pub(crate) struct Dispatch<'a> {
     pub(crate) session: &'a Session,
-    /// What was in force when it was let in, kept as it was until the decision.
-    pub(crate) in_force: InForce,
     pub(crate) seq: u64,
     pub(crate) cause: Option<Cause>,
     pub(crate) details: &'a Details,
     /// Held until the decision, so that the ends of the session and of the bus wait for it.
-    pub(crate) _in_flight: InFlight<'a>,
+    pub(crate) in_flight: InFlight<'a>,
 }
 
-impl Dispatch<'_> {
+/// How far an event has come at its first poll.
+pub(crate) enum Begun<'a> {
+    Settled(Record),
+    UnderWay(Waiting<'a>),
+}
+
+/// The receipt of an event that has to be waited for.
+pub(crate) type Waiting<'a> = Pin<Box<dyn Future<Output = Record> + Send + 'a>>;
+
+/// The receipt of an event that was decided.
+#[derive(Debug)]
+pub(crate) enum Record {
+    /// For the publisher alone. A count of references would cost more than the rest of it.
+    Own(Box<Receipt>),
+    /// Observers or watchers have it as well.
+    Shared(Arc<Receipt>),
+}
+
+impl Deref for Record {
+    type Target = Receipt;
+
+    #[inline]
+    fn deref(&self) -> &Receipt {
+        match self {
+            Self::Own(receipt) => receipt,
+            Self::Shared(receipt) => receipt,
+        }
+    }
+}
+
+impl From<Record> for Arc<Receipt> {
+    fn from(record: Record) -> Self {
+        match record {
+            Record::Own(receipt) => receipt.into(),
+            Record::Shared(receipt) => receipt,
+        }
+    }
+}
+
+impl<'a> Dispatch<'a> {
     /// Whether the event has hooks, watchers or a count.
     #[inline]
-    pub(crate) fn is_heard(&self) -> bool {
-        !self.in_force.is_empty()
+    pub(crate) fn is_heard(&self, in_force: &InForce<'_>) -> bool {
+        !in_force.is_empty()
             || self.details.believes()
             || self.details.decided.is_some()
             || self.session.shared().signals.is_watched()
@@ -45,16 +84,16 @@ impl Dispatch<'_> {
         self.details.envelope(&self.session.node().source, self.seq, self.cause, now)
     }
 
-    /// Runs the hooks and settles the event, which was made now. The hooks begin at the first poll.
-    #[inline]
-    pub(crate) fn run(&self, event: AnyEvent, now: Instant) -> Run<'_> {
-        Run::Unbegun(self, event, now)
-    }
-
-    /// Runs the hooks as far as they answer at once, which most do: then the event is settled, and nothing is kept of
-    /// its dispatch.
-    fn begin(&self, event: AnyEvent, now: Instant, task: &mut Context<'_>) -> Begun<'_> {
-        let Self { session, in_force, details, .. } = self;
+    /// Runs the hooks of the event, which was made now, as far as they answer at once, which most do: then the event is
+    /// settled, and nothing is kept of its dispatch.
+    pub(crate) fn begin(
+        self,
+        in_force: &InForce<'_>,
+        event: AnyEvent,
+        now: Instant,
+        task: &mut Context<'_>,
+    ) -> Begun<'a> {
+        let Self { session, details, .. } = self;
         let plan = match &details.decided {
             Some(_) => Plan::of(&[]),
             None => in_force.interceptors(&event),
@@ -70,76 +109,71 @@ impl Dispatch<'_> {
         let budget = details.budget(session.shared().budget);
         let mut dispatcher = Dispatcher::new(session, Arc::clone(plan.hooks()), event, budget, now);
         let mut next = 0;
-        let mut halt = dispatcher.advance(&plan, &mut next, task);
+        let halt = dispatcher.advance(&plan, &mut next, task);
         if halt.is_none() && dispatcher.is_done(&plan) {
-            return Begun::Settled(self.settle(dispatcher, coverage));
+            return Begun::Settled(dispatcher.settle(in_force, details, coverage));
         }
-        let watch = Watch::over(session, &dispatcher.event);
-        Begun::UnderWay(Box::pin(async move {
+        Begun::UnderWay(Box::pin(self.walk(in_force.keep(), dispatcher, (next, halt), coverage)))
+    }
+
+    /// The rest of it, from where it has halted.
+    fn walk(
+        self,
+        in_force: KeptInForce,
+        mut dispatcher: Dispatcher<'a>,
+        (mut next, mut halt): (u32, Option<Halt<'a>>),
+        coverage: Option<Box<CoverageMismatch>>,
+    ) -> impl Future<Output = Record> + Send {
+        let Self { session, details, in_flight, .. } = self;
+        let watch = Watch::over(session, &dispatcher.event, in_flight);
+        async move {
+            let in_force = in_force.borrow();
+            // The same plan as before: no amendment changes which hooks may run.
+            let plan = in_force.interceptors(&dispatcher.event);
             dispatcher.walk(&plan, &mut next, &mut halt).await;
-            let receipt = self.settle(dispatcher, coverage);
+            let record = dispatcher.settle(&in_force, details, coverage);
             watch.disarm();
-            receipt
-        }))
+            record
+        }
     }
+}
 
-    #[inline]
-    fn settle(&self, dispatcher: Dispatcher<'_>, coverage: Option<Box<CoverageMismatch>>) -> Arc<Receipt> {
-        let Self { session, in_force, details, .. } = self;
-        let receipt = dispatcher.finalize(in_force, details, coverage);
-        tell_observers(session, in_force, &receipt);
+impl Dispatcher<'_> {
+    /// Ends the event and tells of it.
+    #[inline(always)]
+    fn settle(
+        mut self,
+        in_force: &InForce<'_>,
+        details: &Details,
+        coverage: Option<Box<CoverageMismatch>>,
+    ) -> Record {
+        let session = self.session;
+        let concluded = self.conclude(details);
+        let observers = in_force.observers(&self.event);
+        if observers.is_none() && !session.shared().signals.is_watched() {
+            return Record::Own(Box::new(self.into_receipt(concluded, in_force, details, coverage)));
+        }
+        let receipt = Arc::new(self.into_receipt(concluded, in_force, details, coverage));
+        if let Some(observers) = observers {
+            tell_observers(session, &observers, &receipt);
+        }
         session.shared().signals.emit(|| Signal::Decided(Arc::clone(&receipt)));
-        receipt
+        Record::Shared(receipt)
     }
 }
 
-/// The receipt of an event, to be waited for. Small, because it is moved: what waits is on the heap.
-pub(crate) enum Run<'a> {
-    Unbegun(&'a Dispatch<'a>, AnyEvent, Instant),
-    UnderWay(Waiting<'a>),
-    Over,
-}
-
-/// How far an event has come at its first poll.
-enum Begun<'a> {
-    Settled(Arc<Receipt>),
-    UnderWay(Waiting<'a>),
-}
-
-type Waiting<'a> = Pin<Box<dyn Future<Output = Arc<Receipt>> + Send + 'a>>;
-
-impl Future for Run<'_> {
-    type Output = Arc<Receipt>;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Arc<Receipt>> {
-        if let Self::UnderWay(waiting) = &mut *self {
-            return waiting.as_mut().poll(task);
-        }
-        let Self::Unbegun(dispatch, event, now) = std::mem::replace(&mut *self, Self::Over) else {
-            return Poll::Pending;
-        };
-        match dispatch.begin(event, now, task) {
-            Begun::Settled(receipt) => Poll::Ready(receipt),
-            Begun::UnderWay(waiting) => {
-                *self = Self::UnderWay(waiting);
-                self.poll(task)
-            }
-        }
-    }
-}
-
-/// Tells of an event that its publisher gave up.
+/// Tells of an event that its publisher gave up, while it still counts as under way.
 struct Watch<'a> {
     session: &'a Session,
     lost: Option<(u64, EventId)>,
+    _in_flight: InFlight<'a>,
 }
 
 impl<'a> Watch<'a> {
     #[inline]
-    fn over(session: &'a Session, event: &AnyEvent) -> Self {
+    fn over(session: &'a Session, event: &AnyEvent, in_flight: InFlight<'a>) -> Self {
         let envelope = event.envelope();
-        Self { session, lost: Some((envelope.seq, envelope.id)) }
+        Self { session, lost: Some((envelope.seq, envelope.id)), _in_flight: in_flight }
     }
 
     #[inline]
@@ -157,9 +191,7 @@ impl Drop for Watch<'_> {
     }
 }
 
-#[inline]
-fn tell_observers(session: &Session, in_force: &InForce, receipt: &Arc<Receipt>) {
-    let Some(observers) = in_force.observers(&receipt.event) else { return };
+fn tell_observers(session: &Session, observers: &Observers<'_>, receipt: &Arc<Receipt>) {
     let weight = LazyCell::new(|| receipt.weight());
     for (hook, listener) in (0..).map_while(|place| observers.entry(place)) {
         if hook.skip(&receipt.event).is_some() {

@@ -14,14 +14,9 @@ use crate::dispatch::dispatcher::Dispatcher;
 use crate::hook::state::{InForce, Node};
 
 impl Dispatcher<'_> {
-    /// The verdict and everything that goes with it.
+    /// The verdict, after everything that it means has been done.
     #[inline]
-    pub(crate) fn finalize(
-        mut self,
-        in_force: &InForce,
-        details: &Details,
-        coverage: Option<Box<CoverageMismatch>>,
-    ) -> Arc<Receipt> {
+    pub(crate) fn conclude(&mut self, details: &Details) -> (Verdict, Option<u32>) {
         let (verdict, author) = match &details.decided {
             Some(verdict) => (verdict.clone(), None),
             None => self.chain.decide(),
@@ -29,16 +24,26 @@ impl Dispatcher<'_> {
         let no_stops = self.session.node().state.stops_so_far().is_none();
         // Most events: nothing was said, given or counted.
         let is_quiet = verdict == Verdict::Continue && self.side_effects.is_nothing() && no_stops;
-        let (verdict, author) = if is_quiet || details.decided.is_some() {
-            (verdict, author)
-        } else {
-            let limited = self.limit_blocks(verdict, author, details.stops);
-            self.append_context();
-            limited
-        };
+        if is_quiet || details.decided.is_some() {
+            return (verdict, author);
+        }
+        let limited = self.limit_blocks(verdict, author, details.stops);
+        self.append_context();
+        limited
+    }
+
+    /// The receipt of the event, which has come to this verdict.
+    #[inline(always)]
+    pub(crate) fn into_receipt(
+        self,
+        (verdict, author): (Verdict, Option<u32>),
+        in_force: &InForce<'_>,
+        details: &Details,
+        coverage: Option<Box<CoverageMismatch>>,
+    ) -> Receipt {
         let Self { event, chain, side_effects, time, .. } = self;
         let (hooks, runs) = chain.into_parts();
-        Arc::new(Receipt {
+        Receipt {
             event,
             hooks,
             named: if details.decided.is_some() { Vec::new() } else { in_force.named() },
@@ -48,7 +53,7 @@ impl Dispatcher<'_> {
             given: side_effects.into_given(),
             took: time.total(),
             coverage,
-        })
+        }
     }
 
     /// Whose stop this event is about.

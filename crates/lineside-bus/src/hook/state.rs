@@ -28,8 +28,11 @@ pub(crate) type Runs = registered::Runs<Arc<dyn Interceptor>, Arc<dyn Listener>>
 pub(crate) type Leaves<'a> = own::Leaves<'a, Arc<dyn Interceptor>, Arc<dyn Listener>>;
 /// The interceptors that may run for one event.
 pub(crate) type Plan<'a> = lineside_core::Candidates<'a, Arc<dyn Interceptor>>;
+/// The observers that may hear of one event.
+pub(crate) type Observers<'a> = lineside_core::Candidates<'a, Arc<dyn Listener>>;
 /// What an event of a session meets at its point.
-pub(crate) type InForce = table::InForce<Arc<dyn Interceptor>, Arc<dyn Listener>>;
+pub(crate) type InForce<'a> = table::InForce<'a, Arc<dyn Interceptor>, Arc<dyn Listener>>;
+pub(crate) type KeptInForce = table::KeptInForce<Arc<dyn Interceptor>, Arc<dyn Listener>>;
 
 pub(crate) type Tree = tree::Tree<Arc<dyn Interceptor>, Arc<dyn Listener>, State>;
 pub(crate) type Node = tree::Node<Arc<dyn Interceptor>, Arc<dyn Listener>, State>;

@@ -7,11 +7,11 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use lineside_core::PointInfo;
 
 use super::registered::{Added, Registered};
-use super::table::{AtPoint, From, Table, bit};
+use super::table::{From, Table, bit};
 
 /// The registrations of one place.
 pub(crate) struct Own<I, O> {
@@ -25,6 +25,10 @@ pub(crate) struct Own<I, O> {
     /// and above.
     covered: Mutex<Vec<(From, u64, Arc<str>)>>,
 }
+
+/// The hooks of one place at all points, as they were when they were looked up. Costs no reference count; to be let go of
+/// soon, since a thread can have few at a time.
+pub(crate) type Borrowed<I, O> = Guard<Arc<Table<I, O>>>;
 
 /// Which registrations are taken away.
 pub(crate) type Leaves<'a, I, O> = &'a dyn Fn(&Registered<I, O>) -> bool;
@@ -60,9 +64,9 @@ impl<I: Clone, O: Clone> Own<I, O> {
         self.mask.load(Ordering::Acquire) & bit(point) != 0
     }
 
-    /// The hooks at a point.
+    /// The hooks at all points, if there may be some at this one.
     #[inline]
-    pub(crate) fn at(&self, point: &PointInfo, from: From) -> Option<Arc<AtPoint<I, O>>> {
+    pub(crate) fn borrow(&self, point: &PointInfo) -> Option<Borrowed<I, O>> {
         let mask = self.mask.load(Ordering::Acquire);
         if mask & bit(point) == 0 {
             return None;
@@ -70,7 +74,7 @@ impl<I: Clone, O: Clone> Own<I, O> {
         if mask & BEHIND != 0 {
             self.catch_up();
         }
-        self.table.load().at(point, from).cloned()
+        Some(self.table.load())
     }
 
     /// The hooks at all points.

@@ -10,6 +10,7 @@ use lineside_core::roster::{Named, Parts};
 use lineside_core::{AnyEvent, PointInfo, Roster};
 use smallvec::SmallVec;
 
+use super::own::Borrowed;
 use super::registered::{Registered, Runs};
 
 /// The hooks of one place at one point.
@@ -211,10 +212,64 @@ impl<I, O> Default for Table<I, O> {
     }
 }
 
-/// What is in force for one session at one point: the hooks of each place that has some there.
-pub(crate) struct InForce<I, O>(pub(crate) SmallVec<[Arc<AtPoint<I, O>>; 2]>);
+/// The tables of the places whose hooks an event may meet.
+pub(crate) struct Tables<I, O>(SmallVec<[(From, Borrowed<I, O>); 2]>);
 
-impl<I: Clone, O: Clone> InForce<I, O> {
+impl<I: Clone, O: Clone> Tables<I, O> {
+    pub(crate) fn none() -> Self {
+        Self(SmallVec::new())
+    }
+
+    /// Adds the table of one more place.
+    #[inline]
+    pub(crate) fn add(&mut self, from: From, table: Option<Borrowed<I, O>>) {
+        if let Some(table) = table {
+            self.0.push((from, table));
+        }
+    }
+
+    /// What is in force at a point.
+    #[inline]
+    pub(crate) fn at(&self, point: &PointInfo) -> InForce<'_, I, O> {
+        let mut in_force = InForce(SmallVec::new());
+        for (from, table) in &self.0 {
+            if let Some(at) = table.at(point, *from) {
+                in_force.0.push(at);
+            }
+        }
+        in_force
+    }
+}
+
+/// What is in force for one session at one point: the hooks of each place that has some there.
+pub(crate) struct InForce<'a, I, O>(SmallVec<[&'a Arc<AtPoint<I, O>>; 2]>);
+
+impl<'a, I, O> FromIterator<&'a Arc<AtPoint<I, O>>> for InForce<'a, I, O> {
+    #[inline]
+    fn from_iter<T: IntoIterator<Item = &'a Arc<AtPoint<I, O>>>>(at: T) -> Self {
+        Self(at.into_iter().collect())
+    }
+}
+
+/// The same for an event that has to be waited for.
+pub(crate) struct KeptInForce<I, O>(Box<[Arc<AtPoint<I, O>>]>);
+
+impl<I, O> KeptInForce<I, O> {
+    pub(crate) fn borrow(&self) -> InForce<'_, I, O> {
+        self.0.iter().collect()
+    }
+}
+
+impl<'a, I: Clone, O: Clone> InForce<'a, I, O> {
+    /// Adds the hooks of one more place.
+    pub(crate) fn add(&mut self, at: &'a Arc<AtPoint<I, O>>) {
+        self.0.push(at);
+    }
+
+    pub(crate) fn keep(&self) -> KeptInForce<I, O> {
+        KeptInForce(self.0.iter().copied().map(Arc::clone).collect())
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -222,7 +277,7 @@ impl<I: Clone, O: Clone> InForce<I, O> {
 
     /// The interceptors that may run for an event.
     #[inline]
-    pub(crate) fn interceptors(&self, event: &AnyEvent) -> Candidates<'_, I> {
+    pub(crate) fn interceptors(&self, event: &AnyEvent) -> Candidates<'a, I> {
         let mut parts = Parts::new();
         self.0.iter().for_each(|at| at.interceptors.parts(event, &mut parts));
         Candidates::of(&parts)
@@ -230,14 +285,14 @@ impl<I: Clone, O: Clone> InForce<I, O> {
 
     /// The observers that may hear an event; `None` where there are none.
     #[inline]
-    pub(crate) fn observers(&self, event: &AnyEvent) -> Option<Candidates<'_, O>> {
+    pub(crate) fn observers(&self, event: &AnyEvent) -> Option<Candidates<'a, O>> {
         let mut parts = Parts::new();
         self.0.iter().for_each(|at| at.observers.parts(event, &mut parts));
         (!parts.is_empty()).then(|| Candidates::of(&parts))
     }
 
     /// All interceptors, in their order.
-    pub(crate) fn all_interceptors(&self) -> BTreeMap<Order, (&Arc<Hook>, &I)> {
+    pub(crate) fn all_interceptors(&self) -> BTreeMap<Order, (&'a Arc<Hook>, &'a I)> {
         let mut all = BTreeMap::new();
         self.0.iter().for_each(|at| at.interceptors.all(&mut all));
         all

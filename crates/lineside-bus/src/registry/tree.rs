@@ -8,11 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use lineside_core::hook::Hook;
 use lineside_core::plan::coverage;
 use lineside_core::{PointInfo, SessionId, Source};
-use smallvec::SmallVec;
 
 use super::own::{Leaves, Own};
 use super::registered::{Added, Registered, Runs};
-use super::table::{From, InForce, bit};
+use super::table::{From, InForce, Tables, bit};
 
 /// One session.
 pub(crate) struct Node<I, O, S> {
@@ -239,21 +238,17 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         observers.collect()
     }
 
-    /// What an event of a session meets at its point.
+    /// What an event of a session meets, if there may be hooks at its point.
     #[inline]
-    pub(crate) fn in_force(&self, node: &Node<I, O, S>, point: &PointInfo) -> InForce<I, O> {
-        let mut in_force = InForce(SmallVec::new());
+    pub(crate) fn tables(&self, node: &Node<I, O, S>, point: &PointInfo) -> Tables<I, O> {
+        let mut tables = Tables::none();
         if !node.is_released() {
             for (from, node) in node.lineage() {
-                if let Some(at) = node.own.get().and_then(|own| own.at(point, from)) {
-                    in_force.0.push(at);
-                }
+                tables.add(from, node.own.get().and_then(|own| own.borrow(point)));
             }
-            if let Some(at) = self.bus.at(point, From::Below) {
-                in_force.0.push(at);
-            }
+            tables.add(From::Below, self.bus.borrow(point));
         }
-        in_force
+        tables
     }
 
     /// Whether an event of a session may meet a hook at its point.
@@ -262,25 +257,25 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
             || node.lineage().any(|(_, node)| node.own.get().is_some_and(|own| own.hears(point)))
     }
 
-    /// Everything that a session is under, by point: those of the catalogue in its order, then the others by name.
-    fn all_in_force(&self, node: &Node<I, O, S>) -> impl Iterator<Item = (&'static str, InForce<I, O>)> {
-        let mut points = BTreeMap::new();
-        if !node.is_released() {
-            let own = node.lineage().filter_map(|(from, node)| Some((from, node.own.get()?.table())));
-            for (from, table) in own.chain([(From::Below, self.bus.table())]) {
-                for at in table.all(from) {
-                    let key = (bit(at.point), at.point.name);
-                    points.entry(key).or_insert_with(|| InForce(SmallVec::new())).0.push(Arc::clone(at));
-                }
-            }
+    /// Everything that a session is under, interceptors and observers in their orders, by point: those of the catalogue
+    /// in its order, then the others by name.
+    fn all_in_force(&self, node: &Node<I, O, S>) -> Vec<(&'static str, [Vec<Arc<Hook>>; 2])> {
+        if node.is_released() {
+            return Vec::new();
         }
-        points.into_iter().map(|((_, name), in_force)| (name, in_force))
+        let own = node.lineage().filter_map(|(from, node)| Some((from, node.own.get()?.table())));
+        let tables: Vec<_> = own.chain([(From::Below, self.bus.table())]).collect();
+        let mut points = BTreeMap::new();
+        for at in tables.iter().flat_map(|(from, table)| table.all(*from)) {
+            let key = (bit(at.point), at.point.name);
+            points.entry(key).or_insert_with(|| InForce::from_iter([])).add(at);
+        }
+        points.into_iter().map(|((_, name), in_force)| (name, in_force.hooks())).collect()
     }
 
     /// The hooks that a session is under, by point, in the order in which they run; interceptors first.
     pub(crate) fn hooks(&self, node: &Node<I, O, S>) -> Vec<(&'static str, Arc<Hook>)> {
-        let hooks = self.all_in_force(node).flat_map(|(point, in_force)| {
-            let [interceptors, observers] = in_force.hooks();
+        let hooks = self.all_in_force(node).into_iter().flat_map(|(point, [interceptors, observers])| {
             interceptors.into_iter().chain(observers).map(move |hook| (point, hook))
         });
         hooks.collect()
@@ -293,8 +288,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         let own = node.lineage().filter_map(|(_, node)| node.own.get());
         let changes = own.map(|own| own.changes()).sum::<u64>() + self.bus.changes();
         let compute = || {
-            let lists: Vec<_> =
-                self.all_in_force(node).map(|(point, in_force)| (point, in_force.hooks())).collect();
+            let lists = self.all_in_force(node);
             coverage(lists.iter().flat_map(|(point, lists)| lists.iter().map(|hooks| (*point, &**hooks))))
         };
         if node.is_released() {

@@ -16,19 +16,15 @@ use crate::verdict::Verdict;
 /// What became of the hooks of one event, in the order in which it was settled: a slice of [`Run`]s.
 #[derive(Clone, Default)]
 pub struct Runs {
-    /// Those that are kept short. Nothing is added once the list was read.
-    short: SmallVec<[Short; 4]>,
+    /// Those that are kept short: of each hook, from the first in plan order on, how many nanoseconds it took to have no
+    /// objection to the payload as it was published, or [`LEFT_OUT`]. Nothing is added once the list was read.
+    short: SmallVec<[u32; 4]>,
     /// All of them at full length.
     full: OnceLock<Vec<Run>>,
 }
 
-/// A hook whose turn changed nothing about the payload as it was published.
-#[derive(Debug, Clone, Copy)]
-struct Short {
-    hook: u32,
-    /// How many nanoseconds it took to have no objection; `None` for one that its matcher left out.
-    passed: Option<u32>,
-}
+/// In the place of the time of a hook whose matcher left out the event as it was published.
+const LEFT_OUT: u32 = u32::MAX;
 
 impl Runs {
     /// An empty list with room for this many hooks.
@@ -41,7 +37,7 @@ impl Runs {
     #[inline]
     pub(crate) fn pass(&mut self, hook: u32, took: Duration) {
         match u32::try_from(took.as_nanos()) {
-            Ok(nanos) if self.is_short() => self.short.push(Short { hook, passed: Some(nanos) }),
+            Ok(nanos) if nanos != LEFT_OUT && self.is_next(hook) => self.short.push(nanos),
             _ => self.push(Run::first(hook, took, Outcome::Answered(Verdict::Continue))),
         }
     }
@@ -49,8 +45,8 @@ impl Runs {
     /// Adds a hook whose matcher left out the event as it was published.
     #[inline]
     pub(crate) fn leave_out(&mut self, hook: u32) {
-        if self.is_short() {
-            self.short.push(Short { hook, passed: None });
+        if self.is_next(hook) {
+            self.short.push(LEFT_OUT);
         } else {
             self.push(Run::first(hook, Duration::ZERO, Outcome::Skipped(SkipReason::Filter)));
         }
@@ -67,6 +63,12 @@ impl Runs {
         self.full.get().is_none()
     }
 
+    /// Whether this hook can be kept short: all before it are, and it is the next one in plan order.
+    #[inline]
+    fn is_next(&self, hook: u32) -> bool {
+        self.is_short() && usize::try_from(hook) == Ok(self.short.len())
+    }
+
     fn list(&mut self) -> &mut Vec<Run> {
         self.full.get_or_init(|| expand(&self.short));
         match self.full.get_mut() {
@@ -76,20 +78,15 @@ impl Runs {
     }
 }
 
-fn expand(short: &[Short]) -> Vec<Run> {
-    short.iter().copied().map(Run::from).collect()
-}
-
-impl From<Short> for Run {
-    fn from(Short { hook, passed }: Short) -> Self {
-        match passed {
-            Some(nanos) => {
-                let took = Duration::from_nanos(nanos.into());
-                Self::first(hook, took, Outcome::Answered(Verdict::Continue))
-            }
-            None => Self::first(hook, Duration::ZERO, Outcome::Skipped(SkipReason::Filter)),
+fn expand(short: &[u32]) -> Vec<Run> {
+    let run = |(hook, nanos)| match nanos {
+        LEFT_OUT => Run::first(hook, Duration::ZERO, Outcome::Skipped(SkipReason::Filter)),
+        nanos => {
+            let took = Duration::from_nanos(nanos.into());
+            Run::first(hook, took, Outcome::Answered(Verdict::Continue))
         }
-    }
+    };
+    (0..).zip(short.iter().copied()).map(run).collect()
 }
 
 impl Deref for Runs {
