@@ -2,6 +2,32 @@
 //!
 //! They run after those of the files, in the order of their registration, and end with the session. Numbers such as
 //! JC-6 are those of the dialect's specification.
+//!
+//! ```
+//! use lineside::Assembly;
+//! use lineside::dialects::{Places, Trust};
+//! use lineside::jcli::{Ask, SessionHook};
+//! use lineside::prelude::*;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let bus = Bus::new();
+//! let assembly = Assembly::new(bus.clone());
+//! let session = bus.session("s1").open().await?;
+//! let places = Places {
+//!     environment: std::env::vars().collect(),
+//!     project_root: None,
+//!     cwd: std::env::current_dir()?,
+//!     trust: Trust::Withheld,
+//! };
+//! let skip = Ask::Command(r#"echo '{"action": "skip"}'"#.to_owned());
+//! assembly.jcli_hook(&session, "pre_tool_execution", SessionHook::new(skip), &places)?;
+//!
+//! let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
+//! assert!(decision.is_refused());
+//! # Ok(())
+//! # }
+//! ```
 
 use std::sync::Arc;
 
