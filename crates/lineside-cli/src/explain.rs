@@ -60,7 +60,7 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
             // What is no event is reported in the same words as without a daemon.
             EventDraft::parse(&text, &Vocabulary::new(DIALECTS)).with_context(what)?;
             let mut event: Map = lineside::json::from_slice(&text).with_context(what)?;
-            event.entry("session").or_insert_with(|| json!(SESSION));
+            event.get_or_insert_with("session", || json!(SESSION));
             let explanation: Explanation =
                 ask(&paths, async |client| client.post("/v1/explain", &event).await).await?;
             let hooks: Vec<_> = explanation.hooks.iter().map(|hook| hook.listed.clone()).collect();

@@ -35,7 +35,7 @@ impl Index for str {
         if value.is_null() {
             *value = Value::Object(Map::new());
         }
-        value.as_object_mut().map(|fields| fields.entry(self).or_insert(Value::Null))
+        value.as_object_mut().map(|fields| fields.get_or_insert_with(self, || Value::Null))
     }
 }
 

@@ -4,7 +4,6 @@ mod typed;
 
 use std::borrow::Cow;
 
-use indexmap::map::Entry;
 use serde::Deserialize;
 use serde::de::Error as _;
 
@@ -168,15 +167,10 @@ impl<'a> Reader<'a> {
         let mut fields = Map::new();
         while self.goes_on(b'}', fields.is_empty())? {
             let (start, key) = self.key()?;
-            match fields.entry(key) {
-                Entry::Occupied(twice) => {
-                    return Err(self.error_at(format!("duplicate key `{}`", twice.key()), start));
-                }
-                Entry::Vacant(place) => {
-                    let value = self.value()?;
-                    place.insert(value);
-                }
+            if fields.contains_key(&key) {
+                return Err(self.error_at(format!("duplicate key `{key}`"), start));
             }
+            fields.add(key.into_owned(), self.value()?);
         }
         Ok(Value::Object(fields))
     }

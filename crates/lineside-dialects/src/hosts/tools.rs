@@ -169,7 +169,7 @@ pub fn named_paths(tool: &str, input: &Value) -> Vec<String> {
 pub fn tool_fields(point: &PointInfo, payload: &mut Map) {
     let Some(tool) = payload.get("tool_name").and_then(Value::as_str).map(str::to_owned) else { return };
     if let (Some(_), Some(class)) = (point.field("tool_class"), tool_class::of(&tool)) {
-        payload.entry("tool_class").or_insert_with(|| class.into());
+        payload.get_or_insert_with("tool_class", || class.into());
     }
     if let (Some(_), Some(input), None) =
         (point.field("paths"), payload.get("tool_input"), payload.get("paths"))

@@ -160,7 +160,7 @@ pub(super) fn of(event: &AnyEvent) -> Fields {
     let mut context =
         if is_own(event.point()) { event.payload_json().clone() } else { context(key, event).into_map() };
     for (name, value) in extra(event, "event").filter(|(_, value)| !value.is_null()) {
-        context.entry(name.clone()).or_insert_with(|| value.clone());
+        context.get_or_insert_with(name, || value.clone());
     }
     let session = if family == "gateway" { key.to_owned() } else { session_key(event.envelope()) };
     Fields::default()

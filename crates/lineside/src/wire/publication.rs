@@ -47,7 +47,7 @@ pub fn publication(session: &Session, draft: EventDraft) -> Publication<Arc<dyn 
     let mut extra = draft.extra;
     // The program that publishes is a matter of the session; another one is handed on beside it.
     if let Some(host) = draft.host.filter(|host| source.host.as_deref() != Some(host)) {
-        extra.entry("host").or_insert_with(|| host.into());
+        extra.get_or_insert_with("host", || host.into());
     }
     publication.extra(extra)
 }

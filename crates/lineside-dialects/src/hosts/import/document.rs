@@ -51,7 +51,7 @@ impl Document {
                 at.insert(part.to_owned(), value);
                 return;
             }
-            let inner = at.entry(part).or_insert_with(|| Value::Object(Map::new()));
+            let inner = at.get_or_insert_with(part, || Value::Object(Map::new()));
             let Value::Object(inner) = inner else { return };
             at = inner;
         }
@@ -145,7 +145,7 @@ impl Document {
     /// The document, ended by what the publisher has sent and the document does not have.
     pub(crate) fn with_extra(mut self, event: &AnyEvent) -> Map {
         for (name, value) in event.envelope().extra.iter().flat_map(|extra| extra.iter()) {
-            self.0.entry(name.as_str()).or_insert_with(|| value.clone());
+            self.0.get_or_insert_with(name, || value.clone());
         }
         self.0
     }

@@ -128,7 +128,7 @@ fn first_values(node: &Node) -> Value {
         Content::Object(entries) => {
             let mut object = Map::new();
             for entry in entries {
-                object.entry(entry.key.as_str()).or_insert_with(|| first_values(&entry.value));
+                object.get_or_insert_with(&entry.key, || first_values(&entry.value));
             }
             object.into()
         }

@@ -300,7 +300,7 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
         }
     }
     if let (Some(model), Some("after_model")) = (&model, point_name) {
-        payload.entry("model").or_insert_with(|| model.as_str().into());
+        payload.get_or_insert_with("model", || model.as_str().into());
     }
     let own_fields =
         row.is_some_and(|row| row.point.starts_with("x.") && row.fields.is_empty() && *host != Host::Qwen);
@@ -366,7 +366,7 @@ fn decoded(point: &'static PointInfo, mut payload: Map, extra: &mut Map) -> Arc<
             }
             Err(DecodePayloadError::WrongType { field, .. }) => {
                 let value = payload.remove(field).unwrap_or_default();
-                extra.entry(field).or_insert(value);
+                extra.get_or_insert_with(field, || value);
                 if point.field(field).is_some_and(|field| field.required) {
                     payload.insert(field.to_owned(), empty(field));
                 }
