@@ -5,7 +5,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use lineside_core::propagation::{GRANT, SESSION, SOCKET};
+use lineside_core::propagation::{GRANT, SOCKET};
 
 use crate::client::Client;
 
@@ -45,12 +45,6 @@ impl Client {
             Some(grant) => Ok(client.granted(grant)),
             None => Ok(client),
         }
-    }
-
-    /// The session that this process was started under, if any.
-    #[must_use]
-    pub fn inherited_session() -> Option<String> {
-        env::var(SESSION).ok().filter(|session| !session.is_empty())
     }
 }
 

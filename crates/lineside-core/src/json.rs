@@ -96,14 +96,6 @@ pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, Error> {
     write::text(value, Layout::Compact)
 }
 
-/// Writes a type as JSON in that layout.
-///
-/// # Errors
-/// Those of [`to_string`].
-pub fn to_string_in<T: Serialize + ?Sized>(value: &T, layout: Layout) -> Result<String, Error> {
-    write::text(value, layout)
-}
-
 /// Writes a type as the bytes of JSON on one line without blanks.
 ///
 /// # Errors

@@ -2,15 +2,13 @@
 
 use std::borrow::Cow;
 
-use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, IntoDeserializer,
-    Unexpected, VariantAccess, Visitor,
-};
+use serde::de::value::{CowStrDeserializer, MapAccessDeserializer, MapDeserializer, SeqDeserializer};
+use serde::de::{Deserialize, Deserializer, Error as _, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::digits::EXACT;
 use super::error::Error;
+use super::map::Map;
 use super::number::Integer;
 use super::number::Number;
 use super::value::Value;
@@ -58,6 +56,12 @@ pub(super) fn number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Resul
     }
 }
 
+fn entries<'de>(
+    fields: &'de Map,
+) -> MapDeserializer<'de, impl Iterator<Item = (Key<'de>, &'de Value)>, Error> {
+    MapDeserializer::new(fields.iter().map(|(key, value)| (Key(key.into()), value)))
+}
+
 impl<'de> IntoDeserializer<'de, Error> for &'de Value {
     type Deserializer = Self;
 
@@ -82,8 +86,7 @@ impl<'de> Deserializer<'de> for &'de Value {
                 Ok(value)
             }
             Value::Object(fields) => {
-                let mut fields =
-                    MapDeserializer::new(fields.iter().map(|(key, value)| (Key(key.into()), value)));
+                let mut fields = entries(fields);
                 let value = visitor.visit_map(&mut fields)?;
                 fields.end()?;
                 Ok(value)
@@ -125,16 +128,15 @@ impl<'de> Deserializer<'de> for &'de Value {
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        _name: &'static str,
-        _variants: &'static [&'static str],
+        name: &'static str,
+        variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self {
-            Value::String(variant) => visitor.visit_enum(Key(variant.into())),
-            Value::Object(fields) if fields.len() == 1 => match fields.iter().next() {
-                Some((variant, content)) => visitor.visit_enum(Variant(variant, content)),
-                None => Err(mismatch(self, &visitor)),
-            },
+            Value::String(variant) => Key(variant.into()).deserialize_enum(name, variants, visitor),
+            Value::Object(fields) if fields.len() == 1 => {
+                visitor.visit_enum(MapAccessDeserializer::new(entries(fields)))
+            }
             other => Err(mismatch(other, &"a text or an object of one entry")),
         }
     }
@@ -212,88 +214,11 @@ impl<'de> Deserializer<'de> for Key<'de> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        visitor.visit_enum(self)
+        visitor.visit_enum(CowStrDeserializer::new(self.0))
     }
 
     forward_to_deserialize_any! {
         i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
         identifier ignored_any
-    }
-}
-
-impl<'de> EnumAccess<'de> for Key<'de> {
-    type Error = Error;
-    type Variant = WithoutContent;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, WithoutContent), Error> {
-        Ok((seed.deserialize(self)?, WithoutContent))
-    }
-}
-
-/// What follows a variant that is a text.
-pub(super) struct WithoutContent;
-
-impl<'de> VariantAccess<'de> for WithoutContent {
-    type Error = Error;
-
-    fn unit_variant(self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, _seed: S) -> Result<S::Value, Error> {
-        Err(Error::invalid_type(Unexpected::UnitVariant, &"a variant with a value"))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _length: usize, _visitor: V) -> Result<V::Value, Error> {
-        Err(Error::invalid_type(Unexpected::UnitVariant, &"a variant with a list"))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _fields: &'static [&'static str],
-        _visitor: V,
-    ) -> Result<V::Value, Error> {
-        Err(Error::invalid_type(Unexpected::UnitVariant, &"a variant with fields"))
-    }
-}
-
-/// The variant of an enum with its content.
-struct Variant<'de>(&'de str, &'de Value);
-
-impl<'de> EnumAccess<'de> for Variant<'de> {
-    type Error = Error;
-    type Variant = Content<'de>;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Content<'de>), Error> {
-        Ok((seed.deserialize(Key(self.0.into()))?, Content(self.1)))
-    }
-}
-
-struct Content<'de>(&'de Value);
-
-impl<'de> VariantAccess<'de> for Content<'de> {
-    type Error = Error;
-
-    fn unit_variant(self) -> Result<(), Error> {
-        if self.0.is_null() { Ok(()) } else { Err(mismatch(self.0, &"a variant without content")) }
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Error> {
-        seed.deserialize(self.0)
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, Error> {
-        if self.0.is_array() { self.0.deserialize_any(visitor) } else { Err(mismatch(self.0, &"a list")) }
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        match self.0 {
-            Value::Object(_) | Value::Array(_) => self.0.deserialize_any(visitor),
-            other => Err(mismatch(other, &"an object")),
-        }
     }
 }

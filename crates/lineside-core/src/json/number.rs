@@ -116,12 +116,6 @@ impl Number {
             Written::Text(text) => text.parse().ok().filter(|value: &f64| value.is_finite()),
         }
     }
-
-    /// Whether it is written with a fraction or an exponent.
-    #[must_use]
-    pub fn is_f64(&self) -> bool {
-        matches!(&self.0, Written::Text(text) if text.contains(['.', 'e', 'E']))
-    }
 }
 
 /// An integer that fits.

@@ -192,19 +192,13 @@ impl<'a> Reader<'a> {
         Ok((start, key))
     }
 
-    /// Whether the bracket follows; it is then read.
-    fn closes(&mut self, bracket: u8) -> bool {
-        let closes = self.next_token() == Some(bracket);
-        self.at += usize::from(closes);
-        closes
-    }
-
     /// Reads the comma before another item, which the first one does not have, or else the bracket that closes.
     ///
     /// # Errors
     /// Neither is there.
     pub fn goes_on(&mut self, bracket: u8, is_first: bool) -> Result<bool, Error> {
-        if self.closes(bracket) {
+        if self.next_token() == Some(bracket) {
+            self.at += 1;
             return Ok(false);
         }
         if is_first {

@@ -102,18 +102,6 @@ impl Value {
         matches!(self, Self::Object(_))
     }
 
-    /// Whether it is an integer from 0 to 2⁶⁴ − 1.
-    #[must_use]
-    pub fn is_u64(&self) -> bool {
-        self.as_u64().is_some()
-    }
-
-    /// Whether it is an integer from −2⁶³ to 2⁶³ − 1.
-    #[must_use]
-    pub fn is_i64(&self) -> bool {
-        self.as_i64().is_some()
-    }
-
     /// The boolean.
     #[must_use]
     pub const fn as_bool(&self) -> Option<bool> {

@@ -107,7 +107,7 @@ fn json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn what_is_written_is_read_back(value in json()) {
-        for text in [lineside_core::json::to_string(&value).unwrap(), lineside_core::json::to_string_in(&value, lineside_core::json::Layout::Indented).unwrap()] {
+        for text in [lineside_core::json::to_string(&value).unwrap(), value.to_text(lineside_core::json::Layout::Indented)] {
             let document = read(&text).unwrap();
             prop_assert_eq!(super::tests::value(&document.root).to_string(), value.to_string());
             prop_assert_eq!(document.duplicates, Vec::new());

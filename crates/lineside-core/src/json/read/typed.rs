@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::super::digits::EXACT;
@@ -27,26 +28,17 @@ impl<'de> Reader<'de> {
         }
     }
 
-    fn list_of<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
-        let mut rest = Rest { reader: self, bracket: b']', stand: Stand::Opened };
-        let value = visitor.visit_seq(&mut rest)?;
-        rest.has_ended(value)
-    }
-
-    fn object_of<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
-        let mut rest = Rest { reader: self, bracket: b'}', stand: Stand::Opened };
-        let value = visitor.visit_map(&mut rest)?;
-        rest.has_ended(value)
-    }
-
-    /// The content of the only variant in an object, and the end of the object.
-    fn only<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
-        let value = read(self)?;
-        if self.closes(b'}') {
-            Ok(value)
-        } else {
-            Err(self.error("`}` is expected after the variant of an enum"))
-        }
+    /// Has `read` take the items up to the closing bracket, and refuses what it leaves.
+    fn within<T>(
+        &mut self,
+        bracket: u8,
+        read: impl FnOnce(&mut Rest<'_, 'de>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.nested(|reader| {
+            let mut rest = Rest { reader, bracket, stand: Stand::Opened };
+            let value = read(&mut rest)?;
+            rest.has_ended(value)
+        })
     }
 }
 
@@ -123,8 +115,8 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.next_token() {
-            Some(b'{') => self.nested(|reader| reader.object_of(visitor)),
-            Some(b'[') => self.nested(|reader| reader.list_of(visitor)),
+            Some(b'{') => self.within(b'}', |rest| visitor.visit_map(rest)),
+            Some(b'[') => self.within(b']', |rest| visitor.visit_seq(rest)),
             Some(b'"') => match self.string()? {
                 Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
                 Cow::Owned(text) => visitor.visit_string(text),
@@ -173,16 +165,13 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        _name: &'static str,
-        _variants: &'static [&'static str],
+        name: &'static str,
+        variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self.next_token() {
-            Some(b'"') => {
-                let variant = self.string()?;
-                visitor.visit_enum(Key(variant))
-            }
-            Some(b'{') => self.nested(|reader| reader.only(|reader| visitor.visit_enum(Variant(reader)))),
+            Some(b'"') => Key(self.string()?).deserialize_enum(name, variants, visitor),
+            Some(b'{') => self.within(b'}', |rest| visitor.visit_enum(MapAccessDeserializer::new(rest))),
             _ => Err(self.error("a variant of an enum is expected, a text or an object of one entry")),
         }
     }
@@ -190,52 +179,5 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
         tuple_struct map struct identifier ignored_any
-    }
-}
-
-/// A variant with content.
-struct Variant<'r, 'de>(&'r mut Reader<'de>);
-
-impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
-    type Error = Error;
-    type Variant = Self;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), Error> {
-        let (_, key) = self.0.key()?;
-        Ok((seed.deserialize(Key(key))?, self))
-    }
-}
-
-impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
-    type Error = Error;
-
-    fn unit_variant(self) -> Result<(), Error> {
-        if self.0.is_null() {
-            self.0.word().map(drop)
-        } else {
-            Err(self.0.error("the variant of an enum has no content"))
-        }
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Error> {
-        seed.deserialize(self.0)
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, Error> {
-        match self.0.next_token() {
-            Some(b'[') => self.0.deserialize_any(visitor),
-            _ => Err(self.0.error("the variant of an enum has a list as its content")),
-        }
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        match self.0.next_token() {
-            Some(b'{' | b'[') => self.0.deserialize_any(visitor),
-            _ => Err(self.0.error("the variant of an enum has an object as its content")),
-        }
     }
 }
