@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use lineside::bus::register::RegisterHookError;
 use lineside::core::{Reach, SessionId};
 use lineside::{Assembly, AttachHookError, AttachedHook, Attachment, Session};
+use tokio::time::timeout;
 
 use crate::problem::Problem;
 use crate::random;
@@ -17,8 +18,13 @@ const MOST: usize = 1_024;
 /// How many hooks all of them have together.
 const MOST_HOOKS: usize = 65_536;
 
-/// How long a registration waits for the hello of its program.
-const GREETING: Duration = Duration::from_secs(5);
+/// How long a registration waits for the hello of its program, in steps of [`STEP`].
+///
+/// A daemon that does not run, because its machine is busy or was asleep, counts one step for all that time: the program
+/// may not have run either.
+const GREETING: u32 = 50;
+/// One of these steps.
+const STEP: Duration = Duration::from_millis(100);
 
 /// How long a place is kept for a program that has asked for it and is not there yet.
 const COMING: Duration = Duration::from_secs(10);
@@ -103,13 +109,13 @@ impl Attachments {
     pub(crate) async fn greeted(&self, token: &str) -> Result<(), Problem> {
         let place =
             self.state().programs.get(token).map(|program| program.place.clone()).ok_or_else(unknown)?;
-        match tokio::time::timeout(GREETING, place.comes()).await {
-            Ok(()) => Ok(()),
-            Err(_) => {
-                let detail = format!("the program has not said hello within {} s", GREETING.as_secs());
-                Err(Problem::conflict("not-attached", "The program has not attached", detail))
+        for _ in 0..GREETING {
+            if timeout(STEP, place.comes()).await.is_ok() {
+                return Ok(());
             }
         }
+        let detail = format!("the program has not said hello within {} s", (STEP * GREETING).as_secs());
+        Err(Problem::conflict("not-attached", "The program has not attached", detail))
     }
 
     /// Registers a hook of a program on a session. One of the same name there whose program is gone gives way to it.
@@ -241,5 +247,26 @@ fn not_attached(error: &AttachHookError) -> Problem {
             Problem::conflict("not-registered", "The hook cannot be registered", format!("{error}: {why}"))
         }
         _ => Problem::bad_request(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::poll;
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn time_in_which_the_daemon_does_not_run_is_not_that_of_a_program() {
+        let all = Attachments::default();
+        let (token, _place) = all.place(None).unwrap();
+        let mut greeted = std::pin::pin!(all.greeted(&token));
+        assert!(poll!(&mut greeted).is_pending());
+        advance(Duration::from_secs(3_600)).await;
+        assert!(poll!(&mut greeted).is_pending(), "an hour in which nothing runs is one step");
+        let rest = tokio::time::Instant::now();
+        assert_eq!(greeted.await.unwrap_err().status, 409);
+        assert_eq!(rest.elapsed().as_secs(), 4);
     }
 }
