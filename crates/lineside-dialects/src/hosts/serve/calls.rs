@@ -86,6 +86,12 @@ impl Arriving {
         let mut shared = own.iter().filter_map(|(name, value)| Some((value, other.get(name)?))).peekable();
         self.class.as_deref() == class && shared.peek().is_some() && shared.all(|(own, other)| own == other)
     }
+
+    /// Whether no member that both inputs have differs.
+    fn is_compatible(&self, input: &Value) -> bool {
+        let (Value::Object(own), Value::Object(other)) = (&self.input, input) else { return true };
+        own.iter().all(|(name, value)| other.get(name).is_none_or(|other| other == value))
+    }
 }
 
 impl Call {
@@ -93,21 +99,41 @@ impl Call {
         if self.of.session != arriving.session || self.of.point != arriving.point {
             return false;
         }
+        let is_young = now.saturating_duration_since(self.since) <= OPEN;
+        let is_open = self.is_open || arriving.is_review();
         if let (Some(own), Some(other)) = (&self.of.call, &arriving.call) {
-            return own == other;
+            // Some models number their calls anew in each answer, so an id alone does not name what was judged.
+            let is_current = is_open && (is_young || self.outcome.is_none());
+            return own == other && is_current && self.has_input_of(arriving);
         }
-        let is_open =
-            (self.is_open || arriving.is_review()) && now.saturating_duration_since(self.since) <= OPEN;
         is_open
+            && is_young
             && self.of.entry != arriving.entry
             && !self.partners.contains(&arriving.entry)
             && self.agrees(arriving)
     }
 
+    fn amended(&self) -> Option<&Value> {
+        self.outcome.as_ref().and_then(|outcome| outcome.after.get("tool_input"))
+    }
+
+    /// Whether an arrival with the same id has this call's input, as it came or as it was amended. One event of a host
+    /// says it in full; two events may have different members of it.
+    fn has_input_of(&self, arriving: &Arriving) -> bool {
+        let is_same = |input: &Value| {
+            if self.of.entry == arriving.entry {
+                arriving.input == *input
+            } else {
+                arriving.is_compatible(input)
+            }
+        };
+        is_same(&self.of.input) || self.amended().is_some_and(is_same)
+    }
+
     fn agrees(&self, arriving: &Arriving) -> bool {
         let class = self.of.class.as_deref();
-        let amended = self.outcome.as_ref().and_then(|outcome| outcome.after.get("tool_input"));
-        arriving.agrees(class, &self.of.input) || amended.is_some_and(|input| arriving.agrees(class, input))
+        arriving.agrees(class, &self.of.input)
+            || self.amended().is_some_and(|input| arriving.agrees(class, input))
     }
 }
 
@@ -126,6 +152,8 @@ impl Calls {
         }
         if arriving.is_review() {
             self.close(&arriving);
+        } else {
+            self.forget_results(&arriving);
         }
         self.calls.retain(|call| now.saturating_duration_since(call.since) <= OPEN || call.outcome.is_none());
         if self.calls.len() >= MOST {
@@ -158,6 +186,14 @@ impl Calls {
                 gate.is_open = false;
             }
         }
+    }
+
+    /// A new call ends what is known of the results of an earlier one with the same id.
+    fn forget_results(&mut self, gate: &Arriving) {
+        let is_earlier = |of: &Arriving| {
+            of.is_review() && of.session == gate.session && of.call.is_some() && of.call == gate.call
+        };
+        self.calls.retain(|call| call.outcome.is_none() || !is_earlier(&call.of));
     }
 
     /// A call was decided.

@@ -73,6 +73,77 @@ fn ho_41_an_id_says_which_call_it_is_whatever_else_differs() {
 }
 
 #[test]
+fn an_id_that_comes_again_with_another_input_is_another_call() {
+    let now = Instant::now();
+    let rm = json!({"command": "rm -rf build"});
+    let named = |entry, input: &Value| Arriving { input: input.clone(), ..named(entry, "call_0") };
+    for entry in [Host::Claude, Host::Cursor] {
+        let mut calls = Calls::default();
+        let first = new(calls.arrive(named(Host::Claude, &ls()), now));
+        // While the first is under way, and after it was decided.
+        let second = new(calls.arrive(named(entry, &rm), now));
+        decide(&mut calls, first);
+        calls.abandon(second);
+        new(calls.arrive(named(entry, &rm), now));
+        assert!(is_decided(&calls.arrive(named(entry, &ls()), now)));
+    }
+    // The same event of a host has all of the input; another event may have more or less of it.
+    let mut calls = Calls::default();
+    let id = new(calls.arrive(named(Host::Claude, &ls()), now));
+    decide(&mut calls, id);
+    let more = json!({"command": "ls", "background": true});
+    assert!(is_decided(&calls.arrive(named(Host::Cursor, &more), now)));
+    new(calls.arrive(named(Host::Claude, &more), now));
+    new(calls.arrive(named(Host::Claude, &Value::Null), now));
+}
+
+#[test]
+fn an_input_that_was_amended_is_known_by_its_id_too() {
+    let (mut calls, now) = (Calls::default(), Instant::now());
+    let named = |input: Value| Arriving { input, ..named(Host::Claude, "a") };
+    let id = new(calls.arrive(named(ls()), now));
+    let after = Amendment::default().with("tool_input", json!({"command": "ls -l"})).fields().clone();
+    calls.decide(id, &Outcome { verdict: Verdict::block("no"), after, ..Outcome::default() });
+    assert!(is_decided(&calls.arrive(named(ls()), now)));
+    assert!(is_decided(&calls.arrive(named(json!({"command": "ls -l"})), now)));
+    new(calls.arrive(named(json!({"command": "ls -a"})), now));
+}
+
+#[test]
+fn an_id_that_comes_again_after_the_result_of_its_call_is_another_call() {
+    let (mut calls, now) = (Calls::default(), Instant::now());
+    let gate = || Arriving { input: ls(), ..named(Host::Claude, "call_0") };
+    let review = || Arriving { point: "after_tool", ..gate() };
+    for _ in 0..2 {
+        for arriving in [gate(), review()] {
+            let id = new(calls.arrive(arriving.clone(), now));
+            decide(&mut calls, id);
+            assert!(is_decided(&calls.arrive(arriving, now)));
+        }
+    }
+    // Results of other calls, sessions and of calls without an id are still known.
+    let other = Arriving { call: Some("call_1".to_owned()), ..review() };
+    let elsewhere = Arriving { session: "t".to_owned(), ..review() };
+    let nameless = Arriving { call: None, ..review() };
+    for known in [other, elsewhere, nameless] {
+        let id = new(calls.arrive(known, now));
+        decide(&mut calls, id);
+    }
+    for arriving in [gate(), Arriving { call: None, ..gate() }] {
+        calls.arrive(arriving, now);
+    }
+    let reviews = calls.calls.iter().filter(|call| call.of.is_review());
+    let known: Vec<_> = reviews.map(|call| (call.of.session.as_str(), call.of.call.as_deref())).collect();
+    assert_eq!(known, [("s", Some("call_1")), ("t", Some("call_0")), ("s", None)]);
+    // One that is refused has no result, and its id is that of another call after a while.
+    let mut calls = Calls::default();
+    let id = new(calls.arrive(gate(), now));
+    decide(&mut calls, id);
+    assert!(is_decided(&calls.arrive(gate(), now + OPEN)));
+    new(calls.arrive(gate(), now + OPEN + Duration::from_nanos(1)));
+}
+
+#[test]
 fn ho_41_without_an_id_the_members_that_both_inputs_have_say_it() {
     let now = Instant::now();
     for (input, is_same) in [
