@@ -34,6 +34,15 @@ pub(crate) enum Begun<'a> {
     UnderWay(Waiting<'a>),
 }
 
+/// How far an event has come that has to be waited for.
+pub(crate) struct Reached<'a> {
+    /// The next hook of its plan.
+    pub(crate) next: u32,
+    pub(crate) halt: Option<Halt<'a>>,
+    /// Whether its plan has nothing more to run, as long as nothing is amended.
+    last: bool,
+}
+
 /// The receipt of an event that has to be waited for.
 pub(crate) type Waiting<'a> = Pin<Box<dyn Future<Output = Record> + Send + 'a>>;
 
@@ -113,7 +122,13 @@ impl<'a> Dispatch<'a> {
         if halt.is_none() && dispatcher.is_done(&plan) {
             return Begun::Settled(dispatcher.settle(in_force, details, coverage));
         }
-        Begun::UnderWay(Box::pin(self.walk(in_force.keep(), dispatcher, (next, halt), coverage)))
+        let last = plan.entry(next).is_none() && !plan.tells();
+        Begun::UnderWay(Box::pin(self.walk(
+            in_force.keep(),
+            dispatcher,
+            Reached { next, halt, last },
+            coverage,
+        )))
     }
 
     /// The rest of it, from where it has halted.
@@ -121,16 +136,20 @@ impl<'a> Dispatch<'a> {
         self,
         in_force: KeptInForce,
         mut dispatcher: Dispatcher<'a>,
-        (mut next, mut halt): (u32, Option<Halt<'a>>),
+        mut reached: Reached<'a>,
         coverage: Option<Box<CoverageMismatch>>,
     ) -> impl Future<Output = Record> + Send {
         let Self { session, details, in_flight, .. } = self;
         let watch = Watch::over(session, &dispatcher.event, in_flight);
         async move {
             let in_force = in_force.borrow();
-            // The same plan as before: no amendment changes which hooks may run.
-            let plan = in_force.interceptors(&dispatcher.event);
-            dispatcher.walk(&plan, &mut next, &mut halt).await;
+            dispatcher.resume(&mut reached.halt).await;
+            // Most events wait once, for their last hook; what the others need has no place in the future of each.
+            if reached.halt.is_some() || !reached.last || dispatcher.chain.version() > 0 {
+                // The same plan as before: no amendment changes which hooks may run.
+                let plan = in_force.interceptors(&dispatcher.event);
+                Box::pin(dispatcher.walk(&plan, &mut reached)).await;
+            }
             let record = dispatcher.settle(&in_force, details, coverage);
             watch.disarm();
             record

@@ -4,7 +4,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use lineside_core::hook::{Hook, Selected};
@@ -14,6 +14,7 @@ use lineside_core::{Acceptance, Failure, Outcome, Part};
 use crate::dispatch::advance::Halt;
 use crate::dispatch::detached::failed;
 use crate::dispatch::dispatcher::Dispatcher;
+use crate::dispatch::event::Reached;
 use crate::dispatch::group;
 use crate::hook::guard::Guarded;
 use crate::hook::interceptor::{DetachedRun, Interceptor};
@@ -26,26 +27,36 @@ impl<'a> Dispatcher<'a> {
         self.chain.version() == 0 && !plan.tells()
     }
 
-    /// The rest of the first round, from where it [has halted](Self::advance), then once more the hooks that judged an
-    /// earlier payload and have to judge this one, then the post-decision hooks. Futures that are rarely awaited are
-    /// boxed, and a call is awaited where it stands, so that the future of an event that waits is small.
-    pub(crate) async fn walk(&mut self, plan: &Plan<'_>, next: &mut u32, halt: &mut Option<Halt<'a>>) {
+    /// Waits for the call that an event [has halted](Self::advance) at, if it is one of a hook that runs alone. It is
+    /// awaited where it stands, so that the future of an event that waits is small.
+    pub(crate) async fn resume(&mut self, halt: &mut Option<Halt<'a>>) {
+        let Some(Halt::Alone(index, call)) = halt else { return };
+        let (index, result) = (*index, Pin::new(call).await);
+        *halt = None;
+        let took = self.time.waited();
+        self.fold(index, Round::First, took, result);
+    }
+
+    /// The rest of the first round, then once more the hooks that judged an earlier payload and have to judge this one,
+    /// then the post-decision hooks. Futures that are rarely awaited are boxed.
+    pub(crate) async fn walk(&mut self, plan: &Plan<'_>, Reached { next, halt, .. }: &mut Reached<'a>) {
         loop {
-            if let Some(Halt::Alone(index, call)) = halt {
-                let (index, result) = (*index, Pin::new(call).await);
-                *halt = None;
-                let took = self.time.waited();
-                self.fold(index, Round::First, took, result);
-            } else {
-                match halt.take() {
-                    Some(Halt::Beside(index, call, group)) => {
-                        Box::pin(group::run(self, plan, Some((index, call)), group, Round::First)).await;
-                    }
-                    Some(Halt::Member(index)) => Box::pin(self.member(plan, index, Round::First)).await,
-                    Some(Halt::Alone(..)) | None => break,
+            self.resume(halt).await;
+            match halt.take() {
+                Some(Halt::Beside(index, call, group)) => {
+                    Box::pin(group::run(self, plan, Some((index, call)), group, Round::First)).await;
                 }
+                Some(Halt::Member(index)) => Box::pin(self.member(plan, index, Round::First)).await,
+                Some(Halt::Alone(..)) | None => {}
             }
-            *halt = poll_fn(|task| Poll::Ready(self.advance(plan, next, task))).await;
+            let advance = |task: &mut Context<'_>| {
+                *halt = self.advance(plan, next, task);
+                Poll::Ready(())
+            };
+            poll_fn(advance).await;
+            if halt.is_none() {
+                break;
+            }
         }
         let stale = self.chain.stale();
         if !stale.is_empty() {

@@ -9,9 +9,9 @@ use std::future::ready;
 use std::marker::PhantomData;
 
 use kameo::actor::ActorRef;
-use kameo::error::SendError;
+use kameo::error::{BoxSendError, SendError};
 use kameo::mailbox::Signal;
-use kameo::message::Message;
+use kameo::message::{BoxReply, Message};
 use kameo::reply::{BoxReplySender, ReplyError};
 use kameo::{Actor, Reply};
 use lineside_core::payload::Point;
@@ -70,25 +70,36 @@ where
         }
         let (reply, answer) = oneshot::channel();
         let signal = put(self.actor.clone(), Box::new(question), reply);
-        // Sent here, where nothing has to be kept for it; only a full mailbox has to be waited for.
-        let sent = self.actor.mailbox_sender().try_send(signal);
-        let full = match sent {
-            Ok(()) => None,
-            Err(TrySendError::Full(signal)) => Some((self.actor.mailbox_sender().clone(), signal)),
-            Err(TrySendError::Closed(_)) => return Box::pin(ready(Err(not_running::<A>()))),
-        };
-        Box::pin(async move {
-            if let Some((mailbox, signal)) = full
-                && mailbox.send(signal).await.is_err()
-            {
-                return Err(not_running::<A>());
+        // Sent here, where nothing has to be kept for it; only a full mailbox has to be waited for, and that is kept apart,
+        // because a signal is large.
+        match self.actor.mailbox_sender().try_send(signal) {
+            Ok(()) => Box::pin(answered::<P, T, A>(answer)),
+            Err(TrySendError::Full(signal)) => {
+                let mailbox = self.actor.mailbox_sender().clone();
+                Box::pin(async move {
+                    match mailbox.send(signal).await {
+                        Ok(()) => answered::<P, T, A>(answer).await,
+                        Err(_) => Err(not_running::<A>()),
+                    }
+                })
             }
-            match answer.await {
-                Ok(Ok(answer)) => Ok(A::Reply::downcast_ok(answer).into().into()),
-                Ok(Err(error)) => Err(unanswered(&A::Reply::downcast_err::<Intercept<P>>(error))),
-                Err(_) => Err(unanswered(&SendError::<(), A::Error>::ActorStopped)),
-            }
-        })
+            Err(TrySendError::Closed(_)) => Box::pin(ready(Err(not_running::<A>()))),
+        }
+    }
+}
+
+/// Waits for the reply to a question that is in the mailbox.
+async fn answered<P, T, A>(reply: oneshot::Receiver<Result<BoxReply, BoxSendError>>) -> Result<Said, Failure>
+where
+    P: Point,
+    T: Into<Said>,
+    A: Message<Intercept<P>>,
+    <A::Reply as Reply>::Ok: Into<T>,
+{
+    match reply.await {
+        Ok(Ok(answer)) => Ok(A::Reply::downcast_ok(answer).into().into()),
+        Ok(Err(error)) => Err(unanswered(&A::Reply::downcast_err::<Intercept<P>>(error))),
+        Err(_) => Err(unanswered(&SendError::<(), A::Error>::ActorStopped)),
     }
 }
 

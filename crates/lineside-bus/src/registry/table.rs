@@ -252,7 +252,7 @@ impl<'a, I, O> FromIterator<&'a Arc<AtPoint<I, O>>> for InForce<'a, I, O> {
 }
 
 /// The same for an event that has to be waited for.
-pub(crate) struct KeptInForce<I, O>(Box<[Arc<AtPoint<I, O>>]>);
+pub(crate) struct KeptInForce<I, O>(SmallVec<[Arc<AtPoint<I, O>>; 2]>);
 
 impl<I, O> KeptInForce<I, O> {
     pub(crate) fn borrow(&self) -> InForce<'_, I, O> {
