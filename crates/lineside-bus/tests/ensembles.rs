@@ -351,7 +351,12 @@ async fn members_take_their_turns_in_the_pace_of_their_format() {
         let members = vec![member("a", Verdict::block("a"), 2), member("b", Verdict::stop("b"), 1)];
         bus.install("test", members).unwrap();
         let receipt = publish(&bus).await;
-        assert_eq!(*told.lock().unwrap(), expected, "{pace:?}");
+        let mut told = told.lock().unwrap();
+        if pace == Pace::AtOnce {
+            // Which of them gets on first is not said.
+            told[2..].sort_unstable();
+        }
+        assert_eq!(*told, expected, "{pace:?}");
         let verdict = if pace == Pace::InTurn { Verdict::block("a") } else { Verdict::stop("b") };
         assert_eq!(receipt.verdict, verdict, "{pace:?}: the strongest of those that were asked");
     }

@@ -301,6 +301,14 @@ impl Hook {
         }
     }
 
+    /// Whether it runs at the same time as the one after it in plan order: both are gates of one priority, and each
+    /// counts alone.
+    #[must_use]
+    pub fn goes_beside(&self, next: &Self) -> bool {
+        let is_gate = |hook: &Self| hook.part == Part::Gate && hook.ensemble.is_none();
+        is_gate(self) && is_gate(next) && self.priority == next.priority
+    }
+
     /// Whether it runs for this event as it stands.
     #[inline]
     #[must_use]

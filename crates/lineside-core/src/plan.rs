@@ -116,13 +116,12 @@ impl<'a, H> Candidates<'a, H> {
     }
 
     /// The hooks that start at the same time as the one at this place, which is the first of them; `None` at the end.
+    /// A member of an ensemble is not among them: it has its turn in the pace of the ensemble.
     #[must_use]
     pub fn group(&self, first: u32) -> Option<Range<u32>> {
         let rest = self.hooks().get(usize::try_from(first).ok()?..)?;
         let (leader, others) = rest.split_first()?;
-        let joins = |hook: &&Arc<Hook>| {
-            leader.part == Part::Gate && hook.part == Part::Gate && hook.priority == leader.priority
-        };
+        let joins = |hook: &&Arc<Hook>| leader.goes_beside(hook);
         let count = 1 + u32::try_from(others.iter().take_while(joins).count()).ok()?;
         Some(first..first + count)
     }

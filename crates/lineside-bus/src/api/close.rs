@@ -26,6 +26,9 @@ impl Session {
 
     /// As [`close`](Self::close), but what still runs after `limit` is cut short. An event that is undecided then is left
     /// to its publisher; post-decision hooks and automations are not started for it.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with time, when there is something to wait for.
     pub async fn close_within(&self, limit: Duration) {
         self.shared().end(self.node(), Some(after(Instant::now(), limit))).await;
     }

@@ -71,7 +71,11 @@ impl Bus {
     /// Jobs that are not settled at the limit are left to the next process where a journal keeps them, and are
     /// cancelled and counted as lost otherwise; after this, nothing becomes of them.
     ///
-    /// Cancel safe: the bus is closed at the first poll; calling it again takes up the waiting.
+    /// Cancel safe: the bus is closed at the first poll; calling it again takes up the waiting. Called by a hook, it waits
+    /// for the event of that hook too, up to `limit`.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with time.
     ///
     /// ```
     /// use std::time::Duration;

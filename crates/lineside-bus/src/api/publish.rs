@@ -179,6 +179,8 @@ impl<P: Point> Future for Publishing<'_, P> {
         if let Some(waiting) = waiting {
             return waiting.as_mut().poll(task).map(|record| Ok(Decision::settled(record)));
         }
+        // Before it is let in: it would have a second number.
+        assert!(payload.is_some(), "the future of an event is polled after its decision");
         if details.is_none()
             && let Some(seq) = session.pass(P::INFO)
         {
@@ -188,7 +190,10 @@ impl<P: Point> Future for Publishing<'_, P> {
         let in_force = tables.at(P::INFO);
         let dispatch = match details.unwrap_or(Details::NONE).admit(session, P::INFO) {
             Ok(dispatch) => dispatch,
-            Err(error) => return Poll::Ready(Err(error)),
+            Err(error) => {
+                *payload = None;
+                return Poll::Ready(Err(error));
+            }
         };
         if !dispatch.is_heard(&in_force) {
             return decided_at_once(payload, dispatch.seq);

@@ -73,6 +73,8 @@ impl Session {
     ///
     /// At a point without hooks this allocates nothing, takes no lock and serialises nothing.
     /// Not cancel safe: dropping the future cancels the hooks that run and leaves the event undecided.
+    /// Outside a tokio runtime, or in one without time, a hook that has to be waited for fails, and a detached one does
+    /// not start; hooks that answer at once need no runtime.
     ///
     /// ```
     /// use lineside_bus::{Bus, PublishError};
@@ -98,6 +100,9 @@ impl Session {
     ///
     /// # Errors
     /// The session is closed, the bus is shutting down, or the event stands at the end of too long a line of causes.
+    ///
+    /// # Panics
+    /// The future is polled again after it was ready.
     pub fn publish<P: Point>(
         &self,
         payload: P,

@@ -56,6 +56,8 @@ pub(crate) enum Cut {
     Deadline,
     /// The session had ended before it began.
     Unbegun,
+    /// It was to begin outside a runtime.
+    NoRuntime,
     /// The session has ended, and the hook itself has no more time.
     Patience,
     /// It was cancelled.
@@ -92,7 +94,8 @@ impl<H> Default for Background<H> {
 }
 
 impl<H: Holder> Background<H> {
-    /// Starts `work`; `cut` runs instead of its end when something else comes first. `done` is cancelled when it is over.
+    /// Starts `work`, within a runtime; `cut` runs instead of its end when something else comes first. `done` is cancelled
+    /// when it is over.
     pub(crate) fn spawn(
         self: &Arc<Self>,
         terms: Terms,
@@ -170,6 +173,15 @@ impl<H: Holder> Background<H> {
     pub(crate) fn admit(&self) -> Option<Running> {
         let running = self.tasks.running();
         (!self.cancel.is_cancelled()).then_some(running)
+    }
+
+    /// Lets a task begin.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(crate) fn admit_task(&self) -> Result<Running, Cut> {
+        let running = self.admit().ok_or(Cut::Unbegun)?;
+        Handle::try_current().map(|_| running).map_err(|_| Cut::NoRuntime)
     }
 
     /// One run has come to its own end.

@@ -30,11 +30,14 @@ impl DetachedRun {
         let Beginning { after, behind, cancel } = turn;
         let (done, begun) = (CancellationToken::new(), CancellationToken::new());
         let background = Arc::clone(self.session.node().state.background());
-        let Some(_admitted) = background.admit() else {
-            Report { detached: self, event }.cut(Cut::Unbegun);
-            done.cancel();
-            begun.cancel();
-            return Started { done, begun };
+        let _admitted = match background.admit_task() {
+            Ok(admitted) => admitted,
+            Err(why) => {
+                Report { detached: self, event }.cut(why);
+                done.cancel();
+                begun.cancel();
+                return Started { done, begun };
+            }
         };
         let join = if self.hook.part == Part::PostDecision { self.hook.join } else { Join::Background };
         let drain = self.hook.drain;
@@ -254,13 +257,17 @@ impl Report {
         let ending = match (why, is_kept) {
             (Cut::Cancelled, true) => Ending::Cancelled,
             // It is not over: it runs again when the session does.
-            (Cut::Deadline | Cut::Unbegun, true) => Ending::Left,
+            (Cut::Deadline | Cut::Unbegun | Cut::NoRuntime, true) => Ending::Left,
             (_, false) | (Cut::Patience, _) => {
                 background.count_cut_short();
                 let failure = match why {
                     Cut::Unbegun => {
                         Failure::not_started(FailureKind::Closed, "the session had closed before it began")
                     }
+                    Cut::NoRuntime => Failure::not_started(
+                        FailureKind::Closed,
+                        "there is no tokio runtime for it to run in",
+                    ),
                     Cut::Cancelled => Failure::new(FailureKind::Closed, "it was cancelled"),
                     Cut::Deadline | Cut::Patience => {
                         Failure::new(FailureKind::Closed, "still running when the session closed")

@@ -121,14 +121,21 @@ impl Dispatcher<'_> {
             let call = Guarded::start(&**run, &shown, cx, time, self.failures());
             running.push(Running { index, call, ended: None });
         }
+        let mut first = 0;
         poll_fn(|cx| {
             let mut waiting = false;
-            for Running { call, ended, .. } in running.iter_mut().filter(|member| member.ended.is_none()) {
+            // Each round begins with another one, as that of gates does.
+            let (before, from) = running.split_at_mut(first);
+            for Running { call, ended, .. } in from.iter_mut().chain(before) {
+                if ended.is_some() {
+                    continue;
+                }
                 match Pin::new(call).poll(cx) {
                     Poll::Ready(result) => *ended = Some((result, Instant::now() - start)),
                     Poll::Pending => waiting = true,
                 }
             }
+            first = (first + 1) % running.len().max(1);
             if waiting { Poll::Pending } else { Poll::Ready(()) }
         })
         .await;

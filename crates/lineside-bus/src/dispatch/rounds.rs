@@ -69,12 +69,12 @@ impl<'a> Dispatcher<'a> {
 
     async fn judge_again(&mut self, plan: &Plan<'_>, stale: &[u32]) {
         self.begin_round();
-        let gate = |index: &u32| {
-            let (hook, _) = plan.entry(*index)?;
-            (hook.part == Part::Gate).then_some(hook.priority)
-        };
         // As in the first round, only gates of equal priority run at the same time.
-        for gates in stale.chunk_by(|a, b| gate(a).is_some() && gate(a) == gate(b)) {
+        let beside = |one: &u32, next: &u32| match (plan.entry(*one), plan.entry(*next)) {
+            (Some((one, _)), Some((next, _))) => one.goes_beside(next),
+            _ => false,
+        };
+        for gates in stale.chunk_by(beside) {
             self.group(plan, gates, Round::Rejudge).await;
         }
         self.end_round(Round::Rejudge);

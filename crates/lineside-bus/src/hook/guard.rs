@@ -1,5 +1,6 @@
 //! One call of one interceptor: polled at once, its panics caught, its time bounded.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -152,7 +153,8 @@ impl<'a, T> Guarded<'a, T> {
         Some(Failure::new(kind, format!("when it was cancelled it {detail}")))
     }
 
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Ready when the call may take no more time: with the failure that this is.
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<Failure> {
         loop {
             match &mut self.timer {
                 Timer::JustPolled(Latency::Long) | Timer::Unused(Latency::Long) => {
@@ -163,10 +165,17 @@ impl<'a, T> Guarded<'a, T> {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Timer::PolledAgain => self.timer = Timer::Armed(Box::pin(sleep_until(self.time.deadline))),
+                // Without a runtime, and in one without time, there is no timer.
+                Timer::PolledAgain => match catch_unwind(|| Box::pin(sleep_until(self.time.deadline))) {
+                    Ok(sleep) => self.timer = Timer::Armed(sleep),
+                    Err(panic) => return Poll::Ready(untimed(panic)),
+                },
                 // A call that is always ready has used up by now what its task may do at once; a timer that had to
                 // wait for more would never be over.
-                Timer::Armed(sleep) => return Pin::new(&mut unconstrained(sleep.as_mut())).poll(cx),
+                Timer::Armed(sleep) => {
+                    ready!(Pin::new(&mut unconstrained(sleep.as_mut())).poll(cx));
+                    return Poll::Ready(timed_out(self.time));
+                }
             }
         }
     }
@@ -178,7 +187,7 @@ impl<T> Future for Guarded<'_, T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let handled = self.handled;
         if let Timer::JustPolled(_) = self.timer {
-            return self.poll_timer(cx).map(|()| Err(timed_out(self.time)));
+            return self.poll_timer(cx).map(Err);
         }
         let call = match &mut self.call {
             Call::Running(call) => call,
@@ -195,8 +204,7 @@ impl<T> Future for Guarded<'_, T> {
         match handling(handled, || catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)))) {
             Ok(Poll::Ready(answer)) => Poll::Ready(answer),
             Ok(Poll::Pending) => {
-                ready!(self.poll_timer(cx));
-                let mut failure = timed_out(self.time);
+                let mut failure = ready!(self.poll_timer(cx));
                 if let Some(panic) = self.cancel() {
                     failure.detail = format!("{}; {}", failure.detail, panic.detail).into();
                 }
@@ -225,8 +233,15 @@ fn warn_of(handled: Handled, failure: &Failure) {
     tracing::warn!(event = %handled.cause.event, detail = %failure.detail, "a hook that was cancelled failed");
 }
 
+/// The failure of a call whose time cannot be bounded.
+#[cold]
+fn untimed(panic: Box<dyn Any + Send>) -> Failure {
+    let Failure { detail, .. } = panicked(panic);
+    Failure::new(FailureKind::Error, format!("it has to be waited for, and there is no timer: {detail}"))
+}
+
 /// The failure of a call whose time is over.
-pub(crate) fn timed_out(time: Time) -> Failure {
+fn timed_out(time: Time) -> Failure {
     let granted = seconds(time.granted);
     Failure::new(
         FailureKind::Timeout,
