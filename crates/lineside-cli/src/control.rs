@@ -279,10 +279,13 @@ fn page(status: &Map, style: Style) -> Vec<String> {
         ),
         format!("  sessions  {} open", number("sessions")),
         format!(
-            "  jobs      {} live, {} dead, kept in {}",
+            "  jobs      {} live, {} dead, kept {}",
             number("live_jobs"),
             number("dead_jobs"),
-            text("durability")
+            match &*text("durability") {
+                "disk" => "on the disk".to_owned(),
+                kept => format!("in {kept}"),
+            }
         ),
         format!("  failures  {} of hooks", number("failures")),
     ];

@@ -43,11 +43,14 @@ Exit status:
   2    nothing could be done";
 
 /// One thing that was looked at.
+#[derive(Default)]
 struct Looked {
     what: &'static str,
     /// How it is, in a few words.
     state: String,
     findings: Vec<Finding>,
+    /// Whether it takes no part in decisions, and need not.
+    is_idle: bool,
 }
 
 /// Runs the command.
@@ -62,7 +65,13 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
     let (daemon, machines) = tokio::join!(daemon(&paths, &places), machine::look(&places));
     all.push(daemon);
     let here: Vec<Machine> = machines.into_iter().filter(Machine::is_here).collect();
+    let is_behind_none = !here.is_empty() && here.iter().all(|machine| machine.installed.is_empty());
+    if here.is_empty() {
+        let state = "none was found on PATH or in the usual places".to_owned();
+        all.push(Looked { what: "agents", state, findings: Vec::new(), is_idle: true });
+    }
     for machine in here {
+        let is_idle = machine.installed.is_empty();
         let state = match (&machine.version, machine.installed.len()) {
             (_, 0) => format!("not installed; lineside install {}", machine.host),
             (version, _) => {
@@ -71,7 +80,7 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
                 format!("{version}installed in {}", files.collect::<Vec<_>>().join(", "))
             }
         };
-        all.push(Looked { what: machine.host.name(), state, findings: machine.findings });
+        all.push(Looked { what: machine.host.name(), state, findings: machine.findings, is_idle });
     }
     let wrong = all.iter().flat_map(|looked| &looked.findings).filter(|finding| finding.is_wrong()).count();
     let mut out = std::io::stdout().lock();
@@ -81,6 +90,7 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
     } else {
         print(&mut out, all.iter().flat_map(|looked| looked.lines(styles.out)))?;
         let sum = match wrong {
+            0 if is_behind_none => "nothing is wrong, but no agent program starts lineside yet".to_owned(),
             0 => styles.out.paint(Tone::Good, "nothing is wrong"),
             wrong => styles.out.paint(Tone::Bad, &format!("{} wrong", count(wrong, "thing"))),
         };
@@ -92,7 +102,11 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
 impl Looked {
     fn lines(&self, style: Style) -> Vec<String> {
         let is_wrong = self.findings.iter().any(Finding::is_wrong);
-        let sign = if is_wrong { style.paint(Tone::Bad, "✗") } else { style.paint(Tone::Good, "✓") };
+        let sign = match (is_wrong, self.is_idle) {
+            (true, _) => style.paint(Tone::Bad, "✗"),
+            (false, true) => style.paint(Tone::Dim, "–"),
+            (false, false) => style.paint(Tone::Good, "✓"),
+        };
         let mut lines = vec![format!("{sign} {:8}  {}", self.what, one_line(&self.state))];
         for finding in &self.findings {
             lines.extend(finding.lines(style).into_iter().map(|line| format!("    {line}")));
@@ -110,7 +124,12 @@ fn program() -> Looked {
     let findings: Vec<Finding> = machine::name_finding().into_iter().collect();
     let state =
         if findings.is_empty() { "`lineside` on PATH is this program" } else { "found by its path alone" };
-    Looked { what: "program", state: format!("{state}, version {}", env!("CARGO_PKG_VERSION")), findings }
+    Looked {
+        what: "program",
+        state: format!("{state}, version {}", env!("CARGO_PKG_VERSION")),
+        findings,
+        ..Looked::default()
+    }
 }
 
 fn switch(paths: &DaemonPaths) -> Looked {
@@ -121,16 +140,22 @@ fn switch(paths: &DaemonPaths) -> Looked {
             what: "switch",
             state: "off".to_owned(),
             findings: vec![Finding::error(text, "lineside on")],
+            ..Looked::default()
         };
     }
-    Looked { what: "switch", state: "hooks are on".to_owned(), findings: Vec::new() }
+    Looked { what: "switch", state: "hooks are on".to_owned(), findings: Vec::new(), ..Looked::default() }
 }
 
 /// A folder that only its owner may enter. One that is not there yet is made when it is needed.
 fn folder(what: &'static str, path: &Path) -> Looked {
     let state = path.display().to_string();
     let Ok(found) = path.symlink_metadata() else {
-        return Looked { what, state: format!("{state} (not there yet)"), findings: Vec::new() };
+        return Looked {
+            what,
+            state: format!("{state} (not there yet)"),
+            findings: Vec::new(),
+            ..Looked::default()
+        };
     };
     let own = rustix::process::geteuid().as_raw();
     let mode = found.mode() & 0o777;
@@ -149,7 +174,7 @@ fn folder(what: &'static str, path: &Path) -> Looked {
     } else {
         None
     };
-    Looked { what, state, findings: finding.into_iter().collect() }
+    Looked { what, state, findings: finding.into_iter().collect(), ..Looked::default() }
 }
 
 fn socket(paths: &DaemonPaths) -> Looked {
@@ -157,7 +182,7 @@ fn socket(paths: &DaemonPaths) -> Looked {
     let mut looked = match path.parent() {
         // The folder of the state was looked at.
         Some(parent) if parent != paths.state => folder("socket", parent),
-        _ => Looked { what: "socket", state: String::new(), findings: Vec::new() },
+        _ => Looked { what: "socket", state: String::new(), findings: Vec::new(), ..Looked::default() },
     };
     looked.state = path.display().to_string();
     let length = path.as_os_str().len();
@@ -178,12 +203,22 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
         Ok(Ok(status)) => status,
         Ok(Err(error)) if error.is_no_daemon() => {
             let state = "none runs; the first event starts one".to_owned();
-            return Looked { what, state, findings: untrusted(None, places).into_iter().collect() };
+            return Looked {
+                what,
+                state,
+                findings: untrusted(None, places).into_iter().collect(),
+                ..Looked::default()
+            };
         }
         Ok(Err(error)) => {
             let text = format!("the daemon cannot be asked: {error}");
             let findings = vec![Finding::error(text, "lineside stop, and the next event starts another")];
-            return Looked { what, state: "does not answer as it should".to_owned(), findings };
+            return Looked {
+                what,
+                state: "does not answer as it should".to_owned(),
+                findings,
+                ..Looked::default()
+            };
         }
         Err(_) => {
             let text = format!(
@@ -192,7 +227,7 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
                 PATIENCE.as_secs()
             );
             let findings = vec![Finding::error(text, "end its process, and the next event starts another")];
-            return Looked { what, state: "silent".to_owned(), findings };
+            return Looked { what, state: "silent".to_owned(), findings, ..Looked::default() };
         }
     };
     let number = |field: &str| status.get(field).and_then(Value::as_u64).unwrap_or_default();
@@ -216,7 +251,7 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
         });
     }
     findings.extend(untrusted(status.get("project").and_then(Value::as_str), places));
-    Looked { what, state, findings }
+    Looked { what, state, findings, ..Looked::default() }
 }
 
 /// The hooks of this project, where the daemon trusts none or another one. A daemon that a call starts trusts none.

@@ -136,8 +136,10 @@ impl LoadReport {
         let files = trusted.filter_map(|found| Some(found.hook.origin.as_ref()?.file.as_path()));
         let findings = exposed(files).into_iter();
         let hooks = || self.hooks.iter().map(|found| (&found.hook, found.point));
-        let findings: Vec<_> =
-            findings.chain(outrun(hooks())).chain(never_reported(served, hooks())).collect();
+        // What stands closed in the place of something broken waits for nothing.
+        let sound = self.hooks.iter().filter(|found| found.state != State::Closed);
+        let sound = sound.map(|found| (&found.hook, found.point));
+        let findings: Vec<_> = findings.chain(outrun(hooks())).chain(never_reported(served, sound)).collect();
         self.diagnostics.extend(findings);
     }
 }

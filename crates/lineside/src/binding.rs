@@ -10,7 +10,7 @@ use lineside_core::hook::Standby;
 use lineside_core::worker::HookWorker;
 use lineside_core::{Diagnostic, Severity, SkipReason};
 use lineside_dialects::{Automation, ForeignHook, Inert, Loaded, Places, Start};
-use lineside_exec::look_for;
+use lineside_exec::{FindProgramError, look_for};
 
 use crate::assembly::{LoadedHook, State};
 use crate::automated::{Automated, DeclaredHook};
@@ -183,10 +183,17 @@ impl Binder<'_> {
             Some(Start::Program { program, mut environment, working_directory }) => {
                 self.outside.rebase(&mut environment);
                 let Err(error) = look_for(&program, &environment, &working_directory) else { return false };
+                let remedy = match &error {
+                    FindProgramError::Denied { path } | FindProgramError::NotExecutable { path } => {
+                        format!("it may have to be made executable: chmod +x {}", path.display())
+                    }
+                    FindProgramError::NoInterpreter { .. } => "correct the first line of the file".to_owned(),
+                    _ => "install it or correct the hook".to_owned(),
+                };
                 findings.push(Diagnostic {
                     severity: Severity::Warning,
                     origin: found.hook.origin.clone(),
-                    text: format!("hook \"{}\": {error}; install it or correct the hook", found.hook.name),
+                    text: format!("hook \"{}\": {error}; {remedy}", found.hook.name),
                 });
                 true
             }

@@ -80,3 +80,28 @@ fn a_hook_that_cannot_do_its_work_does_not_just_run() {
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
     insta::assert_snapshot!(said.out);
 }
+
+#[test]
+fn a_program_that_may_not_be_executed_is_told_with_its_remedy() {
+    let stage = Stage::new();
+    stage.file("project/guard.sh", "#!/bin/sh\n");
+    stage.file(
+        "project/.lineside/hooks.yaml",
+        "hooks: [{name: guard, on: before_tool, command: [./guard.sh]}]\n",
+    );
+    let said = stage.run(&["check", "--project", "."], String::new());
+    let remedy = "permission denied; it may have to be made executable: chmod +x [stage]/project/./guard.sh
+";
+    assert!(said.out.contains(remedy), "{said:?}");
+    // A file that cannot be read waits for no event of a program.
+    stage.file(
+        "home/.codex/hooks.json",
+        r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lineside hook codex"}]}]}}"#,
+    );
+    stage.file("project/.lineside/hooks.yaml", "hooks:\n\t- name: a\n");
+    let said = stage.run(&["check", "--project", "."], String::new());
+    assert!(said.out.contains("; indent with blanks") && !said.out.contains("waits for"), "{said:?}");
+    stage.file("project/.lineside/hooks.yaml", "hooks: [{name: a, on: after_tool_error, command: x}]\n");
+    let said = stage.run(&["check", "--project", "."], String::new());
+    assert!(said.out.contains("waits for after_tool_error, which codex never reports"), "{said:?}");
+}

@@ -196,6 +196,12 @@ fn the_doctor_finds_nothing_wrong_where_nothing_is() {
     let stage = Stage::new();
     let said = run(&stage, &["doctor"], &[]);
     assert_eq!((said.code, said.out.lines().last()), (Some(0), Some("nothing is wrong")), "{said:?}");
+    assert!(said.out.contains("\n– agents    none was found on PATH"), "{said:?}");
+    program(&stage, "claude", "echo '2.1.330 (Claude Code)'");
+    let said = run(&stage, &["doctor"], &[]);
+    assert!(said.out.contains("\n– claude    not installed; lineside install claude\n"), "{said:?}");
+    let last = Some("nothing is wrong, but no agent program starts lineside yet");
+    assert_eq!((said.code, said.out.lines().last()), (Some(0), last), "{said:?}");
     let runtime = stage.path("runtime");
     fs::create_dir_all(runtime.join("lineside")).unwrap();
     fs::set_permissions(runtime.join("lineside"), fs::Permissions::from_mode(0o755)).unwrap();

@@ -68,9 +68,12 @@ pub(super) fn read(
 }
 
 fn settings(values: &mut Values<'_, '_>, control: &mut Control) {
-    control.rate = nested(values, "rate", "automate.rate.", rate);
-    control.debounce = nested(values, "debounce", "automate.debounce.", debounce);
-    control.batch = nested(values, "batch", "automate.batch.", batch);
+    control.rate =
+        nested(values, "rate", "a mapping such as {starts: 1, period: 60000}", "automate.rate.", rate);
+    control.debounce =
+        nested(values, "debounce", "a mapping such as {quiet: 2000}", "automate.debounce.", debounce);
+    control.batch =
+        nested(values, "batch", "a mapping such as {count: 10, within: 60000}", "automate.batch.", batch);
     let is_text = |text: &str| !text.is_empty();
     control.hold_key = values.text("hold_key", "a template of keys", is_text).map(str::to_owned);
     control.concurrency = values.text("concurrency", "a template of keys", is_text).map(str::to_owned);
@@ -84,7 +87,13 @@ fn settings(values: &mut Values<'_, '_>, control: &mut Control) {
         ("restart", OnBusy::Restart),
     ];
     control.on_busy = values.word("on_busy", &words).unwrap_or_default();
-    if let Some(retry) = nested(values, "retry", "automate.retry.", retry) {
+    if let Some(retry) = nested(
+        values,
+        "retry",
+        "a mapping such as {attempts: 3, exponential: 1000}",
+        "automate.retry.",
+        retry,
+    ) {
         control.retry = retry;
     }
     let words = [("background", Join::Background), ("before_next_model", Join::BeforeNextModel)];
@@ -99,11 +108,12 @@ fn settings(values: &mut Values<'_, '_>, control: &mut Control) {
 fn nested<T>(
     values: &mut Values<'_, '_>,
     key: &str,
+    expected: &str,
     within: &'static str,
     read: impl FnOnce(&mut Values<'_, '_>, u32) -> Option<T>,
 ) -> Option<T> {
     let line = values.line(key).unwrap_or(1);
-    let keys = values.mapping(key, "a mapping")?;
+    let keys = values.mapping(key, expected)?;
     let mut inner = values.inside(keys, within);
     let setting = read(&mut inner, line);
     let sound = inner.sound;
@@ -180,7 +190,7 @@ fn result(values: &mut Values<'_, '_>) -> ResultRule {
     match values.get("result") {
         None => rule,
         Some((_, Node { content: Content::Mapping(_), .. })) => {
-            nested(values, "result", "automate.result.", |values, _| {
+            nested(values, "result", "a mapping", "automate.result.", |values, _| {
                 values.strictly(&["when", "format", "lines", "bytes", "tokens"]);
                 let words = [("summary", Format::Summary), ("tail", Format::Tail), ("full", Format::Full)];
                 Some(ResultRule {
@@ -201,7 +211,7 @@ fn result(values: &mut Values<'_, '_>) -> ResultRule {
 fn at_end(values: &mut Values<'_, '_>) -> Option<AtEnd> {
     match values.get("at_end")? {
         (_, Node { content: Content::Mapping(_), .. }) => {
-            nested(values, "at_end", "automate.at_end.", |values, line| {
+            nested(values, "at_end", "a mapping", "automate.at_end.", |values, line| {
                 values.strictly(&["drain"]);
                 needs(values, line, &["drain"]);
                 values.millis("drain").map(AtEnd::Drain)

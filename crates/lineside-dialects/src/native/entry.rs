@@ -1,7 +1,5 @@
 //! One entry of a file to a hook: everything but what it runs.
 
-use std::time::Duration;
-
 use lineside_core::{OnFailure, PointInfo};
 
 use super::automate::{self, AUTOMATE};
@@ -109,7 +107,7 @@ fn definition(
         let (timeout, automated) = automate::read(values, priority, points);
         (timeout, Some(automated))
     } else {
-        let timeout = values.integer("timeout", 1_u64..=600_000).map(Duration::from_millis);
+        let timeout = values.millis_in("timeout", 1..=600_000);
         (timeout.unwrap_or(DEFAULT_TIMEOUT), None)
     };
     let on_failure =

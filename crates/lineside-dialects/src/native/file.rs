@@ -190,5 +190,5 @@ fn document(bytes: &[u8], findings: &mut Findings) -> Option<Document> {
         document.root.merge_all_keys()?;
         Ok(document)
     });
-    read.map_err(|error| findings.error(error.line, LoadError::Yaml(error))).ok()
+    read.map_err(|error| findings.error(error.line, LoadError::Yaml { error })).ok()
 }

@@ -18,15 +18,15 @@ pub(super) enum LoadError {
     Unreadable(String),
     #[error("the file is not valid UTF-8")]
     NotUtf8,
-    #[error("malformed YAML: {0}")]
-    Yaml(ReadYamlError),
+    #[error("malformed YAML: {error}{}", remedy(.error))]
+    Yaml { error: ReadYamlError },
     #[error("key `{0}` occurs twice in a mapping")]
     Duplicate(String),
     #[error("the file is not a mapping with the key `hooks`")]
     RootType,
     #[error("unknown key `{0}`, did you mean `hooks`?")]
     HooksKey(String),
-    #[error("`hooks` is {0}, not a list of hooks")]
+    #[error("`hooks` is {0}, not a list of hooks, each of which begins with `- name:`")]
     HooksType(String),
     #[error("the entry is {0}, not a mapping")]
     EntryType(String),
@@ -51,6 +51,10 @@ pub(super) enum LoadError {
          about: an absolute path is needed, or a name that is found in PATH"
     )]
     ProgramOfProject { key: &'static str, program: String },
+    #[error(
+        "`{key}` starts `{program}`, which no shell expands in a list: an absolute path is needed, or one line for the shell"
+    )]
+    NotExpanded { key: &'static str, program: String },
     #[error(transparent)]
     UnknownKey(#[from] UnknownKey),
     #[error("`{key}`: {error}")]
@@ -82,8 +86,27 @@ pub(super) enum LoadWarning {
     NoEffect { key: &'static str, why: &'static str },
     #[error("`{key}` looks at what no event of {point} has: nothing ever matches there")]
     NeverMatches { key: String, point: &'static str },
+    #[error(
+        "`{key}` is `{pattern}`, which is compared as a name or a glob and not as a regular expression: several names are a list, such as [Bash, Edit]"
+    )]
+    NotAGlob { key: String, pattern: String },
+    #[error(
+        "`{key}` is `{pattern}`, which is no tool of an agent program that is known here, did you mean `{near}`?"
+    )]
+    NearTool { key: String, pattern: String, near: &'static str },
     #[error("`post.secrets` lists `{0}`, which no header uses")]
     UnusedSecret(String),
+}
+
+/// What most likely helps against an error of the YAML.
+fn remedy(error: &ReadYamlError) -> &'static str {
+    if error.detail.contains("unknown escape") {
+        "; in single quotes a backslash stands for itself"
+    } else if error.detail.contains("tab") {
+        "; indent with blanks"
+    } else {
+        ""
+    }
 }
 
 /// A key that there is not.

@@ -1,7 +1,8 @@
 //! `match` to a matcher, by the table of filters that the builder in Rust has as well.
 
 use lineside_core::matcher::{Filter, Patterns};
-use lineside_core::{Matcher, MatcherDraft, PointInfo};
+use lineside_core::nearest::edit_distance;
+use lineside_core::{Matcher, MatcherDraft, PointInfo, tool_class};
 
 use super::findings::{LoadError, LoadWarning};
 use super::values::Values;
@@ -49,6 +50,12 @@ pub(super) fn read(
         let dot = if key.is_empty() { "" } else { "." };
         inner.error(line, &LoadError::Pattern { key: format!("{within}{filter}{dot}{key}"), error });
     }
+    for one in written.iter().filter(|one| one.filter == Filter::Tool) {
+        let (key, pattern) = (format!("{within}{}", one.filter.as_str()), one.pattern.to_owned());
+        if let Some(warning) = doubtful_tool(key, pattern) {
+            inner.warning(one.line, &warning);
+        }
+    }
     for filter in draft.filters() {
         for point in points.iter().filter(|point| !filter.has_candidates(point)) {
             let line = inner.line(filter.as_str()).unwrap_or(1);
@@ -60,6 +67,26 @@ pub(super) fn read(
     values.sound &= sound;
     // A mapping without patterns leaves nothing out.
     if draft.filters().next().is_none() { None } else { draft.compile().ok() }
+}
+
+/// The tools of most programs, by the names that most hooks are written for.
+const TOOLS: [&str; 10] =
+    ["Shell", "Bash", "WriteFile", "Write", "StrReplaceFile", "Edit", "ReadFile", "Read", "Task", "Agent"];
+
+/// What is said of a tool that is most likely meant otherwise: a guard for it would never be asked.
+fn doubtful_tool(key: String, pattern: String) -> Option<LoadWarning> {
+    if pattern.contains(['|', '^', '$', '(', '\\']) || pattern.contains(".*") {
+        return Some(LoadWarning::NotAGlob { key, pattern });
+    }
+    if tool_class::of(&pattern).is_some() {
+        return None;
+    }
+    let is_near = |tool: &&str| {
+        let distance = edit_distance(&pattern, tool);
+        tool.eq_ignore_ascii_case(&pattern) || (distance == 1 && pattern.len() > 4)
+    };
+    let near = TOOLS.into_iter().find(is_near)?;
+    Some(LoadWarning::NearTool { key, pattern, near })
 }
 
 /// The patterns of one filter.

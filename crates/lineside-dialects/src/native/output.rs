@@ -93,7 +93,12 @@ pub(super) fn read(asker: Asker, event: &AnyEvent, returned: &Returned) -> Resul
 
 fn of_command(asker: Asker, event: &AnyEvent, ended: &Ended) -> Result<Answer, Failure> {
     match ending::status(ended)? {
-        0 => captured(asker, event, &ended.stdout).map_err(|error| ending::unreadable(error, ended)),
+        0 => captured(asker, event, &ended.stdout).map_err(|error| {
+            let is_text = matches!(error, ReadAnswerError::Broken(_))
+                && !ended.stdout.bytes.trim_ascii_start().starts_with(b"{");
+            let hint = if is_text { "; a hook without an opinion prints nothing there" } else { "" };
+            ending::unreadable(format_args!("{error}{hint}"), ended)
+        }),
         2 if asker.judges && is_blank(&ended.stdout) => {
             Ok(Verdict::block(truncated(&ended.stderr.trimmed_text(), LONGEST)).into())
         }

@@ -1,7 +1,6 @@
 //! What a hook runs, from its entry: a command, a worker or a post.
 
 use std::path::Path;
-use std::time::Duration;
 
 use lineside_core::Layer;
 use lineside_core::exchange::Addresses;
@@ -136,6 +135,10 @@ fn program(
         values.error(line, &LoadError::Value { key: format!("{key}[]"), found, expected });
         return None;
     }
+    if first.starts_with(['~', '$']) {
+        values.error(line, &LoadError::NotExpanded { key, program: first.to_owned() });
+        return None;
+    }
     let below = Program::argv([first]).below_working_directory().is_some();
     if place.layer == Layer::User && below && !own_directory {
         values.error(line, &LoadError::ProgramOfProject { key, program: first.to_owned() });
@@ -154,7 +157,7 @@ fn worker(values: &mut Values<'_, '_>, place: &Place) -> Option<Warm> {
     }
     let argv = within.texts("program", "a list of program and arguments");
     let start = within.word("start", &[("use", WorkerStart::OnUse), ("ahead", WorkerStart::Ahead)]);
-    let idle = within.integer("idle", 1000_u64..=86_400_000).map(Duration::from_millis);
+    let idle = within.millis_in("idle", 1000..=86_400_000);
     let sound = within.sound;
     values.sound &= sound;
     let program = program(values, "worker.program", &argv?, place)?;

@@ -143,10 +143,18 @@ fn what_is_declared_reaches_the_hook() {
 fn a_file_that_cannot_be_used_costs_no_other() {
     let file = "project/.lineside/hooks.yaml";
     for (text, expected) in [
-        ("hooks: {a: b}\n", "1: `hooks` is a mapping, not a list of hooks"),
+        (
+            "hooks: {a: b}\n",
+            "1: `hooks` is a mapping, not a list of hooks, each of which begins with `- name:`",
+        ),
         ("hook: [{name: b}]\n", "1: unknown key `hook`, did you mean `hooks`?"),
         ("- a\n", "1: the file is not a mapping with the key `hooks`"),
         ("hooks:\n  - a: [\n", "malformed YAML: "),
+        ("hooks:\n\t- name: a\n", "; indent with blanks"),
+        (
+            "hooks:\n- name: \"rm\\s\"\n",
+            "found unknown escape character; in single quotes a backslash stands for itself",
+        ),
         ("hooks: []\nhooks: []\n", "2: key `hooks` occurs twice in a mapping"),
     ] {
         let room = Room::with(&[(file, text), ("home/.config/lineside/hooks.yaml", &one("kept"))]);

@@ -93,16 +93,28 @@ impl<'a> Values<'a, '_> {
     where
         T: TryFrom<i128> + PartialOrd + std::fmt::Display,
     {
+        self.number(key, "an integer", range)
+    }
+
+    fn number<T>(&mut self, key: &str, what: &str, range: RangeInclusive<T>) -> Option<T>
+    where
+        T: TryFrom<i128> + PartialOrd + std::fmt::Display,
+    {
         let (name, value) = self.get(key)?;
         let number = match value.content {
             Content::Integer(number) => T::try_from(number).ok().filter(|number| range.contains(number)),
             _ => None,
         };
         if number.is_none() {
-            let expected = format!("an integer from {} to {}", range.start(), range.end());
+            let expected = format!("{what} from {} to {}", range.start(), range.end());
             self.wrong(name.line, key, value, expected);
         }
         number
+    }
+
+    /// A number of milliseconds in this range.
+    pub(super) fn millis_in(&mut self, key: &str, range: RangeInclusive<u64>) -> Option<Duration> {
+        self.number(key, "a whole number of milliseconds", range).map(Duration::from_millis)
     }
 
     /// A whole number; which of them can be meant is checked elsewhere.

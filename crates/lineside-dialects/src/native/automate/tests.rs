@@ -115,7 +115,7 @@ fn events_that_cancel_are_a_mapping_or_several() {
 fn every_wrong_value_is_told_with_what_would_be_right() {
     for (settings, expected) in [
         ("debouce: 5", "6: hook \"h\": unknown key `automate.debouce`, did you mean `debounce`?"),
-        ("debounce: 5", "6: hook \"h\": `automate.debounce` is 5, not a mapping"),
+        ("debounce: 5", "6: hook \"h\": `automate.debounce` is 5, not a mapping such as {quiet: 2000}"),
         (
             "debounce: {}",
             "6: hook \"h\": there is no `automate.debounce.quiet`, which `automate.debounce` needs",

@@ -1,5 +1,7 @@
 //! Each key, right and wrong, with the words and the line of the finding.
 
+use std::time::Duration;
+
 use super::super::samples::{hook, read, sound};
 use super::*;
 
@@ -29,9 +31,15 @@ fn every_wrong_value_is_told_with_what_would_be_right() {
             "priority: 2147483648",
             "5: hook \"h\": `priority` is 2147483648, not an integer from -2147483648 to 2147483647",
         ),
-        ("timeout: 0", "5: hook \"h\": `timeout` is 0, not an integer from 1 to 600000"),
-        ("timeout: 600001", "5: hook \"h\": `timeout` is 600001, not an integer from 1 to 600000"),
-        ("timeout: 5s", "5: hook \"h\": `timeout` is \"5s\", not an integer from 1 to 600000"),
+        ("timeout: 0", "5: hook \"h\": `timeout` is 0, not a whole number of milliseconds from 1 to 600000"),
+        (
+            "timeout: 600001",
+            "5: hook \"h\": `timeout` is 600001, not a whole number of milliseconds from 1 to 600000",
+        ),
+        (
+            "timeout: 5s",
+            "5: hook \"h\": `timeout` is \"5s\", not a whole number of milliseconds from 1 to 600000",
+        ),
         ("on_failure: open", "5: hook \"h\": `on_failure` is \"open\", not block or continue"),
         ("async: yes", "5: hook \"h\": `async` is \"yes\", not true or false"),
         ("amends: 1", "5: hook \"h\": `amends` is 1, not true or false"),

@@ -113,6 +113,42 @@ fn every_wrong_filter_is_told_with_its_line() {
 }
 
 #[test]
+fn a_tool_that_no_program_has_and_that_is_nearly_one_is_doubted() {
+    let regex = |tool: &str| {
+        format!(
+            "5: hook \"h\": `match.tool` is `{tool}`, which is compared as a name or a glob and not as a regular \
+             expression: several names are a list, such as [Bash, Edit]"
+        )
+    };
+    let near = |tool: &str, near: &str| {
+        format!(
+            "5: hook \"h\": `match.tool` is `{tool}`, which is no tool of an agent program that is known here, did you \
+             mean `{near}`?"
+        )
+    };
+    for (tool, expected) in [
+        ("Bash|Edit", regex("Bash|Edit")),
+        ("^Bash", regex("^Bash")),
+        ("Bash$", regex("Bash$")),
+        ("mcp__.*", regex("mcp__.*")),
+        ("SHELL", near("SHELL", "Shell")),
+        ("writefile", near("writefile", "WriteFile")),
+        ("WriteFiles", near("WriteFiles", "WriteFile")),
+    ] {
+        let (definition, told) = hook(&format!("on: before_tool\ncommand: x\nmatch: {{tool: '{tool}'}}"));
+        assert_eq!(told, [expected], "{tool}");
+        assert!(definition.is_some(), "{tool}");
+    }
+    for tool in ["shell", "bash", "Grep", "Red", "mcp__*", "[BW]*", "my.tool", "deploy_to_production", "*"] {
+        let (_, told) = hook(&format!("on: before_tool\ncommand: x\nmatch: {{tool: '{tool}'}}"));
+        assert_eq!(told, [""; 0], "{tool}");
+    }
+    // What other filters are compared with is not doubted.
+    let (_, told) = hook("on: before_tool\ncommand: x\nmatch: {argument: {command: 'a|b'}}");
+    assert_eq!(told, [""; 0]);
+}
+
+#[test]
 fn globs_that_would_take_minutes_to_prepare_are_refused() {
     let (definition, told) =
         hook(&format!("on: before_tool\ncommand: x\nmatch:\n  path: '{}'", "**/*a".repeat(2000)));

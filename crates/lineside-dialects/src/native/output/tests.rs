@@ -114,7 +114,7 @@ fn nothing_of_a_half_valid_answer_counts() {
         fails(&format!("{{\"verdict\": \"allow\", {rest}}}"), expected);
     }
     for (text, expected) in [
-        ("ok", "unreadable output: not one JSON object"),
+        ("ok", "at line 1 column 1; a hook without an opinion prints nothing there"),
         ("{} {}", "more after the end of the value"),
         ("[]", "a JSON value that is not an object"),
         (r#"{"verdict": "deny"}"#, "`verdict` is \"deny\", not continue, allow, ask, block or stop"),

@@ -1,5 +1,7 @@
 //! What a hook runs, right and wrong, with the words and the line of the finding.
 
+use std::time::Duration;
+
 use super::super::definition::Definition;
 use super::super::samples::{hook, read_as, sound};
 use super::*;
@@ -56,6 +58,11 @@ fn a_command_is_a_line_or_a_list() {
             "command: {a: b}",
             "4: hook \"h\": `command` is a mapping, not a line for the shell or a list of program and arguments",
         ),
+        (
+            "command: [$HOME/guard.sh]",
+            "4: hook \"h\": `command` starts `$HOME/guard.sh`, which no shell expands in a list: an absolute path is \
+             needed, or one line for the shell",
+        ),
         ("command: ['']", "4: hook \"h\": `command[]` is \"\", not the name of a program"),
         ("command: [a, [b]]", "4: hook \"h\": `command[]` is a list, not a text"),
         ("command: [\"a\\0b\"]", "4: hook \"h\": `command[]` is \"a\\0b\", not a text"),
@@ -81,6 +88,10 @@ fn a_program_of_the_users_file_is_not_one_of_the_project() {
         ]
     );
     assert!(user("worker: {program: [bin/guard]}")[0].contains("`worker.program` starts `bin/guard`"));
+    assert!(
+        user("command: [~/guard.sh]")[0].contains("`command` starts `~/guard.sh`, which no shell expands")
+    );
+    assert_eq!(user("command: ~/guard.sh"), [""; 0]);
     assert_eq!(user("command: [guard]"), [""; 0]);
     assert_eq!(user("command: [/usr/bin/guard]"), [""; 0]);
     assert_eq!(user("command: [./guard.sh], dir: /opt/guards"), [""; 0]);
@@ -111,7 +122,7 @@ fn a_worker_has_a_program_and_says_how_it_is_kept() {
         ("worker: {program: [x], start: now}", "4: hook \"h\": `worker.start` is \"now\", not use or ahead"),
         (
             "worker: {program: [x], idle: 999}",
-            "4: hook \"h\": `worker.idle` is 999, not an integer from 1000 to 86400000",
+            "4: hook \"h\": `worker.idle` is 999, not a whole number of milliseconds from 1000 to 86400000",
         ),
     ] {
         let (definition, told) = told(line);
