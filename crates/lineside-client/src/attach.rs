@@ -25,6 +25,8 @@ use crate::request::RequestError;
 use crate::tasks::{Calls, Ended, Running, start};
 use crate::wire::{Attached, Wire};
 
+mod reopen;
+
 /// The version of the protocol that is spoken.
 const PROTOCOL: u64 = 2;
 /// How many calls are answered at the same time.
@@ -58,6 +60,8 @@ struct Hooks {
 #[derive(Default)]
 struct State {
     token: Option<String>,
+    /// The daemon is another one, and was not said everything that is registered.
+    is_unknown: bool,
     /// By what they are called.
     hooks: HashMap<String, Hook>,
 }
@@ -141,12 +145,22 @@ impl Attachment {
         }
     }
 
+    /// A session is closed: its hooks are not asked again, nor registered with another daemon.
+    pub(crate) fn forget(&self, session: &str) {
+        let mut state = self.0.hooks.state();
+        let gone: Vec<Hook> =
+            state.hooks.extract_if(|_, hook| hook.session.id() == session).map(|(_, hook)| hook).collect();
+        drop(state);
+        // What closures hold is dropped without the lock.
+        drop(gone);
+    }
+
     /// Attaches, once.
     async fn attached(&self) -> Result<(), RequestError> {
         let mut running = self.0.running.lock().await;
         if running.is_none() {
             let hooks = Arc::clone(&self.0.hooks);
-            let (connection, _) = hooks.connect().await?;
+            let connection = hooks.connect().await?;
             *running = Some(start(async move { hooks.keep(connection).await }));
         }
         Ok(())
@@ -168,42 +182,15 @@ impl Hooks {
         Ok(())
     }
 
-    /// A connection, with the same token where the daemon knows it still; whether it knows nothing of us any more.
-    async fn connect(&self) -> Result<(Attached, bool), RequestError> {
+    /// A connection, with the same token where the daemon knows it still.
+    async fn connect(&self) -> Result<Attached, RequestError> {
         let before = self.state().token.clone();
         let upgraded = self.wire.attach(before.as_deref()).await?;
-        self.state().token = Some(upgraded.token.clone());
-        let is_new = before.is_some_and(|before| before != upgraded.token);
-        Ok((upgraded, is_new))
-    }
-
-    /// The daemon does not know us: it is another one. Everything is registered again, on sessions that are opened again
-    /// where they are not open.
-    async fn register_all(&self) {
-        let mut all: Vec<(String, Hook)> =
-            self.state().hooks.iter().map(|(called, hook)| (called.clone(), hook.clone())).collect();
-        all.sort_by_key(|(called, _)| called.parse::<u64>().unwrap_or_default());
-        for (called, hook) in all {
-            let registered = match self.open_again(&hook.session).await {
-                Ok(()) => self.register(&called, &hook).await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = registered {
-                tracing::warn!(%error, path = hook.path, "a hook could not be registered again");
-            }
-        }
-    }
-
-    /// Opens a session that is not open any more, below those that were above it.
-    async fn open_again(&self, session: &Arc<Opening>) -> Result<(), RequestError> {
-        let line = std::iter::successors(Some(session), |session| session.above.as_ref());
-        let line: Vec<&Arc<Opening>> = line.collect();
-        for session in line.into_iter().rev() {
-            let mut fields = session.fields.clone();
-            fields.insert("resume".to_owned(), json!(true));
-            let _opened: Value = self.wire.call(hyper::Method::POST, "/v1/sessions", Some(&fields)).await?;
-        }
-        Ok(())
+        let mut state = self.state();
+        state.is_unknown |= before.is_some_and(|before| before != upgraded.token);
+        state.token = Some(upgraded.token.clone());
+        drop(state);
+        Ok(upgraded)
     }
 
     /// Answers over one connection after another.
@@ -212,17 +199,15 @@ impl Hooks {
         let mut wait = FIRST;
         loop {
             let connection = match next.take() {
-                Some(connection) => Ok((connection, false)),
+                Some(connection) => Ok(connection),
                 None => self.connect().await,
             };
             match connection {
-                Ok((connection, is_new)) => {
+                Ok(connection) => {
                     let begun = Instant::now();
                     // Calls are answered meanwhile, and so is the hello that registering waits for.
                     let again = async {
-                        if is_new {
-                            self.register_all().await;
-                        }
+                        self.be_known().await;
                         std::future::pending().await
                     };
                     let served: std::io::Result<()> = tokio::select! {

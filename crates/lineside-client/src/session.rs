@@ -12,6 +12,7 @@ use lineside_core::json::{Fields as _, Map, ObjectText, Value, json};
 use lineside_core::payload::Point;
 use lineside_core::propagation::{GRANT, Propagation, SESSION, SOCKET, TRACEPARENT};
 use lineside_core::{Payload, SessionId};
+use lineside_points::AfterSession;
 use serde::Deserialize;
 
 use crate::client::Client;
@@ -190,6 +191,7 @@ impl Session {
     /// It is not open, or there is no daemon.
     pub async fn close(&self) -> Result<(), RequestError> {
         let _closed: Value = self.client.delete(&self.path).await?;
+        self.client.attachment().forget(self.id.as_str());
         Ok(())
     }
 
@@ -218,6 +220,11 @@ impl Session {
         if !self.stated.swap(true, Ordering::Relaxed) {
             event.put("coverage", &*self.coverage);
         }
-        self.client.wire().publish(event.end(), within).await
+        let decision = self.client.wire().publish(event.end(), within).await?;
+        if point == AfterSession::INFO.name {
+            // The daemon has closed it.
+            self.client.attachment().forget(self.id.as_str());
+        }
+        Ok(decision)
     }
 }

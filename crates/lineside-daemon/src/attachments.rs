@@ -30,8 +30,15 @@ const STEP: Duration = Duration::from_millis(100);
 const COMING: Duration = Duration::from_secs(10);
 
 /// All of them.
-#[derive(Default)]
 pub(crate) struct Attachments(Mutex<State>);
+
+impl Default for Attachments {
+    /// Numbers begin elsewhere in each daemon, so that one of an earlier daemon takes no other hook away.
+    fn default() -> Self {
+        let begin = random::bytes::<4>().map_or(0, u32::from_le_bytes);
+        Self(Mutex::new(State { last: u64::from(begin) << 20, ..State::default() }))
+    }
+}
 
 #[derive(Default)]
 struct State {
@@ -55,6 +62,8 @@ struct Owned {
     session: Session,
     /// The token of its program.
     owner: String,
+    /// What the program calls it.
+    called: String,
     hook: AttachedHook,
 }
 
@@ -118,7 +127,8 @@ impl Attachments {
         Err(Problem::conflict("not-attached", "The program has not attached", detail))
     }
 
-    /// Registers a hook of a program on a session. One of the same name there whose program is gone gives way to it.
+    /// Registers a hook of a program on a session. One of the same name there whose program is gone gives way to it, and
+    /// one that is this hook already stays.
     ///
     /// # Errors
     /// The program is not known, the entry is none, a program that is there has a hook of that name on the session, or
@@ -135,7 +145,12 @@ impl Attachments {
             return Err(unknown());
         };
         let before = state.hooks.get(session.id()).and_then(|hooks| hooks.get(&name));
-        if before.is_some_and(|before| before.session.is_open() && state.is_there(&before.owner)) {
+        let before = before.filter(|before| before.session.is_open());
+        // A program whose connection broke before the answer asks again.
+        if let Some(same) = before.filter(|before| before.owner == owner && before.called == called) {
+            return Ok(Registered { number: same.number, warnings: same.hook.warnings().to_vec() });
+        }
+        if before.is_some_and(|before| state.is_there(&before.owner)) {
             let detail = format!(
                 "hook `{name}` of session `{}` lives in a program that is there; it can be taken over when that is gone",
                 session.id()
@@ -153,7 +168,7 @@ impl Attachments {
         let warnings = hook.warnings().to_vec();
         state.last += 1;
         let number = state.last;
-        let owned = Owned { number, session: session.clone(), owner, hook };
+        let owned = Owned { number, session: session.clone(), owner, called, hook };
         // The new one is in force before the one before it leaves: no event comes in between.
         match state.hooks.entry(session.id().clone()).or_default().insert(name, owned) {
             Some(before) => before.hook.give_way(),

@@ -30,6 +30,7 @@ use crate::feed::Feed;
 use crate::footprint::Footprint;
 use crate::grants::Grants;
 use crate::mismatches::Mismatches;
+use crate::preparing::Preparing;
 use crate::problem::Problem;
 use crate::room::Room;
 use crate::settings::Settings;
@@ -49,6 +50,7 @@ pub(crate) struct Daemon {
     pub(crate) switch: WatchedSwitch,
     pub(crate) grants: Grants,
     pub(crate) attachments: Attachments,
+    pub(crate) preparing: Preparing,
     /// The agent programs that are served in their own words.
     pub(crate) hosts: Hosts,
     /// What requests start that outlives them.
@@ -148,6 +150,7 @@ impl Daemon {
             deliveries: Deliveries::default(),
             grants: Grants::default(),
             attachments: Attachments::default(),
+            preparing: Preparing::default(),
             tracker: TaskTracker::new(),
             mismatches: Mismatches::default(),
             started: Instant::now(),

@@ -41,6 +41,7 @@ pub(crate) async fn decide(
     } else {
         caller.session(daemon, &id).map_err(|problem| daemon.closed_or(&id, problem).blocks())?
     };
+    daemon.preparing.stand(daemon.bus(), &session).await;
     let publication = wire::publication(&session, draft);
     let publication = match query.within_ms {
         Some(within) => publication.within(Duration::from_millis(within)),

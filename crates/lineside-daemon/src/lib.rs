@@ -23,6 +23,7 @@ mod closed;
 mod feed;
 mod deliveries;
 mod attachments;
+mod preparing;
 mod grants;
 mod trace;
 mod mismatches;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use lineside::Session;
 
-use super::shapes::{RegisterHook, RegisteredHook, Removed};
+use super::shapes::{AttachedEntry, AttachedOutcome, RegisterHook, RegisteredHook, Removed};
 use super::upgrade::upgraded;
 use crate::attachments::{Entry, Registered};
 use crate::body::{Asked, Json};
@@ -71,12 +72,66 @@ pub(super) async fn register(
     let session = caller.session(&daemon, &session)?;
     let RegisterHook { attachment, called, reach, hook } = asked;
     daemon.attachments.greeted(&attachment).await?;
-    let name = hook.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
-    let text = lineside::json::to_string(&hook).unwrap_or_default();
-    let entry = Entry { owner: attachment, called, reach: reach.into(), name, text };
+    let entry = entry(attachment, AttachedEntry { called, reach, hook });
     let Registered { number, warnings } = daemon.attachments.register(&daemon.assembly, &session, entry)?;
     let shape = RegisteredHook { hook: number, coverage: session.coverage().to_string(), warnings };
     Ok((StatusCode::CREATED, Json(shape)).into_response())
+}
+
+fn entry(owner: String, asked: AttachedEntry) -> Entry {
+    let AttachedEntry { called, reach, hook } = asked;
+    let name = hook.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
+    let text = lineside::json::to_string(&hook).unwrap_or_default();
+    Entry { owner, called, reach: reach.into(), name, text }
+}
+
+/// The hooks that a session is opened with, of a program that is there.
+#[derive(Default)]
+pub(super) struct Brought {
+    attachment: String,
+    hooks: Vec<AttachedEntry>,
+}
+
+impl Brought {
+    /// Waits until the program is there, when there are hooks.
+    ///
+    /// # Errors
+    /// There are hooks and no program that is there.
+    pub(super) async fn by(
+        daemon: &Daemon,
+        attachment: Option<String>,
+        hooks: Vec<AttachedEntry>,
+    ) -> Result<Self, Problem> {
+        if hooks.is_empty() {
+            return Ok(Self::default());
+        }
+        let detail = "a session with `hooks` is opened with the `attachment` of their program";
+        let attachment = attachment.ok_or_else(|| Problem::bad_request(detail))?;
+        daemon.attachments.greeted(&attachment).await?;
+        Ok(Self { attachment, hooks })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.hooks.is_empty()
+    }
+
+    /// Registers each on the session.
+    pub(super) fn register(self, daemon: &Daemon, session: &Session) -> Vec<AttachedOutcome> {
+        let Self { attachment, hooks } = self;
+        let outcomes = hooks.into_iter().map(|asked| {
+            let called = asked.called.clone();
+            let entry = entry(attachment.clone(), asked);
+            match daemon.attachments.register(&daemon.assembly, session, entry) {
+                Ok(Registered { number, warnings }) => {
+                    AttachedOutcome { called, hook: Some(number), warnings, problem: None }
+                }
+                Err(problem) => {
+                    AttachedOutcome { called, hook: None, warnings: Vec::new(), problem: Some(problem) }
+                }
+            }
+        });
+        outcomes.collect()
+    }
 }
 
 /// Take a hook of a program away. Events under way end with it.

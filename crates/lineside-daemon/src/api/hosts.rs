@@ -76,6 +76,9 @@ pub(super) async fn serve(
     origin.confined = if origin.parent.is_some() { Confinement::ToParent } else { Confinement::No };
     origin.within = within(&headers)?;
     origin.connection = caller.connection.clone();
+    if let Some(above) = &origin.parent {
+        daemon.preparing.stand(daemon.bus(), above).await;
+    }
     let HostReply { answer, receipts, afterwards } =
         daemon.hosts.answer_from(call, &origin).await.map_err(|error| not_served(&error))?;
     for receipt in &receipts {

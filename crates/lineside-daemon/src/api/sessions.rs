@@ -10,13 +10,17 @@ use axum::response::{IntoResponse as _, Response};
 use lineside::core::SessionId;
 use lineside::{Session as BusSession, wire};
 
-use super::shapes::{CloseQuery, Closed, Hooks, OpenSession, Opened, Session, Sessions};
+use super::attach::Brought;
+use super::shapes::{AttachedOutcome, CloseQuery, Closed, Hooks, OpenSession, Opened, Session, Sessions};
 use crate::body::{Asked, Json, Path, Query};
 use crate::caller::Caller;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
 
 /// Open a session.
+///
+/// With `hooks`, the program of `attachment` has them on it from its first event on. When one cannot be registered, the
+/// session is not opened; on one that was open already the others are registered, and the answer has its problem.
 #[utoipa::path(
     post, path = "/v1/sessions", tag = "sessions", request_body = OpenSession,
     responses(
@@ -32,37 +36,67 @@ pub(super) async fn open(
     caller: Caller,
     Asked(asked, _room): Asked<OpenSession>,
 ) -> Result<Response, Problem> {
-    let OpenSession { id, parent, agent, project_root, cwd, model, host, traceparent, resume } = asked;
+    let OpenSession {
+        id,
+        parent,
+        agent,
+        project_root,
+        cwd,
+        model,
+        host,
+        traceparent,
+        resume,
+        attachment,
+        hooks,
+    } = asked;
+    let brought = Brought::by(&daemon, attachment, hooks).await?;
+    let _preparing = (!brought.is_empty()).then(|| daemon.preparing.begin(&id));
+    let (agent, model) = (agent.map(Into::into), model.map(Into::into));
+    let connection = caller.connection.clone();
+    let opening = Opening { id, parent, agent, project_root, cwd, model, host, traceparent, connection };
+    let (status, session) = taken_over_or_opened(&daemon, &caller, opening, resume).await?;
+    let outcomes = brought.register(&daemon, &session);
+    let failed = outcomes.iter().find_map(|outcome| outcome.problem.clone());
+    if let Some(problem) = failed.filter(|_| status == StatusCode::CREATED) {
+        session.close().await;
+        return Err(problem);
+    }
+    Ok(opened(status, &session, outcomes))
+}
+
+async fn taken_over_or_opened(
+    daemon: &Daemon,
+    caller: &Caller,
+    mut opening: Opening,
+    resume: bool,
+) -> Result<(StatusCode, BusSession), Problem> {
+    let id = opening.id.clone();
     if resume && daemon.bus().find(&id).is_some() {
-        let session = caller.session(&daemon, &id)?;
-        if parent.is_some_and(|parent| {
+        let session = caller.session(daemon, &id)?;
+        if opening.parent.is_some_and(|parent| {
             session.source().parent_session.as_ref().map(SessionId::as_str) != Some(&parent)
         }) {
             let detail = format!("session `{id}` is open and has another parent");
             return Err(Problem::conflict("other-parent", "The session has another parent", detail));
         }
-        return Ok(opened(StatusCode::OK, &session));
+        return Ok((StatusCode::OK, session));
     }
-    let (agent, model) = (agent.map(Into::into), model.map(Into::into));
-    let parent = caller.parent(&daemon, parent)?;
-    let connection = caller.connection.clone();
-    let opening = Opening { id, parent, agent, project_root, cwd, model, host, traceparent, connection };
-    let name = resume.then(|| opening.id.clone());
-    match (daemon.open(opening).await, name) {
-        (Ok(session), _) => Ok(opened(StatusCode::CREATED, &session)),
+    opening.parent = caller.parent(daemon, opening.parent)?;
+    match daemon.open(opening).await {
+        Ok(session) => Ok((StatusCode::CREATED, session)),
         // Another request has opened it meanwhile.
-        (Err(problem), Some(id)) => {
-            caller.session(&daemon, &id).map(|session| opened(StatusCode::OK, &session)).map_err(|_| problem)
+        Err(problem) if resume => {
+            caller.session(daemon, &id).map(|session| (StatusCode::OK, session)).map_err(|_| problem)
         }
-        (Err(problem), None) => Err(problem),
+        Err(problem) => Err(problem),
     }
 }
 
 /// What the opener of a session gets, which is not shown again: what processes of the session inherit.
-fn opened(status: StatusCode, session: &BusSession) -> Response {
+fn opened(status: StatusCode, session: &BusSession, hooks: Vec<AttachedOutcome>) -> Response {
     let variables = session.environment();
     let environment = variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let shape = Opened { session: session.into(), environment };
+    let shape = Opened { session: session.into(), environment, hooks };
     (status, [(header::CACHE_CONTROL, "no-store")], Json(shape)).into_response()
 }
 

@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 
 use lineside::Session as BusSession;
-use lineside::core::{Agent as BusAgent, AgentKind, Model as BusModel, Reach};
+use lineside::core::{Agent as BusAgent, AgentKind, Model as BusModel};
 use lineside::json::{Map, Value};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+
+pub use attached::{AttachedEntry, AttachedOutcome, HookReach, RegisterHook, RegisteredHook, Removed};
+
+mod attached;
 
 /// A session to be opened. Everything but the id may be left out.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -32,6 +36,11 @@ pub struct OpenSession {
     /// Gives the session of that id when it is open already, instead of refusing.
     #[serde(default)]
     pub resume: bool,
+    /// The token of a program that has attached, as `POST /v1/attach` gave it, when there are `hooks`.
+    pub attachment: Option<String>,
+    /// Hooks of that program: no event of the session, or of one below it, is decided before they stand.
+    #[serde(default)]
+    pub hooks: Vec<AttachedEntry>,
 }
 
 /// An agent.
@@ -104,6 +113,9 @@ pub struct Opened {
     /// `LINESIDE_SOCKET`, `LINESIDE_SESSION`, `LINESIDE_GRANT` and `TRACEPARENT`. The grant is a secret: its holder
     /// opens sessions below this one, as long as this one is open.
     pub environment: BTreeMap<String, String>,
+    /// What became of each of the `hooks`, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<AttachedOutcome>,
 }
 
 /// Open sessions.
@@ -374,67 +386,6 @@ pub struct Hooks {
     /// By point, in the order in which they run; interceptors first.
     #[schema(value_type = Vec<Hook>)]
     pub hooks: Vec<Map>,
-}
-
-/// A hook of a program that has attached.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RegisterHook {
-    /// The token of the program, as `POST /v1/attach` gave it.
-    pub attachment: String,
-    /// What the hook is called in the calls that the program gets.
-    pub called: String,
-    /// Which sessions it is for; `subtree` without it.
-    #[serde(default)]
-    pub reach: HookReach,
-    /// An entry of lineside's own format, without `command`, `worker` and `post`: `name`, `on`, `match`, `priority`,
-    /// `timeout`, `on_failure`, `async`, `amends`, `automate`.
-    #[schema(value_type = Object)]
-    pub hook: Map,
-}
-
-/// Which sessions a hook is for.
-#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum HookReach {
-    /// The session and everything below it.
-    #[default]
-    Subtree,
-    /// The session alone.
-    #[serde(rename = "self")]
-    Itself,
-    /// What is below the session.
-    Children,
-}
-
-impl From<HookReach> for Reach {
-    fn from(reach: HookReach) -> Self {
-        match reach {
-            HookReach::Subtree => Self::Subtree,
-            HookReach::Itself => Self::Itself,
-            HookReach::Children => Self::Children,
-        }
-    }
-}
-
-/// A hook that was registered.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct RegisteredHook {
-    /// Its number, to remove it by.
-    pub hook: u64,
-    /// The digest of the hooks that the session is under now.
-    pub coverage: String,
-    /// What in its entry has no effect.
-    pub warnings: Vec<String>,
-}
-
-/// A hook that was taken away.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct Removed {
-    /// Its number.
-    pub hook: u64,
-    /// The digest of the hooks that the session is under now.
-    pub coverage: String,
 }
 
 /// Which receipts are wanted.

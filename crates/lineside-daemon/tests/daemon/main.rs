@@ -9,6 +9,7 @@ mod attach;
 mod attacks;
 mod bad_luck;
 mod reload;
+mod restart;
 mod clients;
 mod connection;
 mod extremes;

@@ -107,6 +107,42 @@ async fn an_answer_counts_once_and_for_its_own_call() {
 }
 
 #[tokio::test]
+async fn a_session_is_opened_together_with_hooks_or_not_at_all() {
+    let house = House::new().await;
+    let mut owner = Owner::attach(&house, 30_000).await;
+    let gate = json!({"name": "guard", "on": "before_tool", "timeout": 30_000});
+    let bad = json!({"name": "none", "on": "before_everything"});
+    let hooks = |hooks: &[(&str, &Value)]| -> Value {
+        hooks.iter().map(|(called, hook)| json!({"called": called, "hook": hook})).collect()
+    };
+    let open = |id: &str, resume: bool, hooks: Value| {
+        let asked = json!({"id": id, "resume": resume, "attachment": owner.1, "hooks": hooks});
+        let house = &house;
+        async move { house.post("/v1/sessions", &asked).await }
+    };
+    let (status, problem) = open("new", false, hooks(&[("good", &gate), ("bad", &bad)])).await;
+    assert_eq!((status, &problem["type"]), (400, &json!("urn:lineside:problem:bad-request")), "{problem}");
+    assert_eq!(house.get("/v1/sessions/new").await.0, 404);
+    let (status, opened) = open("new", false, hooks(&[("good", &gate)])).await;
+    assert_eq!((status, &opened["hooks"][0]["called"]), (201, &json!("good")), "{opened}");
+    // Asked again after a broken connection, it is the same hook; another one of its name has an owner.
+    let (status, again) = open("new", true, hooks(&[("good", &gate), ("other", &gate), ("bad", &bad)])).await;
+    assert_eq!(status, 200, "{again}");
+    assert_eq!(again["hooks"][0], opened["hooks"][0]);
+    assert_eq!(again["hooks"][1]["problem"]["type"], json!("urn:lineside:problem:hook-owned"), "{again}");
+    assert_eq!(again["hooks"][2]["problem"]["status"], json!(400), "{again}");
+    let event = shell("new", "ls");
+    let ((_, decision), ()) = tokio::join!(house.post("/v1/events", &event), async {
+        let id = owner.call().await;
+        owner.answers(&id, "its own").await;
+    });
+    assert_eq!(decision["reason"], json!("its own"), "{decision}");
+    let asked = json!({"id": "none", "hooks": [{"called": "good", "hook": gate}]});
+    let (status, problem) = house.post("/v1/sessions", &asked).await;
+    assert!(status == 400 && problem["detail"].as_str().unwrap().contains("`attachment`"), "{problem}");
+}
+
+#[tokio::test]
 async fn an_answer_that_is_late_changes_nothing_and_the_next_call_is_answered() {
     let house = House::new().await;
     let mut owner = Owner::attach(&house, 100).await;

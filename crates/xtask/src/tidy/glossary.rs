@@ -13,7 +13,8 @@ const HEADING: &str = "type";
 const NO_LIBRARIES: [&str; 4] = ["lineside-cli", "lineside-crash", "lineside-testing", "xtask"];
 
 /// Types that another page describes.
-const ELSEWHERE: [&str; 1] = ["crates/lineside-daemon/src/api/shapes.rs"];
+const ELSEWHERE: [&str; 2] =
+    ["crates/lineside-daemon/src/api/shapes.rs", "crates/lineside-daemon/src/api/shapes/attached.rs"];
 
 pub(super) fn check(repository: &Repository) -> Vec<Finding> {
     let page = repository.file(GLOSSARY).map(|file| file.text.as_str()).unwrap_or_default();
