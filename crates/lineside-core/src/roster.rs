@@ -108,10 +108,11 @@ impl<H: Clone> Roster<H> {
     }
 }
 
-/// The only tools that a hook can run for at a point, where it names them and no amendment can change those of an event.
+/// The only tools that a hook can run for at a point, where it names them and no amendment can change those of an event
+/// nor their class.
 fn tools_of<'a>(point: &PointInfo, hook: &'a Hook) -> Option<&'a [String]> {
     let amendable = |field| point.field(field).is_some_and(|field| field.amendable);
-    if amendable("tool_name") || amendable("tool_calls") {
+    if ["tool_name", "tool_class", "tool_calls"].into_iter().any(amendable) {
         return None;
     }
     hook.select.as_ref()?.tools()
