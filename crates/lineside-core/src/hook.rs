@@ -318,7 +318,13 @@ impl Hook {
             (Standby::NotLoaded(_), _) => Selected::Skipped(SkipReason::NotLoaded),
             // What users write may panic, and the publisher must not; the hook is safer run than left out.
             (Standby::Ready, Some(select)) => catch_unwind(AssertUnwindSafe(|| select.select(event)))
-                .unwrap_or(Selected::InDoubt(Cow::Borrowed("its condition panicked; it runs"))),
+                .unwrap_or_else(|panic| {
+                    // What it carries may panic when it is dropped; what that carries is never dropped.
+                    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+                        let _leaked = Box::leak(again);
+                    }
+                    Selected::InDoubt(Cow::Borrowed("its condition panicked; it runs"))
+                }),
             (Standby::Ready, None) => Selected::Runs,
         }
     }

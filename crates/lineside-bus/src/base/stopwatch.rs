@@ -1,8 +1,8 @@
 //! The time of one event: the runtime's clock, and between two readings of it a counter of the processor.
 //!
 //! Reading the clock takes longer than most gates do. It is read when the event begins and after each wait, so that
-//! deadlines follow it, also where a test has paused it. How long hooks take that answer at once is counted; the clock
-//! is read again when that comes to more than [`COARSE`]. Without the feature `counter` the clock of the system is read.
+//! deadlines follow it, also where a test has paused it. How long hooks take that answer at once, and conditions of hooks,
+//! is counted; the clock is read again when that comes to more than [`COARSE`]. Without the feature `counter` the clock of the system is read.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant as StdInstant};
@@ -121,13 +121,13 @@ impl Stopwatch {
         self.elapsed + Duration::from_nanos(self.counted)
     }
 
-    /// A hook begins that may answer at once.
+    /// A hook begins that may answer at once, or the condition of one.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.last.get_or_insert_with(Tick::now);
     }
 
-    /// The hook that has begun has answered at once: how long it took.
+    /// What has begun is over: how long it took.
     #[inline]
     pub(crate) fn lap(&mut self) -> Duration {
         let tick = Tick::now();

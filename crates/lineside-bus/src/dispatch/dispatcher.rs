@@ -84,7 +84,14 @@ impl<'a> Dispatcher<'a> {
     ) -> Option<Time> {
         let selected = match self.chain.refuses(index) {
             Some(why) => Selected::Skipped(why),
-            None => hook.select(shown.unwrap_or(&self.event)),
+            None if hook.select.is_none() => hook.select(&self.event),
+            None => {
+                // A condition may search all of a long text, which is time of the event and of no hook.
+                self.time.begin();
+                let selected = hook.select(shown.unwrap_or(&self.event));
+                self.time.lap();
+                selected
+            }
         };
         match selected {
             Selected::Runs => {}

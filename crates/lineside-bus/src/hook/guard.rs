@@ -71,8 +71,12 @@ impl<'a> Guarded<'a> {
         time: Time,
         failures: Cow<'a, Failures>,
     ) -> Self {
-        let mut guarded = Self::of(cx, time, failures, |cx| run.intercept(event.clone(), cx));
-        guarded.timer = Timer::Unused(run.latency());
+        let mut latency = Latency::Short;
+        let mut guarded = Self::of(cx, time, failures, |cx| {
+            latency = run.latency();
+            run.intercept(event.clone(), cx)
+        });
+        guarded.timer = Timer::Unused(latency);
         guarded
     }
 
@@ -98,11 +102,11 @@ pub(crate) fn poll_once(
 ) -> AtOnce {
     // Outside, so that neither is dropped while a panic unwinds. An answer is looked at where the call has left it: most
     // say nothing, and need not be moved.
-    let (mut call, mut answer, mut passed) = (None, None, false);
+    let (mut call, mut answer, mut passed, mut latency) = (None, None, false, Latency::Short);
     let panic = catch_unwind(AssertUnwindSafe(|| {
         let (event, cx) = given();
         match call.insert(run.intercept(event, cx)).as_mut().poll(task) {
-            Poll::Pending => return,
+            Poll::Pending => return latency = run.latency(),
             Poll::Ready(Ok(Said::Verdict(Verdict::Continue))) => passed = true,
             Poll::Ready(other) => answer = Some(other),
         }
@@ -111,7 +115,7 @@ pub(crate) fn poll_once(
     match (panic, answer, call) {
         (Ok(()), None, _) if passed => AtOnce::Passed,
         (Ok(()), Some(answer), _) => AtOnce::Ended(answer),
-        (Ok(()), None, Some(call)) => AtOnce::Pending(call, run.latency()),
+        (Ok(()), None, Some(call)) => AtOnce::Pending(call, latency),
         (Ok(()), None, None) => unreachable!("what is pending was kept"),
         // It was dropped when it had answered.
         (Err(panic), answer, _) if passed || answer.is_some() => {
