@@ -17,9 +17,9 @@ use hyper::service::{Service as _, service_fn};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use lineside::Attachment;
 use lineside::hosts::Afterwards;
 use lineside::stream::Stream as UnixStream;
+use lineside::{Attachment, Session};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
@@ -283,6 +283,16 @@ async fn freed(
         tracing::warn!("another protocol was asked for over a connection that is in use");
     }
     Some((stream?, begun))
+}
+
+/// Closes a session whose end was published while hooks are off: its events are refused when this returns, and what it
+/// runs comes to its end without a waiter.
+pub(crate) async fn close(daemon: &Daemon, session: Session) {
+    daemon.note_closed(session.id());
+    let mut closing = Box::pin(async move { session.close().await });
+    if futures_util::poll!(&mut closing).is_pending() {
+        daemon.tracker.spawn(closing);
+    }
 }
 
 /// Does what a call of an agent program has left to be done, which its answer does not wait for.

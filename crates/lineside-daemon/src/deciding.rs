@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside::Session;
 use lineside::bus::PublishError;
 use lineside::core::event::digest_of;
 use lineside::json::{Map, Value, json};
@@ -10,8 +11,12 @@ use lineside::wire::{self, EventDraft};
 
 use crate::api::shapes::PublishQuery;
 use crate::caller::Caller;
+use crate::connections;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
+
+/// The point of the last event of a session.
+const END: &str = "after_session";
 
 /// One event to its decision, as compact JSON text.
 ///
@@ -29,18 +34,14 @@ pub(crate) async fn decide(
         return Err(Problem::bad_request("the field `session` is absent").blocks());
     };
     if daemon.switch.is_off() {
+        // Whatever is wrong with its session, the event passes.
+        let session = session(daemon, caller, query, &id, &draft).await.ok();
+        if let Some(session) = session.filter(|_| draft.point.name == END) {
+            connections::close(daemon, session).await;
+        }
         return Ok(unseen(&id, &draft));
     }
-    let session = if query.open {
-        if daemon.bus().find(&id).is_some() {
-            caller.session(daemon, &id)?;
-        }
-        let parent = caller.parent(daemon, draft.parent.clone())?;
-        let connection = caller.connection.clone();
-        daemon.session_of_event(Opening { parent, connection, ..opening(id, &draft) }).await?
-    } else {
-        caller.session(daemon, &id).map_err(|problem| daemon.closed_or(&id, problem).blocks())?
-    };
+    let session = session(daemon, caller, query, &id, &draft).await?;
     daemon.preparing.stand(daemon.bus(), &session).await;
     let publication = wire::publication(&session, draft);
     let publication = match query.within_ms {
@@ -61,16 +62,35 @@ pub(crate) async fn decide(
     } else {
         of.claims.of(&receipt, daemon.settings.limits.keeping).await
     };
-    if receipt.event.point().name == "after_session" {
+    if receipt.event.point().name == END {
         daemon.note_closed(session.id());
         session.close().await;
     }
     Ok(wire::decision_text(&receipt, &claims, query.receipt))
 }
 
-fn opening(id: String, draft: &EventDraft) -> Opening {
+/// The session of an event, opened where the event may open it.
+async fn session(
+    daemon: &Daemon,
+    caller: &Caller,
+    query: &PublishQuery,
+    id: &str,
+    draft: &EventDraft,
+) -> Result<Session, Problem> {
+    if !query.open {
+        return caller.session(daemon, id).map_err(|problem| daemon.closed_or(id, problem).blocks());
+    }
+    if daemon.bus().find(id).is_some() {
+        caller.session(daemon, id)?;
+    }
+    let parent = caller.parent(daemon, draft.parent.clone())?;
+    let connection = caller.connection.clone();
+    daemon.session_of_event(Opening { parent, connection, ..opening(id, draft) }).await
+}
+
+fn opening(id: &str, draft: &EventDraft) -> Opening {
     Opening {
-        id,
+        id: id.to_owned(),
         parent: draft.parent.clone(),
         agent: draft.agent.clone(),
         project_root: draft.project_root.clone(),

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use lineside::bus::OpenSessionError;
 use lineside::hosts::{
-    CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, SERVED, ServeHostError, silent,
+    CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, SERVED, ServeHostError,
 };
 
 use crate::body::{Document, Path};
@@ -69,7 +69,11 @@ pub(super) async fn serve(
     let environment = environment(&headers)?;
     let call = HostCall { host, event, stdin, environment };
     if daemon.switch.is_off() {
-        return Ok(said(silent(call)));
+        let (answer, ended) = daemon.hosts.pass(call);
+        if let Some(session) = ended.and_then(|ended| caller.session(&daemon, ended.id().as_str()).ok()) {
+            connections::close(&daemon, session).await;
+        }
+        return Ok(said(answer));
     }
     let mut origin = CallOrigin::default();
     origin.parent = caller.granted().cloned();

@@ -16,7 +16,12 @@ type Answer = (u16, String, String, Option<u8>);
 /// A request, and the status of its answer.
 type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], String, u16);
 
-async fn ask(house: &House, host: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+pub(crate) async fn ask(
+    house: &House,
+    host: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Answer {
     let mut request = Request::builder().method(Method::POST).uri(format!("/v1/hosts/{host}"));
     request = request.header("host", "lineside").header("content-type", "application/json");
     for (name, value) in headers {

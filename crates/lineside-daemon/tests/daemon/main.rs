@@ -19,6 +19,7 @@ mod files;
 mod hosts;
 mod http;
 mod looks;
+mod switched_off;
 mod owners;
 mod publishers;
 mod reconnect;

@@ -245,6 +245,12 @@ impl Arrival {
             self.row.is_some_and(|row| matches!(row.point, "before_subagent" | "after_subagent"));
         root(&self.document, self.host, about_a_subagent)
     }
+
+    /// Whether a session is over by it, of the main agent or of a subagent.
+    #[must_use]
+    pub fn is_end(&self) -> bool {
+        self.row.is_some_and(|row| row.point == "after_session")
+    }
 }
 
 /// Whether a document is in the form of Copilot that names no model.
