@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::control::{Assignment, Rules};
 use crate::machine::job::{AutomationId, ClaimId, Fence, JobId, Why};
 use crate::machine::{Bounds, Effect, Input, Machine, News};
-use crate::offered::Offered;
+use crate::offered::{CollectedTickets, Offered};
 use crate::record::{Entry, Record};
 use crate::report::Report;
 use crate::tasks::Tasks;
@@ -269,8 +269,13 @@ impl Engine {
         input: Input<Offered>,
         see: impl FnOnce(&[Effect<Offered>]) -> T,
     ) -> T {
+        // Dropped when the lock is given back, as is what was not taken in.
+        let collected = CollectedTickets::begin();
         if core.is_left {
-            return see(&[]);
+            let seen = see(&[]);
+            drop(core);
+            drop((input, collected));
+            return seen;
         }
         // Taken under the lock, so that no later step has an earlier time.
         let now = self.clock.now();
@@ -296,6 +301,7 @@ impl Engine {
         // Most steps that a session takes to wait for its jobs leave nothing to be done.
         let has_work = core.wanted > wanted || wakes;
         drop(core);
+        drop(collected);
         if has_work {
             self.work.notify_one();
         }

@@ -1,5 +1,6 @@
 //! The events of the machine: as they were published, or as a record has them until more of them is needed.
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -19,12 +20,57 @@ pub struct Offered(Form, Option<TicketSlot>);
 
 /// The right to run a hook for an event, which travels with the event until it is used.
 #[derive(Clone, Default)]
-struct TicketSlot(Arc<Mutex<Option<Ticket>>>);
+struct TicketSlot(Arc<Slot>);
+
+#[derive(Default)]
+struct Slot(Mutex<Option<Ticket>>);
 
 impl TicketSlot {
     fn slot(&self) -> MutexGuard<'_, Option<Ticket>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let Slot(slot) = &*self.0;
+        slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        drop_later(self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+thread_local! {
+    /// The tickets that nothing needs any more, while this thread collects them.
+    static COLLECTED: Cell<Option<Vec<Ticket>>> = const { Cell::new(None) };
+}
+
+/// Collects the tickets that this thread drops, and drops them when it is dropped itself. A ticket may hold the last
+/// reference to a hook that was taken away, whose drop may ask the engine: that has to be outside of the engine's lock.
+pub(crate) struct CollectedTickets(());
+
+impl CollectedTickets {
+    pub(crate) fn begin() -> Self {
+        COLLECTED.set(Some(Vec::new()));
+        Self(())
+    }
+}
+
+impl Drop for CollectedTickets {
+    fn drop(&mut self) {
+        // Not collected again.
+        let collected = COLLECTED.take();
+        drop(collected);
+    }
+}
+
+fn drop_later(ticket: Option<Ticket>) {
+    let Some(ticket) = ticket else { return };
+    // A thread that ends collects nothing.
+    let mut collected = COLLECTED.try_with(Cell::take).unwrap_or_default();
+    match &mut collected {
+        Some(tickets) => tickets.push(ticket),
+        None => return drop(ticket),
+    }
+    COLLECTED.set(collected);
 }
 
 impl fmt::Debug for TicketSlot {
@@ -51,7 +97,7 @@ struct Kept {
 impl Offered {
     /// An event that a hook is to run for.
     pub(crate) fn with(event: AnyEvent, ticket: Ticket) -> Self {
-        Self(Form::Live(event), Some(TicketSlot(Arc::new(Mutex::new(Some(ticket))))))
+        Self(Form::Live(event), Some(TicketSlot(Arc::new(Slot(Mutex::new(Some(ticket)))))))
     }
 
     /// The right to run the hook, if it is of this life and was not used yet.
@@ -67,7 +113,8 @@ impl Offered {
     /// Gives an event of an earlier life the right to run a hook of this one.
     pub(crate) fn give(&self, ticket: Ticket) {
         if let Some(slot) = &self.1 {
-            *slot.slot() = Some(ticket);
+            let before = slot.slot().replace(ticket);
+            drop(before);
         }
     }
 
@@ -152,7 +199,7 @@ impl Occurrence for Offered {
     }
 
     fn let_go(&self) {
-        drop(self.ticket());
+        drop_later(self.ticket());
     }
 }
 

@@ -8,6 +8,7 @@ mod in_memory;
 mod in_turn;
 mod bytes;
 mod closing;
+mod let_go;
 mod lives;
 mod recovery;
 
