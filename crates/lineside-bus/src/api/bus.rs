@@ -104,7 +104,7 @@ impl BusBuilder {
                 tree: Tree::new(),
                 signals,
                 budget: self.budget,
-                undecided: Mutex::default(),
+                closed: Mutex::default(),
                 endings: Endings::default(),
                 failures: Failures::default(),
                 extensions: Extensions::default(),

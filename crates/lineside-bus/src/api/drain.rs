@@ -7,7 +7,6 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::api::bus::Bus;
 use crate::api::job_store::JobCounts;
-use crate::base::gauge::Gauge;
 use crate::hook::state::Node;
 
 /// What a drain found.
@@ -16,7 +15,7 @@ use crate::hook::state::Node;
 pub struct DrainReport {
     /// Events that were still undecided at the deadline.
     pub undecided: usize,
-    /// Detached hooks that came to their own end, over the whole life of the sessions still open.
+    /// Detached hooks that came to their own end, over the whole life of the sessions that went on until then.
     pub detached_finished: u64,
     /// Detached hooks that were cut short, likewise.
     pub detached_cut_short: u64,
@@ -67,7 +66,7 @@ impl DrainReport {
 impl Bus {
     /// Shuts the bus down: no new event or session is let in; what is under way comes to its end, up to `limit`.
     ///
-    /// All sessions end at the same time: the work of each has the whole limit, and its own patience where it has one.
+    /// All sessions end at the same time, with those that were closed before and have not come to their end: the work of each has the whole limit, and its own patience where it has one.
     /// Jobs that are not settled at the limit are left to the next process where a journal keeps them, and are
     /// cancelled and counted as lost otherwise; after this, nothing becomes of them.
     ///
@@ -95,19 +94,18 @@ impl Bus {
     pub async fn drain(&self, limit: Duration) -> DrainReport {
         let deadline = after(Instant::now(), limit);
         let shared = &self.shared;
-        let (mut sessions, closed) = shared.close_to_events();
+        let mut sessions = shared.close_to_events();
         let mut report = DrainReport::default();
-        let under_way = || sessions.iter().chain(&closed).map(|session| &session.state.in_flight);
         let decided = async {
-            for in_flight in under_way() {
-                in_flight.emptied().await;
+            for session in &sessions {
+                session.state.in_flight.emptied().await;
             }
         };
         if timeout_at(deadline, decided).await.is_err() {
-            report.undecided = under_way().map(Gauge::inside).sum();
+            report.undecided = sessions.iter().map(|session| session.state.in_flight.inside()).sum();
         }
-        sessions.retain(|session| session.is_open());
-        report.sessions = sessions.len();
+        sessions.retain(|session| session.is_open() || session.state.goes_on());
+        report.sessions = sessions.iter().filter(|session| session.is_open()).count();
         let listeners = shared.tree.listeners(&sessions);
         let job_store = shared.job_store();
         if let Some(job_store) = &job_store {

@@ -184,6 +184,11 @@ impl<H: Holder> Background<H> {
         Handle::try_current().map(|_| running).map_err(|_| Cut::NoRuntime)
     }
 
+    /// Whether something runs, or is held.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.tasks.are_running() || !lock(&self.holders).is_empty()
+    }
+
     /// One run has come to its own end.
     pub(crate) fn count_finished(&self) {
         self.finished.fetch_add(1, Ordering::Relaxed);
@@ -295,11 +300,15 @@ impl Tasks {
         Running(Arc::clone(&self.0))
     }
 
+    fn are_running(&self) -> bool {
+        self.0.running.load(Ordering::Acquire) > 0
+    }
+
     /// Waits until none runs. Cancel safe.
     async fn ended(&self) {
         // Notified from here on, so that an end between the two lines is not missed.
         let none = self.0.none.notified();
-        if self.0.running.load(Ordering::Acquire) > 0 {
+        if self.are_running() {
             none.await;
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! What is done with it stands above: events in `dispatch`, everything that a program calls in `api`.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use lineside_core::budget::Budget;
 use lineside_core::{Agent, PointInfo, SessionId, Source};
@@ -78,6 +78,11 @@ impl State {
 
     pub(crate) fn background(&self) -> &Arc<Background> {
         self.background.get_or_init(Arc::default)
+    }
+
+    /// Whether something goes on: an event, or background work.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.in_flight.inside() > 0 || self.background_so_far().is_some_and(Background::goes_on)
     }
 
     /// The background work, if any was ever started.
@@ -163,8 +168,8 @@ pub(crate) struct Shared {
     pub(crate) tree: Tree,
     pub(crate) signals: SignalBus,
     pub(crate) budget: Budget,
-    /// Sessions that were closed while events of theirs were under way: a drain waits for these events too.
-    pub(crate) undecided: Mutex<Vec<Weak<Node>>>,
+    /// Sessions that were closed while something of theirs went on: a drain waits for that too.
+    pub(crate) closed: Mutex<Vec<Weak<Node>>>,
     /// Sessions that come to their end behind a hook of theirs.
     pub(crate) endings: Endings,
     pub(crate) failures: Failures,
@@ -180,30 +185,46 @@ impl Shared {
         self.tree.is_draining()
     }
 
-    /// Lets in no further session, and no further event of those that are open, which it returns, with those that were
-    /// closed while events of theirs were under way.
-    pub(crate) fn close_to_events(&self) -> (Vec<Arc<Node>>, Vec<Arc<Node>>) {
-        let open = self.tree.close_to_sessions();
-        open.iter().for_each(|node| node.state.in_flight.close());
+    /// Lets in no further session, and no further event of those that are open, which it returns, with those that are
+    /// closed and go on.
+    pub(crate) fn close_to_events(&self) -> Vec<Arc<Node>> {
+        let mut sessions = self.tree.close_to_sessions();
+        sessions.iter().for_each(|node| node.state.in_flight.close());
         // Seen last: one that is not open any more is here, if it has to be.
-        let undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
-        let closed = undecided.iter().filter_map(Weak::upgrade).collect();
-        (open, closed)
+        sessions.extend(self.closed().iter().filter_map(Weak::upgrade));
+        sessions.retain(|node| node.is_open() || node.state.goes_on());
+        sessions.sort_unstable_by_key(|node| Arc::as_ptr(node).addr());
+        sessions.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        sessions
     }
 
     /// Lets in no further event of a session, which is closed next.
     pub(crate) fn close_session_to_events(&self, node: &Arc<Node>) {
         node.state.in_flight.close();
-        if node.state.in_flight.inside() > 0 {
-            let mut undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
-            if undecided.len() == undecided.capacity() {
-                undecided.retain(|node| node.upgrade().is_some_and(|node| node.state.in_flight.inside() > 0));
-                // So that it is not searched again for each of the next ones.
-                let others = undecided.len();
-                undecided.reserve(others + 1);
-            }
-            undecided.push(Arc::downgrade(node));
+        if !node.state.goes_on() {
+            return;
         }
+        let mut closed = self.closed();
+        // Dropped without the lock: the last reference to a session may be that to hooks of users.
+        let mut looked_at = Vec::new();
+        if closed.len() == closed.capacity() {
+            closed.retain(|other| {
+                let Some(other) = other.upgrade() else { return false };
+                let goes_on = other.state.goes_on();
+                looked_at.push(other);
+                goes_on
+            });
+            // So that it is not searched again for each of the next ones.
+            let others = closed.len();
+            closed.reserve(others + 1);
+        }
+        closed.push(Arc::downgrade(node));
+        drop(closed);
+        drop(looked_at);
+    }
+
+    fn closed(&self) -> MutexGuard<'_, Vec<Weak<Node>>> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the hooks of one source away at one place, at one point or at all. Sources compare as whole strings.
