@@ -1,6 +1,5 @@
 //! `lineside check`: whether every hook that is found loads. For continuous integration, and before one relies on it.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -10,9 +9,8 @@ use lineside::core::Severity;
 use lineside::json::json;
 
 use crate::loading::{exit_status, finding, load, untrusted};
-use crate::painter::json_line;
 use crate::places::LookArgs;
-use crate::style::{Styles, Tone, count, print};
+use crate::style::{Styles, Tone, count, print, print_json};
 
 /// Say whether every hook loads, and what is wrong where not.
 ///
@@ -41,17 +39,16 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
     let of = |severity| report.diagnostics.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     let ready = report.hooks.iter().filter(|found| found.state == State::Ready).count();
-    let mut out = std::io::stdout().lock();
     if args.look.json {
         let all = json!({
             "hooks": ready, "errors": errors, "warnings": warnings, "diagnostics": report.diagnostics,
         });
-        out.write_all(json_line(&all)?.as_bytes())?;
+        print_json(&all)?;
         return Ok(exit_status(&report.diagnostics));
     }
-    print(&mut out, report.diagnostics.iter().map(|diagnostic| finding(diagnostic, styles.out)))?;
+    print(report.diagnostics.iter().map(|diagnostic| finding(diagnostic, styles.out)))?;
     if let Some(note) = untrusted(&report) {
-        print(&mut out, [format!("{}: {note}", styles.out.paint(Tone::Bold, "note"))])?;
+        print([format!("{}: {note}", styles.out.paint(Tone::Bold, "note"))])?;
     }
     let tone = match (errors, warnings) {
         (0, 0) => Tone::Good,
@@ -60,6 +57,6 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
     };
     let sum =
         format!("{} ready, {}, {}", count(ready, "hook"), count(errors, "error"), count(warnings, "warning"));
-    print(&mut out, [styles.out.paint(tone, &sum)])?;
+    print([styles.out.paint(tone, &sum)])?;
     Ok(exit_status(&report.diagnostics))
 }

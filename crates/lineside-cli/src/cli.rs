@@ -155,10 +155,9 @@ impl Cli {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };
                 let columns = columns().unwrap_or(COLUMNS);
                 let screen = Screen::stdout(columns, styles.out, pace);
-                let out = &mut std::io::stdout();
                 match &args.program {
-                    Some(program) => unless_interrupted(demo::of_host(program, screen, out)).await,
-                    None => unless_interrupted(demo::run(screen, out)).await,
+                    Some(program) => unless_interrupted(demo::of_host(program, screen)).await,
+                    None => unless_interrupted(demo::run(screen)).await,
                 }
             }
         }

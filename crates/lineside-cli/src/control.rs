@@ -1,7 +1,6 @@
 //! `lineside status`, `stop`, `reload`, `off` and `on`: looking at the daemon and steering it. `status`, `off` and `on`
 //! work with the daemon dead.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -14,8 +13,8 @@ use lineside_daemon::switch::Switch;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
-use crate::painter::{json_line, one_line};
-use crate::style::{Style, Styles, Tone, count, print, tell};
+use crate::painter::one_line;
+use crate::style::{Style, Styles, Tone, count, print, print_json, tell};
 
 /// How long a request of a person waits for its answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -106,11 +105,10 @@ pub(crate) async fn status(args: &StatusArgs, styles: Styles) -> Result<ExitCode
     status.insert("socket".to_owned(), json!(paths.socket));
     status.insert("state".to_owned(), json!(paths.state));
     let sound = !findings(&status).any(|finding| finding["severity"] == "error");
-    let mut out = std::io::stdout().lock();
     if *json {
-        write!(out, "{}", json_line(&status)?)?;
+        print_json(&status)?;
     } else {
-        print(&mut out, page(&status, styles.out))?;
+        print(page(&status, styles.out))?;
     }
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -305,11 +303,10 @@ fn span(time: Duration) -> String {
 }
 
 fn say(json: bool, object: &Value, text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
     if json {
-        write!(out, "{}", json_line(object)?)?;
+        print_json(object)?;
     } else {
-        print(&mut out, text.lines())?;
+        print(text.lines())?;
     }
     Ok(())
 }

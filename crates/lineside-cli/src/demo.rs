@@ -4,7 +4,6 @@
 //! and an actor run in this program, and every verdict on the screen is what they said. It needs no set-up, no network
 //! and no agent, and leaves nothing behind.
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -44,11 +43,7 @@ pub(crate) use host::run as of_host;
 ///
 /// # Errors
 /// The stage cannot be set, a hook of the demo does not load, or the output cannot be written.
-pub(crate) async fn run(screen: Screen, out: &mut impl Write) -> Result<ExitCode> {
-    play(screen, out).await.map(|()| ExitCode::SUCCESS)
-}
-
-async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
+pub(crate) async fn run(screen: Screen) -> Result<ExitCode> {
     let recorded = session::recorded()?;
     let stage = Stage::set()?;
     let (assembly, missing) = assemble(&stage).await?;
@@ -65,8 +60,8 @@ async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
     let mut hooks = main.hooks();
     // How the worker of a format is looked after is not the story.
     hooks.retain(|(point, _)| *point != "on_service_stop");
-    print(out, page.opening(recorded.len(), &hooks))?;
-    print(out, missing)?;
+    print(page.opening(recorded.len(), &hooks))?;
+    print(missing)?;
 
     let start = Instant::now();
     for event in &recorded {
@@ -83,7 +78,7 @@ async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
             lines.extend(page.delivery(&messages));
         }
         let beat = BEAT + BEAT_PER_LINE * u32::try_from(lines.len()).unwrap_or_default();
-        print(out, lines)?;
+        print(lines)?;
         if screen.pace == Pace::Played {
             sleep(beat).await;
         }
@@ -92,8 +87,8 @@ async fn play(screen: Screen, out: &mut impl Write) -> Result<()> {
     account.covered(&sessions);
     let report = assembly.drain(DRAIN).await;
     account.drained(&bus, &report, &tally, stage.edits().len());
-    print(out, page.summary(&account))?;
-    Ok(())
+    print(page.summary(&account))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A bus with the hooks of the project, of every format that there is.

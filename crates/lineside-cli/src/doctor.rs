@@ -1,7 +1,6 @@
 //! `lineside doctor`: everything that a decision needs, from the program on the path to the entries of each host.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,9 +20,9 @@ use crate::daemon_paths::DaemonPaths;
 use crate::hosts::LookArgs;
 use crate::hosts::finding::Finding;
 use crate::hosts::machine::{self, Machine};
-use crate::painter::{json_line, one_line};
+use crate::painter::one_line;
 use crate::places::{granted_places, shown};
-use crate::style::{Style, Styles, Tone, count, print};
+use crate::style::{Style, Styles, Tone, count, print, print_json};
 
 /// How long the daemon has for its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -83,18 +82,17 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
         all.push(Looked { what: machine.host.name(), state, findings: machine.findings, is_idle });
     }
     let wrong = all.iter().flat_map(|looked| &looked.findings).filter(|finding| finding.is_wrong()).count();
-    let mut out = std::io::stdout().lock();
     if args.json {
         let checks: Vec<Value> = all.iter().map(Looked::object).collect();
-        out.write_all(json_line(&json!({"wrong": wrong, "checks": checks}))?.as_bytes())?;
+        print_json(&json!({"wrong": wrong, "checks": checks}))?;
     } else {
-        print(&mut out, all.iter().flat_map(|looked| looked.lines(styles.out)))?;
+        print(all.iter().flat_map(|looked| looked.lines(styles.out)))?;
         let sum = match wrong {
             0 if is_behind_none => "nothing is wrong, but no agent program starts lineside yet".to_owned(),
             0 => styles.out.paint(Tone::Good, "nothing is wrong"),
             wrong => styles.out.paint(Tone::Bad, &format!("{} wrong", count(wrong, "thing"))),
         };
-        print(&mut out, [String::new(), sum])?;
+        print([String::new(), sum])?;
     }
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,6 +1,6 @@
 //! `lineside explain`: which hooks would run for an event, in which order, and why the others would not. Runs no hook.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -19,10 +19,9 @@ use crate::daemon_paths::AskArgs;
 use crate::lineage::SESSION;
 use crate::list::untrusted;
 use crate::loading::{finding, load, untrusted_hooks};
-use crate::painter::json_line;
 use crate::places::PlaceArgs;
 use crate::sessions::Sessions;
-use crate::style::{Styles, columns, print, tell};
+use crate::style::{Styles, columns, print, print_json, tell};
 
 mod page;
 
@@ -76,21 +75,17 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
             (listing::explain(&session, &event, &report), crate::loading::untrusted(&report))
         }
     };
-    let mut out = std::io::stdout().lock();
     if args.json {
-        out.write_all(json_line(&explanation)?.as_bytes())?;
+        print_json(&explanation)?;
         return Ok(ExitCode::SUCCESS);
     }
-    print(&mut out, page::lines(&explanation, columns(), styles.out))?;
+    print(page::lines(&explanation, columns(), styles.out))?;
     if !explanation.diagnostics.is_empty() {
-        print(&mut out, ["", "Found while loading:"])?;
+        print(["", "Found while loading:"])?;
     }
-    print(
-        &mut out,
-        explanation.diagnostics.iter().map(|diagnostic| format!("  {}", finding(diagnostic, styles.out))),
-    )?;
+    print(explanation.diagnostics.iter().map(|diagnostic| format!("  {}", finding(diagnostic, styles.out))))?;
     if let Some(note) = untrusted {
-        print(&mut out, ["", &note])?;
+        print(["", &note])?;
     }
     Ok(ExitCode::SUCCESS)
 }

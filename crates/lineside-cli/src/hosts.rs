@@ -1,6 +1,5 @@
 //! `lineside hosts`: which agent programs are on this machine, what is installed in them, and what is wrong there.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,9 +8,9 @@ use clap::Args;
 use lineside::json::{Value, json};
 
 use crate::daemon_paths::DaemonArgs;
-use crate::painter::{json_line, one_line};
+use crate::painter::one_line;
 use crate::places::{granted_places, shown};
-use crate::style::{Style, Styles, Tone, columns, print};
+use crate::style::{Style, Styles, Tone, columns, print, print_json};
 use crate::table::{Cell, Table};
 
 pub(crate) mod machine;
@@ -54,10 +53,9 @@ pub(crate) async fn run(args: &HostsArgs, styles: Styles) -> Result<ExitCode> {
     let places = granted_places(args.project.as_deref())?;
     args.daemon.paths()?;
     let machines = machine::look(&places).await;
-    let mut out = std::io::stdout().lock();
     if args.json {
         let hosts: Vec<Value> = machines.iter().map(Machine::object).collect();
-        out.write_all(json_line(&json!({"hosts": hosts}))?.as_bytes())?;
+        print_json(&json!({"hosts": hosts}))?;
         return Ok(ExitCode::SUCCESS);
     }
     let style = styles.out;
@@ -66,16 +64,16 @@ pub(crate) async fn run(args: &HostsArgs, styles: Styles) -> Result<ExitCode> {
         let rows = here.iter().map(|machine| row(machine, &places)).collect();
         let heading = ["host", "program", "version", "installed", "where"];
         let table = Table { heading: &heading, rows, stacked: &[4, 1] };
-        print(&mut out, table.lines(columns(), style))?;
+        print(table.lines(columns(), style))?;
     }
     let findings: Vec<&Finding> = here.iter().flat_map(|machine| &machine.findings).collect();
     if !findings.is_empty() {
-        print(&mut out, [""])?;
-        print(&mut out, findings.iter().flat_map(|finding| finding.lines(style)))?;
+        print([""])?;
+        print(findings.iter().flat_map(|finding| finding.lines(style)))?;
     }
     if !gone.is_empty() {
         let names: Vec<_> = gone.iter().map(|machine| machine.host.title()).collect();
-        print(&mut out, [String::new(), dim(style, &format!("not on this machine: {}", names.join(", ")))])?;
+        print([String::new(), dim(style, &format!("not on this machine: {}", names.join(", ")))])?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,5 @@
 //! `lineside import`: the hooks of a plugin of an agent program, for all agents of the user.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -12,9 +11,9 @@ use lineside::hosts::name_plugin;
 use lineside::json::json;
 
 use crate::loading::finding;
-use crate::painter::{json_line, one_line};
+use crate::painter::one_line;
 use crate::places::{granted_places, shown};
-use crate::style::{Styles, count, print, tell};
+use crate::style::{Styles, count, print, print_json, tell};
 
 /// Have the hooks of a plugin run for all of your agents.
 ///
@@ -69,10 +68,9 @@ pub(crate) fn run(args: &ImportArgs, styles: Styles) -> Result<ExitCode> {
         tell(&finding(found, styles.err));
     }
     let at = shown(&folder, &places);
-    let mut out = std::io::stdout().lock();
     if args.json {
         let object = json!({"plugin": folder, "imported": !args.remove, "changed": is_news, "hooks": names});
-        write!(out, "{}", json_line(&object)?)?;
+        print_json(&object)?;
     } else {
         let state = match (args.remove, is_news) {
             (false, true) => {
@@ -83,8 +81,8 @@ pub(crate) fn run(args: &ImportArgs, styles: Styles) -> Result<ExitCode> {
             (true, true) => format!("the hooks of {at} no longer run"),
             (true, false) => format!("the hooks of {at} did not run"),
         };
-        print(&mut out, [one_line(&state)])?;
-        print(&mut out, names.iter().map(|name| format!("  {}", one_line(name))))?;
+        print([one_line(&state)])?;
+        print(names.iter().map(|name| format!("  {}", one_line(name))))?;
     }
     let is_sound = !found.iter().any(|found| found.severity == Severity::Error);
     Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })

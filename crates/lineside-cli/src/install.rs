@@ -1,7 +1,6 @@
 //! `lineside install` and `lineside uninstall`: our entries in the files of agent programs, and out of them again.
 
 use std::fs::File;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,9 +14,9 @@ use lineside::json::{Map, Value, json};
 use crate::daemon_paths::DaemonArgs;
 use crate::hosts::machine;
 use crate::on_path::{OnPath, own_command};
-use crate::painter::{json_line, one_line};
+use crate::painter::one_line;
 use crate::places::{granted_places, shown};
-use crate::style::{Style, Styles, Tone, count, print, tell};
+use crate::style::{Style, Styles, Tone, count, print, print_json, tell};
 
 mod difference;
 mod tried;
@@ -286,7 +285,7 @@ impl Report {
         if let Some(left) = machine::left_to_do(done.host).filter(|_| is_new) {
             lines.push(format!("  {}", self.style.paint(Tone::Warning, left)));
         }
-        Ok(print(&mut std::io::stdout().lock(), lines)?)
+        Ok(print(lines)?)
     }
 
     fn uninstalled(&mut self, done: &Done, is_quiet: bool) -> Result<()> {
@@ -307,7 +306,7 @@ impl Report {
                 lines.extend(difference::lines(act, &self.places, self.style));
             }
         }
-        Ok(print(&mut std::io::stdout().lock(), lines)?)
+        Ok(print(lines)?)
     }
 
     fn head(&self, act: &Act, what: &str) -> Vec<String> {
@@ -351,7 +350,7 @@ impl Report {
     fn end(self) -> Result<()> {
         if self.is_json {
             let all = json!({"dry_run": self.is_dry, "notes": self.remarks, "hosts": self.hosts});
-            std::io::stdout().write_all(json_line(&all)?.as_bytes())?;
+            print_json(&all)?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! `lineside jobs`: what automations have accepted and what has become of it, from the journal that keeps it. That of the
 //! running daemon is changed by the daemon.
 
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -15,8 +15,8 @@ use lineside::{Bus, Durable};
 
 use crate::control::ask;
 use crate::daemon_paths::AskArgs;
-use crate::painter::{json_line, one_line};
-use crate::style::{COLUMNS, Style, Styles, Tone, columns, print, tell};
+use crate::painter::one_line;
+use crate::style::{COLUMNS, Style, Styles, Tone, columns, print, print_json, tell};
 
 mod change;
 mod job;
@@ -149,24 +149,22 @@ fn list(args: &JobsArgs, jobs: &[Job], holder: Option<Holder>, style: Style) -> 
         session: args.session.as_deref(),
     };
     let wanted: Vec<&Job> = jobs.iter().filter(|job| filter.lets_through(job)).collect();
-    let mut out = std::io::stdout().lock();
     if args.json {
         for job in wanted {
-            out.write_all(json_line(&job.to_json())?.as_bytes())?;
+            print_json(&job.to_json())?;
         }
         return Ok(ExitCode::SUCCESS);
     }
     let columns = columns().unwrap_or(COLUMNS);
-    print(&mut out, page::list(&wanted, jobs.len(), holder, now(), columns, style))?;
+    print(page::list(&wanted, jobs.len(), holder, now(), columns, style))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn show(args: &JobsArgs, job: &Job, holder: Option<Holder>, style: Style) -> Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
     if args.json {
-        out.write_all(json_line(&job.to_json())?.as_bytes())?;
+        print_json(&job.to_json())?;
         return Ok(ExitCode::SUCCESS);
     }
-    print(&mut out, page::show(job, holder, now(), style))?;
+    print(page::show(job, holder, now(), style))?;
     Ok(ExitCode::SUCCESS)
 }

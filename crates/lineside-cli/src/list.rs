@@ -1,7 +1,6 @@
 //! `lineside list`: every hook that is found, point by point, in the order in which the hooks run there.
 
 use std::collections::HashMap;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -17,9 +16,9 @@ use crate::automations;
 use crate::control::ask;
 use crate::daemon_paths::AskArgs;
 use crate::loading::{exit_status, load, tell_all, untrusted_hooks};
-use crate::painter::{json_line, one_line};
+use crate::painter::one_line;
 use crate::places::LookArgs;
-use crate::style::{Style, Styles, Tone, columns, count, print};
+use crate::style::{Style, Styles, Tone, columns, count, print, print_json};
 use crate::table::{Cell, Table};
 
 /// List every hook that is found, with its place and whether it can run.
@@ -60,18 +59,17 @@ pub(crate) async fn run(args: &ListArgs, styles: Styles) -> Result<ExitCode> {
             (of_session(&assembly, |session| listing::listing(session, &report)).await?, place)
         }
     };
-    let mut out = std::io::stdout().lock();
     if args.look.json {
         let hooks = listing.hooks.iter().map(|listed| json!(listed));
         let hooks: Vec<Value> = hooks.chain(listing.inert.iter().map(|inert| json!(inert))).collect();
         let all = json!({"hooks": hooks, "diagnostics": listing.diagnostics});
-        out.write_all(json_line(&all)?.as_bytes())?;
+        print_json(&all)?;
         return Ok(exit_status(&listing.diagnostics));
     }
     tell_all(&listing.diagnostics, untrusted_hooks(untrusted(&listing.hooks)), styles.err);
-    print(&mut out, page(&listing, columns(), styles.out))?;
+    print(page(&listing, columns(), styles.out))?;
     if listing.hooks.is_empty() && listing.inert.is_empty() {
-        print(&mut out, [format!("no hook was found {place}")])?;
+        print([format!("no hook was found {place}")])?;
     }
     Ok(exit_status(&listing.diagnostics))
 }

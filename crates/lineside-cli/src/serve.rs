@@ -96,7 +96,7 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     }
     let http = server.http().map(|address| format!(" and http://{address}")).unwrap_or_default();
     let ready = format!("ready: {}{http}", server.socket().display());
-    print(&mut std::io::stdout(), [one_line(&ready)]).context("failed to say that the daemon is ready")?;
+    print([one_line(&ready)]).context("failed to say that the daemon is ready")?;
     if args.in_background {
         detached::let_go_of_the_starter()?;
     }

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::LazyLock;
 
-use crate::painter::in_ascii;
+use serde::Serialize;
+
+use crate::painter::{in_ascii, json_line};
 
 /// When text is painted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -109,11 +111,21 @@ pub(crate) fn tell(line: &str) {
 ///
 /// # Errors
 /// The output cannot be written.
-pub(crate) fn print<L: AsRef<str>>(
-    out: &mut impl Write,
-    lines: impl IntoIterator<Item = L>,
-) -> io::Result<()> {
-    out.write_all(lines_for_people(lines).as_bytes())?;
+pub(crate) fn print<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> io::Result<()> {
+    write_out(&lines_for_people(lines))
+}
+
+/// A value for programs, on a line of its own.
+///
+/// # Errors
+/// The value has no JSON, or the output cannot be written.
+pub(crate) fn print_json(value: &impl Serialize) -> io::Result<()> {
+    write_out(&json_line(value)?)
+}
+
+fn write_out(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
     out.flush()
 }
 

@@ -47,14 +47,14 @@ const TOOK: usize = 8;
 ///
 /// # Errors
 /// There is none of that name, the daemon does not start, or the output cannot be written.
-pub(crate) async fn run(name: &str, screen: Screen, out: &mut impl Write) -> Result<ExitCode> {
+pub(crate) async fn run(name: &str, screen: Screen) -> Result<ExitCode> {
     let Some(recording) = Recording::named(name) else {
         let names: Vec<&str> = RECORDINGS.iter().map(|recording| recording.name).collect();
         bail!("there is no recording of `{name}`; there are {}", names.join(", "));
     };
     let stage = Stage::set().await?;
     let (head, calls) = recording.read(&stage.home(), &stage.project())?;
-    print(out, opening(screen, &head, calls.len()))?;
+    print(opening(screen, &head, calls.len()))?;
     let mut tally: BTreeMap<Said, usize> = BTreeMap::new();
     let mut times = Vec::new();
     for call in &calls {
@@ -62,12 +62,12 @@ pub(crate) async fn run(name: &str, screen: Screen, out: &mut impl Write) -> Res
             if head.has_plugin() { stage.ask(&head.host, call)? } else { stage.call(&head.host, call)? };
         *tally.entry(said).or_default() += 1;
         times.push(took);
-        print(out, line(screen, call, said, &text, took))?;
+        print(line(screen, call, said, &text, took))?;
         if screen.pace == Pace::Played {
             sleep(BEAT).await;
         }
     }
-    print(out, summary(screen, &tally, times))?;
+    print(summary(screen, &tally, times))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -71,7 +71,7 @@ pub(super) async fn drop(at: &At<'_>, job: &Job) -> Result<ExitCode> {
 fn answered(answer: Result<Map>, done: &str, not: &str) -> Result<ExitCode> {
     match answer {
         Ok(_) => {
-            print(&mut std::io::stdout(), [done])?;
+            print([done])?;
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => match error.downcast_ref::<RequestError>() {
@@ -118,7 +118,7 @@ async fn change(
         return Ok(ExitCode::FAILURE);
     }
     automations.kept().await.context("it is not known whether the change was kept")?;
-    print(&mut std::io::stdout(), [done])?;
+    print([done])?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -72,6 +72,6 @@ pub(super) fn let_go_of_the_starter() -> Result<()> {
 }
 
 fn say(ready: &str) -> Result<ExitCode> {
-    print(&mut std::io::stdout(), [one_line(ready)]).context("failed to say that the daemon is ready")?;
+    print([one_line(ready)]).context("failed to say that the daemon is ready")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -42,18 +42,17 @@ pub(super) fn install(paths: &DaemonPaths, http: Option<SocketAddr>, dry_run: bo
         ];
         (files, "systemctl --user enable --now lineside.socket lineside.service".to_owned())
     };
-    let mut out = std::io::stdout().lock();
     for (file, text) in files {
         if dry_run {
-            print(&mut out, [one_line(&format!("# {}", file.display()))])?;
+            print([one_line(&format!("# {}", file.display()))])?;
             // The file as it would be written.
-            writeln!(out, "{text}")?;
+            writeln!(std::io::stdout(), "{text}")?;
         } else {
             write(&file, &text)?;
-            print(&mut out, [one_line(&format!("wrote {}", file.display()))])?;
+            print([one_line(&format!("wrote {}", file.display()))])?;
         }
     }
-    print(&mut out, ["# to start it now and at each login:".to_owned(), one_line(&format!("# {next}"))])?;
+    print(["# to start it now and at each login:".to_owned(), one_line(&format!("# {next}"))])?;
     Ok(ExitCode::SUCCESS)
 }
 

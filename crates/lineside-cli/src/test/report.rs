@@ -1,14 +1,12 @@
 //! The report: a line for each suite, what was wrong, and the sum; or one JSON object.
 
-use std::io::Write as _;
-
 use anyhow::Result;
 use lineside::core::failure::seconds;
 use lineside::json::{Value, json};
 
 use super::outcome::{CaseOutcome, Counts, Fault, Outcome, Status, SuiteOutcome};
-use crate::painter::{json_line, one_line};
-use crate::style::{Style, Styles, Tone, count, print};
+use crate::painter::one_line;
+use crate::style::{Style, Styles, Tone, count, print, print_json};
 
 /// Prints outcomes as they come.
 pub(super) struct Printer {
@@ -29,8 +27,7 @@ impl Printer {
         if self.json {
             return Ok(());
         }
-        let mut out = std::io::stdout().lock();
-        Ok(print(&mut out, lines(suite, self.style))?)
+        Ok(print(lines(suite, self.style))?)
     }
 
     /// All have; gives the sum.
@@ -39,17 +36,15 @@ impl Printer {
     /// The output cannot be written.
     pub(super) fn finish(&self, suites: &[SuiteOutcome]) -> Result<Counts> {
         let total: Counts = suites.iter().map(SuiteOutcome::counts).sum();
-        let mut out = std::io::stdout().lock();
         if self.json {
             let suites: Vec<Value> = suites.iter().map(suite_json).collect();
             let Counts { passed, failed, skipped } = total;
             let all = json!({"passed": passed, "failed": failed, "skipped": skipped, "suites": suites});
-            out.write_all(json_line(&all)?.as_bytes())?;
+            print_json(&all)?;
         } else {
             let tone = if total.failed == 0 { Tone::Good } else { Tone::Bad };
-            print(&mut out, [self.style.paint(tone, &total.to_string())])?;
+            print([self.style.paint(tone, &total.to_string())])?;
         }
-        out.flush()?;
         Ok(total)
     }
 }
