@@ -47,35 +47,40 @@ pub const SERVED: [Host; 8] = [
     Host::Qwen,
 ];
 
+/// What is known of a host by its name alone.
+struct Facts {
+    name: &'static str,
+    title: &'static str,
+    cap: u32,
+    is_supported: bool,
+}
+
 impl Host {
+    fn facts(self) -> Facts {
+        let (name, title, cap, is_supported) = match self {
+            Self::Claude => ("claude", "Claude Code", 8, cfg!(feature = "claude")),
+            Self::Codex => ("codex", "Codex", 8, cfg!(feature = "codex")),
+            Self::Copilot => ("copilot", "Copilot", 8, cfg!(feature = "copilot")),
+            Self::Cursor => ("cursor", "Cursor", 5, cfg!(feature = "cursor")),
+            Self::Gemini => ("gemini", "Gemini CLI", 8, cfg!(feature = "gemini")),
+            // The end of these two cannot be blocked.
+            Self::Kimi => ("kimi", "Kimi", 1, cfg!(feature = "kimi")),
+            Self::Opencode => ("opencode", "OpenCode", 1, cfg!(feature = "opencode")),
+            Self::Qwen => ("qwen", "Qwen Code", 8, cfg!(feature = "qwen")),
+        };
+        Facts { name, title, cap, is_supported }
+    }
+
     /// Its name, as `lineside hook` and the envelope of an event have it.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Copilot => "copilot",
-            Self::Cursor => "cursor",
-            Self::Gemini => "gemini",
-            Self::Kimi => "kimi",
-            Self::Opencode => "opencode",
-            Self::Qwen => "qwen",
-        }
+        self.facts().name
     }
 
     /// Returns whether this build has its files and its hook command: whether the feature of its name is on.
     #[must_use]
     pub fn is_supported(self) -> bool {
-        match self {
-            Self::Claude => cfg!(feature = "claude"),
-            Self::Codex => cfg!(feature = "codex"),
-            Self::Copilot => cfg!(feature = "copilot"),
-            Self::Cursor => cfg!(feature = "cursor"),
-            Self::Gemini => cfg!(feature = "gemini"),
-            Self::Kimi => cfg!(feature = "kimi"),
-            Self::Opencode => cfg!(feature = "opencode"),
-            Self::Qwen => cfg!(feature = "qwen"),
-        }
+        self.facts().is_supported
     }
 
     /// The host of that name, whether its feature is on or not.
@@ -87,26 +92,12 @@ impl Host {
     /// The name of the program.
     #[must_use]
     pub fn title(self) -> &'static str {
-        match self {
-            Self::Claude => "Claude Code",
-            Self::Codex => "Codex",
-            Self::Copilot => "Copilot",
-            Self::Cursor => "Cursor",
-            Self::Gemini => "Gemini CLI",
-            Self::Kimi => "Kimi",
-            Self::Opencode => "OpenCode",
-            Self::Qwen => "Qwen Code",
-        }
+        self.facts().title
     }
 
     /// How many blocks in a row may keep its agent working (HO-33).
     pub(super) fn cap(self) -> u32 {
-        match self {
-            Self::Claude | Self::Codex | Self::Copilot | Self::Gemini | Self::Qwen => 8,
-            Self::Cursor => 5,
-            // Its end cannot be blocked.
-            Self::Kimi | Self::Opencode => 1,
-        }
+        self.facts().cap
     }
 }
 

@@ -38,8 +38,6 @@ pub(super) struct Edit {
     pub(super) inserted: Vec<Inserted>,
     /// The lists that were made for our entries: `hooks` and names of events.
     pub(super) made: Vec<String>,
-    /// The events that got an entry, or a new one for an old one.
-    pub(super) events: Vec<&'static str>,
 }
 
 /// Adds the entries that are missing; one of ours that starts another command is replaced.
@@ -58,12 +56,12 @@ pub(super) fn add(text: Option<&str>, form: Form, wanted: &[Wanted]) -> Result<E
         _ => read(text, form.syntax)?,
     };
     let page = Page::new(text, &root, form.syntax);
-    let mut plan = Plan { page, changes: Vec::new(), made: Vec::new(), events: Vec::new() };
+    let mut plan = Plan { page, changes: Vec::new(), made: Vec::new() };
     match form.syntax {
         Syntax::Json => plan.json(&root, wanted)?,
         Syntax::Toml => plan.toml(&root, wanted)?,
     }
-    let Plan { mut changes, made, events, .. } = plan;
+    let Plan { mut changes, made, .. } = plan;
     changes.sort_by_key(|change| (change.at.start, change.at.end));
     let edited = apply(text, &changes);
     let read_back = read(&edited, form.syntax).map_err(|_| EditError::Unsafe)?;
@@ -74,7 +72,7 @@ pub(super) fn add(text: Option<&str>, form: Form, wanted: &[Wanted]) -> Result<E
     if !is_complete || rest(&root, form.syntax) != rest(&read_back, form.syntax) {
         return Err(EditError::Unsafe);
     }
-    Ok(Edit { inserted: insertions(&changes), text: edited, made, events })
+    Ok(Edit { inserted: insertions(&changes), text: edited, made })
 }
 
 /// Removes our entries, and of the lists that were made for them those that are empty then.
@@ -182,7 +180,6 @@ struct Plan<'a> {
     page: Page<'a>,
     changes: Vec<Change>,
     made: Vec<String>,
-    events: Vec<&'static str>,
 }
 
 impl Plan<'_> {
@@ -193,7 +190,6 @@ impl Plan<'_> {
             self.made.push(HOOKS.to_owned());
             for entry in wanted {
                 self.made.push(entry.event.to_owned());
-                self.events.push(entry.event);
             }
             self.changes.extend(self.page.append(root, &[(Some(HOOKS), New::Object(events))]));
             return Ok(());
@@ -205,7 +201,6 @@ impl Plan<'_> {
         for entry in wanted {
             let Some(list) = hooks.value.member(entry.event) else {
                 self.made.push(entry.event.to_owned());
-                self.events.push(entry.event);
                 lists.push((Some(entry.event), element(entry)));
                 continue;
             };
@@ -217,7 +212,6 @@ impl Plan<'_> {
             if ours().any(|handler| entry.is_said_by(handler)) {
                 continue;
             }
-            self.events.push(entry.event);
             match ours().next() {
                 Some(old) => self.changes.push(Change { at: old.span.clone(), text: entry.handler.clone() }),
                 None => {
@@ -248,7 +242,6 @@ impl Plan<'_> {
             if ours().any(|handler| entry.is_said_by(handler)) {
                 continue;
             }
-            self.events.push(entry.event);
             match ours().next().and_then(|old| old.member("command")) {
                 Some(command) => {
                     let line = entry.table.lines().find(|line| line.starts_with("command"));
@@ -278,7 +271,6 @@ impl Plan<'_> {
 
 /// A file with our entries alone.
 fn created(form: Form, wanted: &[Wanted]) -> Edit {
-    let events: Vec<&'static str> = wanted.iter().map(|entry| entry.event).collect();
     let nothing = Piece { span: 0..0, content: Content::Object(Vec::new()) };
     let page = Page::new("", &nothing, form.syntax);
     let text = match form.syntax {
@@ -294,8 +286,9 @@ fn created(form: Form, wanted: &[Wanted]) -> Edit {
             page.written(&New::Object(version.into_iter().chain([hooks]).collect()), "", true) + "\n"
         }
     };
-    let made = std::iter::once(HOOKS).chain(events.iter().copied()).map(str::to_owned).collect();
-    Edit { text, inserted: Vec::new(), made, events }
+    let made =
+        std::iter::once(HOOKS).chain(wanted.iter().map(|entry| entry.event)).map(str::to_owned).collect();
+    Edit { text, inserted: Vec::new(), made }
 }
 
 /// What was inserted, where it stands now; none if something was replaced.

@@ -29,7 +29,7 @@ pub(super) struct Page<'a> {
     text: &'a str,
     syntax: Syntax,
     /// Its line end.
-    pub(super) eol: &'static str,
+    eol: &'static str,
     /// One level of indentation.
     unit: String,
     /// Whether it has more than one line, or has nothing yet.

@@ -49,6 +49,16 @@ pub struct HostAnswer {
     pub exit: u8,
 }
 
+impl HostAnswer {
+    pub(super) fn line(text: &str) -> Self {
+        Self { stdout: format!("{text}\n"), ..Self::default() }
+    }
+
+    pub(super) fn refusal(text: &str) -> Self {
+        Self { stderr: format!("{text}\n"), exit: 2, ..Self::default() }
+    }
+}
+
 /// A call that was read.
 #[derive(Debug)]
 pub enum Reading {
@@ -93,11 +103,7 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
         return Reading::Answer(unreadable(entry, event, &stdin, &environment));
     };
     let (host, spoken, Some(name)) = addressed(entry, event, &document, &environment) else {
-        return Reading::Answer(HostAnswer {
-            stderr: format!("{UNREADABLE}\n"),
-            exit: 2,
-            ..HostAnswer::default()
-        });
+        return Reading::Answer(HostAnswer::refusal(UNREADABLE));
     };
     let row = row_of(host, &name, &document);
     let words = answering(spoken, &name, row, &document);
@@ -224,9 +230,7 @@ pub fn silent(call: HostCall) -> HostAnswer {
 /// The answer to input that is no document (HO-37).
 fn closed_by_name(entry: Host, event: Option<&str>, environment: &BTreeMap<String, String>) -> HostAnswer {
     let spoken = if environment.contains_key(QWEN) { Host::Qwen } else { entry };
-    let Some(event) = event else {
-        return HostAnswer { stderr: format!("{UNREADABLE}\n"), exit: 2, ..HostAnswer::default() };
-    };
+    let Some(event) = event else { return HostAnswer::refusal(UNREADABLE) };
     match named(spoken, event) {
         Some(row) => closed(row, spoken, event, UNREADABLE),
         None => quiet(spoken),
@@ -244,8 +248,7 @@ fn named(host: Host, event: &str) -> Option<&'static Row> {
 
 /// Nothing, in the way of a host.
 fn quiet(host: Host) -> HostAnswer {
-    let stdout = if host == Host::Cursor { "{}\n".to_owned() } else { String::new() };
-    HostAnswer { stdout, ..HostAnswer::default() }
+    if host == Host::Cursor { HostAnswer::line("{}") } else { HostAnswer::default() }
 }
 
 /// A gate is closed with a text; any other event gets nothing.

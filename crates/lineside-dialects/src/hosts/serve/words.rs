@@ -178,8 +178,7 @@ impl<'a> Writing<'a> {
             }
             Amend::OfProgram(_, _, refusal) => self.refuse(refusal, field, after),
             Amend::Line(_) => {
-                self.plain =
-                    Some(HostAnswer { stdout: format!("{}\n", text(after)), ..HostAnswer::default() });
+                self.plain = Some(HostAnswer::line(&text(after)));
             }
             // Of several changed fields each gives the same document.
             Amend::Own(template, words) => {
@@ -244,8 +243,7 @@ impl<'a> Writing<'a> {
             }
             How::Block | How::BlockA => return self.say(self.words.block),
             How::Exit2 => {
-                self.plain =
-                    Some(HostAnswer { stderr: format!("{reason}\n"), exit: 2, ..HostAnswer::default() });
+                self.plain = Some(HostAnswer::refusal(&reason));
             }
             How::Fitted(template) => {
                 self.add(template, None);
@@ -297,29 +295,25 @@ impl<'a> Writing<'a> {
             if stopped { (&[][..], &[][..]) } else { (self.telling.waiting, &self.context[..]) };
         let texts = waiting.iter().chain(&self.reasons).chain(own);
         let texts: Vec<&str> = texts.map(String::as_str).collect();
+        let (is_empty, context) = (texts.is_empty(), texts.join("\n\n"));
         self.put.context = if stopped { ContextFate::Waits } else { ContextFate::Printed };
-        let joined = || texts.join("\n\n");
         match self.words.context {
-            _ if texts.is_empty() => {}
-            Context::Json(template) if self.plain.is_none() => {
-                let context = joined();
-                let filling = Filling { event: self.telling.event, context: &context, ..Filling::default() };
-                merge(&mut self.document, fill(template, &filling));
-            }
+            _ if is_empty => {}
+            Context::Plain if self.plain.is_none() => self.plain = Some(HostAnswer::line(&context)),
+            Context::Json(template) if self.plain.is_none() => self.add_context(template, &context),
             Context::BesideBlock(template) if strength == Strength::Block => {
-                let context = joined();
-                let filling = Filling { event: self.telling.event, context: &context, ..Filling::default() };
-                merge(&mut self.document, fill(template, &filling));
-            }
-            Context::Plain if self.plain.is_none() => {
-                let stdout = format!("{}\n", joined());
-                self.plain = Some(HostAnswer { stdout, ..HostAnswer::default() });
+                self.add_context(template, &context);
             }
             _ => {
                 self.put.context = ContextFate::Waits;
                 self.put.waits = std::mem::take(&mut self.reasons);
             }
         }
+    }
+
+    fn add_context(&mut self, template: &str, context: &str) {
+        let filling = Filling { event: self.telling.event, context, ..Filling::default() };
+        merge(&mut self.document, fill(template, &filling));
     }
 
     fn finish(mut self) -> Put {
@@ -332,15 +326,9 @@ impl<'a> Writing<'a> {
         }
         self.put.answer = match self.plain {
             Some(plain) => plain,
-            None if self.document.is_empty() => {
-                let quiet = self.words.quiet;
-                let stdout = if quiet.is_empty() { String::new() } else { format!("{quiet}\n") };
-                HostAnswer { stdout, ..HostAnswer::default() }
-            }
-            None => {
-                let line = lineside_core::json::to_string(&self.document).unwrap_or_default();
-                HostAnswer { stdout: format!("{line}\n"), ..HostAnswer::default() }
-            }
+            None if !self.document.is_empty() => HostAnswer::line(&self.document.to_string()),
+            None if self.words.quiet.is_empty() => HostAnswer::default(),
+            None => HostAnswer::line(self.words.quiet),
         };
         self.put
     }
