@@ -71,7 +71,7 @@ impl Wire {
     /// One request to its answer. It is sent once: when its connection breaks it is not sent again, because it may have
     /// arrived. A kept connection that the daemon has closed meanwhile is not used. Dropping the future closes its
     /// connection, which cancels the request at the daemon.
-    pub(crate) async fn send(
+    async fn send(
         &self,
         method: Method,
         path: &str,
@@ -146,16 +146,6 @@ impl Wire {
         body: Option<&Map>,
     ) -> Result<T, RequestError> {
         let body = body.map(lineside_core::json::to_vec).transpose().map_err(unreadable)?.unwrap_or_default();
-        self.ask(method, path, body).await
-    }
-
-    /// The same with the text of the object.
-    pub(crate) async fn ask<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: Vec<u8>,
-    ) -> Result<T, RequestError> {
         let (status, answer) = self.send(method, path, body).await?;
         if status.is_success() {
             return lineside_core::json::from_slice(&answer).map_err(unreadable);

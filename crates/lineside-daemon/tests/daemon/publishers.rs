@@ -5,11 +5,11 @@ use lineside::Client;
 use lineside::client::RequestError;
 use lineside::prelude::*;
 use lineside_daemon::Server;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::connection::soon;
-use crate::house::{House, folder, settings};
+use crate::house::{House, settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_publishers_of_one_client_share_a_few_connections() {
@@ -39,55 +39,6 @@ async fn many_publishers_of_one_client_share_a_few_connections() {
     for publisher in publishers.collect::<Vec<_>>() {
         soon(publisher).await.unwrap();
     }
-}
-
-/// Answers one request over HTTP, whatever it is.
-async fn answer_once(listener: &UnixListener, status: &str, body: &str) -> String {
-    let (stream, _) = listener.accept().await.unwrap();
-    let mut stream = BufReader::new(stream);
-    let mut head = String::new();
-    let mut length = 0;
-    loop {
-        let start = head.len();
-        stream.read_line(&mut head).await.unwrap();
-        let line = head[start..].to_ascii_lowercase();
-        if let Some(text) = line.strip_prefix("content-length:") {
-            length = text.trim().parse().unwrap();
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    stream.read_exact(&mut vec![0; length]).await.unwrap();
-    let answer =
-        format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-    stream.get_mut().write_all(answer.as_bytes()).await.unwrap();
-    head.lines().next().unwrap().to_owned()
-}
-
-#[tokio::test]
-async fn a_daemon_of_an_earlier_version_is_published_to_over_http() {
-    let folder = folder();
-    let socket = folder.path().join("socket");
-    let listener = UnixListener::bind(&socket).unwrap();
-    let earlier = tokio::spawn(async move {
-        let problem = json!({"type": "urn:lineside:problem:not-found", "title": "t", "status": 404, "detail": "no path"});
-        let decision = json!({"verdict": "continue", "payload": {}});
-        let opened = json!({"coverage": "c"});
-        let mut asked = vec![answer_once(&listener, "201 Created", &opened.to_string()).await];
-        asked.push(answer_once(&listener, "404 Not Found", &problem.to_string()).await);
-        for _ in 0..2 {
-            asked.push(answer_once(&listener, "200 OK", &decision.to_string()).await);
-        }
-        asked
-    });
-    let session = Client::new(&socket).session("s").open().await.unwrap();
-    for _ in 0..2 {
-        assert!(!session.publish(OnIdle::new()).await.unwrap().is_refused());
-    }
-    let event = "POST /v1/events HTTP/1.1";
-    let asked = ["POST /v1/sessions HTTP/1.1", "POST /v1/events/connection HTTP/1.1", event, event];
-    assert_eq!(soon(earlier).await.unwrap(), asked);
 }
 
 #[tokio::test]
