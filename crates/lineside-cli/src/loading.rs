@@ -52,7 +52,7 @@ fn unspoken(UnspokenFile { program, file, .. }: &UnspokenFile) -> Diagnostic {
          itself, and what lineside is to run too belongs into a file of one of its formats (`lineside list --help`)",
         file.display()
     );
-    Diagnostic { severity: Severity::Warning, origin: None, text }
+    Diagnostic::warning(None, text)
 }
 
 /// `guard info: text`, for each line of the text.

@@ -75,14 +75,14 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error at a place.
-    pub fn error(origin: Origin, text: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, origin: Some(origin), text: text.into() }
+    /// An error at a place, or with its place in the text.
+    pub fn error(origin: impl Into<Option<Origin>>, text: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, origin: origin.into(), text: text.into() }
     }
 
-    /// A warning at a place.
-    pub fn warning(origin: Origin, text: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, origin: Some(origin), text: text.into() }
+    /// A warning at a place, or with its place in the text.
+    pub fn warning(origin: impl Into<Option<Origin>>, text: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, origin: origin.into(), text: text.into() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lineside::core::{Diagnostic, Severity};
+use lineside::core::Diagnostic;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{Error, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
@@ -112,7 +112,7 @@ impl Watching {
             Err(error) => error,
         };
         let text = format!("changes of hook files may be missed: {error}; `lineside reload` loads them");
-        Some(Diagnostic { severity: Severity::Warning, origin: None, text })
+        Some(Diagnostic::warning(None, text))
     }
 }
 

@@ -144,6 +144,11 @@ pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
+/// A path that begins with `~/`, below the home of the user.
+pub(crate) fn at_home(path: &str, home: Option<&Path>) -> Option<PathBuf> {
+    Some(home?.join(path.strip_prefix("~/")?))
+}
+
 /// Whether hooks of the project may run. Hooks of the user always may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
@@ -202,6 +207,14 @@ pub struct Inert {
     pub why: Why,
     /// Where it is missed; nowhere, when nothing of it might have run.
     pub missed: Option<Missed>,
+}
+
+impl Inert {
+    /// What a file declares from its first line on, at no point and with no trigger of its own.
+    pub(crate) fn of_file(name: String, layer: Layer, file: PathBuf, why: Why) -> Self {
+        let (origin, trigger) = (Some(Origin::new(file, 1)), String::new());
+        Self { name, trigger, point: None, layer, origin, why, missed: None }
+    }
 }
 
 /// Where something broken is missed.

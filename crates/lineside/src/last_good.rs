@@ -69,11 +69,8 @@ fn stays(error: &Origin, file: &Path, hooks: &[ForeignHook]) -> Diagnostic {
         1 => "1 hook from before the error".to_owned(),
         many => format!("{many} hooks from before the error"),
     };
-    Diagnostic {
-        severity: Severity::Warning,
-        origin: Some(Origin { file: file.to_path_buf().into(), line: error.line }),
-        text: format!("{what} in force until the file is repaired"),
-    }
+    let origin = Origin::new(file, error.line);
+    Diagnostic::warning(origin, format!("{what} in force until the file is repaired"))
 }
 
 /// Where hooks of a file stand: where something of it stands now, else behind the files that it stood behind before.

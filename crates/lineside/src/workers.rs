@@ -224,11 +224,8 @@ impl Sound {
         loaded.hooks.clone_from(&self.hooks);
         loaded.inert.clone_from(&self.inert);
         loaded.log.clone_from(&self.log);
-        loaded.diagnostics.push(Diagnostic {
-            severity: Severity::Warning,
-            origin: None,
-            text: "the plugins from before the error stay in force until it is repaired".to_owned(),
-        });
+        let text = "the plugins from before the error stay in force until it is repaired";
+        loaded.diagnostics.push(Diagnostic::warning(None, text));
     }
 }
 

@@ -86,53 +86,30 @@ pub(super) fn read(places: &Places, native: &Native, findings: &mut Findings) ->
         unreadable: Vec::new(),
         named: Vec::new(),
     };
-    let start = home.unwrap_or(Path::new("/"));
-    let managed = Section::read(
-        &native.managed,
-        &Carrier { file: &native.file, base: start, home, rights: Rights::User },
-        findings,
-    );
-    config.name(&native.file, &managed);
+    let base = home.unwrap_or(Path::new("/"));
+    let of_native = Carrier { file: &native.file, base, home, rights: Rights::User };
+    let managed = config.section(&native.managed, &of_native, findings);
     config.managed_paths.clone_from(&managed.paths);
-    let mut user = Section { paths: Vec::new(), ..managed };
-    let own = Section::read(
-        &native.user,
-        &Carrier { file: &native.file, base: start, home, rights: Rights::User },
-        findings,
-    );
-    config.name(&native.file, &own);
-    user = user.over(own);
+    let own = config.section(&native.user, &of_native, findings);
+    config.user = Section { paths: Vec::new(), ..managed }.over(own);
     if let Some(home) = home {
         let file = home.join(".openclaw").join(LINESIDE);
         let map = config.object(&file, Layer::User, Boundary::Own, findings);
-        let section = Section::read(
-            &map,
-            &Carrier { file: &file, base: home, home: Some(home), rights: Rights::User },
-            findings,
-        );
-        config.name(&file, &section);
-        user = user.over(section);
+        let section = config.section(&map, &Carrier { file: &file, ..of_native }, findings);
+        config.user = config.user.over(section);
         let file = home.join(".openclaw").join(UPSTREAM);
-        let whole = config.object(&file, Layer::User, Boundary::Own, findings);
-        if let Some(Value::Object(plugins)) = whole.get("plugins") {
-            let section = Section::read(
-                plugins,
-                &Carrier { file: &file, base: home, home: Some(home), rights: Rights::Upstream },
-                findings,
-            );
-            config.name(&file, &section);
-            user = user.over(section);
+        config.upstream = config.object(&file, Layer::User, Boundary::Own, findings);
+        if let Some(Value::Object(plugins)) = config.upstream.get("plugins").cloned() {
+            let carrier = Carrier { file: &file, rights: Rights::Upstream, ..of_native };
+            let section = config.section(&plugins, &carrier, findings);
+            config.user = config.user.over(section);
         }
-        config.upstream = whole;
     }
-    config.user = user;
-    let file = root.join(".openclaw").join(LINESIDE);
     if home.is_none_or(|home| home != root) {
+        let file = root.join(".openclaw").join(LINESIDE);
         let map = config.object(&file, Layer::Project, places.boundary(Layer::Project), findings);
         let carrier = Carrier { file: &file, base: &root, home, rights: Rights::Project };
-        let section = Section::read(&map, &carrier, findings);
-        config.name(&file, &section);
-        config.project = section;
+        config.project = config.section(&map, &carrier, findings);
     }
     config
 }
@@ -151,15 +128,18 @@ impl Config {
         Map::new()
     }
 
-    fn name(&mut self, file: &Path, section: &Section) {
+    /// Reads a carrier, and keeps the ids that it names.
+    fn section(&mut self, map: &Map, carrier: &Carrier<'_>, findings: &mut Findings) -> Section {
+        let section = Section::read(map, carrier, findings);
         let lists = [
             (Named::Entries, section.entries.keys().collect::<Vec<_>>()),
             (Named::Allow, section.allow.iter().collect()),
             (Named::Deny, section.deny.iter().collect()),
         ];
         for (how, ids) in lists {
-            self.named.extend(ids.into_iter().map(|id| (file.to_owned(), how, id.clone())));
+            self.named.extend(ids.into_iter().map(|id| (carrier.file.to_owned(), how, id.clone())));
         }
+        section
     }
 
     /// OC-4: the paths that are named, in load order.
@@ -257,26 +237,30 @@ impl Config {
 
     /// OC-16
     pub(super) fn memory_mb(&self) -> u64 {
-        self.user.memory_mb.unwrap_or(512)
+        self.number("memoryMb", 512)
     }
 
     /// How long the end of a session waits for handlers that observe (OC-43).
     pub(super) fn drain(&self) -> Duration {
-        Duration::from_millis(self.user.drain_ms.unwrap_or(5000))
+        Duration::from_millis(self.number("drainMs", 5000))
     }
 
     /// OC-16, OC-68
     pub(super) fn bounds(&self) -> WorkerBounds {
-        let time = |given: Option<u64>, default| Duration::from_millis(given.unwrap_or(default));
-        let frame = self.user.max_frame_bytes.unwrap_or(33_554_432);
+        let time = |key, usual| Duration::from_millis(self.number(key, usual));
+        let frame = self.number("maxFrameBytes", 33_554_432);
         WorkerBounds {
             hello: HELLO,
-            load: time(self.user.load_timeout_ms, 10_000),
-            cancel: time(self.user.cancel_grace_ms, 1000),
-            shutdown: time(self.user.shutdown_grace_ms, 2000),
+            load: time("loadTimeoutMs", 10_000),
+            cancel: time("cancelGraceMs", 1000),
+            shutdown: time("shutdownGraceMs", 2000),
             frame: usize::try_from(frame).unwrap_or(usize::MAX),
             untold: MOST_UNTOLD,
         }
+    }
+
+    fn number(&self, key: &str, usual: u64) -> u64 {
+        self.user.numbers.get(key).copied().unwrap_or(usual)
     }
 
     /// OC-72

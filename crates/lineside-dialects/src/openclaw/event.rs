@@ -46,6 +46,12 @@ pub(super) fn time(event: &AnyEvent) -> i64 {
     event.envelope().time.as_millisecond()
 }
 
+/// A number, or how many tokens went in.
+pub(super) fn tokens(usage: &Value) -> Option<Value> {
+    let number = if usage.is_number() { Some(usage) } else { usage.get("input_tokens") };
+    number.filter(|number| number.is_number()).cloned()
+}
+
 /// An event and its payload.
 struct View<'a> {
     event: &'a AnyEvent,
@@ -95,11 +101,8 @@ impl View<'_> {
         self.payload.get(list).and_then(Value::as_array).map_or(0, Vec::len)
     }
 
-    /// A number, or how many tokens went in.
     fn tokens(&self, usage: &str) -> Option<Value> {
-        let usage = self.get(usage)?;
-        let number = if usage.is_number() { Some(&usage) } else { usage.get("input_tokens") };
-        number.filter(|number| number.is_number()).cloned()
+        tokens(&self.get(usage)?)
     }
 
     fn fields(&self, kind: Kind) -> Fields {

@@ -17,7 +17,7 @@ use lineside_points::{
 
 use super::catalogue::{Kind, Row, declared, is_own};
 use super::derived::session_key;
-use super::event::{extra, time};
+use super::event::{extra, time, tokens};
 use super::fields::Fields;
 
 /// An event, and where it happens.
@@ -224,12 +224,6 @@ fn context(key: &str, event: &AnyEvent) -> Fields {
             .put("channelId", get("channel").unwrap_or_else(|| "unknown".into())),
         _ => fields,
     }
-}
-
-/// A number, or how many tokens went in.
-fn tokens(usage: &Value) -> Option<Value> {
-    let number = if usage.is_number() { Some(usage) } else { usage.get("input_tokens") };
-    number.filter(|number| number.is_number()).cloned()
 }
 
 /// What a handler left in its event: messages for the user, files for the context.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lineside_core::json::Map;
-use lineside_core::{Layer, Origin};
+use lineside_core::Layer;
 use lineside_files::Boundary;
 
 use self::document::{Document, Requires};
@@ -18,7 +18,7 @@ use self::selection::Selection;
 use super::findings::{About, Findings};
 use super::json5;
 use super::places::{absolute, installed, name_of, sorted, tidy};
-use crate::dialect::{CONFIGURATION, Inert, Places, Why};
+use crate::dialect::{CONFIGURATION, Inert, Places, Why, at_home};
 use crate::programs::Search;
 
 /// The file that makes a folder a pack.
@@ -95,10 +95,7 @@ fn roots(places: &Places, selection: &Selection) -> Vec<Root> {
         bundled.filter(|_| selection.names_any()).map(|place| root(place, Source::Bundled)).collect();
     roots.truncate(1);
     let extra = selection.extra.iter().map(|named| {
-        let directory = match (named.strip_prefix("~/"), home) {
-            (Some(below), Some(home)) => home.join(below),
-            _ => home.unwrap_or(Path::new("/")).join(named),
-        };
+        let directory = at_home(named, home).unwrap_or_else(|| home.unwrap_or(Path::new("/")).join(named));
         Root { directory: tidy(&directory), source: Source::Managed, is_candidate: true }
     });
     roots.extend(extra);
@@ -226,15 +223,9 @@ fn chosen(document: &Document, directory: &Path, source: Source) -> Result<Pack,
 }
 
 fn left(document: &Document, directory: &Path, source: Source) -> Inert {
-    Inert {
-        name: format!("hooks/{}", document.name),
-        trigger: document.events.join(", "),
-        point: None,
-        layer: source.layer(),
-        origin: Some(Origin::new(directory.join(DOCUMENT), 1)),
-        why: Why::Disabled,
-        missed: None,
-    }
+    let (name, file) = (format!("hooks/{}", document.name), directory.join(DOCUMENT));
+    let inert = Inert::of_file(name, source.layer(), file, Why::Disabled);
+    Inert { trigger: document.events.join(", "), ..inert }
 }
 
 /// The name of a folder, for a pack that gives none.

@@ -95,15 +95,7 @@ impl Reading<'_> {
 
     fn refuse(&mut self, plugin: &Plugin, message: impl std::fmt::Display) {
         self.findings.error(&plugin.about(), message);
-        self.inert.push(Inert {
-            name: plugin.id.clone(),
-            trigger: String::new(),
-            point: None,
-            layer: plugin.layer,
-            origin: Some(Origin::new(plugin.file.clone(), 1)),
-            why: Why::Error,
-            missed: None,
-        });
+        self.inert.push(Inert::of_file(plugin.id.clone(), plugin.layer, plugin.file.clone(), Why::Error));
     }
 
     fn plugin(&mut self, plugin: &Plugin, loaded: PluginLoaded) {
@@ -158,15 +150,11 @@ impl Reading<'_> {
                     let key = HandlerKey { plugin: id.clone(), hook: row.name.to_owned(), nth: *nth };
                     self.hook(plugin, row, key, registration, &said);
                 }
-                _ => self.inert.push(Inert {
-                    name: format!("{id}:{hook}"),
-                    trigger: hook.to_owned(),
-                    point: None,
-                    layer: plugin.layer,
-                    origin: Some(Origin::new(plugin.file.clone(), 1)),
-                    why: Why::NeverFires,
-                    missed: None,
-                }),
+                _ => {
+                    let (name, file) = (format!("{id}:{hook}"), plugin.file.clone());
+                    let inert = Inert::of_file(name, plugin.layer, file, Why::NeverFires);
+                    self.inert.push(Inert { trigger: hook.to_owned(), ..inert });
+                }
             }
         }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use lineside_core::invocation::{Environment, Inherit, Program};
 use lineside_core::json::{Map, Value, json};
 use lineside_core::worker::{WorkerPlugin, WorkerSpec};
-use lineside_core::{Layer, Origin};
+use lineside_core::Layer;
 use lineside_files::Boundary;
 
 use super::config::{self, Config, Native};
@@ -124,15 +124,7 @@ enum Read {
 
 /// What stands for a plugin whose id is not known: it has the name of its directory or file.
 fn nameless(layer: Layer, path: &Path) -> Inert {
-    Inert {
-        name: places::name_of(path),
-        trigger: String::new(),
-        point: None,
-        layer,
-        origin: Some(Origin::new(path.to_owned(), 1)),
-        why: Why::Error,
-        missed: None,
-    }
+    Inert::of_file(places::name_of(path), layer, path.to_owned(), Why::Error)
 }
 
 /// The plugins of a candidate; what is wrong while no id is known is reported.
@@ -216,9 +208,8 @@ impl Draft {
     }
 
     fn inert(&self, why: Why) -> Inert {
-        let (name, trigger) = (self.id.clone(), String::new());
-        let origin = (why == Why::Error).then(|| Origin::new(self.path.clone(), 1));
-        Inert { name, trigger, point: None, layer: self.layer, origin, why, missed: None }
+        let inert = Inert::of_file(self.id.clone(), self.layer, self.path.clone(), why);
+        Inert { origin: inert.origin.filter(|_| why == Why::Error), ..inert }
     }
 
     fn accept(

@@ -9,6 +9,7 @@ use lineside_core::nearest::suggestion;
 use super::super::catalogue;
 use super::super::findings::Findings;
 use super::fields::{Fields, Unknown};
+use crate::dialect::at_home;
 
 /// The keys of upstream's.
 const UPSTREAM: [&str; 6] = ["enabled", "allow", "deny", "load", "slots", "entries"];
@@ -20,6 +21,8 @@ const KEYS: [&str; 17] = [
     "memoryMb", "loadTimeoutMs", "cancelGraceMs", "shutdownGraceMs", "drainMs", "maxFrameBytes", "reserved",
 ];
 /// What the project may set.
+const NUMBERS: [&str; 6] =
+    ["memoryMb", "loadTimeoutMs", "cancelGraceMs", "shutdownGraceMs", "drainMs", "maxFrameBytes"];
 const OF_PROJECT: [&str; 4] = ["load", "entries", "deny", "failClosed"];
 
 /// What a carrier may set.
@@ -48,12 +51,8 @@ pub(super) struct Section {
     pub(super) catch_errors: Option<bool>,
     pub(super) node: Option<String>,
     pub(super) download: Option<bool>,
-    pub(super) memory_mb: Option<u64>,
-    pub(super) load_timeout_ms: Option<u64>,
-    pub(super) cancel_grace_ms: Option<u64>,
-    pub(super) shutdown_grace_ms: Option<u64>,
-    pub(super) drain_ms: Option<u64>,
-    pub(super) max_frame_bytes: Option<u64>,
+    /// The values of those of [`NUMBERS`] that are given.
+    pub(super) numbers: BTreeMap<&'static str, u64>,
     pub(super) reserved_commands: Vec<String>,
     pub(super) reserved_methods: Vec<String>,
 }
@@ -114,12 +113,7 @@ impl Section {
             catch_errors: fields.flag("catchErrors", findings),
             node: fields.text("node", findings).map(|node| program(&node, carrier.home)),
             download: fields.flag("download", findings),
-            memory_mb: fields.count("memoryMb", findings),
-            load_timeout_ms: fields.count("loadTimeoutMs", findings),
-            cancel_grace_ms: fields.count("cancelGraceMs", findings),
-            shutdown_grace_ms: fields.count("shutdownGraceMs", findings),
-            drain_ms: fields.count("drainMs", findings),
-            max_frame_bytes: fields.count("maxFrameBytes", findings),
+            numbers: NUMBERS.iter().filter_map(|key| Some((*key, fields.count(key, findings)?))).collect(),
             ..Self::default()
         };
         if let Some(load) = fields.object("load", findings) {
@@ -159,6 +153,9 @@ impl Section {
         for (slot, chosen) in lower.slots {
             self.slots.entry(slot).or_insert(chosen);
         }
+        for (key, number) in lower.numbers {
+            self.numbers.entry(key).or_insert(number);
+        }
         for (id, entry) in lower.entries {
             let higher = self.entries.remove(&id).unwrap_or_default();
             self.entries.insert(id, higher.over(entry));
@@ -168,12 +165,6 @@ impl Section {
             catch_errors: self.catch_errors.or(lower.catch_errors),
             node: self.node.or(lower.node),
             download: self.download.or(lower.download),
-            memory_mb: self.memory_mb.or(lower.memory_mb),
-            load_timeout_ms: self.load_timeout_ms.or(lower.load_timeout_ms),
-            cancel_grace_ms: self.cancel_grace_ms.or(lower.cancel_grace_ms),
-            shutdown_grace_ms: self.shutdown_grace_ms.or(lower.shutdown_grace_ms),
-            drain_ms: self.drain_ms.or(lower.drain_ms),
-            max_frame_bytes: self.max_frame_bytes.or(lower.max_frame_bytes),
             ..self
         }
     }
@@ -266,15 +257,9 @@ fn joined(mut higher: Map, lower: Map) -> Map {
 
 /// OC-4
 fn resolved(path: &str, carrier: &Carrier<'_>) -> PathBuf {
-    match (path.strip_prefix("~/"), carrier.home) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => carrier.base.join(path),
-    }
+    at_home(path, carrier.home).unwrap_or_else(|| carrier.base.join(path))
 }
 
 fn program(node: &str, home: Option<&Path>) -> String {
-    match (node.strip_prefix("~/"), home) {
-        (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
-        _ => node.to_owned(),
-    }
+    at_home(node, home).map_or_else(|| node.to_owned(), |path| path.to_string_lossy().into_owned())
 }
