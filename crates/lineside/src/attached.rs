@@ -5,22 +5,21 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use lineside_automation::Automations;
 use lineside_automation::engine::OpenError;
-use lineside_automation::{Automations, Declaration};
 use lineside_bus::register::{RegisterHookError, Registration};
-use lineside_bus::{Bus, Installed, Session};
+use lineside_bus::{Installed, Session};
+use lineside_core::Reach;
 use lineside_core::hook::NATIVE;
 use lineside_core::worker::HookWorkerBounds;
-use lineside_core::{Hook, PointInfo, Reach};
+use lineside_dialects::ForeignHook;
 use lineside_dialects::native::attached;
-use lineside_dialects::{Automation, ForeignHook};
 use lineside_exec::{HookWorkerClient, WorkerListener, WorkerSeat};
 use lineside_stream::Stream;
 
 use crate::assembly::Assembly;
-use crate::automated::run;
+use crate::automated::Automated;
 use crate::foreign::Foreign;
-use crate::outside::Outside;
 use crate::workers::HookWorkers;
 
 /// The place of a program that attaches. While it is not there its hooks have failed, each by its `on_failure`, at once.
@@ -166,16 +165,16 @@ impl Assembly {
             declared: None,
             warm,
         };
-        let mut ids = HashSet::new();
+        let mut automated = Automated::default();
         for mut found in read.hooks {
             found.hook.reach = reach;
-            if let Err(error) = self.register(session, found, &mut hook, &mut ids) {
+            if let Err(error) = self.register(session, found, &mut hook, &mut automated) {
                 hook.remove();
                 return Err(error);
             }
         }
         if let Some((automations, source)) = &hook.declared {
-            automations.declared(source, &ids);
+            automated.declared(automations, source);
         }
         Ok(hook)
     }
@@ -185,20 +184,16 @@ impl Assembly {
         session: &Session,
         mut found: ForeignHook,
         hook: &mut AttachedHook,
-        ids: &mut HashSet<Arc<str>>,
+        automated: &mut Automated,
     ) -> Result<(), AttachHookError> {
         let mut installed = Vec::new();
         match found.automation.take() {
             Some(automation) => {
-                let automations = automations(self.bus())?;
-                for point in &found.points {
-                    let id = id(session, point, &found.hook);
-                    ids.insert(Arc::clone(&id));
-                    let declaration = declaration(id, point, &found.hook, automation.clone(), &self.outside);
-                    installed.extend(automations.declare(declaration));
-                }
-                let source = format!("attached:{}/{}", session.id(), found.hook.name);
-                hook.declared = Some((automations, source));
+                let automations = Automations::of(self.bus()).map_err(AttachHookError::Automations)?;
+                let place = format!("attached:{}", session.id());
+                let declared = automated.declare(&place, &automations, &found, &automation, &self.outside);
+                installed.extend(declared.into_iter().map(|declared| declared.installed));
+                hook.declared = Some((automations, format!("{place}/{}", found.hook.name)));
             }
             None => {
                 let run = Foreign::new(&found, self.outside.clone(), None).in_memory(&found, self.bus());
@@ -215,24 +210,4 @@ impl Assembly {
         }
         Ok(())
     }
-}
-
-fn automations(bus: &Bus) -> Result<Automations, AttachHookError> {
-    Automations::of(bus).map_err(AttachHookError::Automations)
-}
-
-/// The same in another life of the daemon, when its program has attached to a session of that id again.
-fn id(session: &Session, point: &PointInfo, hook: &Hook) -> Arc<str> {
-    format!("attached:{}/{}/{}", session.id(), point.name, hook.name).into()
-}
-
-fn declaration(
-    id: Arc<str>,
-    point: &'static PointInfo,
-    hook: &Hook,
-    automation: Automation,
-    outside: &Outside,
-) -> Declaration {
-    let Automation { rules, cancelled_by, work, .. } = automation;
-    Declaration { id, hook: hook.clone(), point, rules, cancelled_by, run: run(work, outside.clone()) }
 }

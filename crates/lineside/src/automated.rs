@@ -7,9 +7,9 @@ use std::sync::Arc;
 use lineside_automation::engine::RunInTurn;
 use lineside_automation::{Automations, Declaration};
 use lineside_bus::Installed;
+use lineside_core::Hook;
 use lineside_core::control::Control;
 use lineside_core::hook::Standby;
-use lineside_core::{Hook, PointInfo};
 use lineside_dialects::{Automation, ForeignHook, Work};
 
 use crate::foreign::propagated;
@@ -36,9 +36,10 @@ const CANCELS: &str = "cancelled_by";
 
 impl Automated {
     /// Declares the automations that a hook is at its points, and gives the hooks of each: the one that starts it, then
-    /// those that cancel its work.
+    /// those that cancel its work. Its id is its point and name at `place`.
     pub(crate) fn declare(
         &mut self,
+        place: &str,
         automations: &Automations,
         found: &ForeignHook,
         automation: &Automation,
@@ -47,7 +48,7 @@ impl Automated {
         let hook = &found.hook;
         let mut hooks = Vec::new();
         for point in &found.points {
-            let id = id(hook, point);
+            let id: Arc<str> = format!("{place}/{}/{}", point.name, hook.name).into();
             if hook.standby == Standby::Ready {
                 self.ids.insert(Arc::clone(&id));
             }
@@ -69,19 +70,20 @@ impl Automated {
         hooks
     }
 
-    /// All of them are declared, and their hooks are installed: those that the dialect declared before are over.
-    pub(crate) fn declared(&self, automations: &Automations, dialect: &str) {
-        automations.declared(dialect, &self.ids);
+    /// All of them are declared, and their hooks are installed: those that `source` declared before are over.
+    pub(crate) fn declared(&self, automations: &Automations, source: &str) {
+        automations.declared(source, &self.ids);
     }
 }
 
-/// The same in another life of the process, as long as the file stays where it is and the hook keeps its name.
-fn id(hook: &Hook, point: &PointInfo) -> Arc<str> {
+/// Where a file declares the automations of a hook: the same in another life of the process, as long as the file stays
+/// where it is.
+pub(crate) fn place_of(hook: &Hook) -> String {
     let file = hook.origin.as_ref().map(|origin| origin.file.to_string_lossy());
-    format!("{}:{}/{}/{}", hook.dialect, file.unwrap_or_default(), point.name, hook.name).into()
+    format!("{}:{}", hook.dialect, file.unwrap_or_default())
 }
 
-pub(crate) fn run(work: Arc<dyn Work>, outside: Outside) -> RunInTurn {
+fn run(work: Arc<dyn Work>, outside: Outside) -> RunInTurn {
     Arc::new(move |event, assignment, cx, turn| {
         let (work, outside) = (Arc::clone(&work), outside.clone());
         Box::pin(async move {

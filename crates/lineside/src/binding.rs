@@ -8,12 +8,12 @@ use lineside_automation::{Adopted, Automations, Recording};
 use lineside_bus::{Bus, Installed};
 use lineside_core::hook::Standby;
 use lineside_core::worker::HookWorker;
-use lineside_core::{Diagnostic, Severity, SkipReason};
+use lineside_core::{Diagnostic, SkipReason};
 use lineside_dialects::{Automation, ForeignHook, Inert, Loaded, Places, Start};
 use lineside_exec::{FindProgramError, look_for};
 
 use crate::assembly::{LoadedHook, State};
-use crate::automated::{Automated, DeclaredHook};
+use crate::automated::{Automated, DeclaredHook, place_of};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
 use crate::foreign::{Foreign, is_background, runs_in_a_set};
@@ -116,7 +116,8 @@ impl Binder<'_> {
             Err(error) => return bound.diagnostics.push(unbound(found, &error)),
         };
         let kept = automations.has_journal();
-        let declared = bound.automated.declare(&automations, found, automation, &self.outside);
+        let declared =
+            bound.automated.declare(&place_of(&found.hook), &automations, found, automation, &self.outside);
         let Listed { number, state } = listed;
         for DeclaredHook { installed, trigger, control } in declared {
             let (hook, point) = (installed.hook.clone(), installed.point.name);
@@ -190,11 +191,8 @@ impl Binder<'_> {
                     FindProgramError::NoInterpreter { .. } => "correct the first line of the file".to_owned(),
                     _ => "install it or correct the hook".to_owned(),
                 };
-                findings.push(Diagnostic {
-                    severity: Severity::Warning,
-                    origin: found.hook.origin.clone(),
-                    text: format!("hook \"{}\": {error}; {remedy}", found.hook.name),
-                });
+                let text = format!("hook \"{}\": {error}; {remedy}", found.hook.name);
+                findings.push(Diagnostic::warning(found.hook.origin.clone(), text));
                 true
             }
         }
@@ -203,11 +201,7 @@ impl Binder<'_> {
 
 /// Says that nothing can run a hook in the background.
 fn unbound(found: &ForeignHook, error: &OpenError) -> Diagnostic {
-    Diagnostic {
-        severity: Severity::Error,
-        origin: found.hook.origin.clone(),
-        text: format!("hook \"{}\": {error}", found.hook.name),
-    }
+    Diagnostic::error(found.hook.origin.clone(), format!("hook \"{}\": {error}", found.hook.name))
 }
 
 /// Whether a hook can run.

@@ -94,6 +94,12 @@ struct Inner {
     changed: Notify,
 }
 
+impl Inner {
+    fn served(&self) -> MutexGuard<'_, serve::Served> {
+        self.served.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A call that was answered.
 pub struct HostReply {
     /// What the process prints, and how it exits.
@@ -215,7 +221,7 @@ impl Hosts {
             Reading::Event(arrival) if arrival.is_end() => match self.arrive(arrival) {
                 Arrived::Publish(publishing) => {
                     let session = publishing.session.clone();
-                    let settled = self.served().settle(*publishing, &Outcome::default(), &[]);
+                    let settled = self.inner.served().settle(*publishing, &Outcome::default(), &[]);
                     self.inner.changed.notify_waiters();
                     settled.ends.then_some(session)
                 }
@@ -227,11 +233,7 @@ impl Hosts {
     }
 
     fn arrive(&self, arrival: Box<Arrival>) -> Arrived {
-        self.served().arrive(arrival, Instant::now())
-    }
-
-    fn served(&self) -> MutexGuard<'_, serve::Served> {
-        self.inner.served.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.served().arrive(arrival, Instant::now())
     }
 
     async fn publish(
@@ -449,7 +451,7 @@ struct Undecided<'a> {
 impl Undecided<'_> {
     fn settle<T>(mut self, settle: impl FnOnce(&mut serve::Served) -> T) -> T {
         self.what = None;
-        let settled = settle(&mut self.inner.served.lock().unwrap_or_else(PoisonError::into_inner));
+        let settled = settle(&mut self.inner.served());
         self.inner.changed.notify_waiters();
         settled
     }
@@ -458,9 +460,7 @@ impl Undecided<'_> {
 impl Drop for Undecided<'_> {
     fn drop(&mut self) {
         if let Some((root, call, is_start)) = self.what.take() {
-            let mut served = self.inner.served.lock().unwrap_or_else(PoisonError::into_inner);
-            served.abandon(&root, call, is_start);
-            drop(served);
+            self.inner.served().abandon(&root, call, is_start);
             self.inner.changed.notify_waiters();
         }
     }
