@@ -9,8 +9,8 @@ mod selection;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use lineside_core::json::Map;
 use lineside_core::Layer;
+use lineside_core::json::Map;
 use lineside_files::Boundary;
 
 use self::document::{Document, Requires};

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use lineside_core::Layer;
 use lineside_core::invocation::{Environment, Inherit, Program};
 use lineside_core::json::{Map, Value, json};
 use lineside_core::worker::{WorkerPlugin, WorkerSpec};
-use lineside_core::Layer;
 use lineside_files::Boundary;
 
 use super::config::{self, Config, Native};
