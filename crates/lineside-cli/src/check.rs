@@ -1,5 +1,6 @@
 //! `lineside check`: whether every hook that is found loads. For continuous integration, and before one relies on it.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -38,7 +39,9 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
     let (_assembly, report) = load(&ground).await?;
     let of = |severity| report.diagnostics.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
-    let ready = report.hooks.iter().filter(|found| found.state == State::Ready).count();
+    let ready = report.hooks.iter().filter(|found| found.state == State::Ready);
+    // One at several points counts once.
+    let ready = ready.map(|found| found.number).collect::<HashSet<_>>().len();
     if args.look.json {
         let all = json!({
             "hooks": ready, "errors": errors, "warnings": warnings, "diagnostics": report.diagnostics,

@@ -79,32 +79,32 @@ Options:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Run(RunArgs),
-    Explain(ExplainArgs),
-    List(ListArgs),
-    Check(CheckArgs),
-    Jobs(JobsArgs),
-    Test(TestArgs),
-    Demo(DemoArgs),
-    Kit(KitArgs),
-    #[command(hide = true)]
-    Hook(HookArgs),
-    Serve(ServeArgs),
-    Status(StatusArgs),
-    Stop(StopArgs),
-    #[command(hide = true)]
-    Reload(ReloadArgs),
-    Off(OffArgs),
-    #[command(hide = true)]
-    On(OnArgs),
     Install(InstallArgs),
     #[command(hide = true)]
     Uninstall(UninstallArgs),
+    Doctor(DoctorArgs),
+    #[command(hide = true)]
+    Hosts(HostsArgs),
+    List(ListArgs),
+    Check(CheckArgs),
+    Explain(ExplainArgs),
+    Test(TestArgs),
+    Kit(KitArgs),
+    Run(RunArgs),
+    Jobs(JobsArgs),
+    Demo(DemoArgs),
+    Serve(ServeArgs),
+    Status(StatusArgs),
+    Stop(StopArgs),
+    Off(OffArgs),
+    #[command(hide = true)]
+    On(OnArgs),
+    #[command(hide = true)]
+    Reload(ReloadArgs),
     #[command(hide = true)]
     Import(ImportArgs),
-    Hosts(HostsArgs),
     #[command(hide = true)]
-    Doctor(DoctorArgs),
+    Hook(HookArgs),
 }
 
 /// Play a recorded session of three agents, or of an agent program.

@@ -37,8 +37,15 @@ impl AskArgs {
     /// # Errors
     /// As [`DaemonArgs::paths`].
     pub(crate) fn paths(&self) -> Result<Option<DaemonPaths>> {
-        let which = DaemonArgs { socket: self.socket.clone(), state: None };
-        if self.daemon { which.paths().map(Some) } else { Ok(None) }
+        if self.daemon { self.of_daemon().map(Some) } else { Ok(None) }
+    }
+
+    /// The paths of the daemon, for a command that asks it unless something else is named.
+    ///
+    /// # Errors
+    /// As [`DaemonArgs::paths`].
+    pub(crate) fn of_daemon(&self) -> Result<DaemonPaths> {
+        DaemonArgs { socket: self.socket.clone(), state: None }.paths()
     }
 }
 

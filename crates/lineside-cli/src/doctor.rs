@@ -27,7 +27,9 @@ use crate::style::{Style, Styles, Tone, count, print, print_json};
 /// How long the daemon has for its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Say what keeps hooks from deciding, each with its remedy.
+/// Say what keeps hooks from deciding; `hosts` lists the agent programs.
+///
+/// Each finding comes with its remedy.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct DoctorArgs {

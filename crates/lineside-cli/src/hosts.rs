@@ -20,7 +20,7 @@ pub(crate) mod finding;
 use finding::Finding;
 use machine::Machine;
 
-/// List the agent programs here; `doctor` says what is wrong.
+/// List the agent programs here, and where lineside is in them.
 ///
 /// A program is looked for on PATH and in the usual places, and asked for its version.
 #[derive(Debug, Args)]

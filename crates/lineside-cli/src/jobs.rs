@@ -27,8 +27,9 @@ mod span;
 use job::{Job, State};
 use select::{Filter, Named};
 
-/// Show the jobs that a journal keeps; take one up again, or drop it.
+/// Show background jobs; take one up again, or drop it.
 ///
+/// They are those of the running daemon, or of the journal that is named.
 /// `list` and `show` only look, also while a process has the journal open, and also when it is damaged; what is wrong
 /// with it goes to standard error. `retry` and `drop` change it and need it for themselves; that of the running daemon is
 /// changed by the daemon.
@@ -46,8 +47,8 @@ pub(crate) struct JobsArgs {
     )]
     id: Option<String>,
 
-    /// The folder that was given to `Durable::open`.
-    #[arg(long, value_name = "PATH", required_unless_present = "daemon", conflicts_with = "daemon")]
+    /// The folder that was given to `Durable::open`; without it the jobs are those of the running daemon.
+    #[arg(long, value_name = "PATH", conflicts_with = "daemon")]
     journal: Option<PathBuf>,
 
     #[command(flatten)]
@@ -88,10 +89,10 @@ enum What {
 /// # Errors
 /// There is no journal, it cannot be read, or the output cannot be written.
 pub(crate) async fn run(args: &JobsArgs, styles: Styles) -> Result<ExitCode> {
-    let daemon = args.ask.paths()?;
+    let daemon = if args.journal.is_some() { None } else { Some(args.ask.of_daemon()?) };
     let journal = match (&daemon, &args.journal) {
+        (None, None) => bail!("name a journal with --journal"),
         (None, Some(journal)) => journal.clone(),
-        (None, None) => bail!("name a journal with --journal, or ask the daemon with --daemon"),
         (Some(paths), _) => {
             let status: Map = ask(paths, async |client| client.get("/v1/status").await).await?;
             let journal = status.get("journal").and_then(Value::as_str);

@@ -1,7 +1,7 @@
 //! `lineside list`: every hook that is found, point by point, in the order in which the hooks run there.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -94,20 +94,24 @@ pub(crate) fn untrusted(hooks: &[Listed]) -> usize {
 /// How many hooks these are: one at several points counts once.
 fn number_of(hooks: &[Listed]) -> usize {
     let mut at_points = HashMap::new();
-    for Listed { dialect, hook, trigger, file, line, point, .. } in hooks {
-        let points = at_points.entry((dialect, hook, trigger, file, line)).or_insert_with(HashMap::new);
+    for listed in hooks {
+        let Listed { dialect, hook, file, line, point, .. } = listed;
+        let key = (dialect, hook, trigger(listed), file, line);
+        let points = at_points.entry(key).or_insert_with(HashMap::new);
         *points.entry(point).or_insert(0) += 1;
     }
     // A format may have several of one name on one line, which are several at each of their points.
     at_points.values().filter_map(|points| points.values().max()).sum()
 }
 
-/// Where something is declared, relative to the current directory where it lies below it.
+/// Where something is declared: below the current directory, else below `~`, else from the root.
 pub(crate) fn origin(file: Option<&str>, line: Option<u32>) -> String {
     let Some(file) = file else { return String::new() };
     let here = std::env::current_dir().ok();
-    let below = here.and_then(|here| Path::new(file).strip_prefix(here).ok().map(Path::to_path_buf));
-    let file = below.map_or_else(|| file.to_owned(), |below| below.display().to_string());
+    let below =
+        |folder: PathBuf| Path::new(file).strip_prefix(folder).ok().map(|path| path.display().to_string());
+    let shown = here.and_then(below).or_else(|| Some(format!("~/{}", below(std::env::home_dir()?)?)));
+    let file = shown.unwrap_or_else(|| file.to_owned());
     line.map_or(file.clone(), |line| format!("{file}:{line}"))
 }
 
@@ -135,8 +139,8 @@ fn page(listing: &Listing, columns: Option<usize>, style: Style) -> Vec<String> 
             Cell::new(shown_priority(listed.priority)),
             Cell::new(&listed.layer),
             Cell::new(&listed.dialect),
-            Cell::new(&listed.trigger),
-            Cell::new(part(&listed.part)),
+            Cell::new(trigger(listed)),
+            Cell::new(part(listed)),
             Cell::toned(&listed.state, tone),
             Cell::toned(origin(listed.file.as_deref(), listed.line), Tone::Dim),
         ]
@@ -183,9 +187,19 @@ pub(crate) fn shown_priority(priority: i32) -> String {
     if priority == LAST { "last".to_owned() } else { priority.to_string() }
 }
 
+/// What the file calls the point, where it has another name for it.
+pub(crate) fn trigger(listed: &Listed) -> &str {
+    if listed.trigger == listed.point { "" } else { &listed.trigger }
+}
+
 /// What a hook takes part in.
-pub(crate) fn part(part: &str) -> &str {
-    if part == Part::Detached.as_str() { "in background" } else { part }
+pub(crate) fn part(listed: &Listed) -> &str {
+    match &*listed.part {
+        _ if listed.declared.is_some() => "automation",
+        part if part == Part::Detached.as_str() => "in background",
+        part if part == Part::PostDecision.as_str() => "post-decision",
+        part => part,
+    }
 }
 
 #[cfg(test)]
@@ -210,5 +224,12 @@ mod tests {
         assert_eq!(number_of(&[listed("a", "before_tool", 1), listed("a", "before_tool", 1)]), 2);
         assert_eq!(number_of(&[listed("a", "before_tool", 1), listed("a", "before_tool", 2)]), 2);
         assert_eq!(number_of(&[listed("a", "before_tool", 1), listed("b", "after_tool", 1)]), 2);
+        // A format without names of its own for the points is no other.
+        let native = |point: &str| {
+            let mut listed = listed("a", point, 1);
+            point.clone_into(&mut listed.trigger);
+            listed
+        };
+        assert_eq!(number_of(&[native("before_tool"), native("after_tool")]), 1);
     }
 }

@@ -192,11 +192,11 @@ impl Page {
                 self.lines_below(Tone::Asked, "failed", Tone::Plain, lines)
             }
             Outcome::Detached => {
-                let text = format!("{name} in the background; nobody waits for it");
+                let text = format!("{name} in the background; the agent goes on");
                 self.detail(Tone::Dim, "starts", Tone::Dim, &text)
             }
             Outcome::Offered(taken) => {
-                let text = format!("{name}, an automation; nobody waits for it");
+                let text = format!("{name}, an automation; the agent goes on");
                 self.detail(Tone::Dim, taken.as_str(), Tone::Dim, &text)
             }
             Outcome::Skipped(SkipReason::Untrusted) => {

@@ -41,7 +41,7 @@ const INDENT: usize = 6;
 const NARROWEST: usize = 8;
 
 impl Table<'_> {
-    /// The lines: the heading and the rows, each column as wide as its widest cell. A page of so many columns has no
+    /// The lines: the heading and the rows, each column as wide as its widest cell; one without a text is left out. A page of so many columns has no
     /// longer line, as far as there is a choice; without a width everything stands in its row.
     pub(crate) fn lines(&self, columns: Option<usize>, style: Style) -> Vec<String> {
         let mut widths: Vec<usize> = self.heading.iter().map(|text| text.chars().count()).collect();
@@ -51,7 +51,9 @@ impl Table<'_> {
                 *width = cell.width().max(*width);
             }
         }
-        let mut beside: Vec<usize> = (0..widths.len()).collect();
+        let has_text =
+            |column: &usize| self.rows.iter().filter_map(|row| row.get(*column)).any(|cell| cell.width() > 0);
+        let mut beside: Vec<usize> = (0..widths.len()).filter(has_text).collect();
         let mut under = Vec::new();
         if let Some(columns) = columns {
             for column in self.stacked {

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use crate::json::{Fields, Map, ObjectText, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::envelope::{Agent, Envelope};
+use crate::envelope::{Agent, Envelope, SessionId};
 use crate::payload::{Payload, Point};
 use crate::point::PointInfo;
 
@@ -316,6 +316,12 @@ impl<P: Point> Event<P> {
     #[must_use]
     pub fn envelope(&self) -> &Envelope {
         self.any().envelope()
+    }
+
+    /// The id of the session whose event it is.
+    #[must_use]
+    pub fn session(&self) -> &SessionId {
+        &self.envelope().source.session
     }
 
     /// The agent whose event it is.

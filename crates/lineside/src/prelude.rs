@@ -7,7 +7,7 @@ pub use lineside_bus::Intercept;
 pub use lineside_bus::{Bus, Cx, Decision, Delivery, Heard, Overflow, Session, Signal};
 pub use lineside_core::flow::Debounce;
 pub use lineside_core::hook::Join;
-pub use lineside_core::json::json;
+pub use lineside_core::json::{Value, json};
 pub use lineside_core::matcher::{agent, argument, path, project, text, tool};
 pub use lineside_core::{
     Agent, AgentKind, Event, Judgement, Layer, Notice, OnFailure, Reach, Reply, Strength, Verdict,

@@ -5,7 +5,7 @@ use lineside::core::{OnFailure, Part, SkipReason};
 use lineside::listing::{Explained, Explanation};
 
 use crate::automations;
-use crate::list::{origin, part, shown_priority};
+use crate::list::{origin, part, shown_priority, trigger};
 use crate::painter::one_line;
 use crate::style::{Style, Tone, count};
 use crate::table::{Cell, Table};
@@ -34,7 +34,7 @@ pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: St
         }
     }];
     if explanation.hooks.is_empty() {
-        lines.extend(nobody_waits(explanation, columns, style));
+        lines.extend(no_hook_waits(explanation, columns, style));
         return lines;
     }
     lines.push(String::new());
@@ -52,7 +52,7 @@ pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: St
     lines
 }
 
-fn nobody_waits(explanation: &Explanation, columns: Option<usize>, style: Style) -> Vec<String> {
+fn no_hook_waits(explanation: &Explanation, columns: Option<usize>, style: Style) -> Vec<String> {
     let point = &explanation.event.point;
     if explanation.elsewhere.is_empty() {
         return vec!["No hook was found at all.".to_owned()];
@@ -76,8 +76,8 @@ fn row(explained: &Explained) -> Vec<Cell> {
         Cell::new(shown_priority(listed.priority)),
         Cell::new(&listed.layer),
         Cell::new(&listed.dialect),
-        Cell::new(&listed.trigger),
-        Cell::new(part(&listed.part)),
+        Cell::new(trigger(listed)),
+        Cell::new(part(listed)),
         Cell::new(on_failure(explained)),
         Cell::toned(fate, tone),
         Cell::toned(origin(listed.file.as_deref(), listed.line), Tone::Dim),

@@ -18,6 +18,7 @@ mod jobs;
 mod kit;
 mod list;
 mod opencode;
+mod policies;
 mod run;
 mod run_bad_input;
 mod run_flow;

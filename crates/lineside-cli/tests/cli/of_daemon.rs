@@ -105,6 +105,7 @@ async fn jobs_of_the_daemon_are_listed_shown_taken_up_again_and_dropped() {
     dead().await;
     let said = stage.run(&["jobs", "drop", "1", "--daemon"], "");
     assert_eq!((said.code, said.out.as_str()), (Some(0), "job 1 is dropped; it was dead\n"), "{said:?}");
+    alike(&stage, &["jobs", "--daemon"], &["jobs"], "");
     let said = stage.run(&["jobs", "--daemon", "--json"], "");
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{said:?}");
 }

@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         let why = match on_failure {
             OnFailure::Continue => return OnFailure::Continue,
             OnFailure::Block if !hook_type.authority().blocks() => "hooks of its type cannot block",
-            OnFailure::Block if is_async => "nobody waits for an asynchronous hook",
+            OnFailure::Block if is_async => "an asynchronous hook is not waited for",
             OnFailure::Block => return OnFailure::Block,
         };
         let line = self.get("on_failure").map_or(1, |entry| entry.line);

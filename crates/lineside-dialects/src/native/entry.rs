@@ -126,8 +126,8 @@ fn definition(
 /// What is declared and cannot be, where the hook listens.
 fn without_effect(values: &mut Values<'_, '_>, definition: &Definition, points: &[&'static PointInfo]) {
     let judges = points.iter().any(|point| definition.judges(point));
-    let nobody_waits = definition.is_async || definition.automate.is_some();
-    let why = if nobody_waits { "nobody waits for the hook" } else { "nothing can be refused there" };
+    let is_background = definition.is_async || definition.automate.is_some();
+    let why = if is_background { "the hook is not waited for" } else { "nothing can be refused there" };
     if !judges && definition.on_failure == Some(OnFailure::Block) {
         let line = values.line("on_failure").unwrap_or(1);
         values.warning(line, &LoadWarning::NoEffect { key: "on_failure", why });
@@ -135,14 +135,14 @@ fn without_effect(values: &mut Values<'_, '_>, definition: &Definition, points: 
     if let (true, true, Some(line)) =
         (definition.is_async, definition.automate.is_some(), values.line("async"))
     {
-        let why = "nobody waits for an automation";
+        let why = "an automation is not waited for";
         values.warning(line, &LoadWarning::NoEffect { key: "async", why });
     }
     if !definition.amends {
         return;
     }
     let line = values.line("amends").unwrap_or(1);
-    if nobody_waits {
+    if is_background {
         values.warning(line, &LoadWarning::NoEffect { key: "amends", why });
     } else if points.iter().all(|point| point.amendable().next().is_none()) {
         let names: Vec<_> = points.iter().map(|point| point.name).collect();

@@ -303,9 +303,9 @@ fn every_wrong_value_is_told_with_what_would_be_right() {
 #[test]
 fn what_has_no_effect_is_told() {
     for (key, expected) in [
-        ("async: true", "6: hook \"h\": `async` has no effect: nobody waits for an automation"),
-        ("amends: true", "6: hook \"h\": `amends` has no effect: nobody waits for the hook"),
-        ("on_failure: block", "6: hook \"h\": `on_failure` has no effect: nobody waits for the hook"),
+        ("async: true", "6: hook \"h\": `async` has no effect: an automation is not waited for"),
+        ("amends: true", "6: hook \"h\": `amends` has no effect: the hook is not waited for"),
+        ("on_failure: block", "6: hook \"h\": `on_failure` has no effect: the hook is not waited for"),
     ] {
         let (definition, told) = hook(&format!("on: before_tool\ncommand: x\nautomate: {{}}\n{key}"));
         assert_eq!(told, [expected]);

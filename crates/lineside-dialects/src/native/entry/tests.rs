@@ -139,11 +139,11 @@ fn what_has_no_effect_is_told() {
         ),
         (
             "on: before_tool\ncommand: x\nasync: true\non_failure: block",
-            "6: hook \"h\": `on_failure` has no effect: nobody waits for the hook",
+            "6: hook \"h\": `on_failure` has no effect: the hook is not waited for",
         ),
         (
             "on: before_tool\ncommand: x\nasync: true\namends: true",
-            "6: hook \"h\": `amends` has no effect: nobody waits for the hook",
+            "6: hook \"h\": `amends` has no effect: the hook is not waited for",
         ),
     ] {
         let (definition, told) = hook(lines);
