@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -37,8 +38,14 @@ pub(crate) struct Query<T>(pub(crate) T);
 /// An answer.
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// An answer that is JSON already.
-pub(crate) struct JsonText(pub(crate) String);
+/// An answer that is JSON already, and the room that it takes until the client has read it.
+pub(crate) struct JsonText(pub(crate) String, pub(crate) Taken);
+
+impl AsRef<[u8]> for JsonText {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
 
 impl FromRequest<Arc<Daemon>> for Fields {
     type Rejection = Problem;
@@ -99,7 +106,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
         match lineside::json::to_string(&self.0) {
-            Ok(body) => JsonText(body).into_response(),
+            Ok(body) => JsonText(body, Taken::default()).into_response(),
             Err(error) => Problem::unwritten(&error).into_response(),
         }
     }
@@ -108,7 +115,12 @@ impl<T: Serialize> IntoResponse for Json<T> {
 impl IntoResponse for JsonText {
     fn into_response(self) -> Response {
         let kind = HeaderValue::from_static("application/json");
-        ([(header::CONTENT_TYPE, kind)], self.0).into_response()
+        let Self(text, room) = self;
+        let body = match room.shrunk(text.len()) {
+            Some(room) => Bytes::from_owner(Self(text, room)),
+            None => text.into(),
+        };
+        ([(header::CONTENT_TYPE, kind)], body).into_response()
     }
 }
 

@@ -35,6 +35,7 @@ use crate::problem::Problem;
 use crate::room::Room;
 use crate::settings::Settings;
 use crate::switch::{Switch, Watched as WatchedSwitch};
+use crate::texts::Texts;
 use crate::trace;
 use crate::watch::{Changes, LONGEST, Watching};
 
@@ -46,6 +47,8 @@ pub(crate) struct Daemon {
     /// Held for as long as the journals are written.
     _durable: Durable,
     feed: Feed,
+    /// The texts of large signals.
+    pub(crate) texts: Texts,
     pub(crate) deliveries: Deliveries,
     pub(crate) switch: WatchedSwitch,
     pub(crate) grants: Grants,
@@ -147,6 +150,7 @@ impl Daemon {
             assembly,
             automations,
             _durable: durable,
+            texts: Texts::default(),
             deliveries: Deliveries::default(),
             grants: Grants::default(),
             attachments: Attachments::default(),

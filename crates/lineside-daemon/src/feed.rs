@@ -12,6 +12,8 @@ use lineside::{Signal, wire};
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use crate::room::SMALL;
+
 /// What a feed holds at most, in bytes of payloads.
 const MOST_BYTES: usize = 32 << 20;
 
@@ -130,13 +132,20 @@ impl Feed {
         self.last.receiver_count() > 0
     }
 
-    /// The entries after an id that are still there, at most so many, and how many between are not.
+    /// The entries after an id that are still there, at most so many and up to a large one, and how many between are
+    /// not.
     pub(crate) fn after(&self, id: u64, most: usize) -> (u64, Vec<Entry>) {
         let kept = self.kept();
         let Some(first) = kept.entries.front().map(|entry| entry.id) else { return (0, Vec::new()) };
         let lost = first.saturating_sub(id.saturating_add(1));
         let from = usize::try_from((id + 1).saturating_sub(first)).unwrap_or(usize::MAX);
-        (lost, kept.entries.iter().skip(from).take(most).cloned().collect())
+        let mut bytes = 0;
+        let few = kept.entries.iter().skip(from).take(most).take_while(|entry| {
+            let is_first = bytes == 0;
+            bytes += entry.size.max(1);
+            is_first || bytes <= SMALL
+        });
+        (lost, few.cloned().collect())
     }
 
     /// The id of the last entry, and what tells of later ones.
@@ -227,6 +236,11 @@ impl Kept {
 }
 
 impl Entry {
+    /// How long it is as text, about, when it is long.
+    pub(crate) fn large(&self) -> Option<usize> {
+        (self.size > SMALL).then_some(self.size)
+    }
+
     /// The session that it is about.
     pub(crate) fn session(&self) -> Option<&SessionId> {
         match &self.what {

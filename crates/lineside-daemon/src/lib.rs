@@ -21,6 +21,7 @@ mod body;
 mod room;
 mod closed;
 mod feed;
+mod texts;
 mod deliveries;
 mod attachments;
 mod preparing;

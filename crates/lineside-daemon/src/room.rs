@@ -31,9 +31,18 @@ pub(crate) struct Room {
 }
 
 /// Room that is taken until this is dropped.
-pub(crate) struct Taken(
-    #[expect(dead_code, reason = "it is held and not looked at")] Option<OwnedSemaphorePermit>,
-);
+#[derive(Default)]
+pub(crate) struct Taken(Option<OwnedSemaphorePermit>);
+
+impl Taken {
+    /// As much of it as this many bytes need; `None` when it takes none.
+    pub(crate) fn shrunk(self, bytes: usize) -> Option<Self> {
+        let mut permit = self.0?;
+        let more = permit.num_permits().saturating_sub(units(bytes));
+        drop(permit.split(more));
+        Some(Self(Some(permit)))
+    }
+}
 
 /// A body that is larger than the whole room once it is read.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,8 +107,14 @@ mod tests {
         let mut second = std::pin::pin!(room.values(&text));
         assert!(futures_util::poll!(second.as_mut()).is_pending(), "three of them do not fit");
         assert!(room.values(b"{}").await.is_ok());
-        drop(first);
-        assert!(second.await.is_ok());
+        let rest = first.shrunk(100 << 10);
+        assert!(second.await.is_ok(), "an answer takes less than its event did");
+        let longer = vec![b'x'; 320 << 10];
+        let third = room.values(&longer);
+        let mut third = std::pin::pin!(third);
+        assert!(futures_util::poll!(third.as_mut()).is_pending());
+        drop(rest);
+        assert!(third.await.is_ok());
     }
 
     #[tokio::test]

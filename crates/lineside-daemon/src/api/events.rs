@@ -45,10 +45,10 @@ pub(super) async fn publish(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
     query: Result<Query<PublishQuery>, Problem>,
-    Fields(fields, _room): Fields,
+    Fields(fields, room): Fields,
 ) -> Result<JsonText, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
-    decide(&daemon, &caller, &query, fields).await.map(JsonText)
+    decide(&daemon, &caller, &query, fields).await.map(|decision| JsonText(decision, room))
 }
 
 /// Make this connection one for events: many of them under way at once, without a request for each.
@@ -89,7 +89,7 @@ pub(super) async fn publish_many(
     asked: Result<Asked<Events>, Problem>,
 ) -> Result<JsonText, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
-    let Asked(Events { events }, _room) = asked.map_err(Problem::blocks)?;
+    let Asked(Events { events }, room) = asked.map_err(Problem::blocks)?;
     if events.len() > MOST {
         let detail = format!("{} events in one request, at most {MOST} are possible", events.len());
         return Err(Problem::bad_request(detail).blocks());
@@ -118,5 +118,5 @@ pub(super) async fn publish_many(
             *slot = result;
         }
     }
-    Ok(JsonText(format!("{{\"decisions\":[{}]}}", decisions.join(","))))
+    Ok(JsonText(format!("{{\"decisions\":[{}]}}", decisions.join(",")), room))
 }

@@ -5,16 +5,16 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::Sse;
-use axum::response::sse::{Event, KeepAlive};
-use futures_util::Stream;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::unfold;
 use lineside::core::{PointInfo, SessionId};
 use lineside::json::{Map, Value};
 use lineside::{Session, Signal, points};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::shapes::SignalsQuery;
 use crate::body::Query;
@@ -28,6 +28,9 @@ const AT_ONCE: usize = 64;
 
 /// How often a quiet connection shows that it lives.
 const QUIET: Duration = Duration::from_secs(15);
+
+/// What is handed to a connection at once, in bytes.
+const PIECE: usize = 64 << 10;
 
 /// What happens, as it happens (`text/event-stream`).
 ///
@@ -43,7 +46,7 @@ pub(super) async fn stream(
     caller: Caller,
     Query(query): Query<SignalsQuery>,
     headers: HeaderMap,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+) -> Result<Response, Problem> {
     let point = match &query.point {
         Some(name) => Some(points::find(name).map_err(|error| Problem::bad_request(error.to_string()))?),
         None => None,
@@ -72,11 +75,18 @@ pub(super) async fn stream(
     };
     let reader =
         Reader { after, session: query.session, family, point, waiting: VecDeque::new(), watch, daemon };
-    let events = unfold(reader, async |mut reader| {
-        let event = reader.next().await?;
-        Some((Ok(event), reader))
+    let pieces = unfold((reader, Bytes::new()), async |(mut reader, mut rest)| {
+        if rest.is_empty() {
+            rest = match timeout(QUIET, reader.next()).await {
+                Ok(text) => text?,
+                Err(_) => Bytes::from_static(b":\n\n"),
+            };
+        }
+        let piece = rest.split_to(rest.len().min(PIECE));
+        Some((Ok::<_, Infallible>(piece), (reader, rest)))
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(QUIET)))
+    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    Ok((head, Body::from_stream(pieces)).into_response())
 }
 
 /// The number of an id: the one behind its epoch. It is 0 for an id of another daemon, which stands before all of this
@@ -105,8 +115,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// The next event; `None` when the daemon ends.
-    async fn next(&mut self) -> Option<Event> {
+    /// The text of the next event; `None` when the daemon ends. Cancel safe.
+    async fn next(&mut self) -> Option<Bytes> {
         loop {
             while let Some(entry) = self.waiting.pop_front() {
                 self.after = entry.id;
@@ -114,8 +124,7 @@ impl Reader {
                     family.hear(&entry);
                 }
                 if self.wants(&entry) {
-                    let (kind, fields) = entry.to_json();
-                    return Some(self.event(entry.id, kind, fields));
+                    return Some(self.text(&entry));
                 }
             }
             self.watch.mark_unchanged();
@@ -123,7 +132,7 @@ impl Reader {
             self.waiting.extend(entries);
             if lost > 0 {
                 self.after += lost;
-                return Some(self.event(self.after, "lost", lost_fields(lost)));
+                return Some(self.event(self.after, "lost", lost_fields(lost)).into());
             }
             if self.waiting.is_empty() {
                 tokio::select! {
@@ -134,9 +143,26 @@ impl Reader {
         }
     }
 
-    fn event(&self, id: u64, kind: &str, fields: Map) -> Event {
-        let id = format!("{}-{id}", self.daemon.feed().epoch);
-        Event::default().id(id).event(kind).data(Value::Object(fields).to_string())
+    /// The text of an entry. Others read the same one, where it is long; when there is no room for it, it is lost.
+    fn text(&self, entry: &Entry) -> Bytes {
+        let id = entry.id;
+        let made = || {
+            let (kind, fields) = entry.to_json();
+            self.event(id, kind, fields)
+        };
+        match entry.large() {
+            None => made().into(),
+            Some(bytes) => {
+                let text = self.daemon.texts.of(id, bytes, made);
+                text.unwrap_or_else(|| self.event(id, "lost", lost_fields(1)).into())
+            }
+        }
+    }
+
+    fn event(&self, id: u64, kind: &str, fields: Map) -> Vec<u8> {
+        let epoch = &self.daemon.feed().epoch;
+        let data = Value::Object(fields).to_string();
+        format!("id: {epoch}-{id}\nevent: {kind}\ndata: {data}\n\n").into_bytes()
     }
 
     fn wants(&self, entry: &Entry) -> bool {

@@ -11,6 +11,7 @@ use crate::house::{House, json_request, small};
 pub(crate) struct Reader {
     response: Response<Incoming>,
     text: String,
+    begun: Vec<u8>,
     /// The id of the last event, as it came.
     last: String,
 }
@@ -24,7 +25,7 @@ impl Reader {
         let response = house.request(request).await;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Self { response, text: String::new(), last: String::new() }
+        Self { response, text: String::new(), begun: Vec::new(), last: String::new() }
     }
 
     /// The next event: its id, its name, its data.
@@ -43,7 +44,11 @@ impl Reader {
                 return Some((id.parse().unwrap(), kind, lineside::json::from_str(&data).unwrap()));
             }
             let frame = self.response.frame().await?.unwrap();
-            self.text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
+            // A piece may end within a character.
+            self.begun.extend_from_slice(frame.data_ref().unwrap());
+            let whole = std::str::from_utf8(&self.begun).map_or_else(|error| error.valid_up_to(), str::len);
+            let rest = self.begun.split_off(whole);
+            self.text.push_str(std::str::from_utf8(&std::mem::replace(&mut self.begun, rest)).unwrap());
         }
     }
 
@@ -163,4 +168,29 @@ async fn an_id_of_an_earlier_daemon_is_no_id_of_this_one() {
     }
     let wrong = json_request(Method::GET, "/v1/signals?after=x", Vec::new());
     assert_eq!(house.request(wrong).await.status(), 400);
+}
+
+#[tokio::test]
+async fn a_long_signal_arrives_whole_beside_readers_that_never_read() {
+    let house = House::new().await;
+    house.post("/v1/sessions", &json!({"id": "s"})).await;
+    let mut stuck = Vec::new();
+    for _ in 0..20 {
+        stuck.push(Reader::open(&house, "/v1/signals", None).await);
+    }
+    let mut readers = Vec::new();
+    for _ in 0..2 {
+        readers.push(Reader::open(&house, "/v1/signals", None).await);
+    }
+    let text = "é".repeat(1 << 20);
+    let payload = json!({"tool_name": "T", "tool_input": {"text": text}});
+    let event = json!({"point": "before_tool", "session": "s", "payload": payload});
+    assert_eq!(house.post("/v1/events", &event).await.0, 200);
+    idle(&house, "s").await;
+    for reader in &mut readers {
+        let (_, kind, data) = reader.next().await.unwrap();
+        assert_eq!((kind.as_str(), &data["payload"]["tool_input"]["text"]), ("decided", &json!(text)));
+        let (_, kind, data) = reader.next().await.unwrap();
+        assert_eq!((kind.as_str(), &data["point"]), ("decided", &json!("on_idle")));
+    }
 }
