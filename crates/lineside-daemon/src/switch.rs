@@ -90,7 +90,8 @@ impl Switch {
 pub(crate) struct Watched {
     switch: Switch,
     begun: Instant,
-    /// Until when hooks are on, in microseconds since the beginning.
+    /// Until when hooks are on, in microseconds since the beginning. Nothing else is read or written with it, and each
+    /// value that it ever has was true of a look of some thread: its order with other memory does not matter.
     on_until: AtomicU64,
 }
 
