@@ -28,7 +28,7 @@ pub mod install;
 pub mod serve;
 
 #[cfg(all(test, feature = "hosts"))]
-mod pages;
+mod tests;
 
 use lineside_core::hook::Standby;
 use lineside_core::{Diagnostic, Hook, Point as _};

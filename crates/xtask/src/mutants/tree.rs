@@ -80,6 +80,12 @@ struct Message {
     message: Option<Diagnostic>,
     executable: Option<PathBuf>,
     manifest_path: Option<PathBuf>,
+    target: Option<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -198,7 +204,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Builds test programs, or others, and says which.
+    /// Builds test programs, or others, and says which: first those with the tests beside the code, which notice most.
     pub(super) fn build(&self, arguments: &[&str]) -> Result<Vec<Program>> {
         let (builds, messages) = self.cargo(arguments)?;
         if !builds {
@@ -212,9 +218,12 @@ impl<'a> Tree<'a> {
         let programs = messages.into_iter().filter_map(|message| {
             let folder = message.manifest_path?.parent()?.to_owned();
             (message.reason == "compiler-artifact").then_some(())?;
-            Some(Program { path: message.executable?, folder })
+            let is_of_library = message.target?.kind.iter().any(|kind| kind == "lib");
+            Some((is_of_library, Program { path: message.executable?, folder }))
         });
-        Ok(programs.collect())
+        let mut programs: Vec<(bool, Program)> = programs.collect();
+        programs.sort_by_key(|(is_of_library, _)| !is_of_library);
+        Ok(programs.into_iter().map(|(_, program)| program).collect())
     }
 
     fn cargo(&self, arguments: &[&str]) -> Result<(bool, Vec<Message>)> {
