@@ -3,25 +3,28 @@
 //! It is read from the source, so that a stable toolchain and no tool are enough. What macros expand to is not seen;
 //! the text that they are called with is listed in its place.
 
+use std::ops::Range;
+
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, Fields, File, ImplItem, Item, ItemImpl, ItemMacro, ItemStruct, MacroDelimiter, TraitItem,
+    Type, Visibility,
+};
+
 use super::code;
 
-/// A declaration up to its body, its attributes, and the body.
-struct Statement<'a> {
-    attributes: Vec<String>,
-    head: String,
-    body: Option<&'a str>,
-}
-
-/// The public items of a source, one a line, the parts of an item indented below it. `is_public` knows the public types
-/// of the crate, whose implementations of traits are listed.
+/// The items of a file. `is_public` says of the name of a type whether implementations of it are listed; a source that
+/// does not parse has none.
 pub(super) fn items(source: &str, is_public: impl Fn(&str) -> bool) -> Vec<String> {
     let code = without_comments(source);
-    let mut lines = Vec::new();
-    list(&code, &is_public, &mut lines);
-    lines
+    let mut listing = Listing { code: &code, is_public, lines: Vec::new() };
+    if let Ok(file) = syn::parse_file(&code) {
+        listing.list(&file.items);
+    }
+    listing.lines
 }
 
-/// The source with blanks for comments and without the tests at its end.
+/// The source without its comments and its tests.
 fn without_comments(source: &str) -> String {
     let bare = code::bare(source);
     let kept = code::without_tests(&bare).chars().count();
@@ -29,179 +32,167 @@ fn without_comments(source: &str) -> String {
     chars.map(|(char, bare)| if bare == ' ' { ' ' } else { char }).collect()
 }
 
-fn list(code: &str, is_public: &impl Fn(&str) -> bool, lines: &mut Vec<String>) {
-    for statement in statements(code) {
-        let Statement { attributes, head, body } = &statement;
-        if attributes.iter().any(|attribute| attribute.contains("cfg(test)")) {
-            continue;
-        }
-        if let Some(declared) = head.strip_prefix("pub ") {
-            push(lines, "", attributes, declared_head(head));
-            match (declared.split(' ').next(), body) {
-                (Some("struct"), Some(body)) => list_parts(body, |field| field.starts_with("pub "), lines),
-                (Some("enum"), Some(body)) => list_parts(body, |_| true, lines),
-                (Some("trait"), Some(body)) => list_members(body, |_| true, lines),
-                (Some("mod"), Some(body)) => list(body, is_public, lines),
+struct Listing<'a, F> {
+    code: &'a str,
+    is_public: F,
+    lines: Vec<String>,
+}
+
+impl<F: Fn(&str) -> bool> Listing<'_, F> {
+    fn list(&mut self, items: &[Item]) {
+        for item in items {
+            match (item, declaration(item)) {
+                (Item::Impl(item), _) => self.implementation(item),
+                (Item::Macro(item), _) => self.call(item),
+                (_, Some((visibility, attributes, body))) if is_pub(visibility) => {
+                    self.push("", attributes, start(visibility)..body);
+                    self.parts(item);
+                }
                 _ => {}
             }
-        } else if let Some((_, of)) = head.split_once(" for ").filter(|_| is_impl(head)) {
-            if is_public(type_name(of)) {
-                push(lines, "", attributes, head);
+        }
+    }
+
+    fn parts(&mut self, item: &Item) {
+        match item {
+            Item::Enum(item) => {
+                for variant in &item.variants {
+                    self.push("    ", &variant.attrs, start(&variant.ident)..end(variant));
+                }
             }
-        } else if let Some(body) = body.filter(|_| is_impl(head)) {
-            let mut members = Vec::new();
-            list_members(body, |member| member.starts_with("pub "), &mut members);
-            if !members.is_empty() {
-                push(lines, "", attributes, head);
-                lines.extend(members);
+            Item::Struct(ItemStruct { fields: Fields::Named(fields), .. }) => {
+                for field in fields.named.iter().filter(|field| is_pub(&field.vis)) {
+                    self.push("    ", &field.attrs, start(&field.vis)..end(field));
+                }
             }
-        } else if let (Some(body), "pin_project!") = (body, head.as_str()) {
+            Item::Trait(item) => item.items.iter().for_each(|member| self.of_trait(member)),
+            Item::Mod(item) => {
+                self.list(item.content.as_ref().map(|(_, items)| &items[..]).unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn of_trait(&mut self, member: &TraitItem) {
+        match member {
+            TraitItem::Fn(member) => {
+                let body = member.default.as_ref().map_or_else(|| start(&member.semi_token), start);
+                self.push("    ", &member.attrs, start(&member.sig)..body);
+            }
+            TraitItem::Const(member) => {
+                let body =
+                    member.default.as_ref().map_or_else(|| start(&member.semi_token), |(eq, _)| start(eq));
+                self.push("    ", &member.attrs, start(&member.const_token)..body);
+            }
+            TraitItem::Type(member) => {
+                self.push("    ", &member.attrs, start(&member.type_token)..start(&member.semi_token));
+            }
+            _ => {}
+        }
+    }
+
+    fn implementation(&mut self, item: &ItemImpl) {
+        let head = start(&item.impl_token)..start(&item.brace_token.span.open());
+        let line = self.lines.len();
+        if item.trait_.is_some() {
+            if type_name(&item.self_ty).is_some_and(|name| (self.is_public)(&name)) {
+                self.push("", &item.attrs, head);
+            }
+            return;
+        }
+        for member in &item.items {
+            match member {
+                ImplItem::Fn(member) if is_pub(&member.vis) => {
+                    self.push("    ", &member.attrs, start(&member.vis)..start(&member.block));
+                }
+                ImplItem::Const(member) if is_pub(&member.vis) => {
+                    self.push("    ", &member.attrs, start(&member.vis)..start(&member.eq_token));
+                }
+                _ => {}
+            }
+        }
+        if self.lines.len() > line {
+            self.push("", &item.attrs, head);
+            self.lines[line..].rotate_right(1);
+        }
+    }
+
+    fn call(&mut self, item: &ItemMacro) {
+        let MacroDelimiter::Brace(brace) = &item.mac.delimiter else { return };
+        let (open, close) = (brace.span.open(), brace.span.close());
+        if item.mac.path.is_ident("pin_project") {
             // It declares what it is called with.
-            list(body, is_public, lines);
-        } else if let (Some(body), true) = (body, is_call_of_macro(head)) {
-            push(lines, "", attributes, head);
-            lines.extend(
-                body.lines().map(collapsed).filter(|line| !line.is_empty()).map(|line| format!("    {line}")),
-            );
+            if let Ok(file) = item.mac.parse_body::<File>() {
+                self.list(&file.items);
+            }
+        } else if item.ident.is_none() && !item.mac.path.is_ident("thread_local") {
+            self.push("", &item.attrs, start(&item.mac.path)..start(&open));
+            let body = self.code[end(&open)..start(&close)].lines().map(collapsed);
+            let body: Vec<_> =
+                body.filter(|line| !line.is_empty()).map(|line| format!("    {line}")).collect();
+            self.lines.extend(body);
         }
     }
-}
 
-fn list_members(body: &str, is_listed: impl Fn(&str) -> bool, lines: &mut Vec<String>) {
-    for Statement { attributes, head, .. } in statements(body) {
-        if is_listed(&head) && !head.contains('!') {
-            push(lines, "    ", &attributes, declared_head(&head));
+    fn push(&mut self, indent: &str, attributes: &[Attribute], head: Range<usize>) {
+        let attributes: Vec<String> =
+            attributes.iter().map(|attribute| collapsed(&self.code[attribute.span().byte_range()])).collect();
+        if attributes.iter().any(|attribute| attribute.contains("cfg(test)")) {
+            return;
         }
-    }
-}
-
-/// The fields or variants of a body.
-fn list_parts(body: &str, is_listed: impl Fn(&str) -> bool, lines: &mut Vec<String>) {
-    let (mut depth, mut before) = (0_i32, ' ');
-    let parts = body.split(|char| {
-        depth += match char {
-            '>' if before == '-' => 0,
-            '{' | '(' | '[' | '<' => 1,
-            '}' | ')' | ']' | '>' => -1,
-            _ => 0,
+        let told = |attribute: &&String| {
+            ["#[derive", "#[non_exhaustive", "#[cfg", "#[must_use"]
+                .iter()
+                .any(|start| attribute.starts_with(start))
         };
-        before = char;
-        char == ',' && depth == 0
-    });
-    for part in parts {
-        let part = part.trim();
-        let (attributes, rest) = take_attributes(part);
-        let head = collapsed(rest);
-        if !head.is_empty() && is_listed(&head) {
-            push(lines, "    ", &attributes, &head);
+        let attributes = attributes.iter().filter(told).map(|attribute| match attribute.split_once(" = ") {
+            Some(("#[must_use", _)) => "#[must_use] ".to_owned(),
+            _ => format!("{attribute} "),
+        });
+        let attributes: String = attributes.collect();
+        self.lines.push(format!("{indent}{attributes}{}", collapsed(&self.code[head])));
+    }
+}
+
+/// The visibility and the attributes of an item, and where its body or its value begins, or else its end.
+fn declaration(item: &Item) -> Option<(&Visibility, &[Attribute], usize)> {
+    Some(match item {
+        Item::Const(item) => (&item.vis, &item.attrs, start(&item.eq_token)),
+        Item::Static(item) => (&item.vis, &item.attrs, start(&item.eq_token)),
+        Item::Type(item) => (&item.vis, &item.attrs, start(&item.semi_token)),
+        Item::Use(item) => (&item.vis, &item.attrs, start(&item.semi_token)),
+        Item::Fn(item) => (&item.vis, &item.attrs, start(&item.block)),
+        Item::Enum(item) => (&item.vis, &item.attrs, start(&item.brace_token.span.open())),
+        Item::Trait(item) => (&item.vis, &item.attrs, start(&item.brace_token.span.open())),
+        Item::Struct(item) => {
+            (&item.vis, &item.attrs, item.semi_token.as_ref().map_or_else(|| start(&item.fields), start))
         }
-    }
+        Item::Mod(item) => {
+            let body = item.content.as_ref().map(|(brace, _)| start(&brace.span.open()));
+            (&item.vis, &item.attrs, body.unwrap_or_else(|| start(&item.semi)))
+        }
+        _ => return None,
+    })
 }
 
-fn push(lines: &mut Vec<String>, indent: &str, attributes: &[String], head: &str) {
-    let told = |attribute: &&String| {
-        ["#[derive", "#[non_exhaustive", "#[cfg", "#[must_use"]
-            .iter()
-            .any(|start| attribute.starts_with(start))
-    };
-    let attributes = attributes.iter().filter(told).map(|attribute| match attribute.split_once(" = ") {
-        Some(("#[must_use", _)) => "#[must_use] ".to_owned(),
-        _ => format!("{attribute} "),
-    });
-    lines.push(format!("{indent}{}{head}", attributes.collect::<String>()));
+fn is_pub(visibility: &Visibility) -> bool {
+    matches!(visibility, Visibility::Public(_))
 }
 
-/// Values are no part of a declaration.
-fn declared_head(head: &str) -> &str {
-    let has_value = ["pub const ", "pub static ", "const "].iter().any(|start| head.starts_with(start));
-    match head.split_once(" = ") {
-        Some((declared, _)) if has_value && !head.contains("fn ") => declared,
-        _ => head,
-    }
+fn start(part: &impl Spanned) -> usize {
+    part.span().byte_range().start
 }
 
-fn is_impl(head: &str) -> bool {
-    head.starts_with("impl ") || head.starts_with("impl<")
-}
-
-fn is_call_of_macro(head: &str) -> bool {
-    head.ends_with('!') && !head.starts_with("macro_rules") && head != "thread_local!"
+fn end(part: &impl Spanned) -> usize {
+    part.span().byte_range().end
 }
 
 /// The last name of a type before its parameters.
-fn type_name(of: &str) -> &str {
-    let path = of.trim_start_matches(['&', ' ']).split(['<', ' ']).next().unwrap_or_default();
-    path.rsplit("::").next().unwrap_or(path)
-}
-
-/// The statements of a body.
-fn statements(mut code: &str) -> Vec<Statement<'_>> {
-    let mut found = Vec::new();
-    loop {
-        let (attributes, rest) = take_attributes(code);
-        let Some((end, opens)) = end_of_head(rest) else { return found };
-        let head = collapsed(&rest[..end]);
-        let (body, after) = if opens {
-            let close = matching(&rest[end..]).map_or(rest.len(), |length| end + length);
-            (Some(&rest[end + 1..close.max(end + 1)]), rest.get(close + 1..).unwrap_or_default())
-        } else {
-            (None, &rest[end + 1..])
-        };
-        if !head.is_empty() {
-            found.push(Statement { attributes, head, body });
-        }
-        code = after;
-    }
-}
-
-/// Where a head ends, and whether a body begins there. The braces of an import are no body.
-fn end_of_head(code: &str) -> Option<(usize, bool)> {
-    let is_import = code.trim_start().starts_with("pub use ") || code.trim_start().starts_with("use ");
-    let mut depth = 0_i32;
-    for (at, char) in code.char_indices() {
-        match char {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth -= 1,
-            '{' if !is_import && depth == 0 => return Some((at, true)),
-            ';' if depth == 0 => return Some((at, false)),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// The distance from an opening brace to the one that closes it.
-fn matching(code: &str) -> Option<usize> {
-    let mut depth = 0_i32;
-    let bare = code::bare(code);
-    for ((at, _), bare) in code.char_indices().zip(bare.chars()) {
-        match bare {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some(at);
-        }
-    }
-    None
-}
-
-fn take_attributes(mut code: &str) -> (Vec<String>, &str) {
-    let mut attributes = Vec::new();
-    loop {
-        code = code.trim_start();
-        if !code.starts_with("#[") && !code.starts_with("#![") {
-            return (attributes, code);
-        }
-        let mut depth = 0_i32;
-        let end = code.find(|char| {
-            depth += i32::from(char == '[') - i32::from(char == ']');
-            char == ']' && depth == 0
-        });
-        let Some(end) = end else { return (attributes, "") };
-        attributes.push(collapsed(&code[..=end]));
-        code = &code[end + 1..];
+fn type_name(of: &Type) -> Option<String> {
+    match of {
+        Type::Reference(of) => type_name(&of.elem),
+        Type::Path(of) => of.path.segments.last().map(|last| last.ident.to_string()),
+        _ => None,
     }
 }
 
