@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use lineside_core::json::{Map, Value, json};
-use lineside_core::report::{Found, Report};
 use lineside_core::{Answer, Append, Said};
 
 /// The answer of an interceptor. The levels of notices, and what only formats of others have, do not travel.
@@ -39,15 +38,6 @@ fn message(append: &Append) -> Value {
         map.insert("expires_ms".to_owned(), json!(millis(expires).max(1)));
     }
     Value::Object(map)
-}
-
-/// What a run of an automation has found.
-pub(crate) fn report(report: &Report) -> Value {
-    let found = match report.found {
-        Found::Success => "success",
-        Found::Failure => "failure",
-    };
-    json!({"summary": report.summary, "body": report.body, "found": found})
 }
 
 /// A time in milliseconds.

@@ -235,7 +235,7 @@ impl<P: Point> Automating<P> {
         Fut: Future<Output = Result<Report, Failure>> + Send + 'static,
     {
         let run = typed::<P, _, _>(run, |result| match result {
-            Ok(report) => Ok(answer::report(&report)),
+            Ok(report) => Ok(json!(report)),
             Err(failure) => Err(failure.detail.to_string()),
         });
         self.register(run).await
@@ -251,7 +251,7 @@ impl<P: Point> Automating<P> {
         Fut: Future<Output = Result<Report, E>> + Send + 'static,
         E: Display + 'static,
     {
-        let run = typed::<P, _, _>(run, |result| tried(result.map(|report| answer::report(&report))));
+        let run = typed::<P, _, _>(run, |result| tried(result.map(|report| json!(report))));
         self.register(run).await
     }
 }

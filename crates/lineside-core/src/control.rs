@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::failure::FailureKind;
 use crate::flow::{Debounce, RetryAfter};
 use crate::hook::Join;
@@ -40,7 +42,8 @@ pub struct Rate {
 }
 
 /// What becomes of more than a rate allows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Excess {
     /// It waits.
     #[default]
@@ -82,7 +85,8 @@ pub struct Batch {
 }
 
 /// What happens when the key of a job that has just been accepted is taken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnBusy {
     /// It waits in order.
     #[default]

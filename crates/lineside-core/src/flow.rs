@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::failure::FailureKind;
 
 /// Events are held until none has come for a while; then there is one run for all of them.
@@ -39,7 +41,8 @@ pub struct Retries {
 }
 
 /// Which failures are tried again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RetryAfter {
     /// All of them.
     #[default]

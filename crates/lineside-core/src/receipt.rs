@@ -6,6 +6,8 @@ use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::json::{Map, Value, json};
 
 use crate::acceptance::Acceptance;
@@ -24,7 +26,7 @@ mod runs;
 pub use runs::Runs;
 
 /// A publisher believes that its session is under other hooks than it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CoverageMismatch {
     /// The digest that it stated.
     pub believed: Arc<str>,
@@ -170,8 +172,7 @@ impl Receipt {
             .collect();
         map.insert("changes".into(), Value::Array(changes));
         if let Some(mismatch) = &self.coverage {
-            let CoverageMismatch { believed, in_force } = &**mismatch;
-            map.insert("coverage_mismatch".into(), json!({"believed": believed, "in_force": in_force}));
+            map.insert("coverage_mismatch".into(), json!(**mismatch));
         }
         if !self.extra.is_empty() {
             map.insert("extra".into(), Value::Object(self.extra.clone()));

@@ -46,7 +46,7 @@ impl Report {
 }
 
 /// What becomes of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ResultRule {
     /// When it goes where.
     pub when: ResultWhen,
@@ -61,7 +61,8 @@ pub struct ResultRule {
 }
 
 /// When a report goes where.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ResultWhen {
     /// It is discarded.
     Ignore,
@@ -75,7 +76,8 @@ pub enum ResultWhen {
 }
 
 /// How much of a report is shown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Format {
     /// Its summary.
     Summary,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lineside::Session;
 use lineside::bus::PublishError;
 use lineside::core::event::digest_of;
-use lineside::json::{Map, Value, json};
+use lineside::json::{Map, json};
 use lineside::wire::{self, EventDraft};
 
 use crate::api::shapes::PublishQuery;
@@ -105,16 +105,11 @@ fn opening(id: &str, draft: &EventDraft) -> Opening {
 /// What is decided while hooks are switched off: nothing stands in the way, and no hook has seen it.
 fn unseen(session: &str, draft: &EventDraft) -> String {
     let payload = draft.payload.to_json();
-    let mut map = Map::new();
-    map.insert("session".to_owned(), json!(session));
-    map.insert("point".to_owned(), json!(draft.point.name));
-    map.insert("verdict".to_owned(), json!("continue"));
-    map.insert("payload_sha256".to_owned(), json!(digest_of(&payload)));
-    map.insert("payload".to_owned(), Value::Object(payload));
-    map.insert("context".to_owned(), json!([]));
-    map.insert("notices".to_owned(), json!([]));
-    map.insert("off".to_owned(), json!(true));
-    Value::Object(map).to_string()
+    let unseen = json!({
+        "session": session, "point": draft.point.name, "verdict": "continue", "payload_sha256": digest_of(&payload),
+        "payload": payload, "context": [], "notices": [], "off": true,
+    });
+    unseen.to_string()
 }
 
 fn not_published(error: &PublishError) -> Problem {

@@ -2,10 +2,7 @@
 
 use crate::json::{Map, json};
 
-use super::{AtEnd, Control, Excess, OnBusy, Pause};
-use crate::flow::RetryAfter;
-use crate::hook::Join;
-use crate::report::{Format, ResultWhen};
+use super::{AtEnd, Control, Pause, Rate, Retry};
 
 impl Control {
     /// All settings but the priority, in the order in which they take effect, as a file would have them; `null` for
@@ -13,28 +10,14 @@ impl Control {
     #[must_use]
     pub fn to_json(&self) -> Map {
         let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let rate = self.rate.as_ref().map(|rate| {
-            let excess = match rate.excess {
-                Excess::Wait => "wait",
-                Excess::Drop => "drop",
-            };
-            json!({"starts": rate.starts, "period": millis(rate.period), "key": rate.key, "excess": excess})
+        let rate = self.rate.as_ref().map(|Rate { starts, period, key, excess }| {
+            json!({"starts": starts, "period": millis(*period), "key": key, "excess": excess})
         });
         let debounce =
             self.debounce.map(|pace| json!({"quiet": millis(pace.quiet), "at_most": millis(pace.at_most)}));
         let batch = self.batch.map(|batch| json!({"count": batch.count, "within": millis(batch.within)}));
-        let on_busy = match self.on_busy {
-            OnBusy::Queue => "queue",
-            OnBusy::Coalesce => "coalesce",
-            OnBusy::Drop => "drop",
-            OnBusy::Restart => "restart",
-        };
-        let after = match self.retry.after {
-            RetryAfter::AnyFailure => "any_failure",
-            RetryAfter::AnyButOutput => "any_but_output",
-        };
-        let attempts = self.retry.attempts;
-        let retry = match self.retry.pause {
+        let Retry { attempts, pause, after } = self.retry;
+        let retry = match pause {
             Pause::Constant(pause) => {
                 json!({"attempts": attempts, "constant": millis(pause), "after": after})
             }
@@ -42,25 +25,6 @@ impl Control {
                 "attempts": attempts, "exponential": millis(first), "at_most": millis(at_most), "after": after,
             }),
         };
-        let join = match self.join {
-            Join::Background => "background",
-            Join::BeforeNextModel => "before_next_model",
-        };
-        let rule = self.result;
-        let when = match rule.when {
-            ResultWhen::Ignore => "ignore",
-            ResultWhen::Notify => "notify",
-            ResultWhen::AppendOnFailure => "append_on_failure",
-            ResultWhen::AppendAlways => "append_always",
-        };
-        let format = match rule.format {
-            Format::Summary => "summary",
-            Format::Tail => "tail",
-            Format::Full => "full",
-        };
-        let result = json!({
-            "when": when, "format": format, "lines": rule.lines, "bytes": rule.bytes, "tokens": rule.tokens,
-        });
         let at_end = match self.at_end {
             AtEnd::Drain(limit) => json!({"drain": millis(limit)}),
             AtEnd::LeaveRunning => json!("leave_running"),
@@ -72,11 +36,11 @@ impl Control {
             ("hold_key", json!(self.hold_key)),
             ("concurrency", json!(self.concurrency)),
             ("limit", json!(self.limit)),
-            ("on_busy", json!(on_busy)),
+            ("on_busy", json!(self.on_busy)),
             ("timeout", json!(millis(self.timeout))),
             ("retry", retry),
-            ("join", json!(join)),
-            ("result", result),
+            ("join", json!(self.join)),
+            ("result", json!(self.result)),
             ("at_end", at_end),
         ];
         settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

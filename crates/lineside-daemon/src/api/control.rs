@@ -8,7 +8,6 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use lineside::automation::jobs::WhichState;
-use lineside::core::Severity;
 use lineside::dialects::{Places, Trust};
 
 use super::shapes::{Ending, Finding, Health, Reloaded, Status};
@@ -150,10 +149,7 @@ fn healthy(daemon: &Daemon) -> Health {
 
 fn findings(loaded: &Loaded) -> Vec<Finding> {
     let finding = |diagnostic: &lineside::core::Diagnostic| Finding {
-        severity: match diagnostic.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        },
+        severity: diagnostic.severity.as_str(),
         text: diagnostic.to_string(),
     };
     loaded.report.diagnostics.iter().map(finding).collect()

@@ -55,15 +55,7 @@ pub(super) struct Config {
     /// Files that are there and cannot be read.
     pub(super) unreadable: Vec<(PathBuf, Layer)>,
     /// Ids that are named, and where.
-    named: Vec<(PathBuf, Named, String)>,
-}
-
-/// Under which key an id is named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Named {
-    Entries,
-    Allow,
-    Deny,
+    named: Vec<(PathBuf, &'static str, String)>,
 }
 
 /// The files of the configuration, whether they exist or not.
@@ -132,12 +124,12 @@ impl Config {
     fn section(&mut self, map: &Map, carrier: &Carrier<'_>, findings: &mut Findings) -> Section {
         let section = Section::read(map, carrier, findings);
         let lists = [
-            (Named::Entries, section.entries.keys().collect::<Vec<_>>()),
-            (Named::Allow, section.allow.iter().collect()),
-            (Named::Deny, section.deny.iter().collect()),
+            ("entries", section.entries.keys().collect::<Vec<_>>()),
+            ("allow", section.allow.iter().collect()),
+            ("deny", section.deny.iter().collect()),
         ];
-        for (how, ids) in lists {
-            self.named.extend(ids.into_iter().map(|id| (carrier.file.to_owned(), how, id.clone())));
+        for (key, ids) in lists {
+            self.named.extend(ids.into_iter().map(|id| (carrier.file.to_owned(), key, id.clone())));
         }
         section
     }
@@ -195,7 +187,7 @@ impl Config {
         findings: &mut Findings,
     ) {
         let mut told = BTreeSet::new();
-        for (file, how, id) in &self.named {
+        for (file, key, id) in &self.named {
             let about = About::File(file.clone());
             let mut layers =
                 known.iter().filter(|(other, _)| other == id).map(|(_, layer)| *layer).peekable();
@@ -204,11 +196,6 @@ impl Config {
                     findings.warning(&about, format!("plugin not found: {id}"));
                 }
             } else if file == project_file && !layers.any(|layer| layer == Layer::Project) {
-                let key = match how {
-                    Named::Entries => "entries",
-                    Named::Allow => "allow",
-                    Named::Deny => "deny",
-                };
                 findings.warning(&about, format!("ignored in the project layer: {key}.{id}"));
             }
         }

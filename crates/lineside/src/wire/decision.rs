@@ -1,7 +1,7 @@
 //! A decision as JSON: what was decided about which payload, and what goes to whom.
 
 use lineside_core::json::{Fields, Map, ObjectText, Value, json};
-use lineside_core::{CoverageMismatch, Outcome, Receipt, SkipReason};
+use lineside_core::{Outcome, Receipt, SkipReason};
 
 use crate::claims::{self, Claim};
 
@@ -80,8 +80,7 @@ fn write(receipt: &Receipt, fields: &mut impl Fields) {
         }
     }
     if let Some(mismatch) = receipt.coverage.as_deref() {
-        let CoverageMismatch { believed, in_force } = mismatch;
-        fields.put("coverage_mismatch", &json!({"believed": believed, "in_force": in_force}));
+        fields.put("coverage_mismatch", mismatch);
     }
     if !receipt.extra.is_empty() {
         fields.put("extra", &receipt.extra);
