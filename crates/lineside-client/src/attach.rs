@@ -99,11 +99,14 @@ impl Registration {
     /// No daemon, or a broken connection; the hook is not asked any more in any case, which counts as its failure.
     pub async fn remove(&self) -> Result<bool, RequestError> {
         let hook = self.attachment.0.hooks.state().hooks.remove(&self.called);
-        let Some(Hook { path, number: Some(number), .. }) = hook else { return Ok(false) };
-        let removed: Result<Value, _> =
+        let Some(Hook { path, session, number: Some(number), .. }) = hook else { return Ok(false) };
+        let removed: Result<Removed, _> =
             self.attachment.0.hooks.wire.call(hyper::Method::DELETE, &format!("{path}/{number}"), None).await;
         match removed {
-            Ok(_) => Ok(true),
+            Ok(removed) => {
+                session.is_under(&removed.coverage);
+                Ok(true)
+            }
             Err(RequestError::Refused { status: 404, .. }) => Ok(false),
             Err(error) => Err(error),
         }
@@ -113,6 +116,12 @@ impl Registration {
 #[derive(Deserialize)]
 struct Registered {
     hook: u64,
+    coverage: String,
+}
+
+#[derive(Deserialize)]
+struct Removed {
+    coverage: String,
 }
 
 impl Attachment {
@@ -176,6 +185,7 @@ impl Hooks {
         let mut fields = hook.fields.clone();
         fields.insert("attachment".to_owned(), json!(self.state().token));
         let registered: Registered = self.wire.call(hyper::Method::POST, &hook.path, Some(&fields)).await?;
+        hook.session.is_under(&registered.coverage);
         if let Some(hook) = self.state().hooks.get_mut(called) {
             hook.number = Some(registered.hook);
         }

@@ -27,7 +27,6 @@ pub struct Session {
     client: Client,
     id: SessionId,
     path: Arc<str>,
-    coverage: Arc<str>,
     /// Whether an event has stated the coverage.
     stated: Arc<AtomicBool>,
     environment: Arc<Propagation>,
@@ -117,10 +116,9 @@ impl OpenSession {
             client,
             id: id.into(),
             path,
-            coverage: opened.coverage.into(),
             stated: Arc::default(),
             environment: Arc::new(environment),
-            opening: Arc::new(Opening { fields, above }),
+            opening: Arc::new(Opening::new(fields, above, &opened.coverage)),
         })
     }
 }
@@ -132,10 +130,11 @@ impl Session {
         &self.id
     }
 
-    /// The digest of the hooks that it was under when it was opened, in hexadecimal.
+    /// The digest of the hooks that it was under when it was opened, or when this process last registered a hook on it or
+    /// removed one, in hexadecimal.
     #[must_use]
-    pub fn coverage(&self) -> &str {
-        &self.coverage
+    pub fn coverage(&self) -> Arc<str> {
+        self.opening.coverage()
     }
 
     /// The variables of a process that is started under this session. What it opens with them, through
@@ -218,7 +217,7 @@ impl Session {
         event.put("session", &self.id);
         event.put_json("payload", &payload.to_text());
         if !self.stated.swap(true, Ordering::Relaxed) {
-            event.put("coverage", &*self.coverage);
+            event.put("coverage", &*self.opening.coverage());
         }
         let decision = self.client.wire().publish(event.end(), within).await?;
         if point == AfterSession::INFO.name {

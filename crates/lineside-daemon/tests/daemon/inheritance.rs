@@ -242,7 +242,7 @@ async fn a_publisher_that_believes_in_other_hooks_is_a_finding() {
     let first = late.publish(OnIdle::new()).await.unwrap();
     let look: Value = house.client().get("/v1/sessions/late").await.unwrap();
     assert_eq!(first.coverage_in_force(), look["coverage"].as_str());
-    assert_ne!(first.coverage_in_force(), Some(late.coverage()));
+    assert_ne!(first.coverage_in_force(), Some(&*late.coverage()));
     // It is stated once.
     assert_eq!(late.publish(OnIdle::new()).await.unwrap().coverage_in_force(), None);
     let status: Value = house.client().get("/v1/status").await.unwrap();
@@ -257,7 +257,28 @@ async fn a_publisher_that_believes_in_other_hooks_is_a_finding() {
         }
         tokio::task::yield_now().await;
     };
-    assert_eq!(receipt["coverage_mismatch"]["believed"].as_str(), Some(late.coverage()));
+    assert_eq!(receipt["coverage_mismatch"]["believed"].as_str(), Some(&*late.coverage()));
+}
+
+#[tokio::test]
+async fn a_program_believes_in_the_hooks_that_it_registered_itself() {
+    let house = House::new().await;
+    let session = house.client().session("s").open().await.unwrap();
+    let bare = session.coverage();
+    let gate = session.intercept::<BeforeTool>("gate").gate(async |_, _| Verdict::Continue);
+    let gate = gate.await.unwrap();
+    let guarded = session.coverage();
+    assert_ne!(guarded, bare);
+    let child = session.subagent("c").open().await.unwrap();
+    assert_eq!(child.coverage(), guarded);
+    for session in [&session, &child] {
+        let decision = session.publish(OnIdle::new()).await.unwrap();
+        assert_eq!(decision.coverage_in_force(), None);
+    }
+    assert!(gate.remove().await.unwrap());
+    assert_eq!(session.coverage(), bare);
+    let status: Value = house.client().get("/v1/status").await.unwrap();
+    assert_eq!(status["coverage_mismatches"], json!(0));
 }
 
 #[tokio::test]
