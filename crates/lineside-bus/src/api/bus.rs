@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lineside_core::budget::Budget;
-use lineside_core::journal::{Journal, Record, Sequence};
+use lineside_core::journal::{Durability, Journal, Record, Sequence, Unavailable};
 use lineside_core::payload::{Interceptable, Point};
 use lineside_core::{Notice, PointInfo, SessionId};
 
@@ -319,6 +319,15 @@ impl Bus {
     #[must_use]
     pub fn news(&self) -> Signals {
         self.shared.signals.watch_news()
+    }
+
+    /// What messages for the context survive that wait or are accepted now, beyond what is on its way to the journal:
+    /// nothing but this process without a context journal.
+    ///
+    /// # Errors
+    /// The context journal has failed, for this reason.
+    pub fn context_durability(&self) -> Result<Durability, Unavailable> {
+        self.shared.context.as_ref().map_or(Ok(Durability::Memory), |log| log.durability())
     }
 
     /// How many hooks have failed so far, whatever that meant for their events.

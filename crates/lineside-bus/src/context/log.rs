@@ -311,6 +311,15 @@ impl Log {
         inner.wanted - inner.kept
     }
 
+    /// What records survive that come now.
+    ///
+    /// # Errors
+    /// Nothing is kept any more.
+    pub(crate) fn durability(&self) -> Result<Durability, Unavailable> {
+        let inner = lock(&self.inner);
+        inner.failed.clone().map_or(Ok(inner.durability), Err)
+    }
+
     /// Waits until everything up to a mark is kept, and says what it survives.
     ///
     /// Cancel safe.

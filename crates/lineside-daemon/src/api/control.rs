@@ -47,17 +47,16 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
     })
 }
 
-/// That background work is not kept any more, where its journal has failed.
-fn not_kept(daemon: &Daemon) -> Option<Finding> {
-    if daemon.ending.is_cancelled() {
-        // It is left to the next daemon.
-        return None;
-    }
-    let why = daemon.automations.durability().err()?;
-    let text = format!(
-        "background work is not kept and does not start: {why}; a new start of the daemon opens it again"
-    );
-    Some(Finding { severity: "error", text })
+/// That background work or context is not kept any more, where its journal has failed.
+fn not_kept(daemon: &Daemon) -> impl Iterator<Item = Finding> + use<> {
+    // What is left to the next daemon has not failed.
+    let is_ending = daemon.ending.is_cancelled();
+    let work = daemon.automations.durability().err().filter(|_| !is_ending);
+    let work = work.map(|why| ("background work is not kept and does not start", why));
+    let context = daemon.bus().context_durability().err().map(|why| ("context is not kept", why));
+    let text = |(what, why)| format!("{what}: {why}; a new start of the daemon opens it again");
+    let found = work.into_iter().chain(context);
+    found.map(move |found| Finding { severity: "error", text: text(found) })
 }
 
 /// The root of the project whose hooks may run.

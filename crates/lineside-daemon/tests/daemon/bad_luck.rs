@@ -14,8 +14,9 @@ use crate::house::{House, settings, small};
 /// A daemon whose hook works in the background, and holds its work back.
 async fn working() -> House {
     let work = "{quiet: 3600000, at_most: 7200000}";
+    let looks = r#"{name: looks, on: before_prompt, command: "echo '{\"context\": \"look\"}'"}"#;
     House::hooked(&format!(
-        "hooks:\n  - {{name: work, on: on_idle, command: \"true\", automate: {{debounce: {work}}}}}\n"
+        "hooks:\n  - {{name: work, on: on_idle, command: \"true\", automate: {{debounce: {work}}}}}\n  - {looks}\n"
     ))
     .await
 }
@@ -64,13 +65,22 @@ async fn a_state_folder_that_was_taken_away_keeps_nothing_and_nothing_is_claimed
     let (_, kept) = house.post("/v1/events", &idle).await;
     assert_eq!(kept["accepted"][0]["durability"], json!("disk"), "{kept}");
     fs::remove_dir_all(house.folder.path().join("state")).unwrap();
+    let prompt = json!({"point": "before_prompt", "session": "s", "payload": {"prompt": "go on"}});
+    house.post("/v1/events", &prompt).await;
+    let (_, taken) = house.post("/v1/sessions/s/context/collect", &json!({})).await;
+    assert_eq!(taken["messages"][0]["text"], json!("look"), "{taken}");
+    let accept = format!("/v1/sessions/s/context/{}/accept", taken["delivery"].as_str().unwrap());
+    let (status, problem) = house.post(&accept, &json!({})).await;
+    assert_eq!((status, &problem["type"]), (503, &json!("urn:lineside:problem:not-kept")), "{problem}");
     let (status, lost) = house.post("/v1/events", &idle).await;
     assert_eq!((status, &lost["accepted"][0]["as"]), (200, &json!("unavailable")), "{lost}");
     let (_, found) = house.get("/v1/status").await;
-    let [finding] = &found["findings"].as_array().unwrap()[..] else { panic!("{found}") };
-    assert_eq!(finding["severity"], json!("error"));
-    let text = finding["text"].as_str().unwrap();
-    assert!(text.contains("is not kept") && text.contains("its file was removed"), "{text}");
+    let [work, context] = &found["findings"].as_array().unwrap()[..] else { panic!("{found}") };
+    for (finding, what) in [(work, "background work is not kept"), (context, "context is not kept")] {
+        assert_eq!(finding["severity"], json!("error"));
+        let text = finding["text"].as_str().unwrap();
+        assert!(text.contains(what) && text.contains("its file was removed"), "{text}");
+    }
 }
 
 #[tokio::test]
