@@ -108,9 +108,7 @@ impl Looked {
             (false, false) => style.paint(Tone::Good, "✓"),
         };
         let mut lines = vec![format!("{sign} {:8}  {}", self.what, one_line(&self.state))];
-        for finding in &self.findings {
-            lines.extend(finding.lines(style).into_iter().map(|line| format!("    {line}")));
-        }
+        lines.extend(Finding::lines(&self.findings, style).into_iter().map(|line| format!("    {line}")));
         lines
     }
 

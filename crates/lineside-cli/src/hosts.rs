@@ -66,10 +66,10 @@ pub(crate) async fn run(args: &HostsArgs, styles: Styles) -> Result<ExitCode> {
         let table = Table { heading: &heading, rows, stacked: &[4, 1] };
         print(table.lines(columns(), style))?;
     }
-    let findings: Vec<&Finding> = here.iter().flat_map(|machine| &machine.findings).collect();
+    let findings: Vec<Finding> = here.iter().flat_map(|machine| machine.findings.clone()).collect();
     if !findings.is_empty() {
         print([""])?;
-        print(findings.iter().flat_map(|finding| finding.lines(style)))?;
+        print(Finding::lines(&findings, style))?;
     }
     if !gone.is_empty() {
         let names: Vec<_> = gone.iter().map(|machine| machine.host.title()).collect();

@@ -52,16 +52,38 @@ impl Finding {
         }
     }
 
-    /// The finding and its remedy, for people.
-    pub(crate) fn lines(&self, style: Style) -> Vec<String> {
-        let (name, tone) = self.name();
-        let text = format!("{}: {}", style.paint(tone, name), one_line(&self.text));
-        let remedy = format!("  {} {}", style.paint(Tone::Dim, "->"), one_line(&self.remedy));
-        vec![text, remedy]
+    /// Findings for people, each with its remedy; one that several in a row share comes after the last of them.
+    pub(crate) fn lines(findings: &[Self], style: Style) -> Vec<String> {
+        let together = findings.chunk_by(|finding, next| finding.remedy == next.remedy);
+        let lines = together.flat_map(|group| {
+            let texts = group.iter().map(|finding| {
+                let (name, tone) = finding.name();
+                format!("{}: {}", style.paint(tone, name), one_line(&finding.text))
+            });
+            let remedy =
+                |finding: &Self| format!("  {} {}", style.paint(Tone::Dim, "->"), one_line(&finding.remedy));
+            texts.chain(group.last().map(remedy))
+        });
+        lines.collect()
     }
 
     /// The same for programs.
     pub(crate) fn object(&self) -> Value {
         json!({"severity": self.name().0, "text": self.text, "remedy": self.remedy})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remedy_that_findings_share_is_said_once() {
+        let findings =
+            [Finding::error("a", "mend it"), Finding::note("b", "mend it"), Finding::error("c", "end it")];
+        assert_eq!(
+            Finding::lines(&findings, Style::PLAIN),
+            ["error: a", "note: b", "  -> mend it", "error: c", "  -> end it"]
+        );
     }
 }
