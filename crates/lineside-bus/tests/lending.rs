@@ -149,3 +149,25 @@ async fn nothing_is_kept_when_the_event_is_decided() {
     drop(session);
     assert_eq!(Arc::strong_count(&value), 1, "the thread has no reference to the session");
 }
+
+#[tokio::test]
+async fn what_a_hook_has_kept_of_another_session_is_not_taken_for_this_one() {
+    let bus = Bus::new();
+    let kept = Arc::new(Mutex::new(None::<Cx>));
+    bus.intercept::<BeforeTool>("keeps")
+        .priority(1)
+        .gate(move |_, cx| {
+            // Its own is not given back, that of the session before is.
+            drop(kept.lock().unwrap().replace(cx));
+            async { Verdict::Continue }
+        })
+        .unwrap();
+    let met = Met::default();
+    let sessions = [bus.session("one").open().await.unwrap(), bus.session("two").open().await.unwrap()];
+    sessions.iter().for_each(|session| watch(session, "last", &met));
+    for session in sessions.iter().cycle().take(4) {
+        drop(session.publish(BeforeTool::new("Shell", Value::Null)).await.unwrap());
+    }
+    assert_eq!(named(&met), ["last one Shell", "last two Shell", "last one Shell", "last two Shell"]);
+    assert_eq!(bus.failures(), 0);
+}
