@@ -292,3 +292,36 @@ async fn two_closes_at_once_wait_for_the_same() {
     drop(published.await.unwrap());
     assert_eq!(closed(&mut signals, "s"), 1);
 }
+
+/// Hooks that stand behind one that is stuck, in its lane or only for their beginning.
+#[tokio::test(start_paused = true)]
+async fn what_has_not_begun_when_there_is_no_more_time_does_not_begin() {
+    for lane in [Lane::Shared, Lane::Own] {
+        let (bus, session) = session().await;
+        let begun = Arc::new(AtomicUsize::new(0));
+        let point = lineside_points::find("before_tool").unwrap();
+        let hook = |name: &str| Hook::native(name, Part::Detached).lane(lane);
+        let stuck = scripted(std::future::pending::<()>);
+        session.attach(Installed { point, hook: hook("stuck"), run: stuck }).unwrap();
+        for name in ["one", "two"] {
+            let counts = Arc::clone(&begun);
+            let run = scripted(move || {
+                let counts = Arc::clone(&counts);
+                async move {
+                    counts.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+            session.attach(Installed { point, hook: hook(name), run }).unwrap();
+        }
+        drop(session.publish(call()).await.unwrap());
+        if lane == Lane::Shared {
+            session.close_within(Duration::from_secs(1)).await;
+        } else {
+            // Nothing has had its turn yet.
+            session.close_within(Duration::ZERO).await;
+        }
+        assert_eq!(begun.load(Ordering::SeqCst), 0, "{lane:?}");
+        let report = bus.drain(Duration::from_secs(1)).await;
+        assert_eq!(report.sessions, 0);
+    }
+}

@@ -46,20 +46,16 @@ impl DetachedRun {
         let called = after.is_none().then(|| self.call(&event));
         let started = Started { done: done.clone(), begun: begun.clone() };
         let begun = begun.drop_guard();
+        let has_time = Arc::clone(&background);
         let work = async move {
-            let (mut call, began) = match (called, after) {
-                (Some(called), _) => {
-                    if let Some(behind) = behind {
-                        behind.cancelled().await;
-                    }
-                    called
-                }
-                (None, Some(after)) => {
-                    after.cancelled().await;
-                    self.call(&event)
-                }
-                (None, None) => return,
-            };
+            for before in after.into_iter().chain(behind) {
+                before.cancelled().await;
+            }
+            // What it has waited for may have been cut short, with everything else of the session.
+            if has_time.admit().is_none() {
+                return Report { detached: self, event }.cut(Cut::Unbegun);
+            }
+            let (mut call, began) = called.unwrap_or_else(|| self.call(&event));
             let at_once = poll_fn(|cx| Poll::Ready(Pin::new(&mut call).poll(cx))).await;
             drop(begun);
             let result = match at_once {
