@@ -11,7 +11,7 @@ use lineside_core::hook::Hook;
 use lineside_core::json::json;
 use lineside_core::outcome::{By, Round};
 use lineside_core::payload::Point as _;
-use lineside_core::{Answer, AnyEvent, Failure, Part, Reply, Said, Verdict};
+use lineside_core::{Answer, AnyEvent, Failure, OnFailure, Part, Reply, Said, Verdict};
 use lineside_points::BeforeTool;
 
 struct Runs<F>(F);
@@ -140,4 +140,34 @@ async fn a_member_beside_one_that_is_always_ready_has_its_turn() {
     drop(send);
     assert_eq!(decision.verdict(), &Verdict::block("its turn"));
     assert_eq!(bus.failures(), 1);
+}
+
+/// Cannot say what the answers come to.
+struct Panics;
+
+impl Ensemble for Panics {
+    fn sees(&self) -> Sees {
+        Sees::First
+    }
+
+    fn finalize(&self, _: &AnyEvent, _: Vec<By<Answer>>) -> Vec<By<Answer>> {
+        std::panic::panic_any("no quorum");
+    }
+}
+
+#[tokio::test]
+async fn members_whose_ensemble_panics_have_failed() {
+    for (on_failure, blocks) in [(OnFailure::Block, true), (OnFailure::Continue, false)] {
+        let bus = Bus::new();
+        let ensemble: Arc<dyn Ensemble> = Arc::new(Panics);
+        let mut hooks = vec![member("one", &ensemble, 9), member("two", &ensemble, 9)];
+        hooks.iter_mut().for_each(|installed| installed.hook.on_failure = on_failure);
+        bus.install("test", hooks).unwrap();
+        let decision = publish(&bus).await;
+        assert_eq!(decision.is_refused(), blocks, "{on_failure:?}");
+        let receipt = decision.receipt().unwrap();
+        assert_eq!(receipt.remarks.len(), 2);
+        assert_eq!(receipt.remarks[0].what, "its ensemble panicked: no quorum");
+        assert_eq!(bus.failures(), 1);
+    }
 }

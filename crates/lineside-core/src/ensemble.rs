@@ -43,7 +43,7 @@ pub trait Ensemble: Send + Sync {
     ///
     /// Only members that gave an answer, or whose failure is taken as more than `continue`, are in `given`.
     /// `event` is as it stands without the amendments of the members. With [`Pace::InTurn`], a member that has blocked
-    /// or stopped is the last one of `given`.
+    /// or stopped is the last one of `given`. A panic counts as a failure of each of them.
     fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>>;
 }
 

@@ -235,7 +235,10 @@ impl Dispatcher<'_> {
             return;
         }
         let given = std::mem::take(&mut ensemble_run.given);
-        for By { hook: index, what } in ensemble.finalize(&event, given) {
+        let members: Vec<u32> = given.iter().map(|by| by.hook).collect();
+        let settled = self.failures().caught(|| ensemble.finalize(&event, given));
+        let settled = settled.unwrap_or_else(|failure| self.unsettled(members, &failure));
+        for By { hook: index, what } in settled {
             let Some(hook) = self.chain.hook(index).map(Arc::clone) else { continue };
             if !what.amendment.is_empty() {
                 let amended = if round == Round::Rejudge {
@@ -252,6 +255,19 @@ impl Dispatcher<'_> {
                 self.chain.decree(index, verdict);
             }
         }
+    }
+}
+
+impl Dispatcher<'_> {
+    /// What the answers of members come to that their ensemble has failed to settle: each member counts as failed.
+    fn unsettled(&mut self, members: Vec<u32>, failure: &Failure) -> Vec<By<Answer>> {
+        let mut settled = Vec::with_capacity(members.len());
+        for index in members {
+            let Some(hook) = self.chain.hook(index).map(Arc::clone) else { continue };
+            self.side_effects.remark(index, format!("its ensemble {}", failure.detail));
+            settled.push(By { hook: index, what: hook.on_failure.verdict(&hook.name, failure).into() });
+        }
+        settled
     }
 }
 
