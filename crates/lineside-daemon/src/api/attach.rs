@@ -115,7 +115,8 @@ impl Brought {
         self.hooks.is_empty()
     }
 
-    /// Registers each on the session.
+    /// Registers each on the session. It is one step: a request that is given up in between would leave the session
+    /// open with a part of them.
     pub(super) fn register(self, daemon: &Daemon, session: &Session) -> Vec<AttachedOutcome> {
         let Self { attachment, hooks } = self;
         let outcomes = hooks.into_iter().map(|asked| {
