@@ -28,6 +28,12 @@ pub(super) async fn nobody_came(listener: &TcpListener) {
     assert_eq!(first, own.local_addr().unwrap());
 }
 
+/// A post and its server, which waits for ever when another place is connected to.
+async fn both<T>(posted: impl Future<Output = Posted>, server: impl Future<Output = T>) -> (Posted, T) {
+    let both = async { tokio::join!(posted, server) };
+    tokio::time::timeout(Duration::from_secs(20), both).await.expect("the server was not connected to")
+}
+
 #[tokio::test]
 async fn i09_n05_no_spelling_of_a_private_address_is_connected_to() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -89,7 +95,7 @@ async fn n05_the_address_that_was_checked_is_the_one_that_is_connected_to() {
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await.unwrap();
         request
     };
-    let (posted, request) = tokio::join!(client.post(&post), server);
+    let (posted, request) = both(client.post(&post), server).await;
     assert_eq!(answered(&posted), (200, String::new(), 0));
     assert!(request.to_lowercase().contains("\r\nhost: hooks.example:81\r\n"), "{request}");
     nobody_came(&elsewhere).await;
@@ -108,7 +114,7 @@ async fn p09_the_next_address_is_tried_when_one_refuses() {
         request(&mut stream).await;
         stream.write_all(b"HTTP/1.1 204 No\r\n\r\n").await.unwrap();
     };
-    let (posted, ()) = tokio::join!(client.post(&post), server);
+    let (posted, ()) = both(client.post(&post), server).await;
     assert_eq!(answered(&posted), (204, String::new(), 0));
 }
 
@@ -123,6 +129,6 @@ async fn localhost_as_written_is_reached() {
     };
     let client = told([[here]]);
     let post = post("http://localhost/");
-    let (posted, ()) = tokio::join!(client.post(&post), server);
+    let (posted, ()) = both(client.post(&post), server).await;
     assert_eq!(answered(&posted), (204, String::new(), 0));
 }
