@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use lineside_core::AnyEvent;
 use lineside_core::invocation::{Ending, Leftovers, Limits};
 
 /// What a hook may print that is read, in bytes of each stream.
@@ -21,6 +22,22 @@ pub(crate) fn limits(timeout: Duration, ending: Ending) -> Limits {
         busy_retry: Duration::from_millis(200),
         ..Limits::default()
     }
+}
+
+/// Where a hook runs that belongs to the project of an event: in its root, else in the working directory that the
+/// event names, else in `own`, from which relative ones start.
+pub(crate) fn project_of(event: &AnyEvent, own: &Path) -> PathBuf {
+    let source = &event.envelope().source;
+    let named = source.project_root.as_deref().or(source.cwd.as_deref());
+    named.map_or_else(|| own.to_path_buf(), |named| own.join(named))
+}
+
+/// Where a hook runs that follows the agent: in the working directory that an event names, else in the root of its
+/// project, else in `own`, from which relative ones start.
+pub(crate) fn directory_of(event: &AnyEvent, own: &Path) -> PathBuf {
+    let source = &event.envelope().source;
+    let named = source.cwd.as_deref().or(source.project_root.as_deref());
+    named.map_or_else(|| own.to_path_buf(), |named| own.join(named))
 }
 
 /// Where programs are looked for.

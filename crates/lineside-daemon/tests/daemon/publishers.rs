@@ -1,5 +1,7 @@
-//! The client over connections for events: few of them for many publishers, none with an earlier daemon, and nothing sent
-//! twice when one breaks.
+//! The client over connections for events: few of them for many publishers, nothing sent twice when one breaks, and no
+//! event that takes longer than it may.
+
+use std::time::Duration;
 
 use lineside::Client;
 use lineside::client::RequestError;
@@ -39,6 +41,22 @@ async fn many_publishers_of_one_client_share_a_few_connections() {
     for publisher in publishers.collect::<Vec<_>>() {
         soon(publisher).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn an_event_takes_no_longer_than_its_publisher_says() {
+    let house = House::new().await;
+    let stays = house
+        .server
+        .bus()
+        .intercept::<BeforeTool>("stays")
+        .gate(async |_, _| std::future::pending::<Verdict>().await);
+    stays.unwrap();
+    let session = house.client().session("s").open().await.unwrap();
+    let (call, time) = (BeforeTool::new("Shell", json!({})), Duration::from_millis(50));
+    let decision = soon(session.publish_within(call, time)).await.unwrap();
+    assert!(decision.is_refused());
+    assert_eq!(decision.author(), Some("stays"));
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use crate::broken::refusal;
 use crate::ending::cannot_start;
 use crate::handler::{Call, Handler, LogStage, Returned, Start};
 use crate::near_keys::AnswerKeys;
-use crate::programs::{Search, limits};
+use crate::programs::{Search, limits, project_of};
 
 /// A hook that can run, or a closed guard.
 #[derive(Debug, Clone)]
@@ -48,15 +48,6 @@ pub(super) struct Runtime {
 }
 
 impl Hook {
-    /// The directory that the event is about: the root of its project, else its working directory, else ours.
-    fn work_dir(&self, event: &AnyEvent) -> PathBuf {
-        let source = &event.envelope().source;
-        match source.project_root.as_deref().or(source.cwd.as_deref()) {
-            Some(named) => self.runtime.cwd.join(named),
-            None => self.runtime.cwd.clone(),
-        }
-    }
-
     /// AH-39
     fn environment(&self, event: &AnyEvent, work_dir: &Path) -> Environment {
         let identity = &self.identity;
@@ -117,7 +108,7 @@ impl Handler for Hook {
             let refusal = refusal(&self.identity.name, error);
             return Err(Failure { refusal: Some(refusal.into()), ..cannot_start(error) });
         }
-        let work_dir = self.work_dir(event);
+        let work_dir = project_of(event, &self.runtime.cwd);
         if !work_dir.is_dir() {
             let missing = format!("the working directory {} is missing", work_dir.display());
             return Err(cannot_start(missing));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::invocation::{Ending, Environment, Invocation, Leftovers, Limits};
+use lineside_core::invocation::{Ending, Environment, Invocation};
 use lineside_core::{Answer, AnyEvent, Failure, OnFailure, SkipReason};
 
 use super::filter::Filter;
@@ -17,9 +17,7 @@ use super::{data, effects, environment, input, log};
 use crate::ending;
 use crate::handler::{Call, Handler, LogStage, Returned, Start};
 use crate::near_keys::AnswerKeys;
-
-/// What is kept of each output (CH-35).
-const LARGEST_OUTPUT: usize = 10_485_760;
+use crate::programs::{limits, project_of};
 
 /// A hook that can run.
 #[derive(Debug, Clone)]
@@ -54,29 +52,6 @@ pub(super) struct Runtime {
 }
 
 impl Hook {
-    /// CH-31
-    fn working_directory(&self, event: &AnyEvent) -> PathBuf {
-        let source = &event.envelope().source;
-        match source.project_root.as_deref().or(source.cwd.as_deref()) {
-            Some(named) => self.runtime.cwd.join(named),
-            None => self.runtime.cwd.clone(),
-        }
-    }
-
-    /// CH-32 to CH-35
-    fn limits(&self) -> Limits {
-        Limits {
-            timeout: self.timeout,
-            ending: Ending::Kill,
-            leak_grace: Duration::from_millis(500),
-            leftovers: Leftovers::Leave,
-            stdout_bytes: LARGEST_OUTPUT,
-            stderr_bytes: LARGEST_OUTPUT,
-            busy_retry: Duration::from_millis(200),
-            ..Limits::default()
-        }
-    }
-
     /// What the record says of variables that could not be handed over (CH-29).
     fn refused_variables(&self, event: &AnyEvent) -> Option<String> {
         let data = data::of(self.point.kind, event);
@@ -98,8 +73,10 @@ impl Handler for Hook {
             stdin: input::text(envelope, data),
             environment,
             files: Vec::new(),
-            working_directory: Some(self.working_directory(event)),
-            limits: self.limits(),
+            // CH-31
+            working_directory: Some(project_of(event, &self.runtime.cwd)),
+            // CH-32 to CH-35
+            limits: limits(self.timeout, Ending::Kill),
         }))
     }
 

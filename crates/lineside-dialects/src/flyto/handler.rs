@@ -19,7 +19,7 @@ use crate::dialect::ForeignHook;
 use crate::ending::cannot_start;
 use crate::handler::{Call, Handler, Returned, Start};
 use crate::near_keys::AnswerKeys;
-use crate::programs::limits;
+use crate::programs::{directory_of, limits};
 
 /// What a run may take beyond its own timeout until its end is known (FL-16: one second), and a little. The exact
 /// deadline is that of the invocation.
@@ -111,7 +111,7 @@ impl FlytoHook {
     /// The variables as a function gets them: uncut, and previews whole (FL-35).
     #[must_use]
     pub fn variables(&self, event: &AnyEvent) -> BTreeMap<&'static str, String> {
-        let cwd = self.working_directory(event);
+        let cwd = directory_of(event, &self.cwd);
         let all = variables::of(self.identity.hook_type, event, &cwd, Previews::Whole);
         let text =
             |variable: Variable<'_>| (variable.name, String::from_utf8_lossy(&variable.value).into_owned());
@@ -132,18 +132,10 @@ impl FlytoHook {
         decision::without_run(&self.identity, failure)
     }
 
-    /// FL-15
-    fn working_directory(&self, event: &AnyEvent) -> PathBuf {
-        let source = &event.envelope().source;
-        match source.cwd.as_deref().or(source.project_root.as_deref()) {
-            Some(named) => self.cwd.join(named),
-            None => self.cwd.clone(),
-        }
-    }
-
     fn invocation(&self, command: &str, event: &AnyEvent) -> Invocation {
         let hook_type = self.identity.hook_type;
-        let working_directory = self.working_directory(event);
+        // FL-15
+        let working_directory = directory_of(event, &self.cwd);
         let variables = variables::of(hook_type, event, &working_directory, Previews::Cut);
         let plugin_dir = self.definition.plugin_dir.as_deref();
         let (environment, files) = environment::of(hook_type, variables, plugin_dir);
@@ -178,7 +170,7 @@ impl FlytoHook {
 
     /// What the record says of NUL (FL-11).
     fn nul(&self, event: &AnyEvent) -> Option<String> {
-        let cwd = self.working_directory(event);
+        let cwd = directory_of(event, &self.cwd);
         let variables = variables::of(self.identity.hook_type, event, &cwd, Previews::Cut);
         let names = environment::with_nul(&variables);
         (!names.is_empty()).then(|| format!("NUL was replaced by U+FFFD in {}", names.join(", ")))

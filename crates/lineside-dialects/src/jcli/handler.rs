@@ -17,7 +17,7 @@ use crate::dialect::Places;
 use crate::ending::cannot_start;
 use crate::handler::{Call, Handler, Returned, Start};
 use crate::near_keys::AnswerKeys;
-use crate::programs::limits;
+use crate::programs::{directory_of, limits};
 
 /// A hook at one point.
 #[derive(Debug, Clone)]
@@ -67,15 +67,6 @@ impl Hook {
         self.events.iter().copied().find(|own| own.is_about(event)).or(self.events.first().copied())
     }
 
-    /// JC-23
-    fn working_directory(&self, event: &AnyEvent) -> PathBuf {
-        let source = &event.envelope().source;
-        match source.cwd.as_deref().or(source.project_root.as_deref()) {
-            Some(named) => self.runtime.cwd.join(named),
-            None => self.runtime.cwd.clone(),
-        }
-    }
-
     /// JC-24
     fn environment(&self, event: &'static Event, cwd: &Path) -> Environment {
         let folder = self.folder.as_ref().map(|folder| folder.clone().into_os_string());
@@ -103,7 +94,8 @@ impl Hook {
 impl Handler for Hook {
     fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
         let Some(own) = self.own(event) else { return Ok(Call::Nothing) };
-        let cwd = self.working_directory(event);
+        // JC-23
+        let cwd = directory_of(event, &self.runtime.cwd);
         let reader = Reader { name: &self.name, folder: self.folder.as_deref(), event: own, cwd: &cwd };
         match &self.definition.run {
             Run::Command(command) => Ok(Call::Command(Invocation {

@@ -18,6 +18,7 @@ use super::output::{self, Asker};
 use super::report;
 use crate::ending::cannot_start;
 use crate::handler::{Call, Handler, Returned, Start, Work};
+use crate::programs::project_of;
 
 /// The longest answer, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -34,22 +35,13 @@ pub(super) struct NativeHook {
 }
 
 impl NativeHook {
-    /// The directory that the event is about: the root of its project, else its working directory, else ours.
-    fn project(&self, event: &AnyEvent) -> PathBuf {
-        let source = &event.envelope().source;
-        match source.project_root.as_deref().or(source.cwd.as_deref()) {
-            Some(named) => self.cwd.join(named),
-            None => self.cwd.to_path_buf(),
-        }
-    }
-
     fn call_with(&self, event: &AnyEvent, text: String) -> Result<Call, Failure> {
         match &self.definition.run {
             Run::Command(program, room) => {
-                Ok(Call::Command(self.invocation(program, room, &self.project(event), text)?))
+                Ok(Call::Command(self.invocation(program, room, &project_of(event, &self.cwd), text)?))
             }
             Run::Worker(warm, room) => {
-                let directory = room.existing_directory(&self.project(event))?;
+                let directory = room.existing_directory(&project_of(event, &self.cwd))?;
                 let (hook, timeout) = (self.name.to_string(), self.definition.timeout);
                 let call = HookCall { environment: Propagation::none(), hook, event: text, timeout };
                 Ok(Call::Warm(Box::new(kept(warm, room, directory)), call))
