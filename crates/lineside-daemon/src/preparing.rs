@@ -34,9 +34,13 @@ impl Preparing {
     /// Waits until the hooks stand that a session and those above it were opened with. The session has been found
     /// before: one that is found is counted here already. Cancel safe.
     pub(crate) async fn stand(&self, bus: &Bus, session: &Session) {
-        if self.count.load(Ordering::SeqCst) == 0 {
-            return;
+        if self.count.load(Ordering::SeqCst) > 0 {
+            // It hardly ever comes to that, and takes no place in the future of an event.
+            Box::pin(self.wait(bus, session)).await;
         }
+    }
+
+    async fn wait(&self, bus: &Bus, session: &Session) {
         loop {
             let changed = self.changed.notified();
             let mut changed = std::pin::pin!(changed);
