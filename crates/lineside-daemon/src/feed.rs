@@ -20,6 +20,11 @@ const MOST_BYTES: usize = 32 << 20;
 /// What an event takes beside its payload, about, in bytes.
 const EVENT: usize = 512;
 
+/// What an event and its decision take, about, in bytes: as the event has it, and once more as the text of its decision.
+pub(crate) fn size(receipt: &Receipt) -> usize {
+    EVENT + 2 * receipt.event.weight()
+}
+
 /// How many signals a publisher takes into the feed after its event: the one that it has caused, and one that another
 /// publisher could not take.
 const SHARE: usize = 2;
@@ -186,8 +191,7 @@ impl Kept {
     /// Adds a signal, with room for this many entries and receipts.
     fn push(&mut self, signal: Signal, (most, receipts): (usize, usize), gone: &mut Gone) {
         let size = match &signal {
-            // As the event has it, and once more as the text of its decision.
-            Signal::Decided(receipt) => EVENT + 2 * receipt.event.weight(),
+            Signal::Decided(receipt) => size(receipt),
             _ => 0,
         };
         let seq = signal.session().map(|session| match self.seqs.get_mut(session) {

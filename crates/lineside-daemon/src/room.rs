@@ -27,6 +27,7 @@ pub(crate) fn is_small(body: &[u8]) -> bool {
 pub(crate) struct Room {
     read: Arc<Semaphore>,
     values: Arc<Semaphore>,
+    answers: Arc<Semaphore>,
     most: usize,
 }
 
@@ -52,16 +53,25 @@ pub(crate) struct TooMuch {
 }
 
 impl Room {
-    /// Room for so many bytes, once for bodies that are read and once for their values.
+    /// Room for so many bytes, once for bodies that are read, once for their values, and once for long answers about what
+    /// was before.
     pub(crate) fn new(most: usize) -> Self {
         let room = || Arc::new(Semaphore::new(units(most).min(u32::MAX as usize)));
-        Self { read: room(), values: room(), most }
+        Self { read: room(), values: room(), answers: room(), most }
     }
 
     /// Waits for room for a body of this length while it is read, all of it at once: bodies that had a part of their room
     /// each would wait for one another for ever.
     pub(crate) async fn read(&self, length: usize) -> Taken {
         Taken(take(&self.read, length.min(self.most)).await)
+    }
+
+    /// Waits for room for an answer of about this length, until its client has read it.
+    pub(crate) async fn answer(&self, bytes: usize) -> Taken {
+        if bytes <= SMALL {
+            return Taken(None);
+        }
+        Taken(take(&self.answers, bytes.min(self.most)).await)
     }
 
     /// Waits for room for the values of a body.
@@ -115,6 +125,18 @@ mod tests {
         assert!(futures_util::poll!(third.as_mut()).is_pending());
         drop(rest);
         assert!(third.await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn long_answers_share_one_room_that_is_not_that_of_bodies() {
+        let room = Room::new(1 << 20);
+        let first = room.answer(1 << 30).await;
+        assert!(room.values(&vec![b'x'; 300 << 10]).await.is_ok());
+        let small = room.answer(1 << 10).await;
+        let mut second = std::pin::pin!(room.answer(100 << 10));
+        assert!(futures_util::poll!(second.as_mut()).is_pending());
+        drop((first, small));
+        second.await;
     }
 
     #[tokio::test]
