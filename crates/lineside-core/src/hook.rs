@@ -80,7 +80,7 @@ impl Reach {
 
 /// What a hook takes part in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Judges; runs together with the gates beside it that have the same priority.
     Gate,
@@ -92,7 +92,6 @@ pub enum Part {
     Detached,
     /// Runs once the event is decided, with the decided payload, unless the event was refused; is not waited for and
     /// has no authority. Its messages for the context and the user are delivered when they are ready.
-    #[serde(rename = "told")]
     PostDecision,
     /// Receives the event and its outcome.
     Observer,
@@ -106,7 +105,7 @@ impl Part {
             Self::Gate | Self::LoneGate => "gate",
             Self::Amender => "amender",
             Self::Detached => "detached",
-            Self::PostDecision => "told",
+            Self::PostDecision => "post_decision",
             Self::Observer => "observer",
         }
     }

@@ -31,7 +31,7 @@ pub struct Listed {
     pub dialect: String,
     /// What its own format calls the point.
     pub trigger: String,
-    /// `gate`, `amender`, `detached`, `told` or `observer`.
+    /// `gate`, `amender`, `detached`, `post_decision` or `observer`.
     pub part: String,
     /// What its failure means for an event.
     pub on_failure: OnFailure,

@@ -359,7 +359,7 @@ pub struct Hook {
     pub depth: u32,
     /// Greater runs first.
     pub priority: i32,
-    /// `gate`, `amender`, `detached`, `told` or `observer`.
+    /// `gate`, `amender`, `detached`, `post_decision` or `observer`.
     pub part: String,
     /// `block` or `continue`.
     pub on_failure: String,

@@ -96,9 +96,12 @@ pub(super) fn spawn(why: &str) -> Refusal {
     Refusal { kind: FailureKind::Spawn, why: format!("the worker could not be started: {why}") }
 }
 
-/// There is no worker, because its owner is not there.
+/// There is no worker, because the program that it belongs to is not connected.
 fn gone(why: &str) -> Refusal {
-    Refusal { kind: FailureKind::Closed, why: format!("the owner of the worker is not there: {why}") }
+    Refusal {
+        kind: FailureKind::Closed,
+        why: format!("the program that runs this hook is not connected: {why}"),
+    }
 }
 
 fn why(error: &StartWorkerError) -> &str {
