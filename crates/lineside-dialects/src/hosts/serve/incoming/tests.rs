@@ -320,3 +320,17 @@ fn ho_9_a_time_is_a_number_and_anything_else_stays() {
     assert_eq!(cursor.extra.get("duration"), Some(&json!("soon")));
     assert_eq!((cursor.extra.get("duration_ms"), cursor.payload.value("duration_ms")), (None, None));
 }
+
+#[test]
+fn an_arrival_is_an_end_where_a_session_is_over_by_it() {
+    let is_end = |event: &str| {
+        let stdin = json!({"hook_event_name": event, "session_id": "s"}).to_string().into_bytes();
+        let call = HostCall { host: Host::Claude, event: None, stdin, environment: BTreeMap::new() };
+        let Reading::Event(arrival) = crate::hosts::serve::read(call) else { panic!("it is an event") };
+        arrival.is_end()
+    };
+    assert!(is_end("SessionEnd"));
+    for other in ["SessionStart", "Stop", "SubagentStop", "OfNoPoint"] {
+        assert!(!is_end(other), "{other}");
+    }
+}
