@@ -56,6 +56,29 @@ fn ho_43_a_second_arrival_waits_for_the_first_and_has_its_decision() {
 }
 
 #[test]
+fn ho_43_a_result_that_is_withheld_keeps_its_shape_in_a_second_arrival() {
+    let mut served = Served::default();
+    let now = Instant::now();
+    let result = || {
+        let document = json!({"hook_event_name": "PostToolUse", "session_id": "s", "tool_use_id": "t",
+            "tool_name": "Bash", "tool_input": {"command": "env"},
+            "tool_response": {"stdout": "k=1", "stderr": "w", "interrupted": false}});
+        arrival(Host::Claude, None, &document)
+    };
+    let first = publishing(served.arrive(result(), now));
+    let second = later(served.arrive(result(), now));
+    let before = first.incoming.payload.to_json();
+    let refused =
+        Outcome { verdict: Verdict::block("no"), after: before.clone(), before, ..Outcome::default() };
+    let settled = served.settle(first, &refused, &[]);
+    assert!(settled.answer.stdout.contains(r#""stdout":"no","stderr":"""#), "{settled:?}");
+    match served.arrive(second, now) {
+        Arrived::Answer(answer) => assert_eq!(answer, settled.answer),
+        other => panic!("it has no answer: {other:?}"),
+    }
+}
+
+#[test]
 fn ho_42_an_amendment_is_for_what_was_amended() {
     let [ls, long, safe] = ["ls", "ls -l", "ls --safe"].map(|command| json!({"command": command}));
     let with_time = json!({"command": "ls", "timeout": 1});
