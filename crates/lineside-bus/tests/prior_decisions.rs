@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use lineside_bus::publish::Stops;
 use lineside_bus::{Bus, Session};
-use lineside_core::json::json;
+use lineside_core::json::{Map, json};
 use lineside_core::{Receipt, Strength, Verdict};
 use lineside_points::{BeforeStop, BeforeTool};
 use tokio::sync::mpsc;
@@ -60,4 +60,18 @@ async fn a_publisher_that_counts_stops_itself_gets_every_block_and_no_message_of
         assert!(blocks < 20, "the bus lets an agent stop at last");
     }
     assert!(blocks > 1, "{blocks}");
+}
+
+#[tokio::test]
+async fn an_event_has_the_fields_that_its_publisher_gives_beside_the_payload() {
+    let bus = Bus::new();
+    let session = bus.session("s").open().await.unwrap();
+    let extra = async |fields: Map| {
+        let event = session.event(BeforeTool::new("Shell", json!({}))).extra(fields);
+        let decision = event.decided(Verdict::Continue).publish().await.unwrap();
+        decision.receipt().unwrap().event.envelope().extra.as_deref().map(|extra| Map::clone(extra))
+    };
+    let given = Map::from_iter([("x".to_owned(), json!([1]))]);
+    assert_eq!(extra(given.clone()).await, Some(given));
+    assert_eq!(extra(Map::new()).await, None);
 }
