@@ -256,6 +256,21 @@ async fn the_end_of_a_session_waits_for_a_hook_no_longer_than_it_says() {
     assert_eq!(began.elapsed(), Duration::from_secs(5));
 }
 
+/// Each of them is a task, and there are threads for several at a time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn hooks_that_are_told_begin_in_the_order_of_the_plan_on_several_threads() {
+    let (bus, log) = (Bus::new(), Log::default());
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let told = names.map(|name| at("on_idle", hook(name, Lane::Own, Join::Background), log.told(name, None)));
+    bus.install("test", told.into()).unwrap();
+    for round in 0..300 {
+        let session = bus.session(format!("s{round}")).open().await.unwrap();
+        drop(session.publish(OnIdle::new()).await.unwrap());
+        session.close().await;
+        assert_eq!(log.take(), names, "{round}");
+    }
+}
+
 #[tokio::test]
 async fn hooks_that_are_told_begin_in_the_order_of_the_plan() {
     // OC-43
