@@ -41,8 +41,8 @@ const INDENT: usize = 6;
 const NARROWEST: usize = 8;
 
 impl Table<'_> {
-    /// The lines: the heading and the rows, each column as wide as its widest cell; one without a text is left out. A page of so many columns has no
-    /// longer line, as far as there is a choice; without a width everything stands in its row.
+    /// The lines: the heading and the rows, each column as wide as its widest cell; one without a text is left out. A page
+    /// of so many columns has no longer line, as far as there is a choice; without a width everything stands in its row.
     pub(crate) fn lines(&self, columns: Option<usize>, style: Style) -> Vec<String> {
         let mut widths: Vec<usize> = self.heading.iter().map(|text| text.chars().count()).collect();
         widths.resize(self.rows.iter().map(Vec::len).fold(widths.len(), usize::max), 0);

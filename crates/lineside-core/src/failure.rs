@@ -1,8 +1,10 @@
 //! A hook that could not answer. Failing is not refusing: what a failure means is declared by the hook, not by the
 //! failure.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 
@@ -141,6 +143,13 @@ impl OnFailure {
             },
             Self::Continue => Verdict::Continue,
         }
+    }
+}
+
+/// Drops what a panic carried, which may panic in its turn; what that carries is never dropped.
+pub fn let_go(panic: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        let _leaked = Box::leak(again);
     }
 }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::diagnostic::Origin;
 use crate::ensemble::Ensemble;
 use crate::event::AnyEvent;
-use crate::failure::OnFailure;
+use crate::failure::{OnFailure, let_go};
 use crate::outcome::SkipReason;
 
 /// Where a hook comes from. A lower layer adds restrictions and never lifts one.
@@ -318,10 +318,7 @@ impl Hook {
             // What users write may panic, and the publisher must not; the hook is safer run than left out.
             (Standby::Ready, Some(select)) => catch_unwind(AssertUnwindSafe(|| select.select(event)))
                 .unwrap_or_else(|panic| {
-                    // What it carries may panic when it is dropped; what that carries is never dropped.
-                    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-                        let _leaked = Box::leak(again);
-                    }
+                    let_go(panic);
                     Selected::InDoubt(Cow::Borrowed("its condition panicked; it runs"))
                 }),
             (Standby::Ready, None) => Selected::Runs,

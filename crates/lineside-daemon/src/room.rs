@@ -95,7 +95,8 @@ async fn take(room: &Arc<Semaphore>, bytes: usize) -> Option<OwnedSemaphorePermi
     Arc::clone(room).acquire_many_owned(units).await.ok()
 }
 
-fn units(bytes: usize) -> usize {
+/// The units of room that so many bytes take.
+pub(crate) fn units(bytes: usize) -> usize {
     bytes.div_ceil(UNIT)
 }
 

@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use axum::body::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::room::units;
+
 /// What the texts that are being sent have together at most, in bytes.
 const MOST: usize = 128 << 20;
-
-/// A unit of room, in bytes.
-const UNIT: usize = 1 << 10;
 
 /// The texts that are being sent. A reader that does not read keeps one of them until its connection is closed.
 pub(crate) struct Texts {
@@ -42,7 +41,7 @@ impl Default for Texts {
 
 impl Texts {
     fn new(most: usize) -> Self {
-        Self { sent: Mutex::default(), room: Arc::new(Semaphore::new(most / UNIT)), most }
+        Self { sent: Mutex::default(), room: Arc::new(Semaphore::new(units(most))), most }
     }
 
     /// The text of the signal with this id, which comes to about so many bytes: the one that another reader is being sent,
@@ -60,7 +59,7 @@ impl Texts {
             return Some(text);
         }
         // One that is longer than all the room goes alone.
-        let units = u32::try_from(bytes.min(self.most).div_ceil(UNIT)).ok()?;
+        let units = u32::try_from(units(bytes.min(self.most))).ok()?;
         let room = Arc::clone(&self.room).try_acquire_many_owned(units).ok()?;
         let text = Arc::new(Text { text: OnceLock::new(), _room: room });
         sent.retain(|_, text| text.strong_count() > 0);

@@ -66,7 +66,8 @@ impl DrainReport {
 impl Bus {
     /// Shuts the bus down: no new event or session is let in; what is under way comes to its end, up to `limit`.
     ///
-    /// All sessions end at the same time, with those that were closed before and have not come to their end: the work of each has the whole limit, and its own patience where it has one.
+    /// All sessions end at the same time, with those that were closed before and have not come to their end: the work of
+    /// each has the whole limit, and its own patience where it has one.
     /// Jobs that are not settled at the limit are left to the next process where a journal keeps them, and are
     /// cancelled and counted as lost otherwise; after this, nothing becomes of them.
     ///

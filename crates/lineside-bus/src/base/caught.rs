@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
+use lineside_core::failure::let_go;
 use lineside_core::{Failure, FailureKind};
 use lineside_redact::redact_head;
 
@@ -68,13 +69,6 @@ pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Failure {
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_PANIC).collect();
     let_go(panic);
     Failure::new(FailureKind::Panic, format!("panicked: {line}"))
-}
-
-/// Drops what a panic carried, which may panic in its turn; what that carries is never dropped.
-pub(crate) fn let_go(panic: Box<dyn Any + Send>) {
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-        let _leaked = Box::leak(again);
-    }
 }
 
 /// Runs a future to its end and catches its panics.

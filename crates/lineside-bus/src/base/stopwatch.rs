@@ -2,7 +2,8 @@
 //!
 //! Reading the clock takes longer than most gates do. It is read when the event begins and after each wait, so that
 //! deadlines follow it, also where a test has paused it. How long hooks take that answer at once, and conditions of hooks,
-//! is counted; the clock is read again when that comes to more than [`COARSE`]. Without the feature `counter` the clock of the system is read.
+//! is counted; the clock is read again when that comes to more than [`COARSE`]. Without the feature `counter` the clock of
+//! the system is read.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant as StdInstant};

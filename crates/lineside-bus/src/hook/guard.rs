@@ -8,12 +8,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use lineside_core::budget::Bound;
-use lineside_core::failure::seconds;
+use lineside_core::failure::{let_go, seconds};
 use lineside_core::{AnyEvent, Failure, FailureKind, Said, Verdict};
 use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::base::caught::{BoxFuture, Failures, let_go, panicked};
+use crate::base::caught::{BoxFuture, Failures, panicked};
 use crate::hook::cx::{Cx, Handled, handling};
 use crate::hook::interceptor::{Interceptor, Latency};
 

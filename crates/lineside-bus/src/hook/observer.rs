@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[cfg(feature = "actors")]
 use kameo::{actor::ActorRef, message::Message};
+use lineside_core::failure::let_go;
 use lineside_core::payload::Point;
 use lineside_core::{Event, Hook, Receipt, Verdict};
 use smallvec::SmallVec;
@@ -300,7 +301,7 @@ impl<P: Point> Watcher<P> {
             Err(panic) => Err(panic),
         };
         if let Err(panic) = ended {
-            caught::let_go(panic);
+            let_go(panic);
             self.ring.panics.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -1,5 +1,6 @@
 //! What a daemon that was started anew is given: the sessions that have hooks of this process, and the hooks.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use lineside_core::json::{Map, Value, json};
@@ -13,7 +14,6 @@ use crate::segment::segment;
 
 /// A session that is to be opened again.
 struct Lost {
-    id: String,
     session: Arc<Opening>,
     /// What each of its hooks is registered with.
     hooks: Vec<Map>,
@@ -55,7 +55,8 @@ impl Hooks {
             match self.open_again(&lost).await {
                 Ok(()) => {}
                 Err(error @ (RequestError::Refused { .. } | RequestError::Unreadable(_))) => {
-                    tracing::warn!(%error, session = lost.id, "a session could not be opened again with its hooks");
+                    let session = lost.session.id();
+                    tracing::warn!(%error, session, "a session could not be opened again with its hooks");
                 }
                 Err(error) => return Err(error),
             }
@@ -73,16 +74,17 @@ impl Hooks {
             registered.map(|(called, hook)| (called.parse().unwrap_or_default(), hook)).collect();
         hooks.sort_by_key(|(called, _)| *called);
         let mut all: Vec<Lost> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
         for (_, hook) in hooks {
             let line = std::iter::successors(Some(&hook.session), |session| session.above.as_ref());
             let line: Vec<&Arc<Opening>> = line.collect();
             for session in line.into_iter().rev() {
-                if !all.iter().any(|lost| lost.id == session.id()) {
-                    let (id, session) = (session.id().to_owned(), Arc::clone(session));
-                    all.push(Lost { id, session, hooks: Vec::new() });
-                }
+                places.entry(session.id()).or_insert_with(|| {
+                    all.push(Lost { session: Arc::clone(session), hooks: Vec::new() });
+                    all.len() - 1
+                });
             }
-            if let Some(lost) = all.iter_mut().find(|lost| lost.id == hook.session.id()) {
+            if let Some(lost) = places.get(hook.session.id()).and_then(|place| all.get_mut(*place)) {
                 lost.hooks.push(hook.fields.clone());
             }
         }
@@ -101,14 +103,14 @@ impl Hooks {
         for Outcome { called, hook, problem } in opened.hooks {
             if let Some(problem) = problem {
                 let why = problem.get("detail").and_then(Value::as_str).unwrap_or_default();
-                tracing::warn!(session = lost.id, why, "a hook could not be registered again");
+                tracing::warn!(session = lost.session.id(), why, "a hook could not be registered again");
             }
             let known = self.state().hooks.get_mut(&called).map(|known| {
                 known.number = hook.or(known.number);
             });
             if let (None, Some(number)) = (known, hook) {
                 // It was taken away meanwhile.
-                let path = format!("/v1/sessions/{}/hooks/{number}", segment(&lost.id));
+                let path = format!("/v1/sessions/{}/hooks/{number}", segment(lost.session.id()));
                 let _removed: Value = self.wire.call(hyper::Method::DELETE, &path, None).await?;
             }
         }
