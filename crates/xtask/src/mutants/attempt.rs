@@ -1,6 +1,7 @@
 //! One run of a test program: silent, within a time and a memory, and nothing of it stays behind.
 
 use std::env;
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -11,6 +12,13 @@ use anyhow::{Context, Result};
 
 /// A loop that has lost its end takes memory until there is none.
 const KIBIBYTES: u64 = 16 * 1024 * 1024;
+
+/// A program that has not had the processor for so long waits for what never comes: no test sleeps as long, and what
+/// wants the processor gets it sooner, whatever else there is to do.
+const STILL: Duration = Duration::from_secs(20);
+
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The folder for temporary files of the programs: what is killed does not remove its own.
 pub(super) fn scratch() -> PathBuf {
@@ -26,15 +34,23 @@ pub(super) fn bounded(program: &Path, busy: Duration) -> Command {
     command
 }
 
-/// How it ended, and None where it did not within `limit`.
+/// How it ended, and None where it did not within `limit` or waited for ever.
 pub(super) fn attempt(command: &mut Command, limit: Duration) -> Result<Option<ExitStatus>> {
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = silent.process_group(0).spawn().context("a test program did not start")?;
     let until = Instant::now() + limit;
     let mut ended = child.try_wait()?;
-    while ended.is_none() && Instant::now() < until {
+    let (mut used, mut since, mut looked) = (0, Instant::now(), Instant::now());
+    while ended.is_none() && Instant::now() < until && since.elapsed() < STILL {
         thread::sleep(Duration::from_millis(2));
         ended = child.try_wait()?;
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            let before = std::mem::replace(&mut used, processor_time(child.id()));
+            if before != used {
+                since = looked;
+            }
+        }
     }
     // What it has started is in its group.
     let mut kill = Command::new("kill");
@@ -44,9 +60,32 @@ pub(super) fn attempt(command: &mut Command, limit: Duration) -> Result<Option<E
     Ok(ended)
 }
 
+/// How much of the processor a process group has had, its children that are gone included, in ticks.
+fn processor_time(group: u32) -> u64 {
+    let stats = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats = stats.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    stats.filter_map(|stat| of_group(&stat, group)).sum()
+}
+
+/// From one `/proc/PID/stat`, whose fields are those of proc(5).
+fn of_group(stat: &str, group: u32) -> Option<u64> {
+    // The name before it may contain anything.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let is_of_it = fields.get(2)?.parse() == Ok(group);
+    is_of_it.then(|| fields.iter().skip(11).take(4).filter_map(|ticks| ticks.parse::<u64>().ok()).sum())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_processor_time_of_a_group_is_that_of_its_processes() {
+        let stat = "7 (a) b) c) S 1 42 7 0 -1 0 1 2 3 4 50 6 700 8 20 0 1 0";
+        assert_eq!((of_group(stat, 42), of_group(stat, 7)), (Some(50 + 6 + 700 + 8), None));
+        assert_eq!(of_group("", 42), None);
+    }
 
     #[test]
     fn what_does_not_end_is_killed_with_what_it_has_started() {

@@ -1,7 +1,11 @@
 //! Switches the changes on, one at a time, and runs the tests that come by each.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use anyhow::{Context, Result};
 
@@ -13,8 +17,8 @@ use super::passes::{Pass, WITH_CASES, passes};
 use super::suite::Suite;
 use super::tree::Tree;
 
-/// After so many changes it is said how far the work is.
-const EACH: usize = 100;
+/// After so many changes of one thread it is said how far the work is.
+const EACH: usize = 50;
 
 pub(super) struct Judge<'a> {
     tree: &'a Tree<'a>,
@@ -73,15 +77,36 @@ impl<'a> Judge<'a> {
             }
             let suite = Suite::measure(program, &self.tree.root, &self.folder.join("cover"))?;
             println!("{suite}: {} changes left", left.len());
-            for (done, change) in left.iter().enumerate() {
-                self.fates[*change] = self.fates[*change].min(self.by(&suite, *change)?);
-                if done % EACH == EACH - 1 {
-                    println!("{} of {}", done + 1, left.len());
-                }
+            for (change, fate) in self.by_all(&suite, &left)? {
+                self.fates[change] = self.fates[change].min(fate);
             }
             self.keep_unnoticed(&mut left);
         }
         Ok(())
+    }
+
+    /// What one test program says of changes, as many at a time as there are processors.
+    fn by_all(&self, suite: &Suite, changes: &[usize]) -> Result<Vec<(usize, Fate)>> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut fates = Vec::new();
+            while let Some(change) = changes.get(next.fetch_add(1, Ordering::Relaxed)) {
+                fates.push((*change, self.by(suite, *change)?));
+                if fates.len() % EACH == 0 {
+                    println!("{} of {}", next.load(Ordering::Relaxed).min(changes.len()), changes.len());
+                }
+            }
+            anyhow::Ok(fates)
+        };
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        let fates = thread::scope(|scope| {
+            let workers: Vec<_> = (0..processors).map(|_| scope.spawn(work)).collect();
+            workers
+                .into_iter()
+                .map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect::<Result<Vec<_>>>()
+        })?;
+        Ok(fates.concat())
     }
 
     /// What one test program says of a change.
