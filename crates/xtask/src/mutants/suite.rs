@@ -74,7 +74,8 @@ impl Suite {
             .current_dir(&self.program.folder);
         command.env("CARGO_MANIFEST_DIR", &self.program.folder).env("RUST_BACKTRACE", "0");
         command.env("INSTA_UPDATE", "no").env("INSTA_WORKSPACE_ROOT", root);
-        command.env("PROPTEST_FAILURE_PERSISTENCE", "off");
+        // That a case fails is enough. Which is the smallest takes the most of the time.
+        command.env("PROPTEST_FAILURE_PERSISTENCE", "off").env("PROPTEST_MAX_SHRINK_ITERS", "0");
         command
     }
 
