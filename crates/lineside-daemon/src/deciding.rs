@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use lineside::Session;
 use lineside::bus::PublishError;
+use lineside::core::Point as _;
 use lineside::core::event::digest_of;
 use lineside::json::{Map, json};
+use lineside::points::AfterSession;
 use lineside::wire::{self, EventDraft};
 
 use crate::api::shapes::PublishQuery;
@@ -14,9 +16,6 @@ use crate::caller::Caller;
 use crate::connections;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
-
-/// The point of the last event of a session.
-const END: &str = "after_session";
 
 /// One event to its decision, as compact JSON text.
 ///
@@ -36,7 +35,7 @@ pub(crate) async fn decide(
     if daemon.switch.is_off() {
         // Whatever is wrong with its session, the event passes.
         let session = session(daemon, caller, query, &id, &draft).await.ok();
-        if let Some(session) = session.filter(|_| draft.point.name == END) {
+        if let Some(session) = session.filter(|_| draft.point == AfterSession::INFO) {
             connections::close(daemon, session).await;
         }
         return Ok(unseen(&id, &draft));
@@ -62,7 +61,7 @@ pub(crate) async fn decide(
     } else {
         of.claims.of(&receipt, daemon.settings.limits.keeping).await
     };
-    if receipt.event.point().name == END {
+    if receipt.event.point() == AfterSession::INFO {
         daemon.note_closed(session.id());
         session.close().await;
     }

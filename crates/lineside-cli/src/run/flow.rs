@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use lineside::claims::{Claim, Claims};
-use lineside::core::Receipt;
+use lineside::core::{Point as _, Receipt};
+use lineside::points::AfterSession;
 use lineside::wire::{EventDraft, publication};
 use lineside::{Bus, Session};
 use tokio::sync::Semaphore;
@@ -75,7 +76,7 @@ impl Decider for Flow {
             background: self.background.take(),
         };
         self.intake.progress.borrow_mut().clear();
-        let ends = receipt.event.point().name == "after_session";
+        let ends = receipt.event.point() == AfterSession::INFO;
         self.output.write(Written { receipt: &receipt, accepted: &accepted, later, delivered }).await?;
         self.intake.tally.borrow_mut().printed();
         // Not before: what a reader has not seen yet is not accepted.

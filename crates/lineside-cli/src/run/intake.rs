@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use anyhow::{Context as _, Result, anyhow};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use lineside::core::{Acknowledgement, Strength};
+use lineside::core::{Acknowledgement, Point as _, Strength};
+use lineside::points::AfterSession;
 use lineside::wire::{EventDraft, UnknownKey, Vocabulary};
 use tokio::time::sleep;
 
@@ -190,7 +191,7 @@ impl Intake {
         for earlier in after {
             earlier.wait().await;
         }
-        let ends = line.point.name == "after_session";
+        let ends = line.point == AfterSession::INFO;
         let decided = decider.publish(line, kept).await;
         let mut pending = Some(pending);
         if let Some(turn) = turn {

@@ -8,9 +8,10 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use lineside::Client;
 use lineside::client::{Delivery, Session};
-use lineside::core::{Acknowledgement, Strength};
+use lineside::core::{Acknowledgement, Point as _, Strength};
 use lineside::dialects::DIALECTS;
 use lineside::json::{Map, Value, json};
+use lineside::points::AfterSession;
 use lineside::wire::EventDraft;
 use tokio::sync::Semaphore;
 
@@ -115,7 +116,7 @@ impl Decider for Flow {
         let mut decision: Map = self.client.post(self.path, &fields).await?;
         drop((place, fields));
         let deliveries = self.hand_over(&session, &line, &mut decision).await?;
-        if line.point.name == "after_session" {
+        if line.point == AfterSession::INFO {
             self.sessions.closed(&session);
         }
         let verdict = decision.get("verdict").and_then(Value::as_str).and_then(Strength::named);
@@ -163,7 +164,7 @@ impl Flow {
         decision: &mut Map,
     ) -> Result<Vec<Delivery>> {
         // An event after which the session is closed has taken them with it.
-        if line.point.name == "after_session" {
+        if line.point == AfterSession::INFO {
             return Ok(Vec::new());
         }
         let event = decision.get("id").and_then(Value::as_str).map(str::to_owned);

@@ -9,9 +9,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use lineside::bus::OpenSessionError;
+use lineside::core::Point as _;
 use lineside::hosts::{
     CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, SERVED, ServeHostError,
 };
+use lineside::points::AfterSession;
 
 use crate::body::{Document, Path};
 use crate::caller::Caller;
@@ -89,8 +91,8 @@ pub(super) async fn serve(
         daemon.note(receipt);
     }
     if let Some(first) = receipts.first() {
-        let (point, session) = (first.event.point().name, &first.event.envelope().source.session);
-        if point == "after_session" { daemon.note_closed(session) } else { daemon.note_open(session) }
+        let (point, session) = (first.event.point(), &first.event.envelope().source.session);
+        if point == AfterSession::INFO { daemon.note_closed(session) } else { daemon.note_open(session) }
     }
     connections::afterwards(&daemon, afterwards);
     Ok(said(answer))

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use lineside_core::json::{Map, Value, json};
-use lineside_core::{Agent, Strength, Verdict};
+use lineside_core::{Agent, Point as _, Strength, Verdict};
+use lineside_points::AfterSession;
 
 use super::call::{Arrival, HostAnswer};
 use super::calls::{Arriving, Found};
@@ -261,7 +262,7 @@ impl Served {
         let is_taken_back = was_blocked && put.blocked.is_none();
         root.take_in(&publishing, &put);
         let Put { answer, context, waits, blocked, log, .. } = put;
-        let ends = publishing.incoming.point.name == "after_session" && publishing.agent.is_none();
+        let ends = publishing.incoming.point == AfterSession::INFO && publishing.agent.is_none();
         let is_final = outcome.is_refused() && !is_taken_back;
         let after = publishing.after(outcome, is_final || blocked.is_some());
         if publishing.is_start {
