@@ -270,7 +270,7 @@ pub fn digest_of(payload: &Map) -> String {
     hexadecimal(&Sha256::digest(&text))
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |four: u8| char::from(DIGITS[usize::from(four & 15)]);
     let mut text = String::with_capacity(bytes.len() * 2);

@@ -6,10 +6,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use crate::event::hexadecimal;
 use crate::hook::{Hook, Part, Standby};
+use crate::json::to_vec;
 
 /// Hooks in their declared order, with what runs them.
 #[derive(Debug, Clone)]
@@ -136,14 +137,13 @@ pub fn coverage<'a>(points: impl IntoIterator<Item = (&'static str, &'a [Arc<Hoo
             // With whom its answer counts is said by the place of the first of them.
             let together =
                 hook.ensemble.as_ref().and_then(|_| hooks.iter().position(|other| other.counts_with(hook)));
-            digest.update(describe(point, hook, together).to_string());
-            digest.update(b"\n");
+            describe(point, hook, together, &mut digest);
         }
     }
-    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&digest.finalize())
 }
 
-fn describe(point: &str, hook: &Hook, together: Option<usize>) -> Value {
+fn describe(point: &str, hook: &Hook, together: Option<usize>, digest: &mut Sha256) {
     // Every setting is named, so that a new one is not forgotten here.
     let Hook {
         name,
@@ -173,35 +173,19 @@ fn describe(point: &str, hook: &Hook, together: Option<usize>) -> Value {
     };
     let select = select.as_ref().map(|select| select.describe());
     let origin = origin.as_ref().map(ToString::to_string);
-    let ensemble = ensemble.as_ref().map(|ensemble| {
-        json!([together, ensemble.sees(), ensemble.time().map(time), ensemble.judges_again()])
-    });
-    // A list and not a map, whose order is another one where a feature of the library is switched on.
-    json!([
-        point,
-        name,
-        dialect,
-        source,
-        layer,
-        priority,
-        part,
-        on_failure,
-        time(*timeout),
-        reach,
-        after_block,
-        lane,
-        join,
-        drain.map(time),
-        off,
-        select,
-        origin,
-        ensemble,
-    ])
+    let ensemble = ensemble
+        .as_ref()
+        .map(|ensemble| (together, ensemble.sees(), ensemble.time().map(time), ensemble.judges_again()));
+    // Lists and no maps, whose order is another one where a feature of the library is switched on.
+    let whose = (point, name, dialect, source, layer, priority, origin);
+    let acts = (part, on_failure, time(*timeout), reach, after_block, lane, join, drain.map(time), off);
+    digest.update(to_vec(&(whose, acts, select, ensemble)).unwrap_or_default());
+    digest.update(b"\n");
 }
 
 /// In seconds and nanoseconds.
-fn time(time: Duration) -> Value {
-    json!([time.as_secs(), time.subsec_nanos()])
+fn time(time: Duration) -> (u64, u32) {
+    (time.as_secs(), time.subsec_nanos())
 }
 
 #[cfg(test)]
