@@ -365,3 +365,23 @@ impl<E> Job<E> {
         u32::try_from(self.attempts.len()).unwrap_or(u32::MAX).saturating_sub(self.spent)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_of_a_number_keeps_neighbours_together_and_their_upper_bits_apart() {
+        let hash = |write: &dyn Fn(&mut InOrder)| {
+            let mut hasher = InOrder::default();
+            write(&mut hasher);
+            hasher.finish()
+        };
+        let of = |number| hash(&|hasher| hasher.write_u64(number));
+        assert_eq!([of(5), of(6)], [5 | 5 << 57, 6 | 6 << 57]);
+        assert_eq!(of(3 | 1 << 57), 3 | 2 << 57, "a bit that is there twice is none");
+        assert_eq!(hash(&|hasher| hasher.write(&[5])), of(5));
+        // What the first has come to is turned by eight bits before the second is mixed in.
+        assert_eq!(hash(&|hasher| hasher.write(&[255, 255])), of(0xfffe ^ 0xff));
+    }
+}

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_core::flow::Debounce;
 use lineside_core::point::{PointRole, Slot};
 use lineside_core::{EventId, Phase, PointInfo, SessionId};
 
 use super::job::{Fence, Job, JobId, Parked, Settled, State, Why};
 use super::{Bounds, Ended, Input, Machine, Occurrence, Standing};
-use crate::control::{Control, KeyTemplate, Rate, Rules};
+use crate::control::{Control, KeyTemplate, OnBusy, Rate, Rules};
 use crate::record::Record;
 use crate::report::Report;
 use crate::unix_micros::UnixMicros;
@@ -212,4 +213,29 @@ fn an_attempt_that_was_never_begun_is_told_with_its_place() {
         [accepted(1, "a"), accepted(2, "a"), ended, accepted(3, "a"), unknown],
     );
     assert_eq!(troubles.iter().map(super::Trouble::place).collect::<Vec<_>>(), [2, 4]);
+}
+
+#[test]
+fn what_is_held_for_an_automation_that_is_there_or_switched_off_is_no_orphan() {
+    let window = Arc::from("w");
+    let held =
+        Record::Held { job: JobId(2), automation: "b".into(), window, event: ev(2), at: UnixMicros(1) };
+    let mut machine = recovered([accepted(1, "a"), held]);
+    let minute = Some(Debounce::quiet(Duration::from_secs(60)));
+    let holds = rules(&Control { debounce: minute, ..Control::default() });
+    step(&mut machine, 1, Input::Registered("b".into(), holds));
+    step(&mut machine, 1, Input::SwitchedOff("a".into(), true));
+    step(&mut machine, 2, Input::AllRegistered);
+    assert_eq!(machine.why(JobId(1)), Some(Standing::Off));
+    assert!(matches!(machine.why(JobId(2)), Some(Standing::Held { .. })), "{:?}", machine.why(JobId(2)));
+}
+
+#[test]
+fn a_job_is_for_as_many_events_as_it_has_taken_in() {
+    let control = Control { on_busy: OnBusy::Coalesce, ..keyed() };
+    let mut machine = machine(&control, Bounds::default());
+    for number in 1..=3 {
+        step(&mut machine, 1, Input::Offered("a".into(), ev(number)));
+    }
+    assert_eq!([1, 2, 9].map(|job| machine.events_of(JobId(job))), [1, 2, 1]);
 }
