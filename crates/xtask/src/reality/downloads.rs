@@ -145,9 +145,9 @@ fn fetched(folder: &Path, package: &Package) -> Result<PathBuf> {
 /// Installs a package as its users do, but runs nothing of it.
 fn installs(package: &Package, place: &Path, log: &Path) -> Result<bool> {
     let log = File::create(log)?;
-    let runs = |program: &str, arguments: &[&str]| -> Result<bool> {
+    let runs = |program: &Path, arguments: &[&str]| -> Result<bool> {
         let mut command = Command::new("timeout");
-        command.args(["-k", "5", LIMIT, program]).args(arguments).current_dir(place);
+        command.args(["-k", "5", LIMIT]).arg(program).args(arguments).current_dir(place);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?);
         Ok(command.status().context("`timeout` did not start")?.success())
     };
@@ -158,13 +158,13 @@ fn installs(package: &Package, place: &Path, log: &Path) -> Result<bool> {
             // As OpenClaw installs its plugins.
             let as_installed = ["--ignore-scripts", "--omit=dev", "--omit=peer", "--legacy-peer-deps"];
             let quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--prefer-offline"];
-            runs("npm", &[&["install"][..], &as_installed, &quiet, &[&spec]].concat())
+            runs(Path::new("npm"), &[&["install"][..], &as_installed, &quiet, &[&spec]].concat())
         }
         Registry::PyPi => {
             let install = ["-m", "pip", "install", "--quiet", "--only-binary=:all:", "--target", PACKAGES];
             let python = python()?;
-            Ok(runs(python, &[&install[..], &["--no-deps", &spec]].concat())?
-                && runs(python, &[&install[..], package.with].concat())?)
+            Ok(runs(&python, &[&install[..], &["--no-deps", &spec]].concat())?
+                && runs(&python, &[&install[..], package.with].concat())?)
         }
     }
 }
