@@ -72,7 +72,7 @@ async fn a_hook_of_a_project_that_runs_before_one_of_the_user_is_told_of() {
             let [finding] = findings[..] else { panic!() };
             assert!(finding.starts_with("hook \"p\" of the project runs before "), "{finding}");
             let finding = report.diagnostics.iter().find(|other| other.text == finding).unwrap();
-            assert_eq!(finding.severity, Severity::Warning);
+            assert_eq!(finding.severity, Severity::Note);
             assert_eq!(*finding.origin.as_ref().unwrap().file, root.path().join(of_project.0));
         }
     }

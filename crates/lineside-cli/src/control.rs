@@ -243,7 +243,11 @@ pub(crate) fn tell_findings(status: &Map, style: Style) {
 
 fn finding_line(finding: &Value, style: Style) -> String {
     let severity = finding["severity"].as_str().unwrap_or_default();
-    let tone = if severity == "error" { Tone::Bad } else { Tone::Warning };
+    let tone = match severity {
+        "error" => Tone::Bad,
+        "note" => Tone::Bold,
+        _ => Tone::Warning,
+    };
     let text = one_line(finding["text"].as_str().unwrap_or_default());
     format!("{}: {text}", style.paint(tone, severity))
 }

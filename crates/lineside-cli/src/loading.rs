@@ -74,6 +74,7 @@ pub(crate) fn end_leftovers() {
 /// A finding as people read it: severity, place, text.
 pub(crate) fn finding(diagnostic: &Diagnostic, style: Style) -> String {
     let tone = match diagnostic.severity {
+        Severity::Note => Tone::Bold,
         Severity::Warning => Tone::Warning,
         Severity::Error => Tone::Bad,
     };

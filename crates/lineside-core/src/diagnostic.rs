@@ -38,6 +38,8 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
+    /// Everything is as it was declared, and its user should know of it.
+    Note,
     /// Something is accepted but will not do what its author may expect.
     Warning,
     /// Something is not loaded.
@@ -49,6 +51,7 @@ impl Severity {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Note => "note",
             Self::Warning => "warning",
             Self::Error => "error",
         }
@@ -83,6 +86,11 @@ impl Diagnostic {
     /// A warning at a place, or with its place in the text.
     pub fn warning(origin: impl Into<Option<Origin>>, text: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, origin: origin.into(), text: text.into() }
+    }
+
+    /// A note at a place, or with its place in the text.
+    pub fn note(origin: impl Into<Option<Origin>>, text: impl Into<String>) -> Self {
+        Self { severity: Severity::Note, origin: origin.into(), text: text.into() }
     }
 }
 

@@ -191,8 +191,9 @@ pub trait Select: Send + Sync {
 /// The dialect of hooks that the program registers itself.
 pub const NATIVE: &str = "native";
 
-/// The priority of hooks that run after everything else.
-pub const LAST: i32 = i32::MIN;
+/// The priority of hooks that run after everything else, but before those of agent programs, which begin at
+/// -1,000,000,000 (HO-49).
+pub const LAST: i32 = -999_999_999;
 
 /// The place of a hook in the declared order: priority (greater first), layer, session from the root down, registration.
 pub type Order = (Reverse<i32>, Layer, u32, u64);

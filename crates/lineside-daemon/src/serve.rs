@@ -147,7 +147,7 @@ impl Server {
             durable.automations(&bus, Bounds::default()).map_err(ServeError::Automations)?;
         let mut notes: Vec<String> = durable.findings().iter().map(ToString::to_string).collect();
         notes.extend(recovered.findings.iter().map(ToString::to_string));
-        let assembly = Assembly::new(bus).only(settings.dialects.iter().copied());
+        let assembly = Assembly::new(bus).only(settings.dialects.iter().copied()).keeping_last_good();
         let limits = settings.limits;
         let (path, http, state) = (settings.socket.clone(), settings.http, settings.state.clone());
         let daemon = Arc::new(Daemon::new(settings, assembly, automations, durable));

@@ -6,6 +6,7 @@
 //! those of the dialect's specification.
 
 mod effects;
+mod entries;
 mod entry;
 mod fields;
 mod findings;
@@ -71,7 +72,8 @@ impl Dialect for AgentHooks {
         });
         let mut loaded: Vec<Found> = Vec::new();
         let mut lost = Loaded::default();
-        let owner = |layer| Owner { dialect: DIALECT, layer, trust: places.trust.of_layer(layer) };
+        let owner =
+            |layer| Owner { dialect: DIALECT, layer, trust: places.trust.of_layer(layer), priority: 0 };
         for Lost { layer, path, error } in lost_places {
             let mut findings = Findings::about(&path);
             findings.error(1, LoadHookError::Place(error.to_string()));

@@ -49,6 +49,8 @@ pub(crate) struct Owner {
     pub(crate) layer: Layer,
     /// Whether what it was meant to run might have run.
     pub(crate) trust: Trust,
+    /// Where the format's hooks stand that say nothing of it.
+    pub(crate) priority: i32,
 }
 
 /// What is wrong and where it is to be repaired.
@@ -132,6 +134,7 @@ impl Broken {
         Hook::foreign(owner.dialect, self.name.as_str(), Part::Gate)
             .origin(Some(origin))
             .layer(owner.layer)
+            .priority(owner.priority)
             .on_failure(OnFailure::Block)
             .timeout(Duration::from_secs(1))
             .standby(owner.trust.standby())

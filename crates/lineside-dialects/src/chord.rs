@@ -81,7 +81,8 @@ impl Dialect for Chord {
                 take(entry, &place, places.trust, &runtime, &findings, &mut loaded);
             }
             let trust = places.trust.of_layer(place.layer);
-            findings.stand_in(&Owner { dialect: DIALECT, layer: place.layer, trust }, &mut loaded);
+            findings
+                .stand_in(&Owner { dialect: DIALECT, layer: place.layer, trust, priority: 0 }, &mut loaded);
             loaded.diagnostics.append(&mut findings.diagnostics);
         }
         loaded

@@ -61,7 +61,7 @@ fn refuse(found: ForeignHook, loaded: &mut Loaded) {
         select: hook.select,
     };
     broken.stand_in(
-        &Owner { dialect: hook.dialect, layer: hook.layer, trust: Trust::Granted },
+        &Owner { dialect: hook.dialect, layer: hook.layer, trust: Trust::Granted, priority: 0 },
         &origin,
         loaded,
     );

@@ -42,6 +42,11 @@ pub trait Dialect: Send + Sync {
 
     /// The point that the dialect's own name stands for. Where one name stands for several points the payload decides.
     fn point(&self, name: &str, payload: &Map) -> Option<&'static PointInfo>;
+
+    /// A field of the payload that the dialect's own name says, with its value: the kind of a compaction, for example.
+    fn said_by(&self, _name: &str) -> Option<(&'static str, &'static str)> {
+        None
+    }
 }
 
 /// A file or a folder that a load reads.

@@ -91,7 +91,7 @@ impl Dialect for Flyto {
 /// Puts what was found about a place, and what stands in for its hooks, behind what is loaded.
 fn finish(mut findings: Findings, level: Level, places: &Places, loaded: &mut Loaded) {
     let trust = level.trust(places);
-    findings.stand_in(&Owner { dialect: DIALECT, layer: level.layer(), trust }, loaded);
+    findings.stand_in(&Owner { dialect: DIALECT, layer: level.layer(), trust, priority: 0 }, loaded);
     loaded.diagnostics.append(&mut findings.diagnostics);
 }
 

@@ -85,7 +85,7 @@ impl Dialect for Jcli {
             let mut findings = Findings::about(&path);
             findings.error(1, LoadHookError::Place(error.to_string()));
             guard::lose(HOOKS, &Err(IsGuard(true)), &mut findings);
-            findings.stand_in(&Owner { dialect: DIALECT, layer, trust: trust(layer) }, &mut loaded);
+            findings.stand_in(&owner(layer, trust(layer)), &mut loaded);
             loaded.diagnostics.extend(findings.into_diagnostics());
         }
         loaded
@@ -98,6 +98,15 @@ impl Dialect for Jcli {
     fn point(&self, name: &str, _payload: &Map) -> Option<&'static PointInfo> {
         events::find(name).map(|event| event.point)
     }
+
+    fn said_by(&self, name: &str) -> Option<(&'static str, &'static str)> {
+        Some(("kind", events::find(name)?.kind()?))
+    }
+}
+
+/// Whose a broken hook is: it stands where it would stand if it were sound.
+fn owner(layer: Layer, trust: Trust) -> Owner {
+    Owner { dialect: DIALECT, layer, trust, priority: LAST }
 }
 
 /// Puts the hook of a folder behind those that are loaded.
@@ -123,7 +132,7 @@ fn take(
         (Ok(draft), Some(_)) => guard::lose_unknown(&name, draft, &mut findings),
         _ => guard::lose(&name, &draft, &mut findings),
     }
-    findings.stand_in(&Owner { dialect: DIALECT, layer: folder.layer, trust }, loaded);
+    findings.stand_in(&owner(folder.layer, trust), loaded);
     match declared {
         None => {}
         Some(declared) => {

@@ -73,7 +73,8 @@ impl Dialect for Native {
             }
             let contents = file::read(&place, places, &mut findings);
             inherit = contents.inherit;
-            findings.stand_in(&Owner { dialect: NATIVE, layer: place.layer, trust }, &mut loaded);
+            findings
+                .stand_in(&Owner { dialect: NATIVE, layer: place.layer, trust, priority: 0 }, &mut loaded);
             for entry in contents.entries {
                 take(entry, place.layer, trust, &cwd, &findings, &mut loaded);
             }

@@ -10,7 +10,7 @@ use lineside_files::exposure;
 
 use crate::find;
 
-/// A finding for each hook of the project that by its priority runs before a hook of the user that may refuse the same
+/// A note for each hook of the project that by its priority runs before a hook of the user that may refuse the same
 /// events.
 ///
 /// Formats whose hooks have different priorities where none is given are compared only if the project has raised its own.
@@ -33,7 +33,7 @@ pub fn outrun<'a>(hooks: impl IntoIterator<Item = (&'a Hook, &'static str)>) -> 
         let (guard, _) = of_user.iter().find(is_outrun)?;
         let origin = hook.origin.clone()?;
         told.insert((origin.clone(), hook.name.clone())).then(|| {
-            Diagnostic::warning(
+            Diagnostic::note(
                 origin,
                 format!(
                     "hook \"{}\" of the project runs before \"{}\" of the user at {point}, by priority {} over {}: \

@@ -31,7 +31,7 @@ const NATIVE: &str = "hooks: [{name: n, on: before_tool, command: 'true'}]\n";
 const AGENT_HOOKS: &str = "---\nname: h\ndescription: d\ntrigger: before_tool\n---\n";
 const CHORD: &str = "hooks: {on_tool_call: [{name: c, command: 'true'}]}\n";
 const FLYTO: &str = "{\"hooks\": {\"stop\": [{\"command\": \"true\"}]}}";
-const JCLI: &str = "events: [stop]\ncommand: x\n";
+const JCLI: &str = "events: [stop]\ncommand: x\non_error: stop\n";
 const OPEN_CLAW: &str = "{}";
 
 const CLAUDE: &str =
@@ -126,7 +126,10 @@ impl Planted {
             Self::Circle => symlink(file, file).unwrap(),
             Self::Dangling => symlink("nothing", file).unwrap(),
             Self::Out => symlink(good, file).unwrap(),
-            Self::TooLarge => File::create(file).unwrap().set_len(100 << 20).unwrap(),
+            Self::TooLarge => {
+                fs::copy(good, file).unwrap();
+                File::options().append(true).open(file).unwrap().set_len(100 << 20).unwrap();
+            }
             // Its reading fails also for a user who may read every file.
             Self::Unreadable => symlink("/proc/self/mem", file).unwrap(),
         }

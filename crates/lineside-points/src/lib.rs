@@ -64,7 +64,7 @@ declare::catalogue![
     BeforeTool, BeforePermission, OnPermissionDenied, AfterTool, AfterToolError, BeforeResultAppend,
     AfterToolBatch, BeforeSubagent, AfterSubagent, OnTaskCreated, OnTaskCompleted, BeforeStop, OnStopFailure,
     OnInterrupt, BeforeCompact, AfterCompact, OnIdle, OnWaitConfirm, OnWaitQuestion, OnNotification, OnError,
-    OnConfigChange, OnMessageReceived, BeforeMessageSend, OnMessageSent, OnServiceStart, OnServiceStop,
+    OnConfigChange, OnMessageReceived, OnMessageSent, BeforeMessageSend, OnServiceStart, OnServiceStop,
 ];
 
 /// The point of that name: one of the catalogue, or one that was declared with [`custom::declare`].

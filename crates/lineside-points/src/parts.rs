@@ -1,6 +1,6 @@
 //! Types of payload fields that are more than a text, a number or free JSON.
 
-use lineside_core::json::Value;
+use lineside_core::json::{Map, Value};
 use lineside_core::payload::{Item, Probe};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -136,7 +136,7 @@ pub struct ChangedFile {
 }
 
 /// Tokens that a model call took.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(expecting = "an object with `input_tokens` and `output_tokens`")]
 pub struct Usage {
     /// Tokens read.
@@ -145,6 +145,9 @@ pub struct Usage {
     /// Tokens written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
+    /// What else the host counts, e.g. `cache_read_input_tokens`, as it says it.
+    #[serde(flatten)]
+    pub rest: Map,
 }
 
 impl ToolCall {
@@ -229,8 +232,8 @@ impl ChangedFile {
 impl Usage {
     /// The tokens read and written by one call.
     #[must_use]
-    pub const fn new(input_tokens: u64, output_tokens: u64) -> Self {
-        Self { input_tokens: Some(input_tokens), output_tokens: Some(output_tokens) }
+    pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
+        Self { input_tokens: Some(input_tokens), output_tokens: Some(output_tokens), rest: Map::new() }
     }
 }
 
@@ -280,6 +283,9 @@ mod tests {
         assert_eq!((file.path.as_str(), file.is_new, file.is_deleted), ("a.rs", Some(true), Some(false)));
         assert_eq!((file.tool_name.as_deref(), file.diff.as_deref()), (Some("Edit"), Some("+a")));
         assert_eq!(ToolCall::new("x").error("no").error.as_deref(), Some("no"));
-        assert_eq!(Usage::new(3, 4), Usage { input_tokens: Some(3), output_tokens: Some(4) });
+        assert_eq!(
+            Usage::new(3, 4),
+            Usage { input_tokens: Some(3), output_tokens: Some(4), ..Usage::default() }
+        );
     }
 }

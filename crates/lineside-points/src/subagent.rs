@@ -32,6 +32,8 @@ points! {
             output: String;
             /// How it failed.
             error: String;
+            /// Whether a block has kept it working already, where the host says so.
+            stop_active: bool;
         }
     }
 }

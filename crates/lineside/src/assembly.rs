@@ -36,7 +36,7 @@ pub struct Assembly {
     workers: Workers,
     patience: Patience,
     dialects: Vec<&'static dyn Dialect>,
-    last_good: Mutex<LastGood>,
+    last_good: Option<Mutex<LastGood>>,
 }
 
 /// What the hook files of each dialect said when they were read.
@@ -163,7 +163,7 @@ impl Assembly {
             workers: Workers::default(),
             patience: Patience::default(),
             dialects: DIALECTS.to_vec(),
-            last_good: Mutex::default(),
+            last_good: None,
         }
     }
 
@@ -171,6 +171,16 @@ impl Assembly {
     #[must_use]
     pub fn only(mut self, dialects: impl IntoIterator<Item = &'static dyn Dialect>) -> Self {
         self.dialects = dialects.into_iter().collect();
+        self
+    }
+
+    /// Keeps the hooks that a file had when it was last read and was sound, while it is broken: for a process that reads
+    /// files while people write them. Otherwise a load takes what is there, as the formats say (AH-6, CH-1, FL-47), and a
+    /// guard that is broken stands closed.
+    #[must_use]
+    pub fn keeping_last_good(mut self) -> Self {
+        self.last_good = Some(Mutex::default());
+        self.workers.keep_sound = true;
         self
     }
 
@@ -269,8 +279,8 @@ impl Assembly {
     /// Puts hooks in the place of those that were installed before, all dialects at once. Events under way end with the
     /// hooks that they began with. Starts the workers of formats whose hooks are functions.
     ///
-    /// A file that is broken, and was not when it was last read, keeps the hooks that it had then; the report has a
-    /// finding about it. Plugins that share a worker are kept as one.
+    /// With [`keeping_last_good`](Self::keeping_last_good), a file that is broken, and was not when it was last read, keeps
+    /// the hooks that it had then; the report has a finding about it. Plugins that share a worker are kept as one.
     ///
     /// What the hooks run without being waited for are jobs of the bus's automations. If these have a journal by now, the
     /// jobs are accepted on record, and taken up again in another life of the process, when its session is open and has
@@ -310,8 +320,8 @@ impl Assembly {
     ) -> Bound {
         let (worker, replaced) = self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
         outside.worker = worker.or(outside.worker);
-        if outside.worker.is_none() {
-            self.last_good.lock().unwrap_or_else(PoisonError::into_inner).keep(dialect.name(), &mut loaded);
+        if let Some(last_good) = self.last_good.as_ref().filter(|_| outside.worker.is_none()) {
+            last_good.lock().unwrap_or_else(PoisonError::into_inner).keep(dialect.name(), &mut loaded);
         }
         refuse_programs_of_projects(places.trust, &mut loaded);
         let log = loaded.log.take().map(|target| Arc::new(DebugLog::to(target)));

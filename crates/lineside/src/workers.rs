@@ -196,6 +196,8 @@ pub(crate) struct Workers {
     kept: Mutex<HashMap<&'static str, Kept>>,
     /// The functions that receive what plugins print; `tracing` receives it in any case.
     pub(crate) log: Option<PluginLog>,
+    /// Whether plugins that load without an error stay when others do not that take their place.
+    pub(crate) keep_sound: bool,
 }
 
 struct Kept {
@@ -248,8 +250,8 @@ impl Replaced {
 
 impl Workers {
     /// The worker of a load, whose hooks it adds, and the worker that is over then. One that would be the same is kept,
-    /// with everything that its plugins remember. Where something is wrong, and nothing was when the worker before was
-    /// loaded, that one is kept with all its hooks.
+    /// with everything that its plugins remember. Where sound ones are kept, something is wrong, and nothing was when the
+    /// worker before was loaded, that one is kept with all its hooks.
     pub(crate) async fn load(
         &self,
         dialect: &'static str,
@@ -259,7 +261,8 @@ impl Workers {
     ) -> (Option<Worker>, Replaced) {
         let mut kept = self.kept.lock().await;
         let plugins = loaded.plugins.take();
-        let before = kept.get(dialect).and_then(|kept| Some((kept.worker.clone(), kept.sound.as_ref()?)));
+        let before = kept.get(dialect).filter(|_| self.keep_sound);
+        let before = before.and_then(|kept| Some((kept.worker.clone(), kept.sound.as_ref()?)));
         if let Some((worker, sound)) = before.as_ref().filter(|_| is_broken(loaded)) {
             sound.stay(loaded);
             return (Some(worker.clone()), Replaced(None));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use lineside_core::OnFailure;
 use lineside_core::nearest::suggestion;
 
+use super::entries::entry;
 use super::findings::{Findings, HookWarning, LoadHookError};
 use super::guard;
 use super::matcher::Filter;
@@ -99,12 +100,6 @@ const KEYS: [&str; 12] = [
     "name", "description", "trigger", "matcher", "timeout", "async", "async_", "priority", "metadata",
     "on_failure", "mode", "worker",
 ];
-
-/// The first entry of that key, unless its value is null, which is as good as absent (AH-11).
-fn entry<'a>(entries: &'a [(Node, Node)], key: &str) -> Option<(u32, &'a Node)> {
-    let (key, value) = entries.iter().find(|(name, _)| name.text() == Some(key))?;
-    (!value.is_null()).then_some((key.line, value))
-}
 
 /// W8
 fn unexpected(

@@ -2,11 +2,12 @@
 
 use lineside_core::PointInfo;
 
+use super::entries::is_async;
 use super::findings::Findings;
 use super::triggers::{self, TRIGGERS, Trigger};
 use crate::broken::{Broken, ON_FAILURE};
 use crate::names;
-use crate::yaml::{Content, Draft};
+use crate::yaml::Draft;
 
 /// Whether the failure of a hook may have been meant to refuse events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,10 +16,7 @@ pub(super) struct IsGuard(pub(super) bool);
 impl IsGuard {
     /// By its keys.
     fn of(draft: &Draft) -> Self {
-        let is_async = draft.entries.iter().any(|(key, value)| {
-            let is_key = key.text().is_some_and(|key| matches!(key, "async" | "async_"));
-            is_key && matches!(value.content, Content::Boolean(true))
-        });
+        let is_async = is_async(draft).is_some_and(|(_, said)| said == Some(true));
         let mut keys = draft.entries.iter();
         Self(!is_async && keys.any(|(key, value)| ON_FAILURE.are_meant_by(&key.label(), value.text())))
     }

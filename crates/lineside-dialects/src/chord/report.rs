@@ -122,7 +122,13 @@ impl Report {
         if kept.len() == body.len() {
             return kept.to_owned();
         }
-        joined(kept.trim_end_matches(BREAKS), CUT)
+        // Of lines that were left out only their own break goes, so that blank lines within the limit stay.
+        let kept = if kept.len() < lines.len() {
+            kept.trim_end_matches(BREAKS)
+        } else {
+            kept.trim_end_matches('\r')
+        };
+        joined(kept, CUT)
     }
 
     /// CH-59

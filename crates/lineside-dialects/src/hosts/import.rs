@@ -16,6 +16,7 @@ mod format;
 mod group;
 mod handler;
 mod heard;
+mod javascript;
 mod load;
 mod matcher;
 mod plan;

@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Row] = &[
         block: hold(How::Silent, Scope::SubagentAtLarge), ask: BLOCK, stop: BLOCK,
         amend: &[("prompt", Amend::Refuse(Refusal::Input))], ..Words::FACT
     }),
-    row("SubagentStop", "after_subagent", &[AGENT_TYPE, LAST_MESSAGE], Words {
+    row("SubagentStop", "after_subagent", &[AGENT_TYPE, LAST_MESSAGE, field("stop_active", &["stop_hook_active"])], Words {
         amend: &[("output", Amend::Refuse(Refusal::Output))], ..STOPPING
     }),
     row("Stop", "before_stop", &[LAST_MESSAGE], STOPPING),

@@ -92,6 +92,15 @@ impl Event {
         self.readable.iter().any(|(field, _)| *field == "tool_name")
     }
 
+    /// The compaction that its name means.
+    pub(super) fn kind(&self) -> Option<&'static str> {
+        match self.compaction {
+            Compaction::Any => None,
+            Compaction::Micro => Some("micro"),
+            Compaction::Full => Some("auto"),
+        }
+    }
+
     /// Whether an event of its point is one of its own (JC-14).
     pub(super) fn is_about(&self, event: &AnyEvent) -> bool {
         match (self.compaction, event.payload().text("kind")) {

@@ -96,7 +96,7 @@ fn error(about: &str, diagnostics: &[Diagnostic]) -> Repair {
 }
 
 fn owner(layer: Layer, of_project: Trust) -> Owner {
-    Owner { dialect: DIALECT, layer, trust: of_project.of_layer(layer) }
+    Owner { dialect: DIALECT, layer, trust: of_project.of_layer(layer), priority: 0 }
 }
 
 /// The points of the hooks for which this holds, each once.

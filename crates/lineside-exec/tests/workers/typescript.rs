@@ -160,7 +160,8 @@ fn without_a_loader_the_error_says_what_helps() {
                 );
                 assert!(error.starts_with(&begins), "{error}");
                 assert!(error.contains(why), "{error}");
-                assert!(error.contains("install jiti beside the plugin (npm install jiti in "), "{error}");
+                let helps = "; build it to JavaScript, install jiti or tsx beside the plugin, or use Node 22.18 or newer (";
+                assert!(error.contains(helps) && error.contains("npm install jiti in "), "{error}");
                 let gone = set.guard("a", json!({})).await;
                 let WorkerEnded::Failed { kind, started, .. } = gone else { panic!() };
                 assert_eq!((kind, started), (FailureKind::Closed, false));

@@ -166,8 +166,9 @@ impl EventDraft {
             Some(payload) => ReadEventDraftError::OfHost(payload),
             None => ReadEventDraftError::Absent("point"),
         })?;
-        let payload = object("payload", payload)?.unwrap_or_default();
+        let mut payload = object("payload", payload)?.unwrap_or_default();
         let point = vocabulary.point(&name, &payload)?;
+        vocabulary.put_said(&name, &mut payload);
         let (mut payload, others) = known_fields(point, payload);
         if vocabulary.is_of_hosts() {
             tool_fields(point, &mut payload);

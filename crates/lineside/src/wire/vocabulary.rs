@@ -91,6 +91,16 @@ impl Vocabulary {
         let nearest = meant.or_else(|| suggestion(name, known)).map(str::to_owned);
         Err(FindPointError::Unknown { name: name.to_owned(), nearest })
     }
+
+    /// Puts into a payload what the name of its point says, where the payload does not say it.
+    pub(super) fn put_said(&self, name: &str, payload: &mut Map) {
+        let said = self.dialects.iter().filter(|_| points::find(name).is_err());
+        if let Some((field, value)) = said.filter_map(|dialect| dialect.said_by(name)).next()
+            && !payload.contains_key(field)
+        {
+            payload.insert(field.to_owned(), value.into());
+        }
+    }
 }
 
 #[cfg(test)]

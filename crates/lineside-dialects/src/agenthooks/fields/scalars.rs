@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Draft, Findings, HookWarning, LoadHookError, Mode, entry};
+use super::{Draft, Findings, HookWarning, LoadHookError, Mode};
+use crate::agenthooks::entries::{entry, is_async};
 use crate::yaml::{Content, decimal};
 
 /// In milliseconds, as in `HOOK.md` (AH-11).
@@ -59,22 +60,7 @@ fn integer(draft: &Draft, field: &'static str, findings: &mut Findings) -> Optio
 
 /// Whether it is waited for; `None` when that cannot be read.
 pub(super) fn mode(draft: &Draft, findings: &mut Findings) -> Option<Mode> {
-    // AH-11: when both are present, `async` counts.
-    let Some((line, value)) = entry(&draft.entries, "async").or_else(|| entry(&draft.entries, "async_"))
-    else {
-        return Some(Mode::Sync);
-    };
-    let asynchronous = match &value.content {
-        Content::Boolean(value) => Some(*value),
-        Content::Integer(1) => Some(true),
-        Content::Integer(0) => Some(false),
-        Content::Text(word) => match word.to_ascii_lowercase().as_str() {
-            "true" | "yes" | "on" | "1" => Some(true),
-            "false" | "no" | "off" | "0" => Some(false),
-            _ => None,
-        },
-        _ => None,
-    };
+    let Some((line, asynchronous)) = is_async(draft) else { return Some(Mode::Sync) };
     if asynchronous.is_none() {
         findings.error(line, LoadHookError::Boolean);
     }

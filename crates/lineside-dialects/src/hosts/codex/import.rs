@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lineside_core::json::Value;
-use lineside_core::{Answer, AnyEvent, Failure, Layer};
+use lineside_core::outcome::By;
+use lineside_core::{Amendment, Answer, AnyEvent, Failure, Layer};
 
 use super::{ROWS, answer};
 use crate::dialect::Places;
@@ -74,8 +75,9 @@ impl Format for Files {
 
     fn handler(&self, fields: Fields<'_>, at: &At<'_>) -> Result<Handler, Refused> {
         match fields.text("type")?.as_deref() {
-            Some("command") | None => {}
+            Some("command") => {}
             Some(other) => return Err(Refused::Type(other.to_owned())),
+            None => return Err(Refused::Error("the required field `type` is missing".to_owned())),
         }
         let line = fields.required("command")?;
         let shell = at.places.variable("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("sh").to_owned();
@@ -100,6 +102,11 @@ impl Format for Files {
             return Ok(Matcher::names(text, &['|']));
         }
         Matcher::simple(text)
+    }
+
+    /// CX-19: a block by any of them drops every amendment.
+    fn merged(&self, _point: &str, _event: &AnyEvent, given: &[By<Answer>]) -> Option<Amendment> {
+        given.iter().any(|by| by.what.verdict.strength().is_final()).then(Amendment::default)
     }
 
     /// CX-15, CX-16

@@ -68,7 +68,13 @@ pub(super) fn read(entry: &Entry, _event: &AnyEvent, heard: &Heard) -> Result<An
             }
             Ok(saying.0)
         }
-        _ => failed(heard.exit_failure()),
+        _ => {
+            // CP-22: what it has said while it ran stays said.
+            if closes {
+                saying.verdict(Verdict::block(ERRORED.to_owned()));
+            }
+            Err(saying.taken_as(heard.exit_failure()))
+        }
     }
 }
 

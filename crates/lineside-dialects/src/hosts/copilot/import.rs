@@ -12,7 +12,7 @@ use super::{CAMEL, PASCAL, user_folder};
 use crate::dialect::{Places, Watched};
 use crate::hosts::import::{
     At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Profile, Refused, Run, Same, Shape, Source,
-    Subject, Switches, child_id, expand, project_root, within,
+    Subject, Switches, child_id, expand, known, project_root, within,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
@@ -147,15 +147,14 @@ impl Format for Files {
                 let Some(seen) = Seen::by(Column::Claude, event) else { return Subject::Any(Vec::new()) };
                 let of_program = Seen::by(Column::Copilot, event).map(|seen| seen.name);
                 let is_listed = matches!(entry.matcher, Matcher::AnyName(_));
-                let names = std::iter::once(seen.name).chain(of_program.filter(|_| is_listed));
+                let others = of_program.into_iter().chain(seen.host_name).filter(|_| is_listed);
+                let names = std::iter::once(seen.name).chain(others);
                 Subject::Any(names.map(Into::into).collect())
             }
             name if is_about_tools(name) => Subject::tool(Column::Copilot, event),
             "subagentStart" | "SubagentStart" => Subject::field(event, "agent_type", "agentType"),
             "preCompact" | "PreCompact" => Subject::field(event, "kind", "trigger"),
-            "notification" | "Notification" => {
-                Subject::field(event, "notification_type", "notification_type")
-            }
+            "notification" | "Notification" => Subject::text(notification_type(event)),
             _ => Subject::Ignored,
         }
     }
@@ -206,7 +205,9 @@ impl Format for Files {
                 document.put("host_tool_name", host_name);
             }
             if payload.contains_key("tool_input") {
-                document.put(named("toolArgs", "tool_input"), get("tool_input"));
+                // CP-3: what is asked for stands under a name of its own.
+                let camel = if entry.event == "permissionRequest" { "toolInput" } else { "toolArgs" };
+                document.put(named(camel, "tool_input"), get("tool_input"));
             }
         }
         if let Some(output) = payload.get("tool_output") {
@@ -219,6 +220,12 @@ impl Format for Files {
             document.put(named("toolResult", "tool_result"), result);
         }
         rest(row, event, pascal, &mut document);
+        if matches!(entry.event, "notification" | "Notification") {
+            let kind = notification_type(event);
+            if !kind.is_empty() {
+                document.put("notification_type", kind);
+            }
+        }
         document.compact(event)
     }
 
@@ -250,7 +257,10 @@ fn rest(row: &Row, event: &AnyEvent, pascal: bool, document: &mut Document) {
     let payload = event.payload_json();
     for (ours, camel, snake) in NAMES {
         if let Some(value) = payload.get(ours) {
-            document.put(if pascal { snake } else { camel }, value.clone());
+            // CP-3: an error that occurred is an object.
+            let is_object = ours == "error" && row.point == "on_error";
+            let value = if is_object { json!({"message": value}) } else { value.clone() };
+            document.put(if pascal { snake } else { camel }, value);
         }
     }
     if let Some(reason) = payload.get("reason") {
@@ -267,6 +277,17 @@ fn rest(row: &Row, event: &AnyEvent, pascal: bool, document: &mut Document) {
             document.put(if pascal { "agent_name" } else { "agentName" }, role.clone());
         }
     }
+}
+
+/// What a notification is about: what the publisher says, else what the point means (CP-3).
+fn notification_type(event: &AnyEvent) -> &str {
+    let kind = known(event, "notification_type").and_then(Value::as_str);
+    kind.unwrap_or_else(|| match event.point().name {
+        "on_wait_confirm" => "permission_prompt",
+        "on_wait_question" => "elicitation_dialog",
+        "on_idle" => "agent_idle",
+        _ => "",
+    })
 }
 
 fn is_about_tools(event: &str) -> bool {

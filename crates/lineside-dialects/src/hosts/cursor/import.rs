@@ -187,6 +187,10 @@ impl Format for Files {
             }
             "preToolUse" | "postToolUse" | "postToolUseFailure" => {
                 document.put("cwd", source.cwd.as_deref().unwrap_or_default());
+                // CU-1: what was not permitted is a failure of this type.
+                if row.point == "on_permission_denied" {
+                    document.put_known(event, "failure_type", "permission_denied");
+                }
             }
             _ => {}
         }

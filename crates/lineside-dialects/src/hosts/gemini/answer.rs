@@ -117,8 +117,11 @@ fn said(entry: &Entry, event: &AnyEvent, object: &Map) -> Result<Saying, String>
         }
     }
     own(entry, event, specific, &mut saying)?;
-    if ["clearContext", "tailToolCallRequest"].iter().any(|field| specific.contains_key(field)) {
-        saying.notice(&format!("hook `{}` asks for something that is not supported here", entry.name));
+    for (of, field) in [("AfterAgent", "clearContext"), ("AfterTool", "tailToolCallRequest")] {
+        let asked = specific.get(field).filter(|value| !matches!(value, Value::Null | Value::Bool(false)));
+        if name == of && asked.is_some() {
+            saying.notice(&format!("hook `{}`: `{field}` is not supported here", entry.name));
+        }
     }
     Ok(saying)
 }

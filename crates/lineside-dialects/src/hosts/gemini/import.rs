@@ -180,6 +180,13 @@ impl Format for Files {
             document.put_known(event, "prompt", "");
             document.put("stop_hook_active", get("stop_active"));
         }
+        // GE-1: what asks for a permission is a notification of this type.
+        if entry.event == "Notification" && row.point == "on_wait_confirm" {
+            document.put_known(event, "notification_type", "ToolPermission");
+            if let Some(tool) = payload.get("tool_name") {
+                document.put_known(event, "details", json!({"tool_name": tool}));
+            }
+        }
         document.compact(event)
     }
 

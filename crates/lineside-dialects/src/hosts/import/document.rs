@@ -38,7 +38,9 @@ impl Document {
 
     /// Sets a field to what the publisher has sent under this name, else to this.
     pub(crate) fn put_known(&mut self, event: &AnyEvent, name: &str, or: impl Into<Value>) {
-        let value = known(event, name).cloned().unwrap_or_else(|| or.into());
+        // What another host sends as null is not known (CL-26, CX-18).
+        let value = known(event, name).filter(|value| !value.is_null());
+        let value = value.cloned().unwrap_or_else(|| or.into());
         self.0.insert(name.to_owned(), value);
     }
 

@@ -81,7 +81,10 @@ fn finish(
     loaded: &mut Loaded,
 ) {
     let trust = places.trust.of_layer(source.layer);
-    findings.stand_in(&Owner { dialect: format.profile().host.name(), layer: source.layer, trust }, loaded);
+    findings.stand_in(
+        &Owner { dialect: format.profile().host.name(), layer: source.layer, trust, priority: 0 },
+        loaded,
+    );
     loaded.diagnostics.append(&mut findings.diagnostics);
 }
 

@@ -5,6 +5,8 @@ use lineside_search::{BoundedRegex, Effort, Search, StepReach};
 #[cfg(feature = "kimi")]
 use lineside_pyregex::Pattern;
 
+use super::javascript;
+
 /// The longest expression, in bytes.
 const LONGEST: usize = 64 * 1024;
 
@@ -41,7 +43,7 @@ impl Matcher {
     /// # Errors
     /// It does not compile.
     pub(crate) fn javascript(source: &str) -> Result<Self, String> {
-        compile(of_javascript(source))
+        compile(javascript::translated(source)?)
     }
 
     /// An expression of JavaScript that covers the whole value.
@@ -49,7 +51,7 @@ impl Matcher {
     /// # Errors
     /// It does not compile by itself.
     pub(crate) fn whole(source: &str) -> Result<Self, String> {
-        let source = of_javascript(source);
+        let source = javascript::translated(source)?;
         compile(source.clone())?;
         compile(format!("^(?:{source})$"))
     }
@@ -122,27 +124,6 @@ fn compile(source: String) -> Result<Matcher, String> {
     }
 }
 
-/// The classes that mean less in JavaScript than in the engine, written out; a class may stand in another one.
-fn of_javascript(source: &str) -> String {
-    let mut written = String::with_capacity(source.len());
-    let mut characters = source.chars();
-    while let Some(character) = characters.next() {
-        if character != '\\' {
-            written.push(character);
-            continue;
-        }
-        match characters.next() {
-            Some('d') => written.push_str("[0-9]"),
-            Some('D') => written.push_str("[^0-9]"),
-            Some('w') => written.push_str("[A-Za-z0-9_]"),
-            Some('W') => written.push_str("[^A-Za-z0-9_]"),
-            Some(other) => written.extend(['\\', other]),
-            None => written.push('\\'),
-        }
-    }
-    written
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Fit, LONGEST, Matcher};
@@ -193,7 +174,21 @@ mod tests {
             check(Matcher::javascript(source), fits, Fit::Yes);
             check(Matcher::javascript(source), misses, Fit::No);
         }
-        assert!(Matcher::javascript("a\\").is_err());
+        for (source, fits, misses) in [
+            (r"^\_\e$", "_e", "e"),
+            (r"Shell\Z$", "ShellZ", "Shell"),
+            ("x{,3}$", "x{,3}", "xx"),
+            ("[^]", "a", ""),
+            ("^[[a]$", "[", "x"),
+            ("^[a&&b]$", "&", "c"),
+            (r"^(?<q>a|b)\k<q>$", "bb", "ab"),
+        ] {
+            check(Matcher::javascript(source), fits, Fit::Yes);
+            check(Matcher::javascript(source), misses, Fit::No);
+        }
+        for source in ["a\\", "(?i)shell", "(?P<a>b)", "(?>a)", "(?#c)a", "a++", "a{2}{3}", "[a"] {
+            assert!(Matcher::javascript(source).is_err(), "{source}");
+        }
     }
 
     #[test]

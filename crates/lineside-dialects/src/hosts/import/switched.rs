@@ -22,7 +22,7 @@ pub(super) fn switched(format: &dyn Format, trust: Trust, files: &[(Source, Node
     }
 }
 
-/// A finding for each file of the project that switches off hooks of the user.
+/// A note for each file of the project that switches off hooks of the user.
 pub(super) fn findings(
     format: &dyn Format,
     trust: Trust,
@@ -45,7 +45,7 @@ pub(super) fn findings(
             more => format!(" and {more} more"),
         };
         let line = KEYS.iter().find_map(|key| node.entry(key)).map_or(1, |entry| entry.line);
-        Some(Diagnostic::warning(
+        Some(Diagnostic::note(
             Origin::new(&source.file, line),
             format!(
                 "the project switches off the hook \"{}\" of the user ({}:{}){more}",

@@ -8,7 +8,7 @@ use lineside_core::{Strength, Verdict};
 use super::call::HostAnswer;
 use super::outcome::Outcome;
 use crate::hosts::program::Host;
-use crate::hosts::table::{Amend, Context, How, Refusal, Say, Scope, Words};
+use crate::hosts::table::{Amend, Context, How, Refusal, Say, Scope, Words, unreasoned};
 
 mod shape;
 mod template;
@@ -153,7 +153,13 @@ impl<'a> Writing<'a> {
             Amend::Text(template) => self.add(template, Some(&Value::String(text(after)))),
             Amend::Approved(template, _) if self.verdict == Verdict::Allow => self.add(template, Some(after)),
             Amend::Approved(_, refusal) | Amend::Refuse(refusal) => self.refuse(refusal, field, after),
-            Amend::Withhold => self.verdict = Verdict::block(text(after)),
+            // A host drops a refusal without a reason, and the result would be read as it was (HO-19, CX-4).
+            Amend::Withhold => {
+                let after = text(after);
+                let is_blank = after.trim().is_empty();
+                self.verdict =
+                    Verdict::block(if is_blank { unreasoned(&outcome.amenders.join(", ")) } else { after });
+            }
             Amend::Fitted(template) => match self.output.and_then(|output| shape::fitted(output, after)) {
                 Some(fitted) => self.add(template, Some(&fitted)),
                 None => self.dropped(field),

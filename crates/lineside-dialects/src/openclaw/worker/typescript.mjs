@@ -45,9 +45,10 @@ export async function importTypeScript({ entry, root, standalone }, host) {
   } else if (!process.features.typescript) {
     tried.push(`Node ${process.versions.node} does not run TypeScript`);
   }
-  const tsx = resolved(join(root, 'package.json'), 'tsx/package.json');
+  const tsx = apiOfTsx(join(root, 'package.json'));
   if (tsx) {
-    const { tsImport } = await import(pathToFileURL(join(dirname(tsx), 'dist/esm/api/index.mjs')).href);
+    const module = await import(pathToFileURL(tsx).href);
+    const tsImport = module.tsImport ?? module.default.tsImport;
     return tsImport(pathToFileURL(entry).href, pathToFileURL(join(root, 'package.json')).href);
   }
   try {
@@ -58,10 +59,18 @@ export async function importTypeScript({ entry, root, standalone }, host) {
     if (!bare && process.features.typescript) return import(pathToFileURL(entry).href);
     tried.push(error.message);
   }
+  const [node, ...more] = tried;
   throw new Error(
-    `cannot load TypeScript entry ${entry}: ${tried.join(', and ')}; build it to JavaScript, ` +
-      `or install jiti beside the plugin (npm install jiti in ${root})`,
+    `cannot load TypeScript entry ${entry}: ${node}; build it to JavaScript, install jiti or tsx beside the plugin, ` +
+      `or use Node 22.18 or newer (${[...more, `npm install jiti in ${root}`].join('; ')})`,
   );
+}
+
+// `tsx/esm/api`: the module of it where tsx has that, else what its package says (OC-8).
+function apiOfTsx(from) {
+  const tsx = resolved(from, 'tsx/package.json');
+  const own = tsx && join(dirname(tsx), 'dist/esm/api/index.mjs');
+  return own && fs.existsSync(own) ? own : resolved(from, 'tsx/esm/api');
 }
 
 // ---- jiti that is there

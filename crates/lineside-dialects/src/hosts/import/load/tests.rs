@@ -134,6 +134,19 @@ fn a_project_that_switches_off_hooks_of_the_user_is_told_of() {
     for none in ["{\"disableAllHooks\": false}", "{}", "{\"hooks\": {}}"] {
         assert_eq!(project(none), [""; 0], "{none}");
     }
+    // Of two files of the project the one that does it is named, and its own hooks are its own business.
+    let local = "project/.claude/settings.local.json";
+    let files = [
+        (CLAUDE, &*group("", HANDLER)),
+        ("project/.claude/settings.json", "{}"),
+        (local, "{\"disableAllHooks\": true}"),
+    ];
+    let loaded = Room::new(&files).loaded("claude");
+    assert_eq!(loaded.diagnostics.len(), 1, "{:?}", loaded.diagnostics);
+    assert!(loaded.diagnostics[0].origin.as_ref().unwrap().file.ends_with(local));
+    let own = format!("{{\"disableAllHooks\": true, {}", group("", HANDLER).trim_start_matches('{'));
+    let loaded = Room::new(&[("project/.claude/settings.json", &*own)]).loaded("claude");
+    assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
     // What the user has switched off is off without the project.
     let user = format!("{{\"disableAllHooks\": true, {}", group("", HANDLER).trim_start_matches('{'));
     let files = [(CLAUDE, &*user), ("project/.claude/settings.json", "{}")];
