@@ -184,3 +184,44 @@ fn bounds(text: &str) -> Option<usize> {
     let are_digits = |text: &str| text.chars().all(|digit| digit.is_ascii_digit());
     (!least.is_empty() && are_digits(least) && are_digits(most)).then(|| "{}".len() + inner.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::translated;
+
+    #[test]
+    fn what_means_the_same_stays_and_what_does_not_is_written_out() {
+        for (source, written) in [
+            ("", ""),
+            ("Shell|Write", "Shell|Write"),
+            ("^a.b$", "^a.b$"),
+            ("a*b+c?d{2}e{2,}f{2,3}g*?h{2}?", "a*b+c?d{2}e{2,}f{2,3}g*?h{2}?"),
+            ("(a)(?:b)(?=c)(?!d)(?<=e)(?<!f)", "(a)(?:b)(?=c)(?!d)(?<=e)(?<!f)"),
+            ("(?<q$1>a)\\k<q$1>", "(?<q$1>a)\\k<q$1>"),
+            ("(?i:a)(?i-s:b)(?-m:c)", "(?i:a)(?i-s:b)(?-m:c)"),
+            (r"\d\D\w\W", "[0-9][^0-9][A-Za-z0-9_][^A-Za-z0-9_]"),
+            (r"\s\S\f\n\r\t\v\b\B\1(a)", r"\s\S\f\n\r\t\v\b\B\1(a)"),
+            (r"\A\Z\k\B\é", r"AZk\Bé"),
+            (r"\.\+\^\$\-", r"\.\+\^\$\-"),
+            (r"\x41\u0041\x4g\u00\0\01", r"\x{41}\x{0041}x4gu00\x0001"),
+            (r"[\b\B\d\1\]]", r"[\x08B[0-9]1\]]"),
+            ("[a-z-9][^&~^[]", r"[a-z-9][^\&\~\^\[]"),
+            ("[a--b]", r"[a-\-b]"),
+            ("[][^]", "(?!)(?s:.)"),
+            ("a]b}c{d{,3}e{1x}f{", r"a\]b\}c\{d\{,3\}e\{1x\}f\{"),
+        ] {
+            assert_eq!(translated(source).as_deref(), Ok(written), "{source}");
+        }
+    }
+
+    #[test]
+    fn what_javascript_does_not_compile_is_refused() {
+        for source in [
+            "a\\", "[a", "[", "*", "a|+", "(?)", "^*", "$?", r"\b+", "a++", "a{2}{3}", "a???", "(*a)",
+            "(?i)a", "(?P<a>b)", "(?>a)", "(?#c)", "(?<1a>b)", "(?<>b)", "(?<a-b>c)", "(?-:a)", "(?x:a)",
+            "{1}",
+        ] {
+            assert!(translated(source).is_err(), "{source}: {:?}", translated(source));
+        }
+    }
+}
