@@ -96,7 +96,7 @@ async fn call(session: &Session, proposed: BeforeTool) -> Result<String, Box<dyn
     let decision = session.publish(proposed).await?;
     let reason = decision.reason().map(ToString::to_string).unwrap_or_default();
     match decision.verdict() {
-        Verdict::Continue | Verdict::Allow => {}
+        Verdict::Continue | Verdict::Allow(_) => {}
         Verdict::Ask(_) if person_agrees(&reason) => {}
         _ => {
             println!("  refused: {:?}, by {}", decision.payload().command().unwrap_or(""), name(&decision));

@@ -271,7 +271,7 @@ async fn what_a_worker_shows_is_not_what_it_says() {
             if fails {
                 assert_eq!(failure(&decision), FailureKind::Signal, "{script}");
                 assert_eq!(decision.is_refused(), on_failure == "block", "{script}");
-                assert_ne!(decision.verdict(), &Verdict::Allow, "{script}");
+                assert_ne!(decision.verdict(), &Verdict::allow(), "{script}");
                 assert_eq!(ground.assembly.bus().failures(), 1, "{script}");
             } else {
                 assert_eq!(decision.verdict(), &Verdict::block("no"), "{script}");

@@ -20,7 +20,7 @@ async fn hooks_are_inherited() {
     }
     // Nothing that a child does removes it.
     assert_eq!(child.remove("guard") + grandchild.remove("guard") + bus.remove("guard"), 0);
-    child.intercept::<BeforeTool>("guard").priority(9).gate(async |_, _| Verdict::Allow).unwrap();
+    child.intercept::<BeforeTool>("guard").priority(9).gate(async |_, _| Verdict::allow()).unwrap();
     assert!(child.publish(shell("ls")).await.unwrap().is_refused());
     assert_ne!(child.coverage(), root.coverage());
     assert_eq!(grandchild.coverage(), child.coverage());

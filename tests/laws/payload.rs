@@ -12,7 +12,7 @@ async fn the_decision_is_about_the_bytes_that_run() {
         .priority(2)
         .gate(async |call: lineside::core::Event<BeforeTool>, _| match call.command() {
             Some("rm -rf /") => Verdict::block("not that"),
-            _ => Verdict::Allow,
+            _ => Verdict::allow(),
         })
         .unwrap();
     root.intercept::<BeforeTool>("rewrites")
@@ -63,7 +63,7 @@ async fn d05_what_came_with_an_earlier_judgement_is_taken_back() {
 #[tokio::test]
 async fn d05_an_approval_of_an_earlier_payload_counts_for_nothing() {
     let (_bus, root) = session().await;
-    root.intercept::<BeforeTool>("approves").priority(2).amend(async |_, _| Verdict::Allow).unwrap();
+    root.intercept::<BeforeTool>("approves").priority(2).amend(async |_, _| Verdict::allow()).unwrap();
     root.intercept::<BeforeTool>("rewrites")
         .priority(1)
         .amend(async |_, _| Reply::amend(BeforeTool::amend().tool_input(json!({"command": "other"}))))

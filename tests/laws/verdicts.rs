@@ -14,7 +14,7 @@ use crate::{outcome, ran, session, shell};
 async fn a_block_is_final() {
     let said = [
         Verdict::Continue,
-        Verdict::Allow,
+        Verdict::allow(),
         Verdict::ask("sure?"),
         Verdict::block("no"),
         Verdict::block("also no"),
@@ -59,7 +59,7 @@ fn permutations(n: usize) -> Vec<Vec<usize>> {
 async fn hooks_after_a_block_do_not_run() {
     let (_bus, root) = session().await;
     root.intercept::<BeforeTool>("blocks").priority(1).gate(async |_, _| Verdict::block("no")).unwrap();
-    root.intercept::<BeforeTool>("after").amend(async |_, _| Verdict::Allow).unwrap();
+    root.intercept::<BeforeTool>("after").amend(async |_, _| Verdict::allow()).unwrap();
     let decision = root.publish(shell("ls")).await.unwrap();
     assert_eq!(ran(&decision), ["blocks"]);
     assert_eq!(outcome(&decision, "after"), Outcome::Skipped(SkipReason::Blocked));

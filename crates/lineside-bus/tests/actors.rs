@@ -45,9 +45,9 @@ impl Message<Intercept<BeforeTool>> for Policy {
             "fails" => Err("it is broken".into()),
             "stops" => {
                 cx.stop();
-                Ok(Verdict::Allow)
+                Ok(Verdict::allow())
             }
-            _ => Ok(Verdict::Allow),
+            _ => Ok(Verdict::allow()),
         }
     }
 }
@@ -101,7 +101,7 @@ fn failure(decision: &Decision<BeforeTool>) -> (FailureKind, String) {
 #[tokio::test(start_paused = true)]
 async fn an_actor_is_not_asked_what_nobody_waits_for_any_more() {
     let asked = Asked::answering(1).await;
-    assert_eq!(asked.ask("before").await.verdict(), &Verdict::Allow);
+    assert_eq!(asked.ask("before").await.verdict(), &Verdict::allow());
     let burst = (0..40).map(|number| {
         let session = asked.session.clone();
         tokio::spawn(async move {
@@ -114,7 +114,7 @@ async fn an_actor_is_not_asked_what_nobody_waits_for_any_more() {
     // One that is given up by its publisher.
     assert!(tokio::time::timeout(Duration::from_millis(1), asked.ask("given up")).await.is_err());
     asked.gate.add_permits(99);
-    assert_eq!(asked.ask("after").await.verdict(), &Verdict::Allow);
+    assert_eq!(asked.ask("after").await.verdict(), &Verdict::allow());
     assert_eq!(asked.seen(), ["before", "0", "after"]);
 }
 
@@ -163,7 +163,7 @@ async fn an_actor_fails_as_it_says() {
         );
     }
     // Its answer counts, and it stops.
-    assert_eq!(asked.ask("stops").await.verdict(), &Verdict::Allow);
+    assert_eq!(asked.ask("stops").await.verdict(), &Verdict::allow());
     asked.policy.wait_for_shutdown().await;
     assert_eq!(failure(&asked.ask("gone").await), (FailureKind::Closed, "the actor is not running".into()));
 }
@@ -210,7 +210,7 @@ impl Message<Intercept<BeforeTool>> for Delegates {
         cx.spawn(async move {
             all.wait().await;
             drop(question);
-            Ok(Verdict::Allow)
+            Ok(Verdict::allow())
         })
     }
 }
@@ -226,7 +226,7 @@ async fn an_actor_that_delegates_its_replies_has_many_questions_under_way() {
             tokio::spawn(async move { session.publish(BeforeTool::new("x", json!({}))).await.unwrap() })
         });
         for asked in asked.collect::<Vec<_>>() {
-            assert_eq!(asked.await.unwrap().verdict(), &Verdict::Allow);
+            assert_eq!(asked.await.unwrap().verdict(), &Verdict::allow());
         }
     }
 }

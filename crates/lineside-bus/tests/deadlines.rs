@@ -114,11 +114,11 @@ async fn a_gate_beside_one_that_is_always_ready_has_its_turn() {
             }
             drop(sender);
             while receiver.recv().await.is_some() {}
-            Verdict::Allow
+            Verdict::allow()
         })
         .unwrap();
     let decision = session.publish(call()).await.unwrap();
-    assert_eq!(decision.verdict(), &Verdict::Allow);
+    assert_eq!(decision.verdict(), &Verdict::allow());
 }
 
 #[tokio::test]

@@ -175,7 +175,7 @@ async fn a_chain_may_end_without_a_verdict() {
     });
     let late = member("late", &ensemble, 1, |_, _| Ok(Answer::default()));
     bus.install("test", vec![gives, fails, late]).unwrap();
-    bus.intercept::<BeforeTool>("other").priority(-1).gate(async |_, _| Verdict::Allow).unwrap();
+    bus.intercept::<BeforeTool>("other").priority(-1).gate(async |_, _| Verdict::allow()).unwrap();
     let receipt = publish(&bus).await;
     assert_eq!((receipt.verdict.strength(), final_number(&receipt)), (Strength::Allow, 0));
     let ran: Vec<_> =

@@ -152,7 +152,7 @@ impl Page {
         lines
     }
 
-    /// A refusal or a question: why, by whom, and what comes of it.
+    /// A refusal, a question, or an approval that says why: the reason, by whom, and what comes of it.
     fn objection(&self, receipt: &Receipt) -> Vec<String> {
         let strength = receipt.verdict.strength();
         let Some(reason) = receipt.verdict.reason() else { return Vec::new() };
@@ -171,7 +171,9 @@ impl Page {
             format!("{}{took}", self.whose(hook))
         });
         lines.extend(self.detail(Tone::Dim, "by", Tone::Plain, &by));
-        if let Some(text) = consequence(receipt.event.point(), strength.is_final()) {
+        if strength > Strength::Allow
+            && let Some(text) = consequence(receipt.event.point(), strength.is_final())
+        {
             lines.extend(self.detail(Tone::Dim, "so", Tone::Dim, text));
         }
         lines

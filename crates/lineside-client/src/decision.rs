@@ -122,7 +122,7 @@ pub(crate) fn verdict_of(json: &Map) -> Option<Verdict> {
     let reason = json.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
     Some(match json.get("verdict")?.as_str()? {
         "continue" => Verdict::Continue,
-        "allow" => Verdict::Allow,
+        "allow" => Verdict::allow_because(reason),
         "ask" => Verdict::ask(reason),
         "block" => Verdict::block(reason),
         "stop" => Verdict::stop(reason),

@@ -246,9 +246,9 @@ mod tests {
 
     #[test]
     fn an_answer_travels_whole() {
-        let answer = Answer { verdict: Verdict::Allow, ends_chain: true, ..Answer::default() };
+        let answer = Answer { verdict: Verdict::allow(), ends_chain: true, ..Answer::default() };
         let said = Said::from(answer.clone());
-        assert_eq!(said.verdict(), &Verdict::Allow);
+        assert_eq!(said.verdict(), &Verdict::allow());
         assert_eq!(Answer::from(said), answer);
     }
 

@@ -96,8 +96,8 @@ pub enum Verdict {
     /// No objection.
     #[default]
     Continue,
-    /// Approved.
-    Allow,
+    /// Approved, for this reason if one is given.
+    Allow(Option<Reason>),
     /// The user must be asked, for this reason.
     Ask(Reason),
     /// Refused, for this reason.
@@ -122,6 +122,25 @@ impl Verdict {
         Self::Block(reason.into())
     }
 
+    /// An approval without a reason.
+    #[must_use]
+    pub const fn allow() -> Self {
+        Self::Allow(None)
+    }
+
+    /// An approval that says why. A blank reason counts as none.
+    ///
+    /// ```
+    /// use lineside_core::Verdict;
+    ///
+    /// let verdict = Verdict::allow_because("it only reads");
+    /// assert_eq!(verdict.to_string(), "allow: it only reads");
+    /// assert_eq!(Verdict::allow_because(" "), Verdict::allow());
+    /// ```
+    pub fn allow_because(reason: impl Into<Reason>) -> Self {
+        Self::Allow(Some(reason.into()).filter(|reason| !reason.is_blank()))
+    }
+
     /// A question to the user.
     pub fn ask(reason: impl Into<Reason>) -> Self {
         Self::Ask(reason.into())
@@ -138,23 +157,26 @@ impl Verdict {
     pub fn strength(&self) -> Strength {
         match self {
             Self::Continue => Strength::Continue,
-            Self::Allow => Strength::Allow,
+            Self::Allow(_) => Strength::Allow,
             Self::Ask(_) => Strength::Ask,
             Self::Block(_) => Strength::Block,
             Self::Stop(_) => Strength::Stop,
         }
     }
 
-    /// Why; absent where there is nothing to justify.
+    /// Why; absent where there is nothing to justify, and where an approval does not say.
+    #[inline]
     #[must_use]
     pub fn reason(&self) -> Option<&Reason> {
         match self {
-            Self::Continue | Self::Allow => None,
+            Self::Continue => None,
+            Self::Allow(reason) => reason.as_ref(),
             Self::Ask(reason) | Self::Block(reason) | Self::Stop(reason) => Some(reason),
         }
     }
 
-    /// The verdict with a reason that can be read: a blank one becomes a sentence that names the hook.
+    /// The verdict with a reason that can be read: a blank one becomes a sentence that names the hook; that of an
+    /// approval is left out.
     #[inline]
     #[must_use]
     pub fn with_readable_reason(self, hook: &str) -> Self {
@@ -162,6 +184,7 @@ impl Verdict {
             Self::Ask(reason) if reason.is_blank() => Self::ask(format!("hook \"{hook}\" asks")),
             Self::Block(reason) if reason.is_blank() => Self::block(format!("blocked by hook \"{hook}\"")),
             Self::Stop(reason) if reason.is_blank() => Self::stop(format!("stopped by hook \"{hook}\"")),
+            Self::Allow(Some(reason)) if reason.is_blank() => Self::allow(),
             other => other,
         }
     }
@@ -216,7 +239,7 @@ mod tests {
     fn of(strength: Strength) -> Verdict {
         match strength {
             Strength::Continue => Verdict::Continue,
-            Strength::Allow => Verdict::Allow,
+            Strength::Allow => Verdict::allow(),
             Strength::Ask => Verdict::ask("why"),
             Strength::Block => Verdict::block("why"),
             Strength::Stop => Verdict::stop("why"),
@@ -275,6 +298,22 @@ mod tests {
         }
         assert_eq!(Reason::from("why").as_str(), "why");
         assert_eq!(Reason::from("why").to_string(), "why");
+    }
+
+    #[test]
+    fn an_approval_says_why_if_it_wants_to() {
+        let approval = Verdict::allow_because("it only reads");
+        assert_eq!(
+            (approval.strength(), approval.reason()),
+            (Strength::Allow, Some(&Reason::from("it only reads")))
+        );
+        assert_eq!(approval.to_string(), "allow: it only reads");
+        assert_eq!(approval.clone().with_readable_reason("lint"), approval);
+        for blank in ["", " \t\n"] {
+            assert_eq!(Verdict::allow_because(blank), Verdict::allow());
+            assert_eq!(Verdict::Allow(Some(blank.into())).with_readable_reason("lint"), Verdict::allow());
+        }
+        assert_eq!((Verdict::allow().reason(), Verdict::allow().to_string()), (None, "allow".to_owned()));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 fn verdict() -> impl Strategy<Value = Verdict> {
     prop_oneof![
         6 => Just(Verdict::Continue),
-        2 => Just(Verdict::Allow),
+        2 => Just(Verdict::allow()),
         2 => Just(Verdict::ask("sure?")),
         2 => Just(Verdict::block("no")),
         1 => Just(Verdict::stop("enough")),

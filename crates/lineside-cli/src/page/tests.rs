@@ -66,6 +66,21 @@ async fn a_refusal_names_its_reason_and_its_hook() {
 }
 
 #[tokio::test]
+async fn an_approval_says_why_and_nothing_waits_for_it() {
+    let (_bus, session) = session().await;
+    session
+        .intercept::<BeforeTool>("reads")
+        .source("closure")
+        .gate(async |_, _| Verdict::allow_because("it only reads"))
+        .unwrap();
+    let expected = "\
+1.500 ✓ main       before_tool      Shell ls                              1.0 ms
+        allow      it only reads
+        by         reads (closure on main's session), 1.0 ms";
+    assert_eq!(told(&page(80), &*shell(&session, "ls").await), expected);
+}
+
+#[tokio::test]
 async fn an_amendment_is_told_before_and_after() {
     let (bus, session) = session().await;
     bus.intercept::<BeforeTool>("quiet")

@@ -79,7 +79,7 @@ fn of_several_blocks_the_first_in_plan_order_ends_the_chain() {
     for order in [[0, 1], [1, 0]] {
         let mut chain = chain([of("a", Part::Gate), of("b", Part::Gate), within("a"), within("b")]);
         for hook in order {
-            says(&mut chain, hook, Verdict::Allow);
+            says(&mut chain, hook, Verdict::allow());
         }
         for hook in order {
             chain.decree(hook, Verdict::block("no"));
@@ -90,7 +90,7 @@ fn of_several_blocks_the_first_in_plan_order_ends_the_chain() {
 
 #[test]
 fn only_a_block_or_a_stop_ends_the_chain() {
-    for verdict in [Verdict::Continue, Verdict::Allow, Verdict::ask("?")] {
+    for verdict in [Verdict::Continue, Verdict::allow(), Verdict::ask("?")] {
         let mut chain = chain([gate(), gate()]);
         says(&mut chain, 0, verdict.clone());
         assert!(!chain.has_ended(), "{verdict:?}");
@@ -115,7 +115,7 @@ fn versions_are_counted_and_the_last_author_is_known() {
 #[test]
 fn who_was_skipped_has_not_judged() {
     let mut chain = chain([gate(), gate(), gate()]);
-    says(&mut chain, 1, Verdict::Allow);
+    says(&mut chain, 1, Verdict::allow());
     skips(&mut chain, 2, SkipReason::Blocked);
     assert_eq!([0, 1, 2].map(|hook| chain.has_judged(hook)), [false, true, false]);
     fails(&mut chain, 0, Verdict::Continue);
@@ -151,9 +151,9 @@ fn what_is_recorded_has_the_version_that_it_is_about() {
 #[test]
 fn earlier_attempts_belong_to_the_last_run_of_their_hook() {
     let mut chain = chain([gate(), gate()]);
-    says(&mut chain, 0, Verdict::Allow);
-    says(&mut chain, 1, Verdict::Allow);
-    says_again(&mut chain, 0, Verdict::Allow);
+    says(&mut chain, 0, Verdict::allow());
+    says(&mut chain, 1, Verdict::allow());
+    says_again(&mut chain, 0, Verdict::allow());
     let earlier = vec![Failure::new(FailureKind::Exit, "exit status 1")];
     chain.failed_before(0, earlier.clone());
     assert_eq!(chain.runs().iter().map(|run| run.earlier.len()).collect::<Vec<_>>(), [0, 0, 1]);
@@ -163,7 +163,7 @@ fn earlier_attempts_belong_to_the_last_run_of_their_hook() {
 #[test]
 fn a_decree_takes_the_place_of_what_was_said() {
     let mut said = chain([gate(), gate(), gate()]);
-    says(&mut said, 0, Verdict::Allow);
+    says(&mut said, 0, Verdict::allow());
     fails(&mut said, 1, Verdict::Continue);
     skips(&mut said, 2, SkipReason::Blocked);
     said.amended(0);
@@ -188,7 +188,7 @@ fn a_gate_that_judged_an_earlier_payload_judges_once_more() {
     assert_eq!(chain.stale(), [0; 0], "nothing was amended");
     chain.amended(3);
     says(&mut chain, 3, Verdict::Continue);
-    says(&mut chain, 4, Verdict::Allow);
+    says(&mut chain, 4, Verdict::allow());
     assert_eq!(chain.stale(), [0, 1]);
     says_again(&mut chain, 0, Verdict::block("no"));
     assert_eq!(chain.stale(), [0; 0], "it has ended");
@@ -197,8 +197,8 @@ fn a_gate_that_judged_an_earlier_payload_judges_once_more() {
 #[test]
 fn those_that_are_stale_come_in_plan_order() {
     let mut chain = chain([gate(), gate(), of("a", Part::Amender)]);
-    says(&mut chain, 1, Verdict::Allow);
-    says(&mut chain, 0, Verdict::Allow);
+    says(&mut chain, 1, Verdict::allow());
+    says(&mut chain, 0, Verdict::allow());
     chain.amended(2);
     assert_eq!(chain.stale(), [0, 1]);
 }
@@ -243,7 +243,7 @@ fn members_of_an_ensemble_judge_once_more_if_it_says_so() {
     for again in [false, true] {
         let member = Hook { ensemble: Some(Arc::new(Once(again))), ..gate() };
         let mut chain = chain([member, of("a", Part::Amender)]);
-        says(&mut chain, 0, Verdict::Allow);
+        says(&mut chain, 0, Verdict::allow());
         chain.amended(1);
         assert_eq!(chain.stale(), if again { vec![0] } else { vec![] });
     }
@@ -252,12 +252,12 @@ fn members_of_an_ensemble_judge_once_more_if_it_says_so() {
 #[test]
 fn an_approval_of_an_earlier_payload_counts_for_nothing() {
     let mut approved = chain([gate(), of("a", Part::Amender)]);
-    says(&mut approved, 0, Verdict::Allow);
-    assert_eq!(approved.decide(), (Verdict::Allow, Some(0)));
+    says(&mut approved, 0, Verdict::allow());
+    assert_eq!(approved.decide(), (Verdict::allow(), Some(0)));
     approved.amended(1);
     assert_eq!(approved.decide(), (Verdict::Continue, None));
-    says_again(&mut approved, 0, Verdict::Allow);
-    assert_eq!(approved.decide(), (Verdict::Allow, Some(0)));
+    says_again(&mut approved, 0, Verdict::allow());
+    assert_eq!(approved.decide(), (Verdict::allow(), Some(0)));
     let mut asked = chain([gate(), of("a", Part::Amender)]);
     says(&mut asked, 0, Verdict::ask("old"));
     asked.amended(1);

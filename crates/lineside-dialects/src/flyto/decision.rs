@@ -187,7 +187,7 @@ fn judged(hook: &Identity, asked: Asked, output: &Output, failure: Option<&Failu
         return hook.on_failure.verdict(&hook.name, failure);
     }
     match asked {
-        Asked::Allow => Verdict::Allow,
+        Asked::Allow => Verdict::allow(),
         // FL-24: there a reason is for a refusal only.
         Asked::Ask if hook.authority() == Authority::Permission => Verdict::ask(""),
         Asked::Ask => Verdict::ask(output.reason().unwrap_or_default().to_owned()),

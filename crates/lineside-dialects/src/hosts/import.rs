@@ -38,7 +38,7 @@ pub(super) use entry::{Entry, Handler, Run, are_ours, is_ours, shell_words};
 pub(super) use fields::{Fields, Refused};
 pub(super) use format::{At, Format, Profile, Same, Shape, Subject, Switches};
 pub(super) use heard::{
-    Heard, Saying, blocking, flag_field, given_reason, object_field, reason_or, text_field,
+    Heard, Saying, approval, blocking, flag_field, given_reason, object_field, reason_or, text_field,
 };
 pub(super) use matcher::Matcher;
 pub(super) use references::expand;

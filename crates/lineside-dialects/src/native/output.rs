@@ -213,7 +213,7 @@ fn verdict(asker: Asker, fields: &Map, reason: &str) -> Result<Verdict, ReadAnsw
         None => Verdict::Continue,
         Some(Value::String(word)) => match word.as_str() {
             "continue" => Verdict::Continue,
-            "allow" => Verdict::Allow,
+            "allow" => Verdict::allow_because(reason()),
             "ask" => Verdict::ask(reason()),
             "block" => Verdict::block(reason()),
             "stop" => Verdict::stop(reason()),

@@ -4,7 +4,7 @@ use lineside_core::json::{Map, Value};
 use lineside_core::{Answer, AnyEvent, Failure, Strength, Verdict};
 
 use crate::hosts::import::{
-    Entry, Heard, Saying, flag_field, given_reason, object_field, reason_or, text_field,
+    Entry, Heard, Saying, approval, flag_field, given_reason, object_field, reason_or, text_field,
 };
 use crate::hosts::tools::class;
 
@@ -178,7 +178,7 @@ fn said(entry: &Entry, event: &AnyEvent, object: &Map) -> Result<Saying, String>
 fn decided(entry: &Entry, object: &Map, reason: Option<&str>, saying: &mut Saying) -> Result<(), String> {
     match text_field(object, "decision")? {
         None => {}
-        Some("approve") if entry.event == "PreToolUse" => saying.verdict(Verdict::Allow),
+        Some("approve") if entry.event == "PreToolUse" => saying.verdict(approval(reason)),
         Some("block") => match refusal(entry.event) {
             Refusal::Block => saying.verdict(Verdict::block(reason_or(entry, [reason]))),
             Refusal::Stop => saying.verdict(Verdict::stop(reason_or(entry, [reason]))),
@@ -198,7 +198,7 @@ fn permission(entry: &Entry, specific: &Map, saying: &mut Saying) -> Result<(), 
         None => {}
         Some("deny") => saying.verdict(Verdict::block(why())),
         Some("ask" | "defer") => saying.verdict(Verdict::ask(why())),
-        Some("allow") => saying.verdict(Verdict::Allow),
+        Some("allow") => saying.verdict(approval(reason)),
         Some(other) => return Err(format!("unknown `permissionDecision` `{other}`")),
     }
     if let Some(input) = object_field(specific, "updatedInput")?
@@ -220,7 +220,7 @@ fn answered(entry: &Entry, specific: &Map, saying: &mut Saying) -> Result<(), St
             saying.verdict(if ends { Verdict::stop(why) } else { Verdict::block(why) });
         }
         Some("allow") => {
-            saying.verdict(Verdict::Allow);
+            saying.verdict(Verdict::allow());
             if let Some(input) = object_field(decision, "updatedInput")? {
                 saying.amend("tool_input", Value::Object(input.clone()));
             }

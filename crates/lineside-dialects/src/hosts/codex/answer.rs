@@ -144,7 +144,7 @@ fn answered(entry: &Entry, specific: &Map, saying: &mut Saying) -> Result<(), St
     only(decision, |name| matches!(name, "behavior" | "message"))?;
     let message = text_field(decision, "message")?;
     match text_field(decision, "behavior")? {
-        Some("allow") => saying.verdict(Verdict::Allow),
+        Some("allow") => saying.verdict(Verdict::allow()),
         Some("deny") => saying.verdict(Verdict::block(reason_or(entry, [message]))),
         _ => return Err("`behavior` is `allow` or `deny`".to_owned()),
     }

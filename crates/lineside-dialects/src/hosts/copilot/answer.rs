@@ -4,7 +4,7 @@ use lineside_core::json::{Map, Value};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Verdict};
 
 use super::import::is_pascal;
-use crate::hosts::import::{Entry, Heard, Run, Saying, blocking, reason_or};
+use crate::hosts::import::{Entry, Heard, Run, Saying, approval, blocking, reason_or};
 
 /// What a denial says when a hook has failed before a tool.
 const ERRORED: &str = "Denied by preToolUse hook (hook errored)";
@@ -124,7 +124,7 @@ fn said(entry: &Entry, name: &str, object: &Map, saying: &mut Saying) {
             match get("permissionDecision") {
                 Some("deny") => saying.verdict(Verdict::block(why(reason))),
                 Some("ask") => saying.verdict(Verdict::ask(why(reason))),
-                Some("allow") => saying.verdict(Verdict::Allow),
+                Some("allow") => saying.verdict(approval(reason)),
                 _ => {}
             }
             let input = given("modifiedArgs").or_else(|| given("updatedInput"));
@@ -138,7 +138,7 @@ fn said(entry: &Entry, name: &str, object: &Map, saying: &mut Saying) {
                 let why = why(get("message"));
                 saying.verdict(if ends { Verdict::stop(why) } else { Verdict::block(why) });
             }
-            Some("allow") => saying.verdict(Verdict::Allow),
+            Some("allow") => saying.verdict(Verdict::allow()),
             _ => {}
         },
         "userPromptSubmitted" | "postToolUse" | "agentStop" | "subagentStop" => {

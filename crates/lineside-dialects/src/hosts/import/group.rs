@@ -114,8 +114,8 @@ mod tests {
         let block = |reason: &'static str| Verdict::block(reason);
         assert_eq!(joined(&[block("a")]), [block("a")]);
         assert_eq!(
-            joined(&[Verdict::Allow, block("a"), block("b")]),
-            [Verdict::Allow, block("a\nb"), block("b")]
+            joined(&[Verdict::allow(), block("a"), block("b")]),
+            [Verdict::allow(), block("a\nb"), block("b")]
         );
         let three = [block("a"), block("b"), block("c")];
         assert_eq!(joined(&three), [block("a\nb\nc"), block("b"), block("c")]);

@@ -218,7 +218,8 @@ fn stricter(first: Result<Answer, Failure>, last: Result<Answer, Failure>) -> Re
         }
     };
     let stronger = if strength(&first) > strength(&last) { first } else { last };
-    let bare = |verdict: Verdict| if verdict == Verdict::Allow { Verdict::Continue } else { verdict };
+    let bare =
+        |verdict: Verdict| if verdict.strength() == Strength::Allow { Verdict::Continue } else { verdict };
     stronger.map(|answer| Answer {
         verdict: bare(answer.verdict),
         amendment: Amendment::default(),

@@ -141,6 +141,11 @@ pub(crate) fn reason_or<'a>(entry: &Entry, texts: impl IntoIterator<Item = Optio
     found.map_or_else(|| unreasoned(&entry.name), str::to_owned)
 }
 
+/// An approval, with the reason that the hook gives for it.
+pub(crate) fn approval(reason: Option<&str>) -> Verdict {
+    Verdict::allow_because(reason.unwrap_or_default().trim().to_owned())
+}
+
 /// The reason of a verdict that refuses, where the hook itself gave it.
 pub(crate) fn given_reason<'a>(entry: &Entry, verdict: &'a Verdict) -> Option<&'a str> {
     let reason = verdict.reason().filter(|_| verdict.strength().is_final())?.as_str();

@@ -45,6 +45,7 @@ impl Outcome {
             is_unreasoned: matches!(&receipt.verdict, Verdict::Ask(reason) if is_name(reason.as_str())),
             verdict: match &receipt.verdict {
                 Verdict::Ask(reason) => Verdict::ask(shown(reason.as_str())),
+                Verdict::Allow(Some(reason)) => Verdict::allow_because(shown(reason.as_str())),
                 verdict => verdict.clone(),
             },
             before: receipt.event.original().to_json(),
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn ho_5_what_came_of_a_derived_event_is_taken_in() {
         let (before, after) = (map(json!({"a": 1, "b": 1})), map(json!({"a": 2, "b": 1})));
-        let mut outcome = Outcome { verdict: Verdict::Allow, before, after, ..Outcome::default() };
+        let mut outcome = Outcome { verdict: Verdict::allow(), before, after, ..Outcome::default() };
         let derived = |verdict: Verdict, before: Value, after: Value| Outcome {
             verdict,
             before: map(before),
@@ -129,9 +130,9 @@ mod tests {
             notices: vec!["n".to_owned()],
             ..Outcome::default()
         };
-        outcome.fold(derived(Verdict::Allow, json!({"a": 2, "c": 1}), json!({"a": 2, "c": 3, "d": 4})));
+        outcome.fold(derived(Verdict::allow(), json!({"a": 2, "c": 1}), json!({"a": 2, "c": 3, "d": 4})));
         assert_eq!(outcome.after, map(json!({"a": 2, "b": 1, "c": 3, "d": 4})));
-        assert_eq!((outcome.verdict.clone(), outcome.is_refused()), (Verdict::Allow, false));
+        assert_eq!((outcome.verdict.clone(), outcome.is_refused()), (Verdict::allow(), false));
         outcome.fold(derived(Verdict::block("no"), json!({"a": 2}), json!({"a": 5})));
         assert_eq!((outcome.verdict.clone(), outcome.is_refused()), (Verdict::block("no"), true));
         assert_eq!((outcome.strength(), outcome.reason()), (Strength::Block, "no"));

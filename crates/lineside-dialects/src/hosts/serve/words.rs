@@ -151,7 +151,9 @@ impl<'a> Writing<'a> {
         match how {
             Amend::Json(template) => self.add(template, Some(after)),
             Amend::Text(template) => self.add(template, Some(&Value::String(text(after)))),
-            Amend::Approved(template, _) if self.verdict == Verdict::Allow => self.add(template, Some(after)),
+            Amend::Approved(template, _) if self.verdict.strength() == Strength::Allow => {
+                self.add(template, Some(after));
+            }
             Amend::Approved(_, refusal) | Amend::Refuse(refusal) => self.refuse(refusal, field, after),
             // A host drops a refusal without a reason, and the result would be read as it was (HO-19, CX-4).
             Amend::Withhold => {
@@ -211,7 +213,9 @@ impl<'a> Writing<'a> {
             Refusal::Output if self.telling.stop_active => return self.dropped(field),
             Refusal::Output => format!("[answer with exactly this instead: {after}]"),
         };
-        let reason = if self.is_unreasoned { "" } else { self.reason() };
+        // An approval says nothing of why this is refused.
+        let has_reason = self.verdict.strength() > Strength::Allow && !self.is_unreasoned;
+        let reason = if has_reason { self.reason() } else { "" };
         self.verdict = Verdict::block(with_reason(reason, &fixed));
     }
 

@@ -128,11 +128,11 @@ fn an_answer_that_can_be_read_in_two_ways_approves_and_changes_nothing() {
     let check = |first: Verdict, last: Verdict, expected: Verdict| {
         assert_eq!(stricter(says(first), says(last)).unwrap().verdict, expected);
     };
-    check(Verdict::block("no"), Verdict::Allow, Verdict::block("no"));
-    check(Verdict::Allow, Verdict::block("no"), Verdict::block("no"));
-    check(Verdict::Allow, Verdict::Continue, Verdict::Continue);
-    check(Verdict::ask("sure?"), Verdict::Allow, Verdict::ask("sure?"));
-    check(Verdict::Allow, Verdict::Allow, Verdict::Allow);
+    check(Verdict::block("no"), Verdict::allow(), Verdict::block("no"));
+    check(Verdict::allow(), Verdict::block("no"), Verdict::block("no"));
+    check(Verdict::allow(), Verdict::Continue, Verdict::Continue);
+    check(Verdict::ask("sure?"), Verdict::allow(), Verdict::ask("sure?"));
+    check(Verdict::allow(), Verdict::allow(), Verdict::allow());
     let amendment = Amendment::default().with("tool_input", lineside_core::json::json!({}));
     let amends = Ok(Answer { amendment, ..Answer::default() });
     assert!(stricter(amends, says(Verdict::Continue)).unwrap().amendment.is_empty());

@@ -111,7 +111,8 @@ fn a_reader_who_takes_the_first_of_two_values_hears_the_rest_alike() {
 #[test]
 fn of_several_verdicts_the_strongest_holds_and_of_equal_ones_the_first() {
     let mut saying = Saying::default();
-    for verdict in [Verdict::Allow, Verdict::block("first"), Verdict::block("second"), Verdict::ask("sure?")]
+    for verdict in
+        [Verdict::allow(), Verdict::block("first"), Verdict::block("second"), Verdict::ask("sure?")]
     {
         saying.verdict(verdict);
     }

@@ -275,7 +275,7 @@ fn ho_5_nothing_follows_from_what_was_refused() {
     for verdict in [Verdict::block("no"), Verdict::Stop("no".into())] {
         assert_eq!(follows("UserPromptSubmit", json!({"prompt": "p"}), verdict), []);
     }
-    assert_eq!(follows("UserPromptSubmit", json!({"prompt": "p"}), Verdict::Allow).len(), 1);
+    assert_eq!(follows("UserPromptSubmit", json!({"prompt": "p"}), Verdict::allow()).len(), 1);
     // Nor where the host has no word for it.
     let mut silent = Served::default();
     let prompt = json!({"hook_event_name": "chat.message", "session_id": "s", "prompt": "p"});
@@ -316,11 +316,11 @@ fn ho_5_an_agent_begins_with_a_prompt_that_passes() {
     let after = Map::from_iter([("prompt".to_owned(), "q".into())]);
     let outcome = |verdict| Outcome { verdict, after: after.clone(), ..Outcome::default() };
     let begins = derived("before_agent", json!({"prompt": "q"})).pop();
-    assert_eq!(publishing.folded(&outcome(Verdict::Allow)), begins);
+    assert_eq!(publishing.folded(&outcome(Verdict::allow())), begins);
     assert_eq!(publishing.folded(&outcome(Verdict::ask("sure?"))), None);
     assert_eq!(publishing.folded(&outcome(Verdict::block("no"))), None);
     publishing.decided = Some(Verdict::Continue);
-    assert_eq!(publishing.folded(&outcome(Verdict::Allow)), None);
+    assert_eq!(publishing.folded(&outcome(Verdict::allow())), None);
     assert_eq!(publishing.host(), Host::Claude);
 }
 

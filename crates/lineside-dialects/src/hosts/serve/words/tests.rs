@@ -71,7 +71,7 @@ fn ho_21_an_amended_input_that_goes_with_an_approval_alone_is_refused_without_on
         let outcome = changes(verdict, "tool_input", json!({"a": 1}), json!({"a": 2}));
         document(&told(Host::Claude, "PermissionRequest", false, &outcome))
     };
-    let allowed = told(Verdict::Allow);
+    let allowed = told(Verdict::allow());
     assert_eq!(
         allowed.pointer("/hookSpecificOutput/decision/updatedInput"),
         Some(&json!({"a": 2})),
@@ -80,6 +80,15 @@ fn ho_21_an_amended_input_that_goes_with_an_approval_alone_is_refused_without_on
     let refused = told(Verdict::Continue);
     assert_eq!(refused.pointer("/hookSpecificOutput/decision/behavior"), Some(&json!("deny")), "{refused}");
     assert!(refused.to_string().contains("repeat the call with this input"), "{refused}");
+}
+
+#[test]
+fn what_is_refused_for_its_amendment_does_not_say_why_it_was_approved() {
+    let refused = |verdict| {
+        let outcome = changes(verdict, "prompt", json!("a"), json!("b"));
+        document(&told(Host::Claude, "UserPromptSubmit", false, &outcome))
+    };
+    assert_eq!(refused(Verdict::allow_because("it is short")), refused(Verdict::Continue));
 }
 
 #[test]
@@ -115,7 +124,7 @@ fn ho_23_context_beside_a_block_alone_waits_without_one() {
     assert_eq!(block.context, ContextFate::Printed);
     let said = json!({"hookEventName": "SubagentStop", "additionalContext": "waited\n\nc"});
     assert_eq!(document(&block).get("hookSpecificOutput"), Some(&said));
-    for verdict in [Verdict::Continue, Verdict::Allow] {
+    for verdict in [Verdict::Continue, Verdict::allow()] {
         let put = told(Host::Claude, "SubagentStop", false, &outcome(verdict));
         assert_eq!((put.context, put.answer.stdout.as_str()), (ContextFate::Waits, ""));
     }
