@@ -11,7 +11,7 @@ use crate::verdict::Verdict;
 
 /// Why a hook did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum SkipReason {
     /// Its matcher left the event out.
     Filter,
@@ -134,4 +134,40 @@ pub struct By<T> {
     pub hook: u32,
     /// What it gave.
     pub what: T,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+    use crate::json::{from_str, to_string};
+
+    /// Each value is shown as its word, and is that word in JSON.
+    pub(crate) fn check_words<T>(words: &[(T, &str)])
+    where
+        T: Copy + fmt::Debug + fmt::Display + PartialEq + Serialize + DeserializeOwned,
+    {
+        for (value, word) in words {
+            assert_eq!(format!("{value} {value:>12}"), format!("{word} {word:>12}"));
+            let json = format!("\"{word}\"");
+            assert_eq!(to_string(value).unwrap(), json);
+            assert_eq!(from_str::<T>(&json).unwrap(), *value);
+        }
+    }
+
+    #[test]
+    fn the_word_of_a_skip_reason_is_that_of_its_json() {
+        let words = [
+            (SkipReason::Filter, "filter"),
+            (SkipReason::Blocked, "blocked"),
+            (SkipReason::Disabled, "disabled"),
+            (SkipReason::Untrusted, "untrusted"),
+            (SkipReason::NotLoaded, "not_loaded"),
+            (SkipReason::Debounced, "debounced"),
+            (SkipReason::Superseded, "superseded"),
+        ];
+        check_words(&words);
+        assert_eq!(words.map(|(why, _)| why.as_str()), words.map(|(_, word)| word));
+    }
 }
