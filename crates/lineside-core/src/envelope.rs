@@ -307,3 +307,60 @@ impl Envelope {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{json, to_string};
+
+    #[test]
+    fn an_agent_has_a_type_only_when_another_agent_started_it() {
+        assert_eq!(to_string(&Agent::main("a")).unwrap(), r#"{"id":"a","kind":"main"}"#);
+        let reviewer = r#"{"id":"reviewer","kind":"subagent","type":"reviewer"}"#;
+        assert_eq!(to_string(&Agent::subagent("reviewer")).unwrap(), reviewer);
+        assert_eq!(Agent::default(), Agent::main("main"));
+    }
+
+    #[test]
+    fn a_spelling_belongs_to_the_field_of_its_name() {
+        let fields = Map::from([("n".to_owned(), json!(1.5)), ("m".to_owned(), json!(2))]);
+        let extra = Extra::from(fields.clone()).spelled("n", "1.50").spelled("gone", "3");
+        assert_eq!(*extra, fields, "the values stay as they are");
+        assert_eq!(["n", "m", "gone"].map(|name| extra.spelling(name)), [Some("1.50"), None, None]);
+    }
+
+    #[test]
+    fn an_envelope_as_json_has_the_order_of_the_specification() {
+        let id = EventId::from_u128(7);
+        let mut envelope = Envelope {
+            id,
+            time: Timestamp::UNIX_EPOCH,
+            seq: 3,
+            source: Arc::new(Source::root("s")),
+            cause: None,
+            turn: None,
+            extra: None,
+        };
+        let least = r#"{"id":"00000000-0000-0000-0000-000000000007","point":"on_idle","time":"1970-01-01T00:00:00.000Z","seq":3,"session":"s","root_session":"s","depth":0,"agent":{"id":"main","kind":"main"}}"#;
+        assert_eq!(to_string(&envelope.to_json("on_idle")).unwrap(), least);
+        let text = |text: &str| Some(Arc::from(text));
+        envelope.source = Arc::new(Source {
+            root_session: "r".into(),
+            parent_session: Some("p".into()),
+            depth: 2,
+            agent: Agent::subagent("tester"),
+            project_root: text("/p"),
+            cwd: text("/p/c"),
+            model: Some(Model { selected: text("m"), running: None }),
+            host: text("h"),
+            traceparent: text("t"),
+            connection: text("c"),
+            ..Source::root("s")
+        });
+        envelope.cause = Some(Cause { event: EventId::from_u128(6), depth: 1 });
+        envelope.turn = Some(4);
+        envelope.extra = Some(Arc::new(Map::from([("x".to_owned(), json!(1))]).into()));
+        let most = r#"{"id":"00000000-0000-0000-0000-000000000007","point":"on_idle","time":"1970-01-01T00:00:00.000Z","seq":3,"session":"s","root_session":"r","parent_session":"p","depth":2,"cause":"00000000-0000-0000-0000-000000000006","agent":{"id":"tester","kind":"subagent","type":"tester"},"turn":4,"project_root":"/p","cwd":"/p/c","model":{"selected":"m"},"host":"h","traceparent":"t","connection":"c","extra":{"x":1}}"#;
+        assert_eq!(to_string(&envelope.to_json("on_idle")).unwrap(), most);
+    }
+}

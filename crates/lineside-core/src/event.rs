@@ -375,3 +375,6 @@ fn downcast<P: Point>(payload: &dyn Payload) -> &P {
         None => unreachable!("a typed event is only made of a payload of its type"),
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

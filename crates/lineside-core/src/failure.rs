@@ -159,3 +159,25 @@ pub fn seconds(duration: std::time::Duration) -> String {
     let text = format!("{:.3}", duration.as_secs_f64());
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::tests::check_words;
+
+    #[test]
+    fn the_word_of_a_kind_of_failure_is_that_of_its_json() {
+        let words = [
+            (FailureKind::Exit, "exit"),
+            (FailureKind::Signal, "signal"),
+            (FailureKind::Timeout, "timeout"),
+            (FailureKind::Spawn, "spawn"),
+            (FailureKind::Output, "output"),
+            (FailureKind::Panic, "panic"),
+            (FailureKind::Closed, "closed"),
+            (FailureKind::Error, "error"),
+        ];
+        check_words(&words);
+        assert_eq!(words.map(|(kind, _)| kind.as_str()), words.map(|(_, word)| word));
+    }
+}

@@ -95,7 +95,17 @@ of_uuid!(MessageId);
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn an_event_id_is_the_uuid_of_version_7(millis in any::<u64>(), random in any::<[u8; 10]>()) {
+            let theirs = Builder::from_unix_timestamp_millis(millis, &random).into_uuid();
+            prop_assert_eq!(EventId::at(millis, random).as_u128(), theirs.as_u128());
+        }
+    }
 
     #[test]
     fn an_id_is_the_same_as_text_as_number_and_as_json() {

@@ -302,3 +302,16 @@ impl Captured {
         String::from_utf8_lossy(&self.bytes).trim().to_owned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_of_what_is_needed_has_the_named_variables_and_no_others() {
+        for named in [&[][..], &["BUILD_ID", "CI"]] {
+            let names = Inherit::MINIMAL.iter().chain(named).map(OsString::from).collect();
+            assert_eq!(Inherit::minimal_and(named.iter().copied()), Inherit::Only(names));
+        }
+    }
+}

@@ -224,3 +224,6 @@ pub fn each_input_path(tool_input: &Value, visit: &mut dyn FnMut(&str)) {
         list.iter().filter_map(Value::as_str).filter(|path| !path.is_empty()).for_each(visit);
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

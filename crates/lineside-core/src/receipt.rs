@@ -256,3 +256,6 @@ fn head_json(hook: Option<&Hook>) -> Map {
 fn micros(duration: Duration) -> Value {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX).into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -217,6 +217,26 @@ mod tests {
     }
 
     #[test]
+    fn a_report_that_fits_is_shown_whole() {
+        let report = Report::failed("2 errors").body("one\n\nзвено\nthree\n");
+        let whole = "2 errors\none\n\nзвено\nthree";
+        for format in [Format::Tail, Format::Full] {
+            for bytes in 0..2 * whole.len() {
+                let text = rule(format, 4, bytes).text(&report);
+                assert_eq!(text == whole, bytes >= whole.len(), "{format:?} {bytes} {text:?}");
+                assert!(text.len() <= bytes, "{format:?} {bytes} {text:?}");
+            }
+            // The end of the line between summary and body counts as a token of its own.
+            let needed = tokens("2 errors") + tokens("one\n\nзвено\nthree") + 1;
+            for most in 0..2 * needed {
+                let text = ResultRule { tokens: most, ..rule(format, 4, usize::MAX) }.text(&report);
+                assert_eq!(text == whole, most >= needed, "{format:?} {most} {text:?}");
+            }
+            assert_ne!(rule(format, 3, usize::MAX).text(&report), whole);
+        }
+    }
+
+    #[test]
     fn success_goes_to_the_context_only_when_asked_for() {
         let (good, bad) = (Report::success("ok"), Report::failed("no"));
         let rule = |when| ResultRule { when, ..ResultRule::default() };

@@ -85,7 +85,24 @@ mod tests {
         assert!(cut.contains(&marker(text.len() - kept)), "{cut}");
     }
 
+    /// Whether a text is within a measure.
+    fn fits(text: &str, most: Size) -> bool {
+        text.len() <= most.bytes && super::tokens(text) <= most.tokens
+    }
+
     proptest! {
+        #[test]
+        fn the_ends_are_as_long_as_fits(
+            text in "(a|й|你|🦀|\n){0,40}", bytes in 0_usize..80, tokens in 0_usize..40
+        ) {
+            let most = Size { bytes, tokens };
+            let borders = || text.char_indices().map(|(start, _)| start).chain([text.len()]);
+            let mut heads = borders().rev().filter_map(|end| text.get(..end));
+            prop_assert_eq!(Some(head(&text, most)), heads.find(|head| fits(head, most)));
+            let mut tails = borders().filter_map(|begin| text.get(begin..));
+            prop_assert_eq!(Some(tail(&text, most)), tails.find(|tail| fits(tail, most)));
+        }
+
         #[test]
         fn c03_nothing_is_over_its_bound(
             text in "(a|й|你|🦀|\n){0,200}", bytes in 0_usize..300, tokens in 0_usize..100

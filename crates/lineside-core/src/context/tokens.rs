@@ -1,7 +1,5 @@
 //! How much a text is: in bytes, and in tokens by a rule that needs no tokenizer.
 
-use super::Append;
-
 /// About how many tokens a text is.
 ///
 /// Every tokenizer has its own answer; this one is cheap, the same everywhere, and rather too high than too low for
@@ -107,14 +105,6 @@ impl std::ops::Sub for Size {
             bytes: self.bytes.saturating_sub(other.bytes),
             tokens: self.tokens.saturating_sub(other.tokens),
         }
-    }
-}
-
-impl Append {
-    /// How much it is.
-    #[must_use]
-    pub fn size(&self) -> Size {
-        Size::of(&self.text)
     }
 }
 

@@ -123,6 +123,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_list_with_room_for_its_hooks_does_not_grow() {
+        for hooks in [0, 1, 4, 5, 300] {
+            assert!(Runs::with_room(hooks).short.capacity() >= hooks, "{hooks}");
+        }
+    }
+
+    #[test]
     fn what_is_kept_short_reads_as_if_it_were_not() {
         let mut runs = Runs::with_room(2);
         let (short, long) = (Duration::from_nanos(7), Duration::from_secs(5));

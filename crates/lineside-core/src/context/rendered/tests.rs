@@ -135,3 +135,23 @@ fn c01_time_is_linear_in_the_text() {
         assert_eq!(parse(&render(&messages)).unwrap(), messages, "{piece}");
     }
 }
+
+#[test]
+fn an_error_says_in_which_envelope_it_is() {
+    let message = ContextMessage {
+        id: MessageId::from_u128(0),
+        hook: "h".into(),
+        dialect: "native".into(),
+        point: "on_idle".into(),
+        event: EventId::from_u128(0),
+        session: "s".into(),
+        role: Role::User,
+        key: None,
+        text: "text".to_owned(),
+        cut: None,
+    };
+    for good in 0..3 {
+        let text = render(&vec![message.clone(); good]) + "<no envelope>";
+        assert_eq!(parse(&text), Err(ParseContextError { envelope: good + 1, wrong: "beginning" }));
+    }
+}

@@ -1,0 +1,109 @@
+//! Events, their versions, and what becomes of their payloads; and an event for the tests of other modules.
+
+use std::cell::RefCell;
+
+use super::*;
+use crate::envelope::Source;
+use crate::id::EventId;
+use crate::payload::tests::Note;
+use crate::timestamp::Timestamp;
+
+/// The envelope of the first event of a session.
+fn envelope() -> Envelope {
+    Envelope {
+        id: EventId::from_u128(1),
+        time: Timestamp::UNIX_EPOCH,
+        seq: 1,
+        source: Arc::new(Source::root("s")),
+        cause: None,
+        turn: None,
+        extra: None,
+    }
+}
+
+/// An event with a note of this title.
+pub(crate) fn event(title: &str) -> AnyEvent {
+    AnyEvent::of(envelope(), Note::titled(title))
+}
+
+fn note(title: &str) -> Arc<dyn Payload> {
+    Arc::new(Note::titled(title))
+}
+
+#[test]
+fn an_amended_event_still_has_what_was_published() {
+    let published = event("one");
+    let amended = published.amended(note("three"));
+    let again = amended.amended(note("eleven"));
+    let events = [published, amended, again];
+    let title = |payload: &dyn Payload| payload.text("title").unwrap_or_default().to_owned();
+    assert_eq!(events.each_ref().map(AnyEvent::version), [0, 1, 2]);
+    assert_eq!(events.each_ref().map(|event| title(event.payload())), ["one", "three", "eleven"]);
+    assert_eq!(events.each_ref().map(|event| title(event.original())), ["one"; 3]);
+    assert_eq!(events.each_ref().map(AnyEvent::weight), [3, 5 + 3, 6 + 3]);
+    let as_published = events[2].with_payload(note("four"));
+    assert_eq!(
+        (as_published.version(), title(as_published.original()), as_published.weight()),
+        (0, "four".to_owned(), 4)
+    );
+}
+
+#[test]
+fn only_references_to_one_event_are_the_same() {
+    let event = event("one");
+    assert!(event.is_same(&event.clone()));
+    assert!(event.typed::<Note>().is_some_and(|typed| typed.any().is_same(&event)));
+    for other in [self::event("one"), event.amended(note("one")), event.with_envelope(envelope())] {
+        assert!(!event.is_same(&other) && !other.is_same(&event), "{other:?}");
+    }
+}
+
+#[test]
+fn a_digest_is_the_sha_256_in_hexadecimal() {
+    let of_nothing = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+    assert_eq!(digest_of(&Map::new()), of_nothing);
+    assert_eq!(event("one").digest(), digest_of(event("one").payload_json()));
+    assert_eq!(hexadecimal(&[0x00, 0x1f, 0xa0, 0xff]), "001fa0ff");
+}
+
+#[test]
+fn a_payload_is_moved_out_unless_others_hold_it() {
+    let shared = note("shared");
+    let held = event("held");
+    let typed = |event: AnyEvent| event.into_payload::<Note>().unwrap();
+    let place = |event: &AnyEvent| event.payload().text("title").map(str::as_ptr).unwrap();
+    let cases = [
+        ("within", event("one"), true),
+        ("in an envelope of its own", event("one").with_envelope(envelope()), true),
+        ("alone in what may be shared", AnyEvent::new(envelope(), note("one")), true),
+        ("amended", event("one").amended(note("two")), true),
+        ("shared", AnyEvent::new(envelope(), Arc::clone(&shared)), false),
+        ("of an event that is held", held.with_envelope(envelope()), false),
+        ("held", held.clone(), false),
+    ];
+    for (which, event, is_moved) in cases {
+        let (before, title) = (place(&event), event.payload().text("title").unwrap().to_owned());
+        let note = typed(event);
+        assert_eq!(note.title, title, "{which}");
+        assert_eq!(note.title.as_ptr() == before, is_moved, "{which}");
+    }
+}
+
+thread_local! {
+    static BACK: RefCell<Vec<AnyEvent>> = const { RefCell::new(Vec::new()) };
+}
+
+#[test]
+fn each_typed_reference_is_given_back_once() {
+    let event = event("one");
+    let typed = || event.typed::<Note>().unwrap();
+    let lent = typed().given_back_to(|event| BACK.with_borrow_mut(|back| back.push(event)));
+    let clone = lent.clone();
+    drop(typed());
+    assert_eq!(BACK.take().len(), 0, "only those that were lent");
+    for reference in [lent, clone] {
+        drop(reference);
+        let back = BACK.take();
+        assert!(matches!(&back[..], [only] if only.is_same(&event)), "{back:?}");
+    }
+}
