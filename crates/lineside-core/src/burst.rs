@@ -19,7 +19,10 @@ pub fn merge(events: &[AnyEvent]) -> Option<AnyEvent> {
     }
     let mut fields = Map::new();
     for name in JOINED {
-        let mut joined = if name == "paths" { paths(events, last) } else { list(events, name) };
+        let mut joined = match name {
+            "paths" if last.point().field(name).is_some() => paths(events),
+            _ => list(events, name),
+        };
         if joined.is_empty() {
             continue;
         }
@@ -41,12 +44,10 @@ fn list(events: &[AnyEvent], name: &str) -> Vec<Value> {
 }
 
 /// Those of an event that lists none are in its tool input.
-fn paths(events: &[AnyEvent], last: &AnyEvent) -> Vec<Value> {
+fn paths(events: &[AnyEvent]) -> Vec<Value> {
     let mut paths = Vec::new();
-    if last.point().field("paths").is_some() {
-        for event in events {
-            event.payload().each_path(&mut |path| paths.push(path.into()));
-        }
+    for event in events {
+        event.payload().each_path(&mut |path| paths.push(path.into()));
     }
     paths
 }
@@ -58,4 +59,79 @@ fn last_of_each_path(files: Vec<Value>) -> Vec<Value> {
         files.into_iter().rev().filter(|file| path(file).is_none_or(|path| seen.insert(path))).collect();
     kept.reverse();
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merge;
+    use crate::event::AnyEvent;
+    use crate::json::{Value, json};
+    use crate::point::PointInfo;
+    use crate::sample::{BATCH, DECLARED, TOOL, event};
+
+    fn merged(point: &'static PointInfo, payloads: &[Value]) -> Value {
+        let events: Vec<AnyEvent> = payloads.iter().map(|payload| event(point, payload.clone())).collect();
+        merge(&events).unwrap().payload_json().clone().into()
+    }
+
+    #[test]
+    fn one_event_and_events_without_lists_are_the_last_of_them() {
+        assert!(merge(&[]).is_none());
+        let events = [1, 2].map(|number| event(&TOOL, json!({"tool_name": "Shell", "tool_input": number})));
+        for events in [&events[..1], &events] {
+            assert!(merge(events).unwrap().is_same(events.last().unwrap()));
+        }
+    }
+
+    #[test]
+    fn the_paths_of_a_burst_are_those_of_each_event_in_order() {
+        let payloads = [
+            json!({"tool_name": "Edit", "paths": ["b", "a"]}),
+            json!({"tool_name": "Edit", "tool_input": {"path": "c"}}),
+            json!({"tool_name": "Write", "tool_input": {"line": 3}}),
+            json!({"tool_name": "Write", "paths": ["a"], "tool_input": {"path": "not this"}}),
+        ];
+        assert_eq!(
+            merged(&TOOL, &payloads),
+            json!({"tool_name": "Write", "paths": ["b", "a", "c", "a"], "tool_input": {"path": "not this"}})
+        );
+    }
+
+    #[test]
+    fn of_the_changed_files_of_one_path_the_last_remains_at_its_place() {
+        let file = |path: &str, by: u32| json!({"path": path, "by": by});
+        let payloads = [
+            json!({"tool_calls": [1, 2], "changed_files": [file("a", 1), file("b", 1), {"by": 1}]}),
+            json!({"tool_calls": [], "changed_files": []}),
+            json!({"tool_calls": [1], "changed_files": [{"by": 2}, file("a", 2)]}),
+        ];
+        assert_eq!(
+            merged(&BATCH, &payloads),
+            json!({"tool_calls": [1, 2, 1], "changed_files": [file("b", 1), {"by": 1}, {"by": 2}, file("a", 2)]})
+        );
+        let unlisted = [json!({"tool_calls": [1]}), json!({})];
+        assert_eq!(merged(&BATCH, &unlisted), json!({"tool_calls": [1]}));
+    }
+
+    #[test]
+    fn the_lists_of_a_declared_point_are_joined_by_their_names() {
+        let payloads = [
+            json!({"paths": ["a"], "tool_calls": [1], "others": [1], "tool_input": {"path": "b"}}),
+            json!({"paths": "none", "tool_calls": [2], "others": [2], "tool_input": {"path": "c"}}),
+            json!({"paths": ["d", 4], "others": [3]}),
+        ];
+        assert_eq!(
+            merged(&DECLARED, &payloads),
+            json!({"paths": ["a", "d", 4], "others": [3], "tool_calls": [1, 2]})
+        );
+        let without = [json!({"tool_input": {"path": "b"}}), json!({"tool_input": {"path": "c"}})];
+        assert_eq!(merged(&DECLARED, &without), without[1]);
+    }
+
+    #[test]
+    fn lists_that_the_last_event_cannot_have_are_left_out() {
+        let events =
+            [event(&DECLARED, json!({"tool_calls": [1]})), event(&TOOL, json!({"tool_name": "Shell"}))];
+        assert!(merge(&events).unwrap().is_same(&events[1]));
+    }
 }

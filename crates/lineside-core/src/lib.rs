@@ -45,6 +45,9 @@ pub mod json;
 pub mod secret;
 pub mod nearest;
 
+#[cfg(test)]
+mod sample;
+
 pub use acceptance::Acceptance;
 pub use acknowledgement::{AcknowledgedAs, Acknowledgement};
 pub use amendment::{Amendment, Change};

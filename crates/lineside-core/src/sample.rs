@@ -1,0 +1,104 @@
+//! Events of made-up points, for the tests of this crate, which does not know the catalogue.
+
+use std::sync::Arc;
+
+use crate::envelope::{Envelope, Source};
+use crate::event::AnyEvent;
+use crate::id::EventId;
+use crate::json::{Map, Value};
+use crate::payload::{DecodePayloadError, Payload, each_input_path};
+use crate::point::{Field, Phase, PointInfo, PointRole, Slot};
+use crate::timestamp::Timestamp;
+
+/// A point of the catalogue with a tool and paths.
+pub(crate) static TOOL: PointInfo =
+    point("before_sample", Slot::Catalogue(0), &[field("tool_name"), field("tool_input"), field("paths")]);
+
+/// A point of the catalogue with the tools of a step and what they changed.
+pub(crate) static BATCH: PointInfo =
+    point("after_sample", Slot::Catalogue(1), &[field("tool_calls"), field("changed_files")]);
+
+/// A point that a vendor declared, whose events have any fields.
+pub(crate) static DECLARED: PointInfo = point("x.sample.on_it", Slot::Declared, &[]);
+
+pub(crate) const fn point(name: &'static str, slot: Slot, fields: &'static [Field]) -> PointInfo {
+    let decode = |point, fields| Ok(Arc::new(Sample { point, fields }) as Arc<dyn Payload>);
+    PointInfo { name, phase: Phase::Before, role: PointRole::None, slot, fields, decode }
+}
+
+const fn field(name: &'static str) -> Field {
+    Field { name, required: false, amendable: false }
+}
+
+/// The event of a root session `s` with this payload, a JSON object.
+pub(crate) fn event(point: &'static PointInfo, payload: Value) -> AnyEvent {
+    event_of(Source::root("s"), None, point, payload)
+}
+
+pub(crate) fn event_of(
+    source: Source,
+    turn: Option<u64>,
+    point: &'static PointInfo,
+    payload: Value,
+) -> AnyEvent {
+    let envelope = Envelope {
+        id: EventId::from_u128(1),
+        time: Timestamp::UNIX_EPOCH,
+        seq: 1,
+        source: Arc::new(source),
+        cause: None,
+        turn,
+        extra: None,
+    };
+    let Value::Object(fields) = payload else { panic!("{payload} is no object") };
+    AnyEvent::of(envelope, Sample { point, fields })
+}
+
+/// Any fields at a declared point, else those of the point.
+#[derive(Debug, Clone)]
+struct Sample {
+    point: &'static PointInfo,
+    fields: Map,
+}
+
+impl crate::payload::sealed::Sealed for Sample {}
+
+impl Payload for Sample {
+    fn info(&self) -> &'static PointInfo {
+        self.point
+    }
+
+    fn to_json(&self) -> Map {
+        self.fields.clone()
+    }
+
+    fn with_fields(&self, fields: &Map) -> Result<Arc<dyn Payload>, DecodePayloadError> {
+        let mut copy = self.clone();
+        for (name, value) in fields {
+            if self.point.slot != Slot::Declared && self.point.field(name).is_none() {
+                return Err(DecodePayloadError::Unknown { point: self.point.name, field: name.clone() });
+            }
+            copy.fields.insert(name.clone(), value.clone());
+        }
+        Ok(Arc::new(copy))
+    }
+
+    fn text(&self, field: &str) -> Option<&str> {
+        self.value(field)?.as_str()
+    }
+
+    fn value(&self, field: &str) -> Option<&Value> {
+        self.fields.get(field)
+    }
+
+    fn each_path(&self, visit: &mut dyn FnMut(&str)) {
+        match self.value("paths").and_then(Value::as_array) {
+            Some(paths) => paths.iter().filter_map(Value::as_str).for_each(visit),
+            None => each_input_path(self.value("tool_input").unwrap_or(&Value::Null), visit),
+        }
+    }
+
+    fn weight(&self) -> usize {
+        0
+    }
+}
