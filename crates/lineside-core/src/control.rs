@@ -561,3 +561,6 @@ impl ControlError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

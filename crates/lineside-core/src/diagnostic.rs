@@ -102,3 +102,39 @@ impl fmt::Display for Diagnostic {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{json, to_value};
+
+    #[test]
+    fn the_word_for_a_severity_is_that_in_json() {
+        let all = [Severity::Note, Severity::Warning, Severity::Error];
+        assert_eq!(all.map(Severity::as_str), ["note", "warning", "error"]);
+        for severity in all {
+            assert_eq!(to_value(&severity).unwrap(), json!(severity.as_str()));
+        }
+        assert!(all.is_sorted(), "the worse is greater");
+    }
+
+    #[test]
+    fn a_finding_is_shown_with_its_place_where_it_has_one() {
+        let at = Origin::new("/repo/HOOK.md", 3);
+        for (finding, severity, shown) in [
+            (Diagnostic::error(at.clone(), "no name"), Severity::Error, "/repo/HOOK.md:3: no name"),
+            (Diagnostic::warning(None, "no name"), Severity::Warning, "no name"),
+            (Diagnostic::note(at, "it is off"), Severity::Note, "/repo/HOOK.md:3: it is off"),
+        ] {
+            assert_eq!((finding.severity, &*finding.to_string()), (severity, shown));
+        }
+    }
+
+    #[test]
+    fn a_finding_without_a_place_has_none_in_json() {
+        let finding = Diagnostic::note(None, "it is off");
+        assert_eq!(to_value(&finding).unwrap(), json!({"severity": "note", "text": "it is off"}));
+        let placed = to_value(&Diagnostic::note(Origin::new("f", 1), "it is off")).unwrap();
+        assert_eq!(placed["origin"], json!({"file": "f", "line": 1}));
+    }
+}

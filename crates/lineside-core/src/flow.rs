@@ -69,3 +69,37 @@ impl Retries {
         self.after.covers(failed) && attempts <= self.again
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_burst_lasts_ten_times_its_quiet_unless_it_is_bounded() {
+        assert_eq!(Debounce::quiet(SECOND), Debounce { quiet: SECOND, at_most: 10 * SECOND });
+        assert_eq!(
+            Debounce::quiet(SECOND).at_most(3 * SECOND),
+            Debounce { quiet: SECOND, at_most: 3 * SECOND }
+        );
+        assert_eq!(Debounce::quiet(Duration::MAX).at_most, Duration::MAX);
+    }
+
+    #[test]
+    fn there_are_as_many_further_attempts_as_declared_after_the_failures_that_are_covered() {
+        let retries = |again, after| Retries { again, after, ..Retries::default() };
+        for (again, after, attempts, failed, tries_again) in [
+            (0, RetryAfter::AnyFailure, 1, FailureKind::Exit, false),
+            (2, RetryAfter::AnyFailure, 1, FailureKind::Exit, true),
+            (2, RetryAfter::AnyFailure, 2, FailureKind::Output, true),
+            (2, RetryAfter::AnyFailure, 3, FailureKind::Exit, false),
+            (2, RetryAfter::AnyButOutput, 2, FailureKind::Exit, true),
+            (2, RetryAfter::AnyButOutput, 1, FailureKind::Output, false),
+            (2, RetryAfter::AnyButOutput, 3, FailureKind::Timeout, false),
+        ] {
+            let is_tried = retries(again, after).tries_again(attempts, failed);
+            assert_eq!(is_tried, tries_again, "{again} {after:?} {attempts} {failed}");
+        }
+    }
+}

@@ -150,6 +150,36 @@ mod tests {
     }
 
     #[test]
+    fn each_durability_has_its_word() {
+        let words = [Durability::Memory, Durability::Process, Durability::Disk].map(Durability::as_str);
+        assert_eq!(words, ["memory", "process", "disk"]);
+    }
+
+    #[test]
+    fn places_follow_one_another_and_are_shown_as_numbers() {
+        assert_eq!((Sequence::default().next(), Sequence(41).next()), (Sequence(1), Sequence(42)));
+        assert_eq!(Sequence(u64::MAX).next(), Sequence(u64::MAX));
+        assert_eq!(format!("{} {:>3}", Sequence(42), Sequence(7)), "42   7");
+    }
+
+    struct Silent;
+
+    impl Journal for Silent {
+        fn append(&self, _: Vec<Record>) -> BoxFuture<Result<AppendAck, Unavailable>> {
+            Box::pin(async { Err(Unavailable::because("it is silent")) })
+        }
+
+        fn checkpoint(&self, _: Vec<Record>, _: Sequence) -> BoxFuture<Result<(), Unavailable>> {
+            Box::pin(async { Err(Unavailable::because("it is silent")) })
+        }
+    }
+
+    #[test]
+    fn a_journal_that_promises_nothing_is_taken_to_keep_nothing() {
+        assert_eq!(Silent.durability(), Durability::Memory);
+    }
+
+    #[test]
     fn a_record_does_not_show_its_bytes() {
         assert_eq!(format!("{:?}", Record::new(3, "sk-secret")), "Record { kind: 3, 9 bytes }");
     }

@@ -150,6 +150,23 @@ mod tests {
     }
 
     #[test]
+    fn only_the_last_bit_of_the_flags_says_whether_a_trace_is_sampled() {
+        for (flags, sampled) in [("00", false), ("01", true), ("02", false), ("03", true), ("fe", false)] {
+            let text = format!("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-{flags}");
+            assert_eq!(Traceparent::read(&text).unwrap().sampled, sampled, "{flags}");
+        }
+    }
+
+    #[test]
+    fn variables_have_the_order_in_which_their_last_values_were_added() {
+        let variables = Propagation::none();
+        assert!(variables.is_empty() && variables == Propagation::default());
+        let variables = variables.with(SESSION, "s").with(GRANT, "g").with(SESSION, "t");
+        assert!(!variables.is_empty());
+        assert_eq!(variables.iter().collect::<Vec<_>>(), [(GRANT, "g"), (SESSION, "t")]);
+    }
+
+    #[test]
     fn the_debug_of_variables_shows_no_value() {
         let variables = Propagation::none().with(SESSION, "s").with(GRANT, "x").with(GRANT, "hunter2");
         assert_eq!(format!("{variables:?}"), r#"{"LINESIDE_SESSION", "LINESIDE_GRANT"}"#);

@@ -206,3 +206,131 @@ impl<H: Clone> Line<H> {
 fn owned<H: Clone>(plan: &Plan<H>) -> impl Iterator<Item = (Arc<Hook>, H)> {
     plan.entries().map(|(hook, handler)| (Arc::clone(hook), handler.clone()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hook::Part;
+    use crate::json::json;
+    use crate::matcher::MatcherDraft;
+    use crate::plan::Candidates;
+    use crate::point::{Field, Slot};
+    use crate::sample::{TOOL, event, point};
+
+    const TOOLS: [&str; 3] = ["Red", "Green", "Blue"];
+
+    /// A hook that names these tools; any tool where there are none.
+    fn hook(number: u64, tools: &[&str]) -> Arc<Hook> {
+        let hook = Hook { registration: number, ..Hook::native("hook", Part::Gate) };
+        let draft = tools.iter().fold(MatcherDraft::default(), |draft, tool| draft.tool(*tool));
+        Arc::new(Hook { select: Some(Arc::new(draft.compile().unwrap())), ..hook })
+    }
+
+    fn all<H: Clone>(roster: &Roster<H>) -> Vec<H> {
+        let mut hooks = BTreeMap::new();
+        roster.all(&mut hooks);
+        hooks.into_values().map(|(_, handler)| handler.clone()).collect()
+    }
+
+    /// What runs for an event of this tool.
+    fn candidates(roster: &Roster<u64>, tool: &str) -> Vec<u64> {
+        let event = event(&TOOL, json!({"tool_name": tool}));
+        let mut parts = Parts::new();
+        roster.parts(&event, &mut parts);
+        let candidates = Candidates::of(&parts);
+        (0..).map_while(|place| candidates.entry(place)).map(|(_, handler)| *handler).collect()
+    }
+
+    fn named(roster: &Roster<u64>) -> Vec<u64> {
+        roster.named().iter().flat_map(|named| named.values()).map(|hook| hook.registration).collect()
+    }
+
+    fn lines(count: u64) -> Option<Line<u64>> {
+        (0..count).fold(None, |line, number| Some(Line::with(line.as_ref(), &hook(number, &[]), &number)))
+    }
+
+    fn is_many(line: Option<&Line<u64>>) -> bool {
+        matches!(line, Some(Line::Many(_)))
+    }
+
+    #[test]
+    fn a_line_is_compiled_at_once_until_it_is_long_and_again_when_it_is_half_as_long() {
+        let few = FEW as u64;
+        assert!(!is_many(lines(few).as_ref()) && is_many(lines(few + 1).as_ref()));
+        let mut line = lines(few + 1);
+        for left in (0..=few).rev() {
+            line = line.and_then(|line| line.without(&hook(left, &[])));
+            let numbers: Vec<u64> =
+                line.iter().flat_map(|line| owned(line.plan())).map(|entry| entry.1).collect();
+            assert!(numbers.into_iter().eq(0..left), "{left}");
+            assert_eq!(is_many(line.as_ref()), left > few / 2, "{left}");
+        }
+        assert!(line.is_none());
+    }
+
+    #[test]
+    fn a_tool_that_is_named_twice_is_one() {
+        let mut roster = Roster::default();
+        let twice = hook(1, &["Red", "Red", "Blue"]);
+        roster.insert(&TOOL, &twice, &1);
+        assert_eq!((candidates(&roster, "Red"), candidates(&roster, "Green")), (vec![1], vec![]));
+        roster.remove(&TOOL, &twice);
+        assert!(roster.is_empty() && roster.named().is_none());
+    }
+
+    #[test]
+    fn where_the_tool_may_be_amended_no_hook_is_left_out() {
+        const fn fields(name: &'static str) -> Field {
+            Field { name, required: false, amendable: true }
+        }
+        static NAME: PointInfo = point("before_name", Slot::Catalogue(0), &[fields("tool_name")]);
+        static CLASS: PointInfo = point("before_class", Slot::Catalogue(1), &[fields("tool_class")]);
+        static CALLS: PointInfo = point("before_calls", Slot::Catalogue(2), &[fields("tool_calls")]);
+        for (point, expected) in [(&TOOL, vec![]), (&NAME, vec![1]), (&CLASS, vec![1]), (&CALLS, vec![1])] {
+            let mut roster = Roster::default();
+            let red = hook(1, &["Red"]);
+            roster.insert(point, &red, &1);
+            assert_eq!(candidates(&roster, "Green"), expected, "{}", point.name);
+            assert_eq!(named(&roster).is_empty(), !expected.is_empty(), "{}", point.name);
+            roster.remove(point, &red);
+            assert!(roster.is_empty(), "{}", point.name);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 32, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_roster_holds_what_was_inserted_and_not_removed(changes in proptest::collection::vec(0_u64..80, 0..160)) {
+            // The bits of a number are the tools that its hook names.
+            let tools = |number: u64| -> Vec<&str> {
+                (0..).zip(TOOLS).filter(|(bit, _)| number >> bit & 1 == 1).map(|(_, tool)| tool).collect()
+            };
+            let (mut roster, mut there) = (Roster::default(), BTreeSet::new());
+            for number in changes {
+                let (before, copy) = (all(&roster), roster.clone());
+                if there.insert(number) {
+                    roster.insert(&TOOL, &hook(number, &tools(number)), &number);
+                } else {
+                    there.remove(&number);
+                    roster.remove(&TOOL, &hook(number, &tools(number)));
+                }
+                prop_assert_eq!(all(&copy), before);
+                prop_assert_eq!(all(&roster), there.iter().copied().collect::<Vec<_>>());
+                prop_assert_eq!(roster.is_empty(), there.is_empty());
+            }
+            let these = |filter: &dyn Fn(&[&str]) -> bool| -> Vec<u64> {
+                there.iter().copied().filter(|number| filter(&tools(*number))).collect()
+            };
+            for tool in TOOLS.into_iter().chain(["Grey"]) {
+                let expected = these(&|tools| tools.is_empty() || tools.contains(&tool));
+                prop_assert_eq!(candidates(&roster, tool), expected, "{}", tool);
+            }
+            prop_assert_eq!(named(&roster), these(&|tools| !tools.is_empty()));
+        }
+    }
+}

@@ -76,7 +76,27 @@ mod tests {
         assert_eq!(Timestamp::from_microsecond(time.as_microsecond()), Some(time));
         assert_eq!(format!("{time:.3}"), "2026-03-02T08:14:00.000Z");
         assert_eq!(Timestamp::default(), Timestamp::UNIX_EPOCH);
-        assert_eq!(Timestamp::from_millisecond(i64::MAX), None);
         assert!("yesterday".parse::<Timestamp>().is_err());
+    }
+
+    #[test]
+    fn a_number_is_rounded_towards_1970_and_bounded() {
+        for (text, millis, micros) in [
+            ("1970-01-01T00:00:00Z", 0, 0),
+            ("1970-01-01T00:00:01.0029999Z", 1_002, 1_002_999),
+            ("1969-12-31T23:59:58.9970001Z", -1_002, -1_002_999),
+        ] {
+            let time: Timestamp = text.parse().unwrap();
+            assert_eq!((time.as_millisecond(), time.as_microsecond()), (millis, micros), "{text}");
+        }
+        let second = "1970-01-01T00:00:01Z".parse().ok();
+        assert_eq!(
+            (Timestamp::from_millisecond(1_000), Timestamp::from_microsecond(1_000_000)),
+            (second, second)
+        );
+        assert_eq!(
+            (Timestamp::from_millisecond(i64::MAX), Timestamp::from_microsecond(i64::MIN)),
+            (None, None)
+        );
     }
 }

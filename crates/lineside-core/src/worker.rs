@@ -288,3 +288,14 @@ pub struct HookCall {
     /// From when the call is due to the last byte of its answer, with the start of the worker, if it comes to that.
     pub timeout: Duration,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::CallClass;
+
+    #[test]
+    fn each_class_of_calls_has_its_word_of_the_protocol() {
+        let words = [CallClass::Modifying, CallClass::Sync, CallClass::Void].map(CallClass::as_str);
+        assert_eq!(words, ["modifying", "sync", "void"]);
+    }
+}

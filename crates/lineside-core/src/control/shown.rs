@@ -53,3 +53,80 @@ impl Control {
         self.to_json().into_iter().filter(|(name, value)| unsaid.get(name) != Some(value)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::control::{Batch, OnBusy};
+    use crate::flow::{Debounce, RetryAfter};
+    use crate::hook::Join;
+    use crate::json::Value;
+    use crate::report::{Format, ResultRule, ResultWhen};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn full() -> Control {
+        Control {
+            rate: Some(Rate::new(5, 60 * SECOND).per("{session}").dropping()),
+            debounce: Some(Debounce::quiet(SECOND)),
+            batch: Some(Batch { count: 3, within: 2 * SECOND }),
+            hold_key: Some("{agent}".to_owned()),
+            priority: 9,
+            concurrency: Some("lint".to_owned()),
+            limit: 2,
+            on_busy: OnBusy::Restart,
+            timeout: Duration::from_micros(1_500_999),
+            retry: Retry::exponential(4, SECOND).after(RetryAfter::AnyButOutput),
+            join: Join::BeforeNextModel,
+            result: ResultRule {
+                when: ResultWhen::Notify,
+                format: Format::Full,
+                lines: 1,
+                bytes: 2,
+                tokens: 3,
+            },
+            at_end: AtEnd::LeaveRunning,
+        }
+    }
+
+    fn declared(control: &Control) -> Value {
+        control.declared().into()
+    }
+
+    #[test]
+    fn all_settings_are_shown_in_the_order_in_which_they_take_effect() {
+        assert_eq!(
+            Value::from(full().to_json()).to_string(),
+            concat!(
+                r#"{"rate":{"starts":5,"period":60000,"key":"{session}","excess":"drop"},"#,
+                r#""debounce":{"quiet":1000,"at_most":10000},"batch":{"count":3,"within":2000},"#,
+                r#""hold_key":"{agent}","concurrency":"lint","limit":2,"on_busy":"restart","timeout":1500,"#,
+                r#""retry":{"attempts":4,"exponential":1000,"at_most":300000,"after":"any_but_output"},"#,
+                r#""join":"before_next_model","#,
+                r#""result":{"when":"notify","format":"full","lines":1,"bytes":2,"tokens":3},"#,
+                r#""at_end":"leave_running"}"#,
+            )
+        );
+        let shown = Control::default().to_json();
+        assert_eq!(shown.keys().collect::<Vec<_>>(), full().to_json().keys().collect::<Vec<_>>());
+        assert_eq!(shown["rate"], Value::Null);
+        assert_eq!(shown["retry"], json!({"attempts": 1, "constant": 0, "after": "any_failure"}));
+        assert_eq!(shown["at_end"], json!({"drain": 120_000}));
+    }
+
+    #[test]
+    fn a_time_without_an_end_is_shown_as_the_longest() {
+        let control = Control { timeout: Duration::MAX, ..Control::default() };
+        assert_eq!(declared(&control), json!({"timeout": u64::MAX}));
+    }
+
+    #[test]
+    fn what_is_as_if_nothing_were_said_is_not_declared() {
+        assert!(Control::default().declared().is_empty());
+        let control = Control { priority: 3, limit: 2, join: Join::Background, ..Control::default() };
+        assert_eq!(declared(&control), json!({"limit": 2}));
+        assert_eq!(full().declared(), full().to_json());
+    }
+}

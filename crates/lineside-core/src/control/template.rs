@@ -244,3 +244,186 @@ fn payload(path: &[Box<str>], event: &AnyEvent, key: &mut String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::envelope::{Agent, SessionId, Source};
+    use crate::json::json;
+    use crate::sample::{BATCH, DECLARED, TOOL, event, event_of};
+
+    fn rendered(template: &KeyTemplate, event: &AnyEvent) -> String {
+        let mut key = String::new();
+        template.render(event, &mut key);
+        key
+    }
+
+    fn key(text: &str, event: &AnyEvent) -> String {
+        rendered(&KeyTemplate::read(text, &[event.point()]).unwrap(), event)
+    }
+
+    #[test]
+    fn a_field_of_the_envelope_is_empty_where_the_event_lacks_it() {
+        let source = Source {
+            root_session: "root".into(),
+            parent_session: Some(SessionId::from("parent")),
+            agent: Agent { id: "a1".into(), ..Agent::subagent("reviewer") },
+            project_root: Some("/p".into()),
+            cwd: Some("/p/src".into()),
+            host: Some("kimi".into()),
+            ..Source::root("s")
+        };
+        let all = event_of(source, Some(7), &TOOL, json!({}));
+        let few = event(&TOOL, json!({}));
+        for (field, of_all, of_few) in [
+            ("session", "s", "s"),
+            ("root_session", "root", "s"),
+            ("parent_session", "parent", ""),
+            ("agent", "a1", "main"),
+            ("agent_kind", "subagent", "main"),
+            ("agent_type", "reviewer", ""),
+            ("project_root", "/p", ""),
+            ("cwd", "/p/src", ""),
+            ("host", "kimi", ""),
+            ("point", "before_sample", "before_sample"),
+            ("turn", "7", ""),
+        ] {
+            let text = format!("<{{ {field} }}>");
+            assert_eq!(key(&text, &all), format!("<{of_all}>"), "{field}");
+            assert_eq!(key(&text, &few), format!("<{of_few}>"), "{field}");
+        }
+    }
+
+    #[test]
+    fn a_field_of_the_payload_is_its_text_or_its_json() {
+        let input = json!({"path": "a.rs", "line": 3, "more": {"x": [1, "y"]}, "none": null});
+        let event = event(&TOOL, json!({"tool_name": "Edit", "tool_input": input}));
+        for (field, expected) in [
+            ("tool_name", "Edit"),
+            ("tool_name.of", ""),
+            ("tool_input.path", "a.rs"),
+            ("tool_input.line", "3"),
+            ("tool_input.more", r#"{"x":[1,"y"]}"#),
+            ("tool_input.more.x", r#"[1,"y"]"#),
+            ("tool_input.none", ""),
+            ("tool_input.not.at.all", ""),
+            ("paths", ""),
+        ] {
+            assert_eq!(key(&format!("{{payload.{field}}}"), &event), expected, "{field}");
+        }
+    }
+
+    #[test]
+    fn texts_and_fields_stand_in_their_order() {
+        let event = event(&TOOL, json!({"tool_name": "Edit"}));
+        for (text, expected) in [
+            ("lint", "lint"),
+            ("{session}", "s"),
+            ("a{session}b{agent}c", "asbmainc"),
+            ("{session}{agent}", "smain"),
+            ("{{{session}}}", "{s}"),
+            ("{{session}}", "{session}"),
+            ("a}}{{b{payload.tool_name}", "a}{bEdit"),
+        ] {
+            assert_eq!(key(text, &event), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_brace_alone_is_found_at_its_place() {
+        for (text, at) in [
+            ("}", 0),
+            ("a}b", 1),
+            ("a{session", 1),
+            ("ä{", 2),
+            ("{session}ab}", 11),
+            ("{{}}{agent}ü{x", 13),
+            ("{a{session}", 0),
+            ("{{{", 2),
+        ] {
+            assert_eq!(KeyTemplate::read(text, &[&TOOL]), Err(TemplateError::Brace { at }), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_template_says_more_than_blanks() {
+        for text in ["", " ", "\t\n"] {
+            assert_eq!(KeyTemplate::read(text, &[&TOOL]), Err(TemplateError::Blank), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_field_is_one_that_the_events_of_every_point_have() {
+        let read = |field: &str, points: &[&PointInfo]| KeyTemplate::read(&format!("{{{field}}}"), points);
+        let lacks = |field: &str, point| Err(TemplateError::Lacks { field: field.to_owned(), point });
+        let (tool, calls) = ("payload.tool_name", "payload.tool_calls.0");
+        for (field, points) in [
+            (tool, &[&TOOL] as &[&PointInfo]),
+            (calls, &[&BATCH]),
+            (tool, &[&DECLARED]),
+            (tool, &[&DECLARED, &TOOL]),
+            ("session", &[&TOOL, &BATCH, &DECLARED]),
+        ] {
+            assert_eq!(read(field, points).unwrap().text(), format!("{{{field}}}"));
+        }
+        assert_eq!(read(tool, &[&TOOL, &BATCH]), lacks(tool, BATCH.name));
+        assert_eq!(read(calls, &[&TOOL, &BATCH]), lacks(calls, TOOL.name));
+        assert_eq!(read(tool, &[&DECLARED, &BATCH]), lacks(tool, BATCH.name));
+        assert_eq!(
+            read(tool, &[&TOOL, &BATCH]).unwrap_err().to_string(),
+            "events of after_sample have no field `payload.tool_name`, and are to have the same keys"
+        );
+    }
+
+    #[test]
+    fn a_field_that_no_event_has_is_refused_with_the_nearest() {
+        for (field, points, told) in [
+            ("sesion", &[&TOOL] as &[&PointInfo], "there is no field `sesion`; the nearest is `session`"),
+            (
+                "paylod.tool_name",
+                &[&TOOL],
+                "there is no field `paylod.tool_name`; the nearest is `payload.tool_name`",
+            ),
+            ("payload.prompt", &[&BATCH], "there is no field `payload.prompt`"),
+            ("payload", &[&DECLARED], "there is no field `payload`"),
+            ("q", &[], "there is no field `q`"),
+        ] {
+            let error = KeyTemplate::read(&format!("{{{field}}}"), points).unwrap_err();
+            assert_eq!(error.to_string(), told);
+        }
+    }
+
+    #[test]
+    fn a_template_that_is_not_read_has_its_text_too() {
+        let event = event(&TOOL, json!({}));
+        let agent = KeyTemplate::of_agent();
+        assert_eq!(agent, KeyTemplate::read(agent.text(), &[&TOOL]).unwrap());
+        let line = KeyTemplate::of_event("line");
+        assert_eq!(line.text(), "line:");
+        assert_eq!(rendered(&line, &event), format!("line:{}", event.envelope().id));
+        let text = KeyTemplate::of_text("a{b}");
+        assert_eq!((text.text(), &*rendered(&text, &event)), ("a{b}", "a{b}"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_text_whose_braces_are_doubled_is_its_own_key(text in "[a{} ä]{0,12}") {
+            let doubled = text.replace('{', "{{").replace('}', "}}");
+            let event = event(&TOOL, json!({}));
+            match KeyTemplate::read(&doubled, &[&TOOL]) {
+                Ok(template) => {
+                    prop_assert_eq!(template.text(), &doubled);
+                    prop_assert_eq!(rendered(&template, &event), text);
+                }
+                Err(error) => {
+                    prop_assert_eq!(error, TemplateError::Blank);
+                    prop_assert!(text.trim().is_empty());
+                }
+            }
+        }
+    }
+}
