@@ -191,7 +191,14 @@ fn field(name: &str, points: &[&PointInfo]) -> Result<Part, TemplateError> {
             let own =
                 points.iter().flat_map(|point| point.fields).map(|field| format!("payload.{}", field.name));
             let known: Vec<String> = FIELDS.iter().map(|(known, _)| (*known).to_owned()).chain(own).collect();
-            let nearest = suggestion(name, known.iter().map(String::as_str)).map(str::to_owned);
+            // The prefix is what is forgotten most.
+            let first = name.split('.').next().unwrap_or_default();
+            let is_unprefixed = points.iter().any(|point| point.field(first).is_some());
+            let nearest = if is_unprefixed {
+                Some(format!("payload.{name}"))
+            } else {
+                suggestion(name, known.iter().map(String::as_str)).map(str::to_owned)
+            };
             Err(TemplateError::UnknownField { field: name.to_owned(), nearest })
         }
     }
@@ -385,6 +392,12 @@ mod tests {
                 "paylod.tool_name",
                 &[&TOOL],
                 "there is no field `paylod.tool_name`; the nearest is `payload.tool_name`",
+            ),
+            ("tool_name", &[&TOOL], "there is no field `tool_name`; the nearest is `payload.tool_name`"),
+            (
+                "tool_input.path",
+                &[&BATCH, &TOOL],
+                "there is no field `tool_input.path`; the nearest is `payload.tool_input.path`",
             ),
             ("payload.prompt", &[&BATCH], "there is no field `payload.prompt`"),
             ("payload", &[&DECLARED], "there is no field `payload`"),

@@ -59,7 +59,7 @@ fn a_run_says_its_outcome_and_its_time_if_it_had_one() {
     let late = Failure::new(FailureKind::Timeout, "late");
     let absent = Failure::not_started(FailureKind::Spawn, "absent");
     let earlier = json!([{"failed": "spawn", "detail": "absent"}, {"failed": "timeout", "detail": "late"}]);
-    let again = Run { round: Round::Rejudge, ..run(0, Outcome::Answered(Verdict::Allow)) };
+    let again = Run { round: Round::Rejudge, ..run(0, Outcome::Answered(Verdict::allow())) };
     let retried =
         Run { earlier: vec![absent.clone(), late.clone()], ..run(0, Outcome::Answered(Verdict::Continue)) };
     let started = Acceptance::Started(Durability::Disk);
