@@ -3,8 +3,9 @@
 //!
 //! The value is our own because `serde_json` keeps either only under features that change how *every* crate of a program
 //! reads JSON. Numbers keep their text as it was written, objects the order of their keys. Within this module a
-//! [`Value`] goes through [serde](https://serde.rs) unchanged, wherever it stands in a type. Other formats and
-//! `serde_json` itself take and give what fits into `u64`, `i64` or `f64`; of a number such as `1.10` they see `1.1`.
+//! [`Value`] goes through [serde](https://serde.rs) unchanged, wherever it stands in a type, unless serde buffers it:
+//! below `#[serde(flatten)]`, and in enums that are untagged or tagged within. There, in other formats and in
+//! `serde_json` itself, a number is what fits into `u64`, `i64` or `f64`: `1.10` is `1.1`.
 //!
 //! ```
 //! use lineside_core::json::{self, Value, json};

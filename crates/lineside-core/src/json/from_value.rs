@@ -56,6 +56,22 @@ pub(super) fn number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Resul
     }
 }
 
+/// What the number is to an `i128`.
+pub(super) fn wide_signed<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, Error> {
+    match number.as_i128() {
+        Some(value) => visitor.visit_i128(value),
+        None => self::number(number, visitor),
+    }
+}
+
+/// What the number is to a `u128`.
+pub(super) fn wide_unsigned<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, Error> {
+    match number.as_u128() {
+        Some(value) => visitor.visit_u128(value),
+        None => self::number(number, visitor),
+    }
+}
+
 fn entries<'de>(
     fields: &'de Map,
 ) -> MapDeserializer<'de, impl Iterator<Item = (Key<'de>, &'de Value)>, Error> {
@@ -113,16 +129,16 @@ impl<'de> Deserializer<'de> for &'de Value {
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.as_number().and_then(Number::as_i128) {
-            Some(value) => visitor.visit_i128(value),
-            None => self.deserialize_any(visitor),
+        match self {
+            Value::Number(number) => wide_signed(number, visitor),
+            _ => self.deserialize_any(visitor),
         }
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.as_number().and_then(Number::as_u128) {
-            Some(value) => visitor.visit_u128(value),
-            None => self.deserialize_any(visitor),
+        match self {
+            Value::Number(number) => wide_unsigned(number, visitor),
+            _ => self.deserialize_any(visitor),
         }
     }
 
@@ -164,10 +180,10 @@ impl<'de> IntoDeserializer<'de, Error> for Key<'de> {
 }
 
 macro_rules! numeric_keys {
-    ($($method:ident)*) => { $(
+    ($read:ident: $($method:ident)*) => { $(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
             match self.0.parse() {
-                Ok(key) => number(&key, visitor),
+                Ok(key) => $read(&key, visitor),
                 Err(_) => self.deserialize_any(visitor),
             }
         }
@@ -185,9 +201,12 @@ impl<'de> Deserializer<'de> for Key<'de> {
     }
 
     numeric_keys! {
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
-        deserialize_u32 deserialize_u64
+        number: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
+        deserialize_u32 deserialize_u64 deserialize_f32 deserialize_f64
     }
+
+    numeric_keys!(wide_signed: deserialize_i128);
+    numeric_keys!(wide_unsigned: deserialize_u128);
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0.parse() {
@@ -218,7 +237,6 @@ impl<'de> Deserializer<'de> for Key<'de> {
     }
 
     forward_to_deserialize_any! {
-        i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
-        identifier ignored_any
+        char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }

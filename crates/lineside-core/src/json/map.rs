@@ -275,6 +275,31 @@ mod tests {
     /// What is done to a map: to which key, and what.
     type Change = (u8, u8);
 
+    fn of(length: usize) -> Map {
+        (0..length).map(|number| (number.to_string(), number.into())).collect()
+    }
+
+    #[test]
+    fn only_more_than_a_few_entries_have_an_index() {
+        for length in [0, 1, FEW - 1, FEW, FEW + 1, FEW + 2, 3 * FEW] {
+            let has_index = length > FEW;
+            assert_eq!(of(length).index.is_some(), has_index, "{length}");
+            let mut shrunk = of(4 * FEW);
+            shrunk.retain(|_, value| value.as_u64() < Some(length as u64));
+            assert_eq!((shrunk.len(), shrunk.index.is_some()), (length, has_index));
+            assert_eq!(shrunk, of(length));
+        }
+    }
+
+    #[test]
+    fn a_map_with_room_takes_entries_without_moving() {
+        let mut map = Map::with_capacity(FEW);
+        assert!(map.is_empty());
+        let room = map.entries.as_ptr();
+        map.extend(of(FEW));
+        assert_eq!((map.entries.as_ptr(), map), (room, of(FEW)));
+    }
+
     proptest! {
         #[test]
         fn a_map_of_any_size_is_a_list_of_pairs(changes in prop::collection::vec((0..60u8, 0..8u8), 0..200)) {

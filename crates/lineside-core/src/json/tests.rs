@@ -1,12 +1,16 @@
 //! Values as they are read, written, and turned into types and back.
 
+mod conversions;
+mod typed;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Layout, Map, Number, Value, from_slice, from_str, from_value, json, read_strict, read_strict_within,
+    Layout, Map, Number, Reader, Value, from_slice, from_str, from_value, json, read_strict,
+    read_strict_within,
 };
 use super::{to_string, to_value};
 
@@ -53,6 +57,44 @@ fn what_is_ambiguous_is_refused() {
 }
 
 #[test]
+fn a_reader_knows_the_byte_that_it_reads_next() {
+    let mut reader = Reader::new(b"  12 true ", 1).unwrap();
+    assert_eq!((reader.at(), reader.next_token(), reader.at()), (0, Some(b'1'), 2));
+    assert_eq!((reader.number().unwrap(), reader.at()), (12_u8.into(), 4));
+    assert_eq!((reader.next_token(), reader.word().unwrap(), reader.at()), (Some(b't'), Some(true), 9));
+    assert_eq!((reader.end(), reader.at()), (Ok(()), 10));
+}
+
+#[test]
+fn an_error_tells_what_is_wrong_and_where() {
+    let check = |text: &[u8], detail: &str, line: usize, column: usize| {
+        let error = from_slice::<Vec<u8>>(text).unwrap_err();
+        assert_eq!((error.detail(), error.line(), error.column()), (detail, Some(line), Some(column)));
+        assert_eq!(error.to_string(), format!("{detail} at line {line} column {column}"));
+    };
+    check(b"[1 2]", "`,` or `]` is expected", 1, 4);
+    check(b"[1,\n\n  2", "`,` or `]` is expected", 3, 4);
+    check("[\n\"é\",]".as_bytes(), "invalid type: string \"é\", expected u8", 2, 5);
+    check(b"[\n\xff]", "it is not UTF-8", 2, 1);
+    let error = from_value::<u8>(&json!("a")).unwrap_err();
+    assert_eq!((error.line(), error.column()), (None, None));
+    assert_eq!(error.to_string(), error.detail());
+}
+
+#[test]
+fn texts_are_escaped_and_read_as_serde_json_does() {
+    let all: String = ('\0'..='\u{ff}').chain(['\u{2028}', '😀']).collect();
+    let written = to_string(&all).unwrap();
+    assert_eq!(written, serde_json::to_string(&all).unwrap());
+    assert_eq!(from_str::<String>(&written).unwrap(), all);
+    for byte in 0..=0x7f_u8 {
+        let text = format!("\"a\\{}b\"", char::from(byte));
+        let (ours, theirs) = (from_str::<String>(&text), serde_json::from_str::<String>(&text));
+        assert_eq!(ours.ok(), theirs.ok(), "{text}");
+    }
+}
+
+#[test]
 fn depth_has_a_bound() {
     let nested = |levels| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
     check(&nested(64), Ok(&nested(64)));
@@ -60,6 +102,8 @@ fn depth_has_a_bound() {
     assert!(read_strict("[".repeat(100_000).as_bytes()).is_err());
     assert!(read_strict_within(b"{\"a\":[1]}", 2).is_ok());
     assert!(read_strict_within(b"{\"a\":[[1]]}", 2).is_err());
+    // Those that stand side by side are as deep as one of them.
+    assert!(read_strict_within(b"[[1],[2],{\"a\":3}]", 2).is_ok());
     assert!(from_str::<Value>(&nested(127)).is_ok());
     assert!(from_str::<Value>(&nested(128)).is_err());
 }

@@ -8,7 +8,7 @@ use serde::forward_to_deserialize_any;
 
 use super::super::digits::EXACT;
 use super::super::error::Error;
-use super::super::from_value::{Key, number};
+use super::super::from_value::{Key, number, wide_signed, wide_unsigned};
 use super::super::number::Number;
 use super::Reader;
 
@@ -17,7 +17,8 @@ impl<'de> Reader<'de> {
         self.next_token() == Some(b'n')
     }
 
-    fn integer<V: Visitor<'de>>(
+    /// Hands a number that stands here to `read`, and anything else to the visitor.
+    fn numeric<V: Visitor<'de>>(
         &mut self,
         visitor: V,
         read: impl FnOnce(&Number, V) -> Result<V::Value, Error>,
@@ -150,17 +151,16 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.integer(visitor, |number, visitor| match number.as_i128() {
-            Some(value) => visitor.visit_i128(value),
-            None => self::number(number, visitor),
-        })
+        self.numeric(visitor, wide_signed)
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.integer(visitor, |number, visitor| match number.as_u128() {
-            Some(value) => visitor.visit_u128(value),
-            None => self::number(number, visitor),
-        })
+        self.numeric(visitor, wide_unsigned)
+    }
+
+    /// What is left out of a type may be a number that no type could hold.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.numeric(visitor, |_, visitor| visitor.visit_unit())
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -178,6 +178,6 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
+        tuple_struct map struct identifier
     }
 }
