@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{self, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,9 +20,10 @@ const STILL: Duration = Duration::from_secs(20);
 /// How often that is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The folder for temporary files of the programs: what is killed does not remove its own.
+/// The folder for temporary files of the programs: what is killed does not remove its own. Two runs of this chore at a
+/// time have one each.
 pub(super) fn scratch() -> PathBuf {
-    env::temp_dir().join("lineside-mutants")
+    env::temp_dir().join(format!("lineside-mutants-{}", process::id()))
 }
 
 /// A program, without arguments yet, which is given no more than the memory above and so much time of the processor:
