@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lineside_core::json::{Map, Value};
 use lineside_core::payload::Point;
-use lineside_core::{Acknowledgement, Reason, Verdict};
+use lineside_core::{Acknowledgement, Reason, Strength, Verdict};
 
 use crate::request::RequestError;
 
@@ -119,13 +119,6 @@ impl<P: Point> Decision<P> {
 
 /// The verdict of a decision; `None` when it has none that is known.
 pub(crate) fn verdict_of(json: &Map) -> Option<Verdict> {
-    let reason = json.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
-    Some(match json.get("verdict")?.as_str()? {
-        "continue" => Verdict::Continue,
-        "allow" => Verdict::allow_because(reason),
-        "ask" => Verdict::ask(reason),
-        "block" => Verdict::block(reason),
-        "stop" => Verdict::stop(reason),
-        _ => return None,
-    })
+    let strength = Strength::named(json.get("verdict")?.as_str()?)?;
+    Some(Verdict::of(strength, json.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned()))
 }

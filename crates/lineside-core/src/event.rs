@@ -377,4 +377,4 @@ fn downcast<P: Point>(payload: &dyn Payload) -> &P {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

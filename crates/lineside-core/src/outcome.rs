@@ -137,24 +137,9 @@ pub struct By<T> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use serde::de::DeserializeOwned;
-
+mod tests {
     use super::*;
-    use crate::json::{from_str, to_string};
-
-    /// Each value is shown as its word, and is that word in JSON.
-    pub(crate) fn check_words<T>(words: &[(T, &str)])
-    where
-        T: Copy + fmt::Debug + fmt::Display + PartialEq + Serialize + DeserializeOwned,
-    {
-        for (value, word) in words {
-            assert_eq!(format!("{value} {value:>12}"), format!("{word} {word:>12}"));
-            let json = format!("\"{word}\"");
-            assert_eq!(to_string(value).unwrap(), json);
-            assert_eq!(from_str::<T>(&json).unwrap(), *value);
-        }
-    }
+    use crate::sample::check_words;
 
     #[test]
     fn the_word_of_a_skip_reason_is_that_of_its_json() {
@@ -167,7 +152,6 @@ pub(crate) mod tests {
             (SkipReason::Debounced, "debounced"),
             (SkipReason::Superseded, "superseded"),
         ];
-        check_words(&words);
-        assert_eq!(words.map(|(why, _)| why.as_str()), words.map(|(_, word)| word));
+        check_words(SkipReason::as_str, &words);
     }
 }

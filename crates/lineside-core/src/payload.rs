@@ -226,4 +226,4 @@ pub fn each_input_path(tool_input: &Value, visit: &mut dyn FnMut(&str)) {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -1,12 +1,16 @@
-//! Events of made-up points, for the tests of this crate, which does not know the catalogue.
+//! Events of made-up points, for the tests of this crate, which does not know the catalogue; and what tests check alike.
 
+use std::fmt;
 use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::envelope::{Envelope, Source};
 use crate::event::AnyEvent;
 use crate::id::EventId;
-use crate::json::{Map, Value};
-use crate::payload::{DecodePayloadError, Payload, each_input_path};
+use crate::json::{Map, Value, from_str, json, to_string};
+use crate::payload::{DecodePayloadError, Payload, Point, Probe, each_input_path};
 use crate::point::{Field, Phase, PointInfo, PointRole, Slot};
 use crate::timestamp::Timestamp;
 
@@ -41,17 +45,40 @@ pub(crate) fn event_of(
     point: &'static PointInfo,
     payload: Value,
 ) -> AnyEvent {
-    let envelope = Envelope {
+    let Value::Object(fields) = payload else { panic!("{payload} is no object") };
+    AnyEvent::of(Envelope { turn, ..envelope(source) }, Sample { point, fields })
+}
+
+/// The event of a root session `s` with a note of this title.
+pub(crate) fn noted(title: &str) -> AnyEvent {
+    AnyEvent::of(envelope(Source::root("s")), Note::titled(title))
+}
+
+/// The envelope of the first event of a session.
+pub(crate) fn envelope(source: Source) -> Envelope {
+    Envelope {
         id: EventId::from_u128(1),
         time: Timestamp::UNIX_EPOCH,
         seq: 1,
         source: Arc::new(source),
         cause: None,
-        turn,
+        turn: None,
         extra: None,
-    };
-    let Value::Object(fields) = payload else { panic!("{payload} is no object") };
-    AnyEvent::of(envelope, Sample { point, fields })
+    }
+}
+
+/// Each value is shown as its word, which `as_str` gives, and is that word in JSON.
+pub(crate) fn check_words<T>(as_str: impl Fn(T) -> &'static str, words: &[(T, &str)])
+where
+    T: Copy + fmt::Debug + fmt::Display + PartialEq + Serialize + DeserializeOwned,
+{
+    for (value, word) in words {
+        assert_eq!(as_str(*value), *word);
+        assert_eq!(format!("{value} {value:>12}"), format!("{word} {word:>12}"));
+        let json = format!("\"{word}\"");
+        assert_eq!(to_string(value).unwrap(), json);
+        assert_eq!(from_str::<T>(&json).unwrap(), *value);
+    }
 }
 
 /// Any fields at a declared point, else those of the point.
@@ -101,4 +128,67 @@ impl Payload for Sample {
     fn weight(&self) -> usize {
         0
     }
+}
+
+/// The payload of a point that only tests have.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Note {
+    pub(crate) title: String,
+    pub(crate) paths: Vec<String>,
+}
+
+impl Note {
+    /// A note without paths.
+    pub(crate) fn titled(title: &str) -> Self {
+        Self { title: title.to_owned(), paths: Vec::new() }
+    }
+}
+
+static NOTE: PointInfo = PointInfo {
+    name: "x.test.before_note",
+    phase: Phase::Before,
+    role: PointRole::None,
+    slot: Slot::Declared,
+    fields: &[
+        Field { name: "title", required: true, amendable: true },
+        Field { name: "paths", required: true, amendable: false },
+    ],
+    decode: |point, _| Err(DecodePayloadError::Missing { point: point.name, field: "title" }),
+};
+
+impl crate::payload::sealed::Sealed for Note {}
+
+impl Payload for Note {
+    fn info(&self) -> &'static PointInfo {
+        &NOTE
+    }
+
+    fn to_json(&self) -> Map {
+        Map::from([("title".to_owned(), json!(self.title)), ("paths".to_owned(), json!(self.paths))])
+    }
+
+    fn with_fields(&self, fields: &Map) -> Result<Arc<dyn Payload>, DecodePayloadError> {
+        let title = fields.get("title").and_then(Value::as_str).unwrap_or(&self.title).to_owned();
+        Ok(Arc::new(Self { title, paths: self.paths.clone() }))
+    }
+
+    fn text(&self, field: &str) -> Option<&str> {
+        (field == "title").then_some(&*self.title)
+    }
+
+    fn value(&self, _: &str) -> Option<&Value> {
+        None
+    }
+
+    fn each_path(&self, visit: &mut dyn FnMut(&str)) {
+        self.paths.each_path(visit);
+    }
+
+    fn weight(&self) -> usize {
+        self.title.len() + self.paths.weight()
+    }
+}
+
+impl Point for Note {
+    const INFO: &'static PointInfo = &NOTE;
 }

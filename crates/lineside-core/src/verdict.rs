@@ -151,6 +151,17 @@ impl Verdict {
         Self::Stop(reason.into())
     }
 
+    /// The verdict of this strength, for this reason where it has one.
+    pub fn of(strength: Strength, reason: impl Into<Reason>) -> Self {
+        match strength {
+            Strength::Continue => Self::Continue,
+            Strength::Allow => Self::allow_because(reason),
+            Strength::Ask => Self::ask(reason),
+            Strength::Block => Self::block(reason),
+            Strength::Stop => Self::stop(reason),
+        }
+    }
+
     /// How strong it is.
     #[inline]
     #[must_use]
@@ -184,7 +195,7 @@ impl Verdict {
             Self::Ask(reason) if reason.is_blank() => Self::ask(format!("hook \"{hook}\" asks")),
             Self::Block(reason) if reason.is_blank() => Self::block(format!("blocked by hook \"{hook}\"")),
             Self::Stop(reason) if reason.is_blank() => Self::stop(format!("stopped by hook \"{hook}\"")),
-            Self::Allow(Some(reason)) if reason.is_blank() => Self::allow(),
+            Self::Allow(Some(reason)) => Self::allow_because(reason),
             other => other,
         }
     }

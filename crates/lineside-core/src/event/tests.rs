@@ -1,30 +1,10 @@
-//! Events, their versions, and what becomes of their payloads; and an event for the tests of other modules.
+//! Events, their versions, and what becomes of their payloads.
 
 use std::cell::RefCell;
 
 use super::*;
 use crate::envelope::Source;
-use crate::id::EventId;
-use crate::payload::tests::Note;
-use crate::timestamp::Timestamp;
-
-/// The envelope of the first event of a session.
-fn envelope() -> Envelope {
-    Envelope {
-        id: EventId::from_u128(1),
-        time: Timestamp::UNIX_EPOCH,
-        seq: 1,
-        source: Arc::new(Source::root("s")),
-        cause: None,
-        turn: None,
-        extra: None,
-    }
-}
-
-/// An event with a note of this title.
-pub(crate) fn event(title: &str) -> AnyEvent {
-    AnyEvent::of(envelope(), Note::titled(title))
-}
+use crate::sample::{Note, envelope, noted};
 
 fn note(title: &str) -> Arc<dyn Payload> {
     Arc::new(Note::titled(title))
@@ -32,7 +12,7 @@ fn note(title: &str) -> Arc<dyn Payload> {
 
 #[test]
 fn an_amended_event_still_has_what_was_published() {
-    let published = event("one");
+    let published = noted("one");
     let amended = published.amended(note("three"));
     let again = amended.amended(note("eleven"));
     let events = [published, amended, again];
@@ -50,10 +30,12 @@ fn an_amended_event_still_has_what_was_published() {
 
 #[test]
 fn only_references_to_one_event_are_the_same() {
-    let event = event("one");
+    let event = noted("one");
     assert!(event.is_same(&event.clone()));
     assert!(event.typed::<Note>().is_some_and(|typed| typed.any().is_same(&event)));
-    for other in [self::event("one"), event.amended(note("one")), event.with_envelope(envelope())] {
+    for other in
+        [self::noted("one"), event.amended(note("one")), event.with_envelope(envelope(Source::root("s")))]
+    {
         assert!(!event.is_same(&other) && !other.is_same(&event), "{other:?}");
     }
 }
@@ -62,23 +44,23 @@ fn only_references_to_one_event_are_the_same() {
 fn a_digest_is_the_sha_256_in_hexadecimal() {
     let of_nothing = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
     assert_eq!(digest_of(&Map::new()), of_nothing);
-    assert_eq!(event("one").digest(), digest_of(event("one").payload_json()));
+    assert_eq!(noted("one").digest(), digest_of(noted("one").payload_json()));
     assert_eq!(hexadecimal(&[0x00, 0x1f, 0xa0, 0xff]), "001fa0ff");
 }
 
 #[test]
 fn a_payload_is_moved_out_unless_others_hold_it() {
     let shared = note("shared");
-    let held = event("held");
+    let held = noted("held");
     let typed = |event: AnyEvent| event.into_payload::<Note>().unwrap();
     let place = |event: &AnyEvent| event.payload().text("title").map(str::as_ptr).unwrap();
     let cases = [
-        ("within", event("one"), true),
-        ("in an envelope of its own", event("one").with_envelope(envelope()), true),
-        ("alone in what may be shared", AnyEvent::new(envelope(), note("one")), true),
-        ("amended", event("one").amended(note("two")), true),
-        ("shared", AnyEvent::new(envelope(), Arc::clone(&shared)), false),
-        ("of an event that is held", held.with_envelope(envelope()), false),
+        ("within", noted("one"), true),
+        ("in an envelope of its own", noted("one").with_envelope(envelope(Source::root("s"))), true),
+        ("alone in what may be shared", AnyEvent::new(envelope(Source::root("s")), note("one")), true),
+        ("amended", noted("one").amended(note("two")), true),
+        ("shared", AnyEvent::new(envelope(Source::root("s")), Arc::clone(&shared)), false),
+        ("of an event that is held", held.with_envelope(envelope(Source::root("s"))), false),
         ("held", held.clone(), false),
     ];
     for (which, event, is_moved) in cases {
@@ -95,7 +77,7 @@ thread_local! {
 
 #[test]
 fn each_typed_reference_is_given_back_once() {
-    let event = event("one");
+    let event = noted("one");
     let typed = || event.typed::<Note>().unwrap();
     let lent = typed().given_back_to(|event| BACK.with_borrow_mut(|back| back.push(event)));
     let clone = lent.clone();

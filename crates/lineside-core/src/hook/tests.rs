@@ -1,8 +1,7 @@
 //! The words for layers and parts, and which events a hook leaves out.
 
 use super::*;
-use crate::event::tests::event;
-use crate::outcome::tests::check_words;
+use crate::sample::{check_words, noted};
 
 #[test]
 fn the_word_of_a_layer_is_that_of_its_json() {
@@ -12,8 +11,7 @@ fn the_word_of_a_layer_is_that_of_its_json() {
         (Layer::Project, "project"),
         (Layer::Session, "session"),
     ];
-    check_words(&words);
-    assert_eq!(words.map(|(layer, _)| layer.as_str()), words.map(|(_, word)| word));
+    check_words(Layer::as_str, &words);
 }
 
 #[test]
@@ -58,6 +56,6 @@ fn a_hook_is_skipped_when_it_is_off_or_its_condition_is_decided_against_it() {
     for (index, (standby, says, expected)) in cases.into_iter().enumerate() {
         let select = says.map(|says| Arc::new(says) as Arc<dyn Select>);
         let hook = Hook { standby, select, ..Hook::native("guard", Part::Gate) };
-        assert_eq!(hook.skip(&event("one")), expected, "case {index}");
+        assert_eq!(hook.skip(&noted("one")), expected, "case {index}");
     }
 }

@@ -1,71 +1,8 @@
-//! What matchers see of the fields of payloads, and how much those weigh; and a payload for the tests of other modules.
+//! What matchers see of the fields of payloads, and how much those weigh.
 
 use super::*;
 use crate::json::json;
-use crate::point::{Field, Phase, PointRole, Slot};
-
-/// The payload of a point that only tests have.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Note {
-    pub(crate) title: String,
-    pub(crate) paths: Vec<String>,
-}
-
-impl Note {
-    /// A note without paths.
-    pub(crate) fn titled(title: &str) -> Self {
-        Self { title: title.to_owned(), paths: Vec::new() }
-    }
-}
-
-static NOTE: PointInfo = PointInfo {
-    name: "x.test.before_note",
-    phase: Phase::Before,
-    role: PointRole::None,
-    slot: Slot::Declared,
-    fields: &[
-        Field { name: "title", required: true, amendable: true },
-        Field { name: "paths", required: true, amendable: false },
-    ],
-    decode: |point, _| Err(DecodePayloadError::Missing { point: point.name, field: "title" }),
-};
-
-impl sealed::Sealed for Note {}
-
-impl Payload for Note {
-    fn info(&self) -> &'static PointInfo {
-        &NOTE
-    }
-
-    fn to_json(&self) -> Map {
-        Map::from([("title".to_owned(), json!(self.title)), ("paths".to_owned(), json!(self.paths))])
-    }
-
-    fn with_fields(&self, fields: &Map) -> Result<Arc<dyn Payload>, DecodePayloadError> {
-        let title = fields.get("title").and_then(Value::as_str).unwrap_or(&self.title).to_owned();
-        Ok(Arc::new(Self { title, paths: self.paths.clone() }))
-    }
-
-    fn text(&self, field: &str) -> Option<&str> {
-        (field == "title").then_some(&*self.title)
-    }
-
-    fn value(&self, _: &str) -> Option<&Value> {
-        None
-    }
-
-    fn each_path(&self, visit: &mut dyn FnMut(&str)) {
-        self.paths.each_path(visit);
-    }
-
-    fn weight(&self) -> usize {
-        self.title.len() + self.paths.weight()
-    }
-}
-
-impl Point for Note {
-    const INFO: &'static PointInfo = &NOTE;
-}
+use crate::sample::Note;
 
 #[test]
 fn the_text_of_a_payload_is_its_json() {

@@ -4,12 +4,11 @@ use rpds::RedBlackTreeMapSync;
 
 use super::*;
 use crate::diagnostic::Origin;
-use crate::event::tests::event;
 use crate::failure::{Failure, FailureKind};
 use crate::hook::{Part, Standby};
 use crate::journal::Durability;
 use crate::payload::Payload;
-use crate::payload::tests::Note;
+use crate::sample::{Note, noted};
 
 const TOOK: Duration = Duration::from_micros(7);
 
@@ -21,7 +20,7 @@ fn hook(name: &str, registration: u64) -> Hook {
 /// The receipt of an event for which these hooks were considered.
 fn receipt(hooks: impl IntoIterator<Item = Hook>, runs: impl IntoIterator<Item = Run>) -> Receipt {
     let mut receipt = Receipt {
-        event: event("one"),
+        event: noted("one"),
         hooks: hooks.into_iter().map(Arc::new).collect(),
         named: Vec::new(),
         runs: Runs::default(),

@@ -208,16 +208,11 @@ fn only(fields: &Map, known: &'static [&'static str]) -> Result<(), ReadAnswerEr
 }
 
 fn verdict(asker: Asker, fields: &Map, reason: &str) -> Result<Verdict, ReadAnswerError> {
-    let reason = || truncated(reason, LONGEST);
     let verdict = match field(fields, "verdict") {
         None => Verdict::Continue,
-        Some(Value::String(word)) => match word.as_str() {
-            "continue" => Verdict::Continue,
-            "allow" => Verdict::allow_because(reason()),
-            "ask" => Verdict::ask(reason()),
-            "block" => Verdict::block(reason()),
-            "stop" => Verdict::stop(reason()),
-            _ => return Err(ReadAnswerError::Verdict(truncated(&format!("{word:?}"), SHOWN))),
+        Some(Value::String(word)) => match Strength::named(word) {
+            Some(strength) => Verdict::of(strength, truncated(reason, LONGEST)),
+            None => return Err(ReadAnswerError::Verdict(truncated(&format!("{word:?}"), SHOWN))),
         },
         Some(other) => return Err(ReadAnswerError::Verdict(truncated(&other.to_string(), SHOWN))),
     };
