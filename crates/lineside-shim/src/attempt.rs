@@ -1,9 +1,11 @@
 //! The attempt to have a call answered: its steps in order, none of which has a limit of its own.
 
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use lineside_account::{ConnectError, connect};
 
 use crate::environment::Environment;
 use crate::exchange::exchange;
@@ -19,6 +21,9 @@ pub(crate) const LONGEST: usize = 64 << 20;
 
 /// How long a connection may take, from the moment at which the document was read; the start of a daemon is part of it.
 const CONNECTION: Duration = Duration::from_secs(2);
+
+/// How long a daemon may take to give a sign of life, however long its hooks take.
+const SIGN: Duration = Duration::from_secs(1);
 
 /// What the daemon has less than this process, so that its answer is here in time.
 const FOR_THE_WAY: Duration = Duration::from_millis(200);
@@ -64,26 +69,31 @@ impl Attempt<'_> {
         if is_too_long {
             return Err(Closed::Unreadable);
         }
-        let mut stream = self.connected().ok_or(Closed::Unreachable)?;
-        self.progress.until(limit);
-        let within = limit.saturating_duration_since(Instant::now());
-        exchange(&mut stream, &call, within.saturating_sub(FOR_THE_WAY))
+        let mut stream = self.connected()?;
+        let now = Instant::now();
+        self.progress.until(limit.min(now + SIGN), Closed::Silent);
+        let within = limit.saturating_duration_since(now);
+        let lives = || self.progress.until(limit, Closed::Unreachable);
+        exchange(&mut stream, &call, within.saturating_sub(FOR_THE_WAY), lives)
     }
 
-    fn connected(&self) -> Option<UnixStream> {
-        let socket = places::socket(self.environment)?;
-        match UnixStream::connect(&socket.path) {
-            Ok(stream) if !socket.is_open_to_others() => return Some(stream),
-            Ok(_) => return None,
-            // Nothing listens there.
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {}
-            Err(_) => return None,
+    fn connected(&self) -> Result<UnixStream, Closed> {
+        let socket = places::socket(self.environment).ok_or(Closed::Unreachable)?;
+        match connect(&socket.path) {
+            Err(ConnectError::Absent) if socket.chosen == Chosen::ByDefault => {}
+            connected => return connected.map_err(|error| refused(&error)),
         }
-        if socket.chosen == Chosen::ByName || !start(&self.full, self.environment) {
-            return None;
+        if !start(&self.full, self.environment) {
+            return Err(Closed::Unreachable);
         }
-        let stream = UnixStream::connect(&socket.path).ok()?;
-        (!socket.is_open_to_others()).then_some(stream)
+        connect(&socket.path).map_err(|error| refused(&error))
+    }
+}
+
+fn refused(error: &ConnectError) -> Closed {
+    match error {
+        ConnectError::Foreign => Closed::Foreign,
+        _ => Closed::Unreachable,
     }
 }
 

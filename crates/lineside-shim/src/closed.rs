@@ -10,6 +10,12 @@ use crate::{Answer, Call};
 pub enum Closed {
     /// No daemon answers.
     Unreachable,
+    /// A daemon is there, and gives no sign of life.
+    Silent,
+    /// The daemon speaks another version of the protocol.
+    OtherProtocol,
+    /// What listens where the daemon should may be another user's.
+    Foreign,
     /// The document cannot be read, or is too large to be.
     Unreadable,
 }
@@ -19,6 +25,17 @@ impl Closed {
         match self {
             Self::Unreachable => {
                 "lineside: the runtime cannot be reached, so this was denied; repair it with: lineside doctor"
+            }
+            Self::Silent => {
+                "lineside: the daemon does not answer, so this was denied; end its process, which lineside doctor names"
+            }
+            Self::OtherProtocol => {
+                "lineside: the running daemon is of another version than this program, so this was denied; end it \
+                 with: lineside stop"
+            }
+            Self::Foreign => {
+                "lineside: the socket of the daemon, its folder or what listens there may be another user's, so this was \
+                 denied; repair it with: lineside doctor"
             }
             Self::Unreadable => {
                 "lineside: the hook input could not be read, so this was denied; check it with: lineside doctor"

@@ -1,7 +1,8 @@
 //! One call as one HTTP request over the socket, and its answer.
 //!
 //! The document is the body as it came; what else belongs to the call is in headers. In the body of the answer standard
-//! output stands before standard error, and headers say where the one ends and how the process exits.
+//! output stands before standard error, and headers say where the one ends and how the process exits. The daemon says at
+//! once that it has begun to read, however long hooks take afterwards.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -14,28 +15,43 @@ use crate::{Answer, Call, Closed};
 
 /// The longest head of an answer, in bytes.
 const HEAD: usize = 64 << 10;
+/// The version of this protocol; both sides say it, and an answer of another one is not believed.
+const PROTOCOL: &str = "1";
+/// How much of a document goes with its head, in one write.
+const TOGETHER: usize = 32 << 10;
 /// The longest body of an answer, in bytes: a document that was amended has an escape for each of its bytes at most.
 const BODY: usize = 512 << 20;
 
-/// Sends a call and reads its answer. `within` is the time that is left for it.
+/// Sends a call and reads its answer. `within` is the time that is left for it; `lives` is called once the daemon has
+/// given a sign of life.
 ///
 /// # Errors
-/// [`Closed::Unreadable`] when the daemon refuses the document, [`Closed::Unreachable`] when there is no whole answer.
+/// [`Closed::Unreadable`] when the daemon refuses the document, [`Closed::OtherProtocol`] when the answer is one of another
+/// version, and [`Closed::Unreachable`] when there is no whole answer.
 pub(crate) fn exchange(
     stream: &mut (impl Read + Write),
     call: &Call<'_>,
     within: Duration,
+    lives: impl FnOnce(),
 ) -> Result<Answer, Closed> {
     let mut request = head(call, within).ok_or(Closed::Unreachable)?.into_bytes();
-    // A small document goes with its head in one write.
-    let (first, rest) = call.stdin.split_at(call.stdin.len().min(32 << 10));
+    // A small document goes with its head. The rest of a large one may have to wait for room, and the sign of life does not.
+    let (first, rest) = call.stdin.split_at(call.stdin.len().min(TOGETHER));
     request.extend_from_slice(first);
-    let sent = stream.write_all(&request).and_then(|()| stream.write_all(rest));
-    // A daemon that refuses a document may answer before it has read all of it.
-    let answer = answer(stream);
+    let unreachable = |_| Closed::Unreachable;
+    stream.write_all(&request).map_err(unreachable)?;
+    let mut received = Vec::with_capacity(4 << 10);
+    let mut head = next_head(stream, &mut received).map_err(unreachable)?;
+    lives();
+    let mut sent = Ok(());
+    if head.status == CONTINUE {
+        sent = stream.write_all(rest);
+        // A daemon that refuses a document may answer before it has read all of it.
+        head = next_head(stream, &mut received).map_err(unreachable)?;
+    }
+    let answer = answer(stream, &head, received).map_err(unreachable)?;
     match (sent, answer) {
-        (Ok(()), Ok(answer)) => answer,
-        (Err(_), Ok(Err(closed))) => Err(closed),
+        (Ok(()), answer) | (_, answer @ Err(_)) => answer,
         _ => Err(Closed::Unreachable),
     }
 }
@@ -45,7 +61,7 @@ fn head(call: &Call<'_>, within: Duration) -> Option<String> {
     let variable = |name: &str| call.environment.get(name);
     let mut head = format!(
         "POST /v1/hosts/{} HTTP/1.1\r\nhost: lineside\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
-         lineside-within-ms: {}\r\n",
+         expect: 100-continue\r\nlineside-protocol: {PROTOCOL}\r\nlineside-within-ms: {}\r\n",
         call.host.name(),
         call.stdin.len(),
         within.as_millis(),
@@ -83,65 +99,87 @@ fn encoded(value: &OsStr) -> String {
     text
 }
 
-/// The outer error is that of the connection, the inner one what the daemon has answered.
-fn answer(stream: &mut impl Read) -> io::Result<Result<Answer, Closed>> {
-    let mut bytes = Vec::with_capacity(4 << 10);
+/// The next head that comes in, which is taken off what was received.
+fn next_head(stream: &mut impl Read, received: &mut Vec<u8>) -> io::Result<Head> {
     let mut piece = [0; 4 << 10];
-    let end = loop {
+    let mut from = 0;
+    loop {
+        if let Some(at) = received[from..].windows(4).position(|four| four == b"\r\n\r\n") {
+            let rest = received.split_off(from + at + 4);
+            let head = std::mem::replace(received, rest);
+            return Head::read(&head).ok_or_else(|| io::ErrorKind::InvalidData.into());
+        }
+        from = received.len().saturating_sub(3);
         let count = stream.read(&mut piece)?;
-        if count == 0 || bytes.len() > HEAD {
+        if count == 0 || received.len() > HEAD {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let from = bytes.len().saturating_sub(3);
-        bytes.extend_from_slice(&piece[..count]);
-        if let Some(at) = bytes[from..].windows(4).position(|four| four == b"\r\n\r\n") {
-            break from + at + 4;
-        }
-    };
-    let mut body = bytes.split_off(end);
-    let head = Head::read(&bytes).ok_or(io::ErrorKind::InvalidData)?;
-    let answer = match head.status {
-        200 => head,
+        received.extend_from_slice(&piece[..count]);
+    }
+}
+
+/// The answer behind a head. The outer error is that of the connection, the inner one what the daemon has answered.
+fn answer(stream: &mut impl Read, head: &Head, mut body: Vec<u8>) -> io::Result<Result<Answer, Closed>> {
+    match head.status {
+        200 if head.protocol.as_deref() != Some(PROTOCOL) => return Ok(Err(Closed::OtherProtocol)),
+        200 => {}
         400 | 413 => return Ok(Err(Closed::Unreadable)),
         _ => return Ok(Err(Closed::Unreachable)),
+    }
+    // What is missing is never taken for none.
+    let (Some(length), Some(stdout), Some(exit @ (0 | 2))) = (head.length, head.stdout, head.exit) else {
+        return Err(io::ErrorKind::InvalidData.into());
     };
-    let missing = answer.length.checked_sub(body.len()).ok_or(io::ErrorKind::InvalidData)?;
-    if answer.length > BODY || answer.stdout > answer.length || !matches!(answer.exit, 0 | 2) {
+    let missing = length.checked_sub(body.len()).ok_or(io::ErrorKind::InvalidData)?;
+    if length > BODY || stdout > length {
         return Err(io::ErrorKind::InvalidData.into());
     }
     stream.take(missing as u64).read_to_end(&mut body)?;
-    if body.len() < answer.length {
+    if body.len() < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    let stderr = body.split_off(answer.stdout);
-    Ok(Ok(Answer { stdout: body, stderr, exit: answer.exit }))
+    let stderr = body.split_off(stdout);
+    Ok(Ok(Answer { stdout: body, stderr, exit }))
 }
 
-/// What the head of an answer says.
+/// What the head of an answer says; nothing of it is supplied here.
 #[derive(Debug)]
 struct Head {
     status: u16,
-    length: usize,
-    stdout: usize,
-    exit: u8,
+    protocol: Option<String>,
+    length: Option<usize>,
+    stdout: Option<usize>,
+    exit: Option<u8>,
 }
+
+/// The status of a daemon that has begun to read.
+const CONTINUE: u16 = 100;
 
 impl Head {
     fn read(bytes: &[u8]) -> Option<Self> {
         let mut lines = std::str::from_utf8(bytes).ok()?.split("\r\n");
         let status = lines.next()?.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
-        let mut head = Self { status, length: 0, stdout: 0, exit: u8::MAX };
+        let mut head = Self { status, protocol: None, length: None, stdout: None, exit: None };
         for (name, value) in lines.filter_map(|line| line.split_once(':')) {
             let value = value.trim();
-            match name.to_ascii_lowercase().as_str() {
-                "content-length" => head.length = value.parse().ok()?,
-                "lineside-stdout-bytes" => head.stdout = value.parse().ok()?,
-                "lineside-exit" => head.exit = value.parse().ok()?,
-                _ => {}
+            let is_first = match name.to_ascii_lowercase().as_str() {
+                "content-length" => head.length.replace(number(value)?).is_none(),
+                "lineside-stdout-bytes" => head.stdout.replace(number(value)?).is_none(),
+                "lineside-exit" => head.exit.replace(number(value)?).is_none(),
+                "lineside-protocol" => head.protocol.replace(value.to_owned()).is_none(),
+                _ => true,
+            };
+            if !is_first {
+                return None;
             }
         }
         Some(head)
     }
+}
+
+/// Digits and nothing else.
+fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
 #[cfg(test)]
@@ -178,12 +216,14 @@ mod tests {
         let call =
             Call { host: Host::Copilot, event: Some("pre\r\nTool"), stdin: b"{}", environment: &environment };
         let mut stream = Said { answer: answer.as_bytes(), sent: Vec::new() };
-        let answer = exchange(&mut stream, &call, Duration::from_millis(1500));
+        let mut signs = 0;
+        let answer = exchange(&mut stream, &call, Duration::from_millis(1500), || signs += 1);
+        assert!(signs == 1 || answer.is_err(), "{signs}");
         (answer, String::from_utf8(stream.sent).unwrap())
     }
 
-    const ANSWER: &str =
-        "HTTP/1.1 200 OK\r\nLineside-Exit: 2\r\nlineside-stdout-bytes: 1\r\ncontent-length: 3\r\n\r\nabc";
+    const ANSWER: &str = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nLineside-Exit: 2\r\n\
+        Lineside-Protocol: 1\r\nlineside-stdout-bytes: 1\r\ncontent-length: 3\r\n\r\nabc";
 
     #[test]
     fn a_call_is_one_request_and_its_answer_is_taken_apart() {
@@ -196,7 +236,7 @@ mod tests {
         let (answer, sent) = asked(ANSWER, &variables);
         assert_eq!(answer, Ok(Answer { stdout: b"a".to_vec(), stderr: b"bc".to_vec(), exit: 2 }));
         let expected = "POST /v1/hosts/copilot HTTP/1.1\r\nhost: lineside\r\ncontent-type: application/json\r\n\
-            content-length: 2\r\nlineside-within-ms: 1500\r\nlineside-event: pre%0D%0ATool\r\n\
+            content-length: 2\r\nexpect: 100-continue\r\nlineside-protocol: 1\r\nlineside-within-ms: 1500\r\nlineside-event: pre%0D%0ATool\r\n\
             lineside-environment: CLAUDE_PROJECT_DIR=/a%20b&COPILOT_CLI=1\r\nlineside-grant: lsg_0\r\n\r\n{}";
         assert_eq!(sent, expected);
     }
@@ -220,12 +260,28 @@ mod tests {
             ANSWER.replace("bytes: 1", "bytes: 4"),
             ANSWER.replace("length: 3", "length: 99999999999"),
             ANSWER.replace("length: 3", "length: 0"),
+            ANSWER.replace("length: 3", "length: +3"),
+            ANSWER.replace("content-length: 3\r\n", ""),
+            ANSWER.replace("lineside-stdout-bytes: 1\r\n", ""),
+            ANSWER.replace("content-length: 3\r\n", "transfer-encoding: chunked\r\n"),
+            ANSWER.replace("length: 3\r\n", "length: 3\r\ncontent-length: 3\r\n"),
+            ANSWER.replace("bytes: 1\r\n", "bytes: 1\r\nLineside-Stdout-Bytes: 1\r\n"),
+            ANSWER.replace("Exit: 2\r\n", "Exit: 2\r\nlineside-exit: 0\r\n"),
+            ANSWER.replace("Protocol: 1\r\n", "Protocol: 1\r\nlineside-protocol: 1\r\n"),
             ANSWER.replace("HTTP/1.1", "SSH-2.0"),
+            ANSWER.replace("HTTP/1.1 200", "HTTP/1.1 100"),
             "x".repeat(HEAD * 2),
         ];
         for text in wrong {
             assert_eq!(asked(&text, &[]).0, Err(Closed::Unreachable), "{text:.80}");
         }
+        for other in ["", "Lineside-Protocol: 2\r\n", "Lineside-Protocol: 1.0\r\n", "Lineside-Protocol:\r\n"]
+        {
+            let text = ANSWER.replace("Lineside-Protocol: 1\r\n", other);
+            assert_eq!(asked(&text, &[]).0, Err(Closed::OtherProtocol), "{text}");
+        }
+        let at_once = ANSWER.replace("HTTP/1.1 100 Continue\r\n\r\n", "");
+        assert_eq!(asked(&at_once, &[]).0, asked(ANSWER, &[]).0, "a sign of life is the answer as well");
         let refused = ANSWER.replace("200 OK", "413 Payload Too Large");
         assert_eq!(asked(&refused, &[]).0, Err(Closed::Unreadable));
     }

@@ -1,7 +1,10 @@
 //! One call from its arguments to its answer, in time.
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write as _};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
@@ -33,10 +36,10 @@ pub(crate) fn run(arguments: &[OsString], environment: &Environment, full: &Full
         Ok(arguments) => arguments,
         Err(error) => {
             let stderr = format!("lineside: {error}\n").into_bytes();
-            return print(&Answer { stderr, exit: 2, ..Answer::default() });
+            return print(&Answer { stderr, exit: 2, ..Answer::default() }).into();
         }
     };
-    print(&answer(&arguments, environment, *full, began))
+    print(&answer(&arguments, environment, *full, began)).into()
 }
 
 /// The answer to a call that began at that moment.
@@ -49,10 +52,9 @@ fn answer(arguments: &Arguments, environment: &Environment, full: FullCommand, b
         let (arguments, environment) = (arguments.clone(), environment.clone());
         let progress = Arc::clone(&progress);
         move || {
-            if let Some(document) = progress.limit() {
-                let answer = undecided(&arguments, &environment, &document, is_off, Closed::Unreachable);
-                print(&answer);
-                std::process::exit(answer.exit.into());
+            if let Some((document, late)) = progress.limit() {
+                let answer = undecided(&arguments, &environment, &document, is_off, late);
+                std::process::exit(print(&answer).into());
             }
         }
     };
@@ -94,14 +96,28 @@ fn limit(host: Host, document: &[u8]) -> Duration {
     entry - EARLIER
 }
 
-/// Prints an answer. A host that has closed its side has the exit status alone.
-fn print(answer: &Answer) -> ExitCode {
+/// Prints an answer, and gives the exit status.
+///
+/// Words that cannot be written were perhaps a refusal: the status says it then, which every host takes for one, and
+/// standard error says why. A host that has closed its side has the status alone.
+fn print(answer: &Answer) -> u8 {
     let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr().lock());
-    if !answer.stdout.is_empty() {
-        out.write_all(&answer.stdout).and_then(|()| out.flush()).ok();
-    }
-    if !answer.stderr.is_empty() {
-        err.write_all(&answer.stderr).ok();
-    }
-    ExitCode::from(answer.exit)
+    let written = match &answer.stdout[..] {
+        [] => Ok(()),
+        // A process that is started without one has the null device there.
+        _ if is_null(&out) => Err(io::Error::other("there is no standard output")),
+        words => out.write_all(words).and_then(|()| out.flush()),
+    };
+    err.write_all(&answer.stderr).ok();
+    let Err(error) = written else { return answer.exit };
+    writeln!(err, "lineside: the answer could not be written ({error}), so this was denied").ok();
+    2
+}
+
+/// Whether something is the null device.
+fn is_null(output: impl AsFd) -> bool {
+    let device = |found: Metadata| found.file_type().is_char_device().then_some(found.rdev());
+    let own = output.as_fd().try_clone_to_owned().and_then(|output| File::from(output).metadata());
+    let null = fs::metadata("/dev/null").ok().and_then(device);
+    null.is_some() && own.ok().and_then(device) == null
 }

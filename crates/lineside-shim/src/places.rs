@@ -1,7 +1,6 @@
 //! Where the daemon of this user listens, and whether hooks are switched off: by the rules of the full command.
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::environment::Environment;
 
@@ -39,14 +38,6 @@ pub(crate) fn is_off(environment: &Environment) -> bool {
 fn state(environment: &Environment) -> Option<PathBuf> {
     let home = || Some(environment.path("HOME")?.join(".local/state"));
     Some(environment.path("XDG_STATE_HOME").or_else(home)?.join("lineside"))
-}
-
-impl Socket {
-    /// Whether its folder lets other users in: a daemon listens in no such folder, so that something else may be there.
-    pub(crate) fn is_open_to_others(&self) -> bool {
-        let mode = |folder: &Path| folder.metadata().map(|found| found.permissions().mode());
-        self.path.parent().is_some_and(|folder| mode(folder).is_ok_and(|mode| mode & 0o077 != 0))
-    }
 }
 
 #[cfg(test)]

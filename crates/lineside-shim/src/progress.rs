@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::Closed;
+
 /// How often the limit is looked at while it is further away than this; a nearer one is met exactly.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -13,13 +15,20 @@ pub(crate) struct Progress(Mutex<State>);
 struct State {
     document: Arc<Vec<u8>>,
     until: Instant,
+    /// What it means when that moment comes.
+    late: Closed,
     is_ended: bool,
 }
 
 impl Progress {
     /// A call that may go on until that moment.
     pub(crate) fn new(until: Instant) -> Self {
-        Self(Mutex::new(State { document: Arc::default(), until, is_ended: false }))
+        Self(Mutex::new(State {
+            document: Arc::default(),
+            until,
+            late: Closed::Unreachable,
+            is_ended: false,
+        }))
     }
 
     /// The document was read; what comes next may last until that moment.
@@ -29,9 +38,11 @@ impl Progress {
         state.until = until;
     }
 
-    /// What comes next may last until that moment.
-    pub(crate) fn until(&self, until: Instant) {
-        self.state().until = until;
+    /// What comes next may last until that moment, at which it has this meaning.
+    pub(crate) fn until(&self, until: Instant, late: Closed) {
+        let mut state = self.state();
+        state.until = until;
+        state.late = late;
     }
 
     /// Ends the call; `false` when the other thread has ended it.
@@ -39,14 +50,18 @@ impl Progress {
         !std::mem::replace(&mut self.state().is_ended, true)
     }
 
-    /// Waits for the limit, and ends the call; the document as far as it was read. `None` when it has ended before.
+    /// Waits for the limit, and ends the call; the document as far as it was read, and what it means. `None` when it has ended before.
     ///
     /// The other thread never waits for this one, and never wakes it: most calls end long before.
-    pub(crate) fn limit(&self) -> Option<Arc<Vec<u8>>> {
+    pub(crate) fn limit(&self) -> Option<(Arc<Vec<u8>>, Closed)> {
         loop {
             let left = self.state().until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return self.end().then(|| Arc::clone(&self.state().document));
+                let (document, late) = {
+                    let state = self.state();
+                    (Arc::clone(&state.document), state.late)
+                };
+                return self.end().then_some((document, late));
             }
             // A limit that comes nearer meanwhile is at least eight times as far away as the next look.
             thread::sleep(left.min(LOOK));
@@ -67,7 +82,8 @@ mod tests {
         let now = Instant::now();
         let progress = Progress::new(now + Duration::from_secs(600));
         progress.read(&Arc::new(b"x".to_vec()), now);
-        assert_eq!(progress.limit().as_deref().map(Vec::as_slice), Some(&b"x"[..]));
+        progress.until(now, Closed::Silent);
+        assert_eq!(progress.limit(), Some((Arc::new(b"x".to_vec()), Closed::Silent)));
         assert!(!progress.end(), "the limit was first");
         let progress = Progress::new(now);
         assert!(progress.end());

@@ -48,6 +48,13 @@ impl Installed {
         path
     }
 
+    /// Something that listens where a daemon would.
+    fn listener(&self) -> UnixListener {
+        fs::create_dir(self.path("run")).unwrap();
+        fs::set_permissions(self.path("run"), fs::Permissions::from_mode(0o700)).unwrap();
+        UnixListener::bind(self.path("run/s")).unwrap()
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.path("bin/lineside"));
         command.args(arguments).env_clear().env("HOME", self.path("home"));
@@ -123,11 +130,9 @@ fn a_daemon_whose_start_hangs_closes_the_gate_after_two_seconds_and_holds_no_pip
 }
 
 #[test]
-fn a_daemon_that_does_not_answer_is_left_one_second_before_the_host_would_go_on() {
+fn a_daemon_that_lives_and_does_not_answer_is_left_one_second_before_the_host_would_go_on() {
     let installed = Installed::new();
-    fs::create_dir(installed.path("run")).unwrap();
-    fs::set_permissions(installed.path("run"), fs::Permissions::from_mode(0o700)).unwrap();
-    let listener = UnixListener::bind(installed.path("run/s")).unwrap();
+    let listener = installed.listener();
     let mut command = installed.command(&["hook", "codex"]);
     command.env("LINESIDE_SOCKET", installed.path("run/s"));
     let began = Instant::now();
@@ -135,6 +140,7 @@ fn a_daemon_that_does_not_answer_is_left_one_second_before_the_host_would_go_on(
     let said = std::thread::scope(|scope| {
         let said = scope.spawn(|| installed.said(command, ending));
         let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap();
         let mut request = Vec::new();
         // Until the process is gone.
         stream.read_to_end(&mut request).unwrap();
@@ -146,6 +152,59 @@ fn a_daemon_that_does_not_answer_is_left_one_second_before_the_host_would_go_on(
     let took = began.elapsed();
     assert_eq!(said, (Some(0), String::new(), String::new()), "the end of a session is no gate");
     assert!(took >= Duration::from_millis(1_900) && took < Duration::from_secs(10), "{took:?}");
+}
+
+#[test]
+fn a_daemon_without_a_sign_of_life_closes_the_gate_after_one_second_with_that_reason() {
+    let installed = Installed::new();
+    // Connections are accepted by the system as long as they are few, as those of a process that is stopped.
+    let _listener = installed.listener();
+    // More than the system takes for a process that reads nothing.
+    let long = TOOL.replace("{}", &format!("{{\"command\":\"{}\"}}", "x".repeat(4 << 20)));
+    for document in [TOOL, &long] {
+        let mut command = installed.command(&["hook", "claude"]);
+        command.env("LINESIDE_SOCKET", installed.path("run/s"));
+        let began = Instant::now();
+        let (code, out, err) = installed.said(command, document);
+        let took = began.elapsed();
+        assert!(
+            code == Some(0) && out.contains("the daemon does not answer") && err.is_empty(),
+            "{out} {err}"
+        );
+        assert!(took >= Duration::from_secs(1) && took < Duration::from_secs(10), "{took:?}");
+    }
+}
+
+#[test]
+fn a_refusal_that_cannot_be_written_is_said_by_the_exit_status() {
+    let installed = Installed::new();
+    for closed in [">&-", ">/dev/full"] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec \"$0\" hook claude {closed}")]).arg(installed.path("bin/lineside"));
+        shell.env_clear().env("HOME", installed.path("home"));
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (code, out, err) = installed.said(shell, TOOL);
+        assert!(
+            code == Some(2) && out.is_empty() && err.contains("the answer could not be written"),
+            "{closed} {err}"
+        );
+    }
+}
+
+#[test]
+fn a_daemon_of_another_user_is_not_asked() {
+    let installed = Installed::new();
+    let listener = installed.listener();
+    listener.set_nonblocking(true).unwrap();
+    let said = || {
+        let mut command = installed.command(&["hook", "claude"]);
+        command.env("LINESIDE_SOCKET", installed.path("run/s"));
+        installed.said(command, TOOL)
+    };
+    fs::set_permissions(installed.path("run"), fs::Permissions::from_mode(0o750)).unwrap();
+    let (code, out, _) = said();
+    assert!(code == Some(0) && out.contains("may be another user's"), "{out}");
+    assert!(listener.accept().is_err(), "the folder is looked at before anything is connected to");
 }
 
 #[test]

@@ -61,12 +61,17 @@ impl Stream {
         Ok(Self(Arc::new(Shared { io, room: Mutex::default() })))
     }
 
-    /// Connects to the socket at a path. Cancel safe.
+    /// Connects to the socket at a path, behind which a process of this user must listen: the permission to make a
+    /// socket there is none to decide. Cancel safe.
     ///
     /// # Errors
-    /// Nothing listens there, it may not be connected to, or there are too many files open.
+    /// Nothing listens there, it may not be connected to, another user does, or there are too many files open.
     pub async fn connect(path: &Path) -> io::Result<Self> {
-        Self::new(UnixStream::connect(path).await?)
+        let stream = UnixStream::connect(path).await?;
+        if stream.peer_cred()?.uid() != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user listens there"));
+        }
+        Self::new(stream)
     }
 
     /// Reads what is there into this room, without waiting. 0 is the end of the connection.

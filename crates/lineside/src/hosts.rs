@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 
 use waiting::Waiting;
 
-pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, silent, unreachable};
+pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, silent, undecided, unreachable};
 pub use lineside_dialects::hosts::{HOSTS, Host, SERVED, install};
 #[cfg(feature = "claude")]
 pub use lineside_dialects::hosts::{NamePluginError, hooks_in_front_matter, name_plugin};

@@ -11,7 +11,7 @@ use axum::response::Response;
 use lineside::bus::OpenSessionError;
 use lineside::core::Point as _;
 use lineside::hosts::{
-    CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, SERVED, ServeHostError,
+    CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, SERVED, ServeHostError, undecided,
 };
 use lineside::points::AfterSession;
 
@@ -27,6 +27,16 @@ const EVENT: &str = "lineside-event";
 const ENVIRONMENT: &str = "lineside-environment";
 /// The header with the time that is left.
 const WITHIN: &str = "lineside-within-ms";
+/// The header with the version of this protocol, of a request as of an answer.
+const PROTOCOL: HeaderName = HeaderName::from_static("lineside-protocol");
+/// The version.
+const VERSION: u16 = 1;
+/// What is said to a program that speaks an earlier version, or none.
+const OLDER: &str = "lineside: the program of this entry is older than the running daemon, so this was denied; \
+    run lineside install, and start the agent again";
+/// What is said to one that speaks a later version.
+const NEWER: &str = "lineside: the running daemon is older than the program of this entry, so this was denied; \
+    end it with: lineside stop";
 /// The header with the exit status.
 const EXIT: HeaderName = HeaderName::from_static("lineside-exit");
 /// The header with the length of standard output.
@@ -36,12 +46,14 @@ const STDOUT: HeaderName = HeaderName::from_static("lineside-stdout-bytes");
 ///
 /// The body is the document of the host as it came on standard input. The answer says what the process prints and how it
 /// exits: its body is standard output, followed by standard error; `Lineside-Stdout-Bytes` is where the one ends, and
-/// `Lineside-Exit` the exit status, 0 or 2. With a grant the sessions of the host are children of the session of the
+/// `Lineside-Exit` the exit status, 0 or 2. A request of another version of this protocol, or of none, is answered as one
+/// that nothing could decide: its gates are closed. With a grant the sessions of the host are children of the session of the
 /// grant. A connection that breaks before the answer leaves the event undecided.
 #[utoipa::path(
     post, path = "/v1/hosts/{host}", tag = "hosts",
     params(
         ("host" = String, Path, description = "in whose words the answer is: `claude`, `codex`, `copilot`, `cursor`, `gemini`, `kimi`, `opencode` or `qwen`"),
+        ("lineside-protocol" = u16, Header, description = "the version of this protocol, 1"),
         ("lineside-event" = Option<String>, Header, description = "the name of the event, as the host's entry states it; percent-encoded"),
         ("lineside-environment" = Option<String>, Header, description = "variables of the host, as `NAME=value` joined by `&`; values are percent-encoded"),
         ("lineside-within-ms" = Option<u64>, Header, description = "the time that is left for the decision, in milliseconds"),
@@ -50,6 +62,7 @@ const STDOUT: HeaderName = HeaderName::from_static("lineside-stdout-bytes");
     responses(
         (status = 200, content_type = "text/plain", body = String, description = "what the process prints",
             headers(
+                ("lineside-protocol" = u16, description = "the version of this protocol, 1"),
                 ("lineside-exit" = u8, description = "the exit status"),
                 ("lineside-stdout-bytes" = u64, description = "how many bytes of the body are standard output"),
             )),
@@ -77,6 +90,9 @@ pub(super) async fn serve(
         }
         return Ok(said(answer));
     }
+    if let Some(why) = other_version(&headers) {
+        return Ok(said(undecided(call, why)));
+    }
     let mut origin = CallOrigin::default();
     origin.parent = caller.granted().cloned();
     origin.confined = if origin.parent.is_some() { Confinement::ToParent } else { Confinement::No };
@@ -98,6 +114,17 @@ pub(super) async fn serve(
     Ok(said(answer))
 }
 
+/// Why a request is of another version of the protocol; nothing where it is of this one.
+fn other_version(headers: &HeaderMap) -> Option<&'static str> {
+    let mut given = headers.get_all(PROTOCOL).iter();
+    let version = given.next().and_then(|version| version.to_str().ok()?.parse::<u16>().ok());
+    match (version, given.next()) {
+        (Some(VERSION), None) => None,
+        (Some(version), None) if version > VERSION => Some(NEWER),
+        _ => Some(OLDER),
+    }
+}
+
 /// An answer as a response.
 fn said(answer: HostAnswer) -> Response {
     let HostAnswer { stdout, stderr, exit } = answer;
@@ -106,6 +133,7 @@ fn said(answer: HostAnswer) -> Response {
     let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(PROTOCOL, HeaderValue::from(VERSION));
     headers.insert(EXIT, HeaderValue::from(u16::from(exit)));
     headers.insert(STDOUT, HeaderValue::from(length));
     response

@@ -24,7 +24,10 @@ pub(crate) async fn ask(
 ) -> Answer {
     let mut request = Request::builder().method(Method::POST).uri(format!("/v1/hosts/{host}"));
     request = request.header("host", "lineside").header("content-type", "application/json");
-    for (name, value) in headers {
+    if !headers.iter().any(|(name, _)| *name == "lineside-protocol") {
+        request = request.header("lineside-protocol", "1");
+    }
+    for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
         request = request.header(*name, *value);
     }
     let response = house.request(request.body(Full::new(body.into())).unwrap()).await;
@@ -182,4 +185,35 @@ async fn context_that_waits_is_given_to_the_next_call_over_another_connection() 
     assert!(told.1.contains("remember"), "{told:?}");
     let told = ask(&house, "gemini", &[], after.to_string()).await;
     assert!(!told.1.contains("remember"), "once: {told:?}");
+}
+
+#[tokio::test]
+async fn a_program_of_another_version_is_refused_with_the_reason_and_never_answered_by_hooks() {
+    let house = House::new().await;
+    let call = |version: &'static [(&'static str, &'static str)]| {
+        let house = &house;
+        async move {
+            let allowed = ask(house, "claude", version, tool("c1", "ls")).await;
+            let kimi = ask(house, "kimi", version, tool("k1", "ls")).await;
+            let told =
+                r#"{"hook_event_name":"PostToolUse","session_id":"c1","tool_name":"Bash","tool_input":{}}"#;
+            let fact = ask(house, "claude", version, told).await;
+            assert_eq!(fact, (200, String::new(), String::new(), Some(0)), "what is no gate is not refused");
+            assert!(
+                allowed.1.contains(r#""permissionDecision":"deny""#) && kimi.3 == Some(2),
+                "{allowed:?} {kimi:?}"
+            );
+            allowed.1
+        }
+    };
+    // The program of two versions ago said none.
+    assert!(call(&[("lineside-protocol", "")]).await.contains("run lineside install"));
+    assert!(call(&[("lineside-protocol", "0")]).await.contains("run lineside install"));
+    assert!(
+        call(&[("lineside-protocol", "1"), ("lineside-protocol", "1")]).await.contains("so this was denied")
+    );
+    assert!(call(&[("lineside-protocol", "2")]).await.contains("lineside stop"));
+    assert_eq!(house.get("/v1/status").await.1["sessions"], 0, "nothing of it was published");
+    let (_, out, ..) = ask(&house, "claude", &[], tool("c1", "ls")).await;
+    assert_eq!(out, "");
 }

@@ -15,7 +15,7 @@ mod spelling;
 mod words;
 
 pub(super) use call::is_closed_gate;
-pub use call::{Arrival, HostAnswer, HostCall, Reading, read, silent, unreachable};
+pub use call::{Arrival, HostAnswer, HostCall, Reading, read, silent, undecided, unreachable};
 pub use incoming::Incoming;
 pub use outcome::Outcome;
 pub use sessions::{Arrived, CallId, Derived, Publishing, Served, Settled};

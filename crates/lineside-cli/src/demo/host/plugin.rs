@@ -15,7 +15,7 @@ pub(super) fn ask(socket: &Path, host: &str, document: &str) -> Result<String> {
     let length = document.len();
     let request = format!(
         "POST /v1/hosts/{host} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Content-Length: {length}\r\n\r\n{document}"
+         Lineside-Protocol: 1\r\nContent-Length: {length}\r\n\r\n{document}"
     );
     stream.write_all(request.as_bytes())?;
     let mut answer = String::new();

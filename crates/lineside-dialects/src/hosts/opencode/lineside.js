@@ -6,6 +6,8 @@ import { isAbsolute, join } from "node:path"
 
 // OpenCode waits for a plugin without a limit of its own.
 const LIMIT = 59_000
+// The version of what is spoken with the daemon.
+const PROTOCOL = "1"
 const UNREACHABLE = "lineside: the runtime cannot be reached, so this was denied; repair it with: lineside doctor"
 const CLASSES = { bash: "shell", write: "write", edit: "edit", read: "read", task: "task" }
 
@@ -39,6 +41,7 @@ const ask = (document, until = Date.now() + LIMIT) =>
       host: "localhost",
       "content-type": "application/json",
       "content-length": body.length,
+      "lineside-protocol": PROTOCOL,
       "lineside-within-ms": left - 1_000,
     }
     if (process.env.LINESIDE_GRANT) headers["lineside-grant"] = process.env.LINESIDE_GRANT
@@ -56,9 +59,13 @@ const ask = (document, until = Date.now() + LIMIT) =>
       response.on("end", () => {
         clearTimeout(late)
         try {
+          // What is missing is never taken for none; of a header that stands there twice the values are joined.
+          const { "lineside-protocol": version, "lineside-stdout-bytes": length, "content-length": whole } = response.headers
+          const body = Buffer.concat(parts)
           if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`)
-          const length = Number(response.headers["lineside-stdout-bytes"])
-          const text = Buffer.concat(parts).subarray(0, length).toString().trim()
+          if (version !== PROTOCOL) throw new Error("another protocol")
+          if (!/^\d+$/.test(length) || Number(whole) !== body.length || Number(length) > body.length) throw new Error("no length")
+          const text = body.subarray(0, Number(length)).toString().trim()
           resolve(text ? JSON.parse(text) : {})
         } catch (error) {
           reject(error)

@@ -199,10 +199,16 @@ fn readable_fields(stdin: &[u8]) -> Option<Map> {
 /// ```
 #[must_use]
 pub fn unreachable(call: HostCall) -> HostAnswer {
+    undecided(call, UNREACHABLE)
+}
+
+/// The same for another reason, which is told at gates.
+#[must_use]
+pub fn undecided(call: HostCall, why: &'static str) -> HostAnswer {
     match read(call) {
         Reading::Answer(answer) => answer,
         Reading::Event(arrival) => match arrival.words {
-            Some(words) => closed(words, arrival.spoken, &arrival.answered_as, UNREACHABLE),
+            Some(words) => closed(words, arrival.spoken, &arrival.answered_as, why),
             None => quiet(arrival.spoken),
         },
     }

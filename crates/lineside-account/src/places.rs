@@ -1,0 +1,189 @@
+//! Where the daemon of an account is and what it reads: the account's own places, and others that were named.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use crate::account::Account;
+
+/// Below the runtime folder of a user.
+const IN_RUNTIME: &str = "lineside/lineside.sock";
+/// Below the state folder.
+const IN_STATE: &str = "lineside.sock";
+
+/// Places that a person has named, in the entry of an agent program, in arguments, or in their environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    /// The home, for `--home`.
+    pub home: Option<PathBuf>,
+    /// The folder in which programs keep their settings, for `--config`.
+    pub config: Option<PathBuf>,
+    /// The state folder of lineside, for `--state`.
+    pub state: Option<PathBuf>,
+    /// The socket, for `--socket`.
+    pub socket: Option<PathBuf>,
+}
+
+impl Named {
+    /// The place behind an option; nothing for another argument.
+    pub fn option(&mut self, name: &str) -> Option<&mut Option<PathBuf>> {
+        match name {
+            "--home" => Some(&mut self.home),
+            "--config" => Some(&mut self.config),
+            "--state" => Some(&mut self.state),
+            "--socket" => Some(&mut self.socket),
+            _ => None,
+        }
+    }
+
+    /// These, and for each that is not named what a person's environment says: `HOME`, `XDG_CONFIG_HOME`,
+    /// `XDG_STATE_HOME`, `LINESIDE_SOCKET` and `XDG_RUNTIME_DIR`, where they hold absolute paths.
+    ///
+    /// Where a home is named it stands for all of them.
+    #[must_use]
+    pub fn or_variables(self, variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        if self.home.is_some() {
+            return self;
+        }
+        let path = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let of_runtime = || Some(path("XDG_RUNTIME_DIR")?.join(IN_RUNTIME));
+        let of_state = || Some(path("XDG_STATE_HOME")?.join("lineside"));
+        let socket = self.socket.or_else(|| path("LINESIDE_SOCKET")).or_else(of_runtime);
+        Self {
+            home: path("HOME"),
+            config: self.config.or_else(|| path("XDG_CONFIG_HOME")),
+            state: self.state.or_else(of_state),
+            socket,
+        }
+    }
+
+    /// As arguments, each with its option before it.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<OsString> {
+        let all = [
+            ("--home", &self.home),
+            ("--config", &self.config),
+            ("--state", &self.state),
+            ("--socket", &self.socket),
+        ];
+        let named = all
+            .into_iter()
+            .filter_map(|(option, path)| Some([OsStr::new(option), path.as_deref()?.as_os_str()]));
+        named.flatten().map(OsStr::to_owned).collect()
+    }
+}
+
+/// All places, absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The home.
+    pub home: PathBuf,
+    /// The folder in which programs keep their settings.
+    pub config: PathBuf,
+    /// The state folder of lineside.
+    pub state: PathBuf,
+    /// The socket of the daemon.
+    pub socket: PathBuf,
+}
+
+impl Places {
+    /// The places of an account, with those that are named in the place of its own.
+    ///
+    /// The daemon of the account's own state listens in the account's runtime folder where there is one; that of another
+    /// state within that. None where the account has no home and none is named.
+    ///
+    /// ```
+    /// use lineside_account::{Account, Named, Places};
+    ///
+    /// let named = Named { home: Some("/h".into()), ..Named::default() };
+    /// let places = Places::of(&Account::default(), &named).unwrap();
+    /// assert_eq!(places.socket.to_str(), Some("/h/.local/state/lineside/lineside.sock"));
+    /// ```
+    #[must_use]
+    pub fn of(account: &Account, named: &Named) -> Option<Self> {
+        let home = named.home.clone().or_else(|| account.home.clone())?;
+        let state_in = |home: PathBuf| home.join(".local/state/lineside");
+        let config = named.config.clone().unwrap_or_else(|| home.join(".config"));
+        let state = named.state.clone().unwrap_or_else(|| state_in(home.clone()));
+        let is_own = account.home.clone().map(state_in).as_ref() == Some(&state);
+        let of_runtime = || Some(account.runtime().filter(|_| is_own)?.join(IN_RUNTIME));
+        let socket = named.socket.clone().or_else(of_runtime).unwrap_or_else(|| state.join(IN_STATE));
+        Some(Self { home, config, state, socket })
+    }
+
+    /// What has to be named for an account to come to these places.
+    #[must_use]
+    pub fn named(&self, account: &Account) -> Named {
+        let mut named = Named::default();
+        let mut differs = |place: fn(&Self) -> &PathBuf, option: &str| {
+            let found = Self::of(account, &named);
+            if found.as_ref().map(place) != Some(place(self))
+                && let Some(named) = named.option(option)
+            {
+                *named = Some(place(self).clone());
+            }
+        };
+        differs(|places| &places.home, "--home");
+        differs(|places| &places.config, "--config");
+        differs(|places| &places.state, "--state");
+        differs(|places| &places.socket, "--socket");
+        named
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account() -> Account {
+        Account { uid: u32::MAX, home: Some("/home/a".into()), ..Account::default() }
+    }
+
+    fn of(variables: &[(&str, &str)]) -> Places {
+        let variable =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+        Places::of(&account(), &Named::default().or_variables(variable)).unwrap()
+    }
+
+    #[test]
+    fn a_person_names_places_by_variables_and_arguments_and_each_names_what_is_below_it() {
+        let all = [
+            ("LINESIDE_SOCKET", "/s"),
+            ("XDG_RUNTIME_DIR", "/run/a"),
+            ("XDG_STATE_HOME", "/state"),
+            ("HOME", "/h"),
+        ];
+        let socket = |from: usize| of(&all[from..]).socket.to_str().unwrap().to_owned();
+        assert_eq!(socket(0), "/s");
+        assert_eq!(socket(1), "/run/a/lineside/lineside.sock");
+        assert_eq!(socket(2), "/state/lineside/lineside.sock");
+        assert_eq!(socket(3), "/h/.local/state/lineside/lineside.sock");
+        assert_eq!(socket(4), "/home/a/.local/state/lineside/lineside.sock");
+        assert_eq!(of(&[("LINESIDE_SOCKET", "relative"), ("HOME", "")]), of(&[]));
+        let named = Named { home: Some("/other".into()), ..Named::default() };
+        assert_eq!(
+            named.clone().or_variables(|_| Some("/v".into())),
+            named,
+            "a home that is named stands for all"
+        );
+    }
+
+    #[test]
+    fn what_differs_from_the_places_of_the_account_is_named_and_nothing_else() {
+        let arguments = |variables: &[(&str, &str)]| {
+            let places = of(variables);
+            let named = places.named(&account());
+            assert_eq!(Places::of(&account(), &named), Some(places));
+            named.arguments().join(OsStr::new(" ")).into_string().unwrap()
+        };
+        assert_eq!(arguments(&[("HOME", "/home/a"), ("XDG_CONFIG_HOME", "/home/a/.config")]), "");
+        assert_eq!(arguments(&[("HOME", "/h")]), "--home /h");
+        assert_eq!(arguments(&[("XDG_STATE_HOME", "/x")]), "--state /x/lineside");
+        assert_eq!(
+            arguments(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c"), ("LINESIDE_SOCKET", "/s")]),
+            "--home /h --config /c --socket /s"
+        );
+        let nobody = Account { home: None, ..account() };
+        assert_eq!(Places::of(&nobody, &Named::default()), None);
+        assert_eq!(of(&[]).named(&nobody).home.as_deref(), account().home.as_deref());
+    }
+}
