@@ -42,7 +42,11 @@ pub fn connect(socket: &Path) -> Result<UnixStream, ConnectError> {
     let own = rustix::process::geteuid().as_raw();
     let folder = socket.parent().ok_or(ConnectError::Foreign)?;
     let found = folder.symlink_metadata().map_err(refused)?;
-    if !found.is_dir() || found.uid() != own || found.permissions().mode() & 0o077 != 0 {
+    if !found.is_dir() {
+        // No daemon listens behind a link either.
+        return Err(ConnectError::Absent);
+    }
+    if found.uid() != own || found.permissions().mode() & 0o077 != 0 {
         return Err(ConnectError::Foreign);
     }
     let found = socket.symlink_metadata().map_err(refused)?;
