@@ -1,4 +1,4 @@
-//! Connecting to a socket that nobody else can have put there, and to nobody else.
+//! Connecting to a socket that no other user can have put there, and to no other user's process.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ use std::path::Path;
 pub enum ConnectError {
     /// Nothing listens there.
     Absent,
-    /// Somebody else may listen there, or does.
+    /// Another user may listen there, or does.
     Foreign,
     /// The system refuses.
     Io(io::Error),
@@ -37,7 +37,7 @@ impl std::error::Error for ConnectError {}
 /// not change then.
 ///
 /// # Errors
-/// Nothing listens there, or somebody else may.
+/// Nothing listens there, or another user may.
 pub fn connect(socket: &Path) -> Result<UnixStream, ConnectError> {
     let own = rustix::process::geteuid().as_raw();
     let folder = socket.parent().ok_or(ConnectError::Foreign)?;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use lineside_account::{ConnectError, connect};
 
+use crate::document::LONGEST;
 use crate::environment::Environment;
 use crate::exchange::exchange;
 use crate::full_command::FullCommand;
@@ -15,9 +16,6 @@ use crate::places::{self, Chosen};
 use crate::progress::Progress;
 use crate::start::start;
 use crate::{Answer, Call, Closed, silent};
-
-/// The longest document that is sent, in bytes; the daemon takes no longer one.
-pub(crate) const LONGEST: usize = 64 << 20;
 
 /// How long a connection may take, from the moment at which the document was read; the start of a daemon is part of it.
 const CONNECTION: Duration = Duration::from_secs(2);

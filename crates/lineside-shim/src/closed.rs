@@ -1,7 +1,6 @@
 //! The answer while nothing can be decided: gates are closed in the words of the host, everything else passes.
 
-use crate::attempt::LONGEST;
-use crate::document::Document;
+use crate::document::{Document, LONGEST};
 use crate::gates::{self, Gate, Host, Passes, Unless, Words};
 use crate::{Answer, Call};
 

@@ -2,6 +2,9 @@
 //!
 //! A reader of syntax alone: values are passed over, and of the members only those are kept that say which event it is.
 
+/// The longest document that is sent, in bytes; the daemon takes no longer one.
+pub(crate) const LONGEST: usize = 64 << 20;
+
 /// The members of a document that say which event it is.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Document {

@@ -202,7 +202,7 @@ pub fn unreachable(call: HostCall) -> HostAnswer {
     undecided(call, UNREACHABLE)
 }
 
-/// The same for another reason, which is told at gates.
+/// The same with another reason, which stands in the refusal of a gate.
 #[must_use]
 pub fn undecided(call: HostCall, why: &'static str) -> HostAnswer {
     match read(call) {
