@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use lineside_dialects::hosts::Host;
@@ -10,7 +10,7 @@ use lineside_dialects::hosts::serve::{Arrived, HostCall, Reading, Served, read};
 
 fn point(served: &mut Served, event: &str) -> &'static str {
     let stdin = format!("{{\"hook_event_name\": \"{event}\", \"session_id\": \"s\"}}").into_bytes();
-    let call = HostCall { host: Host::Gemini, event: None, stdin, environment: BTreeMap::new() };
+    let call = HostCall { host: Host::Gemini, event: None, stdin };
     let Reading::Event(arrival) = read(call) else { panic!("{event} is no event") };
     match served.arrive(arrival, Instant::now()) {
         Arrived::Publish(publishing) => publishing.incoming.point.name,

@@ -55,7 +55,8 @@ impl Attempt<'_> {
     fn answer(&self, document: &Arc<Vec<u8>>, limit: Instant) -> Result<Answer, Closed> {
         self.progress.read(document, limit.min(Instant::now() + CONNECTION));
         let Self { host, event, environment, .. } = *self;
-        let call = Call { host, event, stdin: document, environment };
+        let grant = environment.get("LINESIDE_GRANT").filter(|grant| !grant.is_empty());
+        let call = Call { host, event, stdin: document, grant };
         let is_too_long = document.len() > LONGEST;
         if is_too_long {
             // The host is still writing, and need not learn that nothing reads it.

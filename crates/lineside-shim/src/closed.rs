@@ -17,6 +17,8 @@ pub enum Closed {
     Foreign,
     /// The document cannot be read, or is too large to be.
     Unreadable,
+    /// The agent program has no such event, under the name of a gate.
+    NoSuchEvent,
 }
 
 impl Closed {
@@ -39,6 +41,9 @@ impl Closed {
             Self::Unreadable => {
                 "lineside: the hook input could not be read, so this was denied; check it with: lineside doctor"
             }
+            Self::NoSuchEvent => {
+                "lineside: the agent program of this entry has no such event, so this was denied; check the entry with: lineside doctor"
+            }
         }
     }
 }
@@ -48,14 +53,14 @@ impl Closed {
 /// A gate of the host is closed with a text that says why; another event gets what [`silent`] gives. A document that is
 /// no JSON object counts as [`Closed::Unreadable`] whatever `why` is: it closes the gate that `--event` names, and without
 /// that name the answer is exit status 2, which every host takes for a refusal at a gate. Of one that is longer than is
-/// read, its beginning may name the event.
+/// read, its beginning may name the event. So is an event that the host does not have and whose name is like that of a
+/// gate ([`Closed::NoSuchEvent`]).
 ///
 /// ```
-/// use lineside_shim::{Call, Closed, Environment, Host, closed};
+/// use lineside_shim::{Call, Closed, Host, closed};
 ///
-/// let environment = Environment::default();
 /// let stdin = br#"{"hook_event_name": "PreToolUse", "tool_name": "Bash"}"#;
-/// let call = Call { host: Host::Claude, event: None, stdin, environment: &environment };
+/// let call = Call { host: Host::Claude, event: None, stdin, grant: None };
 /// let answer = closed(&call, Closed::Unreachable);
 /// assert!(String::from_utf8_lossy(&answer.stdout).contains(r#""permissionDecision":"deny""#));
 /// ```
@@ -66,13 +71,19 @@ pub fn closed(call: &Call<'_>, why: Closed) -> Answer {
         Event::GateByName(gate) => refusal(gate, Closed::Unreadable),
         Event::Other => quiet(call),
         Event::Unknown => exit_2(Closed::Unreadable.text()),
+        Event::Foreign => exit_2(Closed::NoSuchEvent.text()),
     }
 }
 
 /// The answer that lets a call pass, as while hooks are switched off: nothing, or for Cursor its word for that.
 #[must_use]
 pub fn silent(call: &Call<'_>) -> Answer {
-    let (Event::Gate(gate) | Event::GateByName(gate)) = Event::of(call) else { return quiet(call) };
+    let gate = match Event::of(call) {
+        Event::Gate(gate) | Event::GateByName(gate) => Some(gate),
+        Event::Foreign => call.event.and_then(|event| named_by(call.host, event)),
+        Event::Other | Event::Unknown => None,
+    };
+    let Some(gate) = gate else { return quiet(call) };
     match gate.passes {
         Passes::Silently => quiet(call),
         Passes::Saying(word) => Answer { stdout: format!("{word}\n").into_bytes(), ..Answer::default() },
@@ -81,13 +92,8 @@ pub fn silent(call: &Call<'_>) -> Answer {
 }
 
 fn quiet(call: &Call<'_>) -> Answer {
-    let stdout = if spoken(call) == Host::Cursor { b"{}\n".to_vec() } else { Vec::new() };
+    let stdout = if call.host == Host::Cursor { b"{}\n".to_vec() } else { Vec::new() };
     Answer { stdout, ..Answer::default() }
-}
-
-/// The host in whose words a call is answered.
-fn spoken(call: &Call<'_>) -> Host {
-    if call.environment.get("QWEN_PROJECT_DIR").is_some() { Host::Qwen } else { call.host }
 }
 
 /// Which event a call is.
@@ -100,25 +106,24 @@ enum Event {
     Other,
     /// It has no name.
     Unknown,
+    /// Its host does not have it, or the entry has no words for it, and it may be a gate.
+    Foreign,
 }
 
 impl Event {
     fn of(call: &Call<'_>) -> Self {
-        let has = |name: &str| call.environment.get(name).is_some();
-        let spoken = spoken(call);
         let of_beginning = || (call.stdin.len() > LONGEST).then(|| Document::of_beginning(call.stdin));
         let Some(document) = Document::read(call.stdin).or_else(of_beginning) else {
             // Of the events of one name the strictest counts, as nothing tells them apart.
-            return match call.event.map(|event| named_by(spoken, event)) {
-                None => Self::Unknown,
-                Some(gate) => gate.map_or(Self::Other, Self::GateByName),
+            return match call.event.map(|event| (named_by(call.host, event), event)) {
+                Some((Some(gate), _)) => Self::GateByName(gate),
+                Some((None, event)) if !is_foreign(call.host, event) => Self::Other,
+                Some(_) | None => Self::Unknown,
             };
         };
-        let running = if has("QWEN_PROJECT_DIR") {
-            Host::Qwen
-        } else if document.has_cursor_version || has("CURSOR_VERSION") {
+        let running = if document.has_cursor_version {
             Host::Cursor
-        } else if has("COPILOT_CLI") || document.has_session_id {
+        } else if document.has_session_id {
             Host::Copilot
         } else {
             call.host
@@ -127,18 +132,32 @@ impl Event {
         let Some(event) = of_entry.or(document.event.as_deref()).or(call.event) else {
             return Self::Unknown;
         };
-        if let Some(gate) = named_by(spoken, event) {
+        let of_host = named_by(running, event);
+        if of_host.is_none() && is_foreign(running, event) {
+            return Self::Foreign;
+        }
+        if let Some(gate) = named_by(call.host, event) {
             let is_gate = match gate.unless {
                 Unless::Never => true,
                 Unless::NoPrompt => document.has_prompt,
                 Unless::OfPolicy => !document.is_of_policy,
             };
-            return if is_gate { Self::Gate(gate) } else { Self::Other };
+            return match of_host {
+                _ if is_gate => Self::Gate(gate),
+                Some(_) if running != call.host => Self::Foreign,
+                _ => Self::Other,
+            };
         }
-        let of_point = |point| gates::of(spoken, event).iter().find(|gate| gate.point == point);
-        let gate = named_by(running, event).and_then(|gate| of_point(gate.point));
-        gate.map_or(Self::Other, Self::Gate)
+        let Some(of_host) = of_host else { return Self::Other };
+        let answers = gates::of(call.host, event).iter().find(|gate| gate.point == of_host.point);
+        answers.map_or(Self::Foreign, Self::Gate)
     }
+}
+
+/// Whether an event that is no gate of a host is none of its events either, and has a name like a gate.
+fn is_foreign(host: Host, event: &str) -> bool {
+    let is_open = |name: &str| gates::open(host).contains(&name);
+    gates::is_like_one(event) && !is_open(event) && !(host == Host::Cursor && is_open(&own_name(event)))
 }
 
 fn named(host: Host, event: &str) -> Option<&'static Gate> {
@@ -147,15 +166,17 @@ fn named(host: Host, event: &str) -> Option<&'static Gate> {
 
 /// The gate of a name, which Cursor may spell as Claude Code does.
 fn named_by(host: Host, event: &str) -> Option<&'static Gate> {
-    named(host, event).or_else(|| match (host, event) {
-        (Host::Cursor, "UserPromptSubmit") => named(host, "beforeSubmitPrompt"),
-        (Host::Cursor, _) => {
-            let mut characters = event.chars();
-            let first = characters.next()?;
-            named(host, &first.to_lowercase().chain(characters).collect::<String>())
-        }
-        _ => None,
-    })
+    named(host, event).or_else(|| if host == Host::Cursor { named(host, &own_name(event)) } else { None })
+}
+
+/// What Cursor calls the event of Claude Code.
+fn own_name(event: &str) -> String {
+    let mut characters = event.chars();
+    match (event, characters.next()) {
+        ("UserPromptSubmit", _) => "beforeSubmitPrompt".to_owned(),
+        (_, Some(first)) => first.to_lowercase().chain(characters).collect(),
+        (_, None) => String::new(),
+    }
 }
 
 fn refusal(gate: &Gate, why: Closed) -> Answer {

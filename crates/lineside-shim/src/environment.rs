@@ -1,14 +1,8 @@
-//! The environment of the process, read once; what a daemon inherits of it, and what is sent of it with each call.
+//! The environment of the process, read once, and what a daemon inherits of it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
-
-/// Variables that are sent with a call: by them a host is recognised, and names its project.
-pub(crate) const SENT: [&str; 8] = [
-    "CLAUDE_PROJECT_DIR", "COPILOT_CLI", "CURSOR_PROJECT_DIR", "CURSOR_VERSION", "GEMINI_CWD",
-    "GEMINI_PROJECT_DIR", "GEMINI_SESSION_ID", "QWEN_PROJECT_DIR",
-];
 
 /// Parts of names whose values may be secret.
 const SECRET: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "AUTH"];

@@ -10,7 +10,6 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
-use crate::environment::SENT;
 use crate::{Answer, Call, Closed};
 
 /// The longest head of an answer, in bytes.
@@ -58,7 +57,6 @@ pub(crate) fn exchange(
 
 /// The head of the request; `None` when the grant is none that can be sent.
 fn head(call: &Call<'_>, within: Duration) -> Option<String> {
-    let variable = |name: &str| call.environment.get(name);
     let mut head = format!(
         "POST /v1/hosts/{} HTTP/1.1\r\nhost: lineside\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
          expect: 100-continue\r\nlineside-protocol: {PROTOCOL}\r\nlineside-within-ms: {}\r\n",
@@ -73,12 +71,7 @@ fn head(call: &Call<'_>, within: Duration) -> Option<String> {
     if let Some(event) = call.event {
         header("lineside-event", &encoded(OsStr::new(event)));
     }
-    let sent = SENT.iter().filter_map(|name| Some((name, variable(name)?)));
-    let sent: Vec<String> = sent.map(|(name, value)| format!("{name}={}", encoded(value))).collect();
-    if !sent.is_empty() {
-        header("lineside-environment", &sent.join("&"));
-    }
-    if let Some(grant) = variable("LINESIDE_GRANT").filter(|grant| !grant.is_empty()) {
+    if let Some(grant) = call.grant {
         let grant = grant.to_str().filter(|grant| grant.bytes().all(|byte| byte.is_ascii_graphic()))?;
         header("lineside-grant", grant);
     }
@@ -185,7 +178,7 @@ fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Environment, Host};
+    use crate::Host;
 
     /// A connection whose other side has said everything already.
     struct Said<'a> {
@@ -211,10 +204,9 @@ mod tests {
         }
     }
 
-    fn asked(answer: &str, variables: &[(&str, &str)]) -> (Result<Answer, Closed>, String) {
-        let environment: Environment = variables.iter().copied().collect();
-        let call =
-            Call { host: Host::Copilot, event: Some("pre\r\nTool"), stdin: b"{}", environment: &environment };
+    fn asked(answer: &str, grant: Option<&str>) -> (Result<Answer, Closed>, String) {
+        let grant = grant.map(OsStr::new);
+        let call = Call { host: Host::Copilot, event: Some("pre\r\nTool"), stdin: b"{}", grant };
         let mut stream = Said { answer: answer.as_bytes(), sent: Vec::new() };
         let mut signs = 0;
         let answer = exchange(&mut stream, &call, Duration::from_millis(1500), || signs += 1);
@@ -227,30 +219,24 @@ mod tests {
 
     #[test]
     fn a_call_is_one_request_and_its_answer_is_taken_apart() {
-        let variables = [
-            ("CLAUDE_PROJECT_DIR", "/a b"),
-            ("COPILOT_CLI", "1"),
-            ("HOME", "/h"),
-            ("LINESIDE_GRANT", "lsg_0"),
-        ];
-        let (answer, sent) = asked(ANSWER, &variables);
+        let (answer, sent) = asked(ANSWER, Some("lsg_0"));
         assert_eq!(answer, Ok(Answer { stdout: b"a".to_vec(), stderr: b"bc".to_vec(), exit: 2 }));
         let expected = "POST /v1/hosts/copilot HTTP/1.1\r\nhost: lineside\r\ncontent-type: application/json\r\n\
             content-length: 2\r\nexpect: 100-continue\r\nlineside-protocol: 1\r\nlineside-within-ms: 1500\r\nlineside-event: pre%0D%0ATool\r\n\
-            lineside-environment: CLAUDE_PROJECT_DIR=/a%20b&COPILOT_CLI=1\r\nlineside-grant: lsg_0\r\n\r\n{}";
+            lineside-grant: lsg_0\r\n\r\n{}";
         assert_eq!(sent, expected);
     }
 
     #[test]
     fn a_grant_that_cannot_be_sent_is_never_taken_for_none() {
-        let (answer, sent) = asked(ANSWER, &[("LINESIDE_GRANT", "a\r\nb: c")]);
+        let (answer, sent) = asked(ANSWER, Some("a\r\nb: c"));
         assert_eq!((answer, sent.as_str()), (Err(Closed::Unreachable), ""));
     }
 
     #[test]
     fn what_is_no_whole_answer_closes_the_gate() {
         for end in 0..ANSWER.len() {
-            assert_eq!(asked(&ANSWER[..end], &[]).0, Err(Closed::Unreachable), "{end}");
+            assert_eq!(asked(&ANSWER[..end], None).0, Err(Closed::Unreachable), "{end}");
         }
         let wrong = [
             ANSWER.replace("200 OK", "503 Service Unavailable"),
@@ -273,16 +259,16 @@ mod tests {
             "x".repeat(HEAD * 2),
         ];
         for text in wrong {
-            assert_eq!(asked(&text, &[]).0, Err(Closed::Unreachable), "{text:.80}");
+            assert_eq!(asked(&text, None).0, Err(Closed::Unreachable), "{text:.80}");
         }
         for other in ["", "Lineside-Protocol: 2\r\n", "Lineside-Protocol: 1.0\r\n", "Lineside-Protocol:\r\n"]
         {
             let text = ANSWER.replace("Lineside-Protocol: 1\r\n", other);
-            assert_eq!(asked(&text, &[]).0, Err(Closed::OtherProtocol), "{text}");
+            assert_eq!(asked(&text, None).0, Err(Closed::OtherProtocol), "{text}");
         }
         let at_once = ANSWER.replace("HTTP/1.1 100 Continue\r\n\r\n", "");
-        assert_eq!(asked(&at_once, &[]).0, asked(ANSWER, &[]).0, "a sign of life is the answer as well");
+        assert_eq!(asked(&at_once, None).0, asked(ANSWER, None).0, "a sign of life is the answer as well");
         let refused = ANSWER.replace("200 OK", "413 Payload Too Large");
-        assert_eq!(asked(&refused, &[]).0, Err(Closed::Unreadable));
+        assert_eq!(asked(&refused, None).0, Err(Closed::Unreadable));
     }
 }

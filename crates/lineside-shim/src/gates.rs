@@ -183,6 +183,28 @@ const QWEN: &[Gate] = &[
     gate("PreToolUse", "before_tool", DENY),
 ];
 
+/// The events of a host that are no gates although their names are like those of gates.
+pub(crate) fn open(host: Host) -> &'static [&'static str] {
+    match host {
+        Host::Claude => &["PermissionDenied", "PreCompact", "SubagentStart"],
+        Host::Codex => &["PreCompact", "SubagentStart"],
+        Host::Copilot => &["PreCompact", "SubagentStart", "preCompact", "subagentStart"],
+        Host::Cursor => &["preCompact"],
+        Host::Gemini => &["BeforeModel", "PreCompress"],
+        Host::Kimi => &["PermissionRequest", "PermissionResult", "PreCompact", "SubagentStart"],
+        Host::Qwen => &["PermissionRequest", "PreCompact", "SubagentStart"],
+    }
+}
+
+/// Whether a name is that of a gate of any host, or begins as those of gates do.
+pub(crate) fn is_like_one(event: &str) -> bool {
+    let begins =
+        |prefix: &str| event.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+    let all = [CLAUDE, CODEX, COPILOT_CAMEL, COPILOT_PASCAL, CURSOR, GEMINI_GATES, KIMI, QWEN];
+    ["pre", "before", "permission"].into_iter().any(begins)
+        || all.into_iter().flatten().any(|gate| gate.event.eq_ignore_ascii_case(event))
+}
+
 /// The gates of a host; those of Copilot are in the style of an event's name.
 pub(crate) fn of(host: Host, event: &str) -> &'static [Gate] {
     match host {

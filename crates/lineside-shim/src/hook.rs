@@ -49,17 +49,17 @@ fn answer(arguments: &Arguments, environment: &Environment, full: FullCommand, b
     let progress = Arc::new(Progress::new(began + limit(host, b"")));
     // Reading, connecting and waiting have no limit of their own; the second thread has it, and ends the process there.
     let watch = {
-        let (arguments, environment) = (arguments.clone(), environment.clone());
+        let arguments = arguments.clone();
         let progress = Arc::clone(&progress);
         move || {
             if let Some((document, late)) = progress.limit() {
-                let answer = undecided(&arguments, &environment, &document, is_off, late);
+                let answer = undecided(&arguments, &document, is_off, late);
                 std::process::exit(print(&answer).into());
             }
         }
     };
     if thread::Builder::new().stack_size(STACK).spawn(watch).is_err() {
-        return undecided(arguments, environment, b"", is_off, Closed::Unreachable);
+        return undecided(arguments, b"", is_off, Closed::Unreachable);
     }
     let event = arguments.event.as_deref();
     let given = arguments.document.as_ref();
@@ -69,19 +69,13 @@ fn answer(arguments: &Arguments, environment: &Environment, full: FullCommand, b
         // The other thread is about to end the process.
         thread::park();
     }
-    ended.unwrap_or_else(|why| undecided(arguments, environment, &document, is_off, why))
+    ended.unwrap_or_else(|why| undecided(arguments, &document, is_off, why))
 }
 
 /// The answer to a call that no daemon has decided.
-fn undecided(
-    arguments: &Arguments,
-    environment: &Environment,
-    document: &[u8],
-    is_off: bool,
-    why: Closed,
-) -> Answer {
+fn undecided(arguments: &Arguments, document: &[u8], is_off: bool, why: Closed) -> Answer {
     let Arguments { host, event, .. } = arguments;
-    let call = Call { host: *host, event: event.as_deref(), stdin: document, environment };
+    let call = Call { host: *host, event: event.as_deref(), stdin: document, grant: None };
     if is_off { silent(&call) } else { closed(&call, why) }
 }
 

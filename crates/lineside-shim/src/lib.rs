@@ -22,7 +22,7 @@ mod progress;
 mod attempt;
 mod hook;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 pub use closed::{Closed, closed, silent};
@@ -40,7 +40,7 @@ pub struct Answer {
     pub exit: u8,
 }
 
-/// A call of `lineside hook`, as far as the answer without a daemon depends on it.
+/// A call of `lineside hook`. Which host it is of is said by the entry and the document, never by the environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     /// The argument.
@@ -49,8 +49,8 @@ pub struct Call<'a> {
     pub event: Option<&'a str>,
     /// The document of the host.
     pub stdin: &'a [u8],
-    /// The environment of the process.
-    pub environment: &'a Environment,
+    /// The grant of the session that the host was started under. It confines the call, and opens nothing.
+    pub grant: Option<&'a OsStr>,
 }
 
 pub use gates::{HOSTS, Host};

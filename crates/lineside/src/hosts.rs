@@ -24,9 +24,6 @@ pub use lineside_dialects::hosts::{HOSTS, Host, SERVED, install};
 #[cfg(feature = "claude")]
 pub use lineside_dialects::hosts::{NamePluginError, hooks_in_front_matter, name_plugin};
 
-/// The session below which a host's sessions are, if it is open.
-const PARENT: &str = "LINESIDE_SESSION";
-
 /// What is done to a session before it is opened.
 type Prepare = dyn Fn(OpenSession) -> OpenSession + Send + Sync;
 
@@ -49,7 +46,6 @@ type Prepare = dyn Fn(OpenSession) -> OpenSession + Send + Sync;
 ///     host: Host::Claude,
 ///     event: None,
 ///     stdin: stdin.to_string().into_bytes(),
-///     environment: Default::default(),
 /// };
 /// let reply = Hosts::new(bus).answer(call).await?;
 /// assert!(reply.answer.stdout.contains(r#""permissionDecision":"deny""#));
@@ -166,20 +162,17 @@ impl Hosts {
     }
 
     /// Answers a call: opens its session, publishes its event, waits for the decision and puts it into the host's
-    /// words. A second arrival of one call waits for the first and gets its decision. The parent of a new session is
-    /// the one that `LINESIDE_SESSION` in the environment of the call names, if that is open.
+    /// words. A second arrival of one call waits for the first and gets its decision.
     ///
     /// Dropping the future leaves the event undecided; the host has no answer then.
     ///
     /// # Errors
     /// Those of [`ServeHostError`]. [`unreachable()`] is the answer then.
     pub async fn answer(&self, call: HostCall) -> Result<HostReply, ServeHostError> {
-        let parent = call.environment.get(PARENT).and_then(|parent| self.bus.find(parent));
-        self.answer_from(call, &CallOrigin { parent, ..CallOrigin::default() }).await
+        self.answer_from(call, &CallOrigin::default()).await
     }
 
-    /// As [`answer`](Self::answer), with what is known of the call beside its document; nothing in its environment names
-    /// the parent.
+    /// As [`answer`](Self::answer), with what is known of the call beside its document.
     ///
     /// # Errors
     /// As [`answer`](Self::answer).

@@ -44,8 +44,7 @@ pub(crate) async fn try_entry(act: &Act, cwd: &Path, daemon: &DaemonArgs) -> Opt
 }
 
 async fn call(trial: Trial, cwd: &Path, daemon: &DaemonArgs) -> Answered {
-    let mut set: Vec<_> =
-        trial.environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let mut set = Vec::new();
     if daemon.is_named()
         && let Ok(paths) = daemon.paths()
     {

@@ -12,7 +12,7 @@ use lineside::bus::Signals;
 use lineside::core::Receipt;
 use lineside::dialects::{DIALECTS, Dialect, Places};
 use lineside::durable::Durable;
-use lineside::hosts::{HostCall, HostReply, Hosts, unreachable};
+use lineside::hosts::{CallOrigin, HostCall, HostReply, Hosts, unreachable};
 use lineside::json::Map;
 use lineside::wire::{EventDraft, Vocabulary, publication};
 use lineside::{Assembly, Bus};
@@ -78,7 +78,7 @@ async fn in_directory(
     let directory = Directory::new()?;
     let path = directory.path().to_str().context("the path of the directory of the case is not UTF-8")?;
     let script = case.script(path)?;
-    if dialect.is_none() && !script.steps.iter().any(|step| matches!(step.act, Act::Host(_))) {
+    if dialect.is_none() && !script.steps.iter().any(|step| matches!(step.act, Act::Host(..))) {
         return Ok(Status::Unsupported("this build has no hooks in files of this format".to_owned()));
     }
     directory.lay_out(&script.files)?;
@@ -129,7 +129,7 @@ impl Play {
             durable.automations(&bus, Bounds::default())?;
         }
         // A host is served with the hooks of every format.
-        let serves = script.steps.iter().any(|step| matches!(step.act, Act::Host(_)));
+        let serves = script.steps.iter().any(|step| matches!(step.act, Act::Host(..)));
         let dialects: Vec<&'static dyn Dialect> =
             if serves { DIALECTS.to_vec() } else { dialect.into_iter().collect() };
         let vocabulary = Vocabulary::new(&dialects);
@@ -204,7 +204,7 @@ impl Play {
                 self.sessions.closed(&session);
                 session.close().await;
             }
-            Act::Host(call) => self.host(call.clone(), &mut observed).await?,
+            Act::Host(call, environment) => self.host(call.clone(), environment, &mut observed).await?,
         }
         observed.took = started.elapsed();
         self.in_background(act, &mut observed)?;
@@ -226,11 +226,14 @@ impl Play {
     }
 
     /// What comes of a call of `lineside hook`. Where another runtime than that of the case is named, it is asked.
-    async fn host(&mut self, mut call: HostCall, observed: &mut Observed) -> Result<()> {
-        for (name, value) in &self.env {
-            call.environment.entry(name.clone()).or_insert_with(|| value.clone());
-        }
-        if let Some(socket) = call.environment.get("LINESIDE_SOCKET") {
+    async fn host(
+        &mut self,
+        call: HostCall,
+        environment: &BTreeMap<String, String>,
+        observed: &mut Observed,
+    ) -> Result<()> {
+        let variable = |name: &str| environment.get(name).or_else(|| self.env.get(name));
+        if let Some(socket) = variable("LINESIDE_SOCKET") {
             anyhow::ensure!(
                 std::os::unix::net::UnixStream::connect(socket).is_err(),
                 "a runtime answers at {socket}; a case has its own, or names one that is not there"
@@ -238,7 +241,9 @@ impl Play {
             observed.answer = Some(unreachable(call));
             return Ok(());
         }
-        let HostReply { answer, receipts, afterwards } = self.hosts.answer(call).await?;
+        let mut origin = CallOrigin::default();
+        origin.parent = variable("LINESIDE_SESSION").and_then(|parent| self.assembly.bus().find(parent));
+        let HostReply { answer, receipts, afterwards } = self.hosts.answer_from(call, &origin).await?;
         observed.answer = Some(answer);
         observed.receipts = receipts;
         afterwards.run().await?;

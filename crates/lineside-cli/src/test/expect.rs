@@ -74,7 +74,7 @@ impl Expect {
     /// One that there is not, or that means nothing for this step.
     pub(super) fn read(value: &Value, act: &Act) -> Result<Self> {
         let mut fields = Fields::of("`expect`", value)?;
-        let decides = matches!(act, Act::Publish(_) | Act::PublishAll(_) | Act::Host(_));
+        let decides = matches!(act, Act::Publish(_) | Act::PublishAll(_) | Act::Host(..));
         let senseless = |names: &[&'static str], sense: bool| {
             names.iter().find(|name| !sense && value.get(name).is_some()).copied()
         };
@@ -84,7 +84,7 @@ impl Expect {
         if let Some(name) = nonsense {
             bail!("`{name}` cannot be judged in a step {}", act.describe());
         }
-        let is_host = matches!(act, Act::Host(_));
+        let is_host = matches!(act, Act::Host(..));
         let expect = Self {
             exit: if is_host { fields.optional("exit")? } else { None },
             stdout: of_a_host(&mut fields, "stdout", is_host)?,

@@ -1,5 +1,6 @@
 //! A step of a case: what is done, and what is expected of it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -36,8 +37,8 @@ pub(super) enum Act {
     Collect { session: String, joins: bool },
     /// Ends a session.
     Close { session: String },
-    /// What an agent program does when it runs `lineside hook` as its hook command.
-    Host(HostCall),
+    /// What an agent program does when it runs `lineside hook` as its hook command, in this environment.
+    Host(HostCall, BTreeMap<String, String>),
 }
 
 /// The names of the steps.
@@ -85,7 +86,10 @@ impl Act {
         }
         let mut fields = Fields::of(format!("`{name}`"), value)?;
         let act = match name {
-            "host" => Self::Host(call(&mut fields)?),
+            "host" => {
+                let (call, environment) = call(&mut fields)?;
+                Self::Host(call, environment)
+            }
             "subagent" => Self::Subagent {
                 parent: fields.optional("parent")?.unwrap_or_else(|| SESSION.to_owned()),
                 session: fields.required("session")?,
@@ -112,7 +116,7 @@ impl Act {
             Self::Advance(time) => format!("advance {} ms", time.as_millis()),
             Self::Collect { session, .. } => format!("collect {session}"),
             Self::Close { session } => format!("close {session}"),
-            Self::Host(call) => match &call.event {
+            Self::Host(call, _) => match &call.event {
                 Some(event) => format!("host {} {event}", call.host),
                 None => format!("host {}", call.host),
             },
@@ -121,7 +125,7 @@ impl Act {
 }
 
 /// A call of `lineside hook`: an object is written as JSON, a text as it is.
-fn call(fields: &mut Fields<'_>) -> Result<HostCall> {
+fn call(fields: &mut Fields<'_>) -> Result<(HostCall, BTreeMap<String, String>)> {
     let name: String = fields.required("name")?;
     let names = HOSTS.map(Host::name).join(", ");
     let host = Host::named(&name).with_context(|| format!("`name` is one of {names}, not {name:?}"))?;
@@ -131,7 +135,7 @@ fn call(fields: &mut Fields<'_>) -> Result<HostCall> {
         Some(value) => value.to_string().into_bytes(),
     };
     let environment = fields.optional("env")?.unwrap_or_default();
-    Ok(HostCall { host, event: fields.optional("event")?, stdin, environment })
+    Ok((HostCall { host, event: fields.optional("event")?, stdin }, environment))
 }
 
 /// An event's fields are those of the envelope and nothing else; its payload may have fields that its point has not.

@@ -353,7 +353,6 @@ fn the_request_of_the_page_of_hosts_is_answered() {
 #[test]
 fn the_words_without_a_daemon_are_those_of_the_daemon() {
     let events: Vec<&str> = EVENTS.split_whitespace().collect();
-    let marks = ["CURSOR_VERSION", "COPILOT_CLI", "QWEN_PROJECT_DIR"];
     let bodies = [
         "\"session_id\":\"s\",\"prompt\":\"hi\"",
         "\"sessionId\":\"s\",\"prompt\":\"\"",
@@ -362,21 +361,19 @@ fn the_words_without_a_daemon_are_those_of_the_daemon() {
     ];
     let mut compared = 0;
     for host in HOSTS {
-        for mark in marks.iter().map(|mark| Some(*mark)).chain([None]) {
-            for event in &events {
-                let named = |body: &str| format!("{{\"hook_event_name\":\"{event}\",{body}}}");
-                let documents = bodies.iter().flat_map(|body| [named(body), format!("{{{body}}}")]);
-                let broken = ["[".to_owned(), format!("{{\"hook_event_name\":\"{event}\"")];
-                for document in documents.chain(broken) {
-                    for entry in [None, Some(*event)] {
-                        compare(host, mark, entry, &document);
-                        compared += 1;
-                    }
+        for event in &events {
+            let named = |body: &str| format!("{{\"hook_event_name\":\"{event}\",{body}}}");
+            let documents = bodies.iter().flat_map(|body| [named(body), format!("{{{body}}}")]);
+            let broken = ["[".to_owned(), format!("{{\"hook_event_name\":\"{event}\"")];
+            for document in documents.chain(broken) {
+                for entry in [None, Some(*event)] {
+                    compare(host, entry, &document);
+                    compared += 1;
                 }
             }
         }
     }
-    assert!(compared > 10_000, "{compared}");
+    assert!(compared > 8_000, "{compared}");
 }
 
 /// The names of the events of all hosts, some that are close to them, and one that there is not.
@@ -390,27 +387,44 @@ const EVENTS: &str = "SessionStart SessionEnd UserPromptSubmit UserPromptExpansi
     afterMCPExecution afterFileEdit afterTabFileEdit afterAgentResponse afterAgentThought stop workspaceOpen BeforeAgent \
     AfterAgent BeforeModel AfterModel BeforeToolSelection BeforeTool AfterTool PreCompress BeforeShellExecution Nothing";
 
-fn compare(host: Host, mark: Option<&str>, event: Option<&str>, document: &str) {
-    let environment = mark.map(|mark| (mark.to_owned(), "x".to_owned()));
-    let of_daemon = HostCall {
-        host,
-        event: event.map(str::to_owned),
-        stdin: document.as_bytes().to_vec(),
-        environment: environment.clone().into_iter().collect(),
-    };
-    let environment = environment.into_iter().collect();
-    let call = lineside_shim::Call {
-        host: lineside_shim::Host::named(host.name()).unwrap(),
-        event,
-        stdin: document.as_bytes(),
-        environment: &environment,
-    };
+fn compare(host: Host, event: Option<&str>, document: &str) {
+    let stdin = document.as_bytes();
+    let of_daemon = HostCall { host, event: event.map(str::to_owned), stdin: stdin.to_vec() };
+    let host_of_shim = lineside_shim::Host::named(host.name()).unwrap();
+    let call = lineside_shim::Call { host: host_of_shim, event, stdin, grant: None };
     let closed = lineside_shim::closed(&call, lineside_shim::Closed::Unreachable);
     let silent = lineside_shim::silent(&call);
     let own = [lineside::hosts::unreachable(of_daemon.clone()), lineside::hosts::silent(of_daemon)];
     for (shim, daemon) in [closed, silent].into_iter().zip(own) {
         let shim =
             (String::from_utf8(shim.stdout).unwrap(), String::from_utf8(shim.stderr).unwrap(), shim.exit);
-        assert_eq!(shim, (daemon.stdout, daemon.stderr, daemon.exit), "{host} {mark:?} {event:?} {document}");
+        assert_eq!(shim, (daemon.stdout, daemon.stderr, daemon.exit), "{host} {event:?} {document}");
     }
+}
+
+/// Variables that hosts set for the programs that they start, with values that would say something.
+const MARKS: &str = "CLAUDE_PROJECT_DIR CLAUDECODE CODEX_HOME COPILOT_CLI CURSOR_PROJECT_DIR CURSOR_VERSION GEMINI_CWD \
+    GEMINI_PROJECT_DIR GEMINI_SESSION_ID KIMI_HOME QWEN_PROJECT_DIR";
+
+#[test]
+fn the_variables_of_hosts_change_no_answer() {
+    let stage = guarded();
+    let ask = |entry: Host, event: &str, variables: &[(&str, &str)]| {
+        let document = json!({"hook_event_name": event, "session_id": "s", "conversation_id": "s", "prompt": "hi",
+            "cwd": stage.path("project"), "tool_name": "Bash", "tool_input": {"command": "rm -rf /"}});
+        let said =
+            given(&stage, call(&stage, &["hook", entry.name()], variables), document.to_string().as_bytes());
+        (said.code, said.out, said.err)
+    };
+    let marks: Vec<_> = MARKS.split_whitespace().map(|name| (name, "/proc/self/cwd")).collect();
+    let daemon = Daemon::start(&stage);
+    assert!(ask(Host::Gemini, "BeforeTool", &marks).1.contains("not rm"));
+    for entry in HOSTS {
+        for event in
+            ["PreToolUse", "preToolUse", "BeforeTool", "PermissionRequest", "UserPromptSubmit", "Stop"]
+        {
+            assert_eq!(ask(entry, event, &marks), ask(entry, event, &[]), "{entry} {event}");
+        }
+    }
+    drop(daemon);
 }

@@ -1,6 +1,5 @@
 //! Agent programs with a hook command: a call as its host has made it, to the words that the host understands.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,8 +22,6 @@ use crate::problem::Problem;
 
 /// The header with the event that the entry of the host states.
 const EVENT: &str = "lineside-event";
-/// The header with variables of the host's environment.
-const ENVIRONMENT: &str = "lineside-environment";
 /// The header with the time that is left.
 const WITHIN: &str = "lineside-within-ms";
 /// The header with the version of this protocol, of a request as of an answer.
@@ -55,7 +52,6 @@ const STDOUT: HeaderName = HeaderName::from_static("lineside-stdout-bytes");
         ("host" = String, Path, description = "in whose words the answer is: `claude`, `codex`, `copilot`, `cursor`, `gemini`, `kimi`, `opencode` or `qwen`"),
         ("lineside-protocol" = u16, Header, description = "the version of this protocol, 1"),
         ("lineside-event" = Option<String>, Header, description = "the name of the event, as the host's entry states it; percent-encoded"),
-        ("lineside-environment" = Option<String>, Header, description = "variables of the host, as `NAME=value` joined by `&`; values are percent-encoded"),
         ("lineside-within-ms" = Option<u64>, Header, description = "the time that is left for the decision, in milliseconds"),
     ),
     request_body(content = Object, description = "the host's document"),
@@ -81,8 +77,7 @@ pub(super) async fn serve(
 ) -> Result<Response, Problem> {
     let Some(host) = Host::named(&host) else { return Err(no_host(&host)) };
     let event = text(&headers, EVENT)?.map(|event| decoded(event, EVENT)).transpose()?;
-    let environment = environment(&headers)?;
-    let call = HostCall { host, event, stdin, environment };
+    let call = HostCall { host, event, stdin };
     if daemon.switch.is_off() {
         let (answer, ended) = daemon.hosts.pass(call);
         if let Some(session) = ended.and_then(|ended| caller.session(&daemon, ended.id().as_str()).ok()) {
@@ -160,18 +155,6 @@ fn within(headers: &HeaderMap) -> Result<Option<Duration>, Problem> {
         })
     };
     text(headers, WITHIN)?.map(number).transpose()
-}
-
-fn environment(headers: &HeaderMap) -> Result<BTreeMap<String, String>, Problem> {
-    let mut variables = BTreeMap::new();
-    for pair in text(headers, ENVIRONMENT)?.into_iter().flat_map(|pairs| pairs.split('&')) {
-        let Some((name, value)) = pair.split_once('=') else {
-            let detail = format!("the header `{ENVIRONMENT}` must be `NAME=value`, joined by `&`");
-            return Err(Problem::bad_request(detail).blocks());
-        };
-        variables.insert(name.to_owned(), decoded(value, ENVIRONMENT)?);
-    }
-    Ok(variables)
 }
 
 /// The text behind a percent-encoding. What is not UTF-8 has a replacement character.

@@ -124,8 +124,8 @@ async fn a_host_with_a_grant_is_below_its_session_and_reaches_nothing_else() {
     let (status, problem, _, exit) = ask(&house, "claude", &headers, tool("other", "ls")).await;
     assert_eq!((status, exit), (403, None), "{problem}");
     assert!(problem.contains("not-granted") && problem.contains("\"verdict\":\"block\""), "{problem}");
-    // What the host is said to have in its environment gives no rights.
-    let named = [("lineside-environment", "LINESIDE_SESSION=p")];
+    // What a host is said to have in its environment, as earlier versions were, counts for nothing.
+    let named = [("lineside-environment", "LINESIDE_SESSION=p&QWEN_PROJECT_DIR=/")];
     let told = ask(&house, "claude", &named, tool("c2", "rm x")).await;
     assert_eq!((told.0, told.1.as_str()), (200, ""));
     assert_eq!(house.get("/v1/sessions/c2").await.1["parent"], Value::Null);
@@ -137,11 +137,10 @@ async fn a_host_with_a_grant_is_below_its_session_and_reaches_nothing_else() {
 async fn what_is_not_the_documented_request_has_no_answer_of_a_host() {
     let house = House::with(|settings| settings.limits(small(|limits| limits.body = 4096))).await;
     let long = tool(&"x".repeat(1_025), "ls");
-    let rows: [Row<'_>; 8] = [
+    let rows: [Row<'_>; 7] = [
         ("vim", &[], tool("s", "ls"), 404),
         ("claude", &[("lineside-event", "%4")], tool("s", "ls"), 400),
         ("claude", &[("lineside-event", "a"), ("lineside-event", "b")], tool("s", "ls"), 400),
-        ("claude", &[("lineside-environment", "A")], tool("s", "ls"), 400),
         ("claude", &[("lineside-within-ms", "soon")], tool("s", "ls"), 400),
         ("claude", &[("origin", "http://127.0.0.1")], tool("s", "ls"), 403),
         ("claude", &[], long, 400),

@@ -119,7 +119,8 @@ pub(super) const PASCAL: &[Row] = &[
     row("SessionEnd", "after_session", &[REASON], Words { notices: SYSTEM_MESSAGE, ..Words::FACT }),
     row("UserPromptSubmit", "before_prompt", &[PROMPT], Words {
         block: json(DECISION), context: TWICE,
-        amend: &[("prompt", Amend::OfProgram("COPILOT_CLI", r#"{"modifiedPrompt":"$V"}"#, Refusal::Prompt))], ..LOUD
+        // VS Code, which would send the prompt as it was, sends the same document as the command line program.
+        amend: &[("prompt", Amend::Refuse(Refusal::Prompt))], ..LOUD
     }),
     row("PreToolUse", "before_tool", TOOL, Words {
         block: json(r#"{"permissionDecision":"deny","permissionDecisionReason":"$R","hookSpecificOutput":{"hookEventName":"$E","permissionDecision":"deny","permissionDecisionReason":"$R"}}"#),

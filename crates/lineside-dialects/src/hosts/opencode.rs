@@ -43,4 +43,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     fact("session.idle", "after_subagent", &[AGENT_TYPE]).when(When::InSubagent),
     fact("session.idle", "after_agent", &[ENDED]),
+    fact("permission.asked", "x.opencode.on_permission_asked", &[]),
+    fact("permission.updated", "x.opencode.on_permission_updated", &[]),
+    fact("permission.replied", "x.opencode.on_permission_replied", &[]),
 ];

@@ -250,8 +250,6 @@ pub(crate) enum Amend {
     Merged(&'static str),
     /// It is printed, with the word that asks unless it is approved (CP-8).
     Asking(&'static str, &'static str),
-    /// It is printed for the command line program, and otherwise refused (CP-8).
-    OfProgram(&'static str, &'static str, Refusal),
     /// It is the whole answer, as plain text; without one the event is refused with this text (CL-8).
     Line(&'static str),
     /// It is printed as what the host's own function makes of the payload before and after.

@@ -26,8 +26,6 @@ pub struct Trial {
     pub argv: Vec<String>,
     /// What the host writes to its standard input.
     pub stdin: Vec<u8>,
-    /// Variables by which the host marks itself.
-    pub environment: Vec<(&'static str, String)>,
 }
 
 /// The call of the entry in this file at the gate of tools, with a shell command that does nothing, and the call that
@@ -57,11 +55,7 @@ fn trial(host: Host, file: &Path, text: &str, syntax: Syntax, point: &str, cwd: 
     };
     let is_code = file.parent().is_some_and(|folder| folder.ends_with(".kimi-code"));
     let stdin = lineside_core::json::to_vec(&document(host, row.event, point, cwd, is_code)).ok()?;
-    let environment = match host {
-        Host::Qwen => vec![("QWEN_PROJECT_DIR", cwd.display().to_string())],
-        _ => Vec::new(),
-    };
-    Some(Trial { event: row.event, argv, stdin, environment })
+    Some(Trial { event: row.event, argv, stdin })
 }
 
 /// The document of an event, with the fields that the host names.

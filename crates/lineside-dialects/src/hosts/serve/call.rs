@@ -1,7 +1,8 @@
 //! A call of `lineside hook HOST`: which host runs, which of its events it is, and in whose words it is answered (HO-3,
 //! HO-35 to HO-37, HO-44, HO-45).
-
-use std::collections::BTreeMap;
+//!
+//! The entry names the host, and the document may name another one. The environment of the process is not looked at:
+//! each host hands its variables to every program that its agent starts, other hosts among them.
 
 use lineside_core::Verdict;
 use lineside_core::json::read_strict;
@@ -10,7 +11,7 @@ use lineside_core::json::{Map, Value};
 use super::outcome::Outcome;
 use super::spelling::spellings;
 use super::words::{Telling, put};
-use crate::hosts::program::Host;
+use crate::hosts::program::{Host, SERVED};
 use crate::hosts::table::{Row, Scope};
 use crate::hosts::{codex, copilot, cursor, kimi, tables};
 use crate::raw_object::RawObject;
@@ -21,6 +22,8 @@ const UNREACHABLE: &str =
 /// F
 const UNREADABLE: &str =
     "lineside: the hook input could not be read, so this was denied; check it with: lineside doctor";
+/// For an event that the host does not have, under the name of a gate.
+const FOREIGN: &str = "lineside: the agent program of this entry has no such event, so this was denied; check the entry with: lineside doctor";
 /// For a host whose feature is off.
 const UNSUPPORTED: &str =
     "lineside: this build does not support the agent program, so this was denied; build it with its feature";
@@ -34,8 +37,6 @@ pub struct HostCall {
     pub event: Option<String>,
     /// The standard input, to its end; of a notification of Codex the last argument.
     pub stdin: Vec<u8>,
-    /// The environment of the process.
-    pub environment: BTreeMap<String, String>,
 }
 
 /// What the process prints, and how it exits.
@@ -73,9 +74,7 @@ pub enum Reading {
 pub struct Arrival {
     /// The host that runs.
     pub(super) host: Host,
-    /// The host in whose words it is answered.
-    pub(super) spoken: Host,
-    /// Through which entry it came: the argument.
+    /// Through which entry it came, and in whose words it is answered: the argument.
     pub(super) entry: Host,
     /// Its name, as the document or the entry has it.
     pub(super) event: String,
@@ -88,7 +87,6 @@ pub struct Arrival {
     pub(super) document: Map,
     /// The fields of the document that are written in another way than here.
     pub(super) spelled: Vec<(String, String)>,
-    pub(super) environment: BTreeMap<String, String>,
 }
 
 /// Reads a call. One of a host whose feature is off is answered as without a runtime.
@@ -98,23 +96,26 @@ pub fn read(call: HostCall) -> Reading {
 }
 
 fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
-    let HostCall { host: entry, event, stdin, environment } = call;
+    let HostCall { host: entry, event, stdin } = call;
     let Ok(Value::Object(document)) = read_strict(&stdin) else {
-        return Reading::Answer(unreadable(entry, event, &stdin, &environment));
+        return Reading::Answer(unreadable(entry, event, &stdin));
     };
-    let (host, spoken, Some(name)) = addressed(entry, event, &document, &environment) else {
+    let host = running(entry, &document);
+    let Some(name) = name_of(host, event, &document) else {
         return Reading::Answer(HostAnswer::refusal(UNREADABLE));
     };
     let row = row_of(host, &name, &document);
-    let words = answering(spoken, &name, row, &document);
+    let words = answering(entry, &name, row, &document);
+    if is_foreign_gate(host, &name, row, words) {
+        return Reading::Answer(HostAnswer::refusal(FOREIGN));
+    }
     let answered_as = words.map_or(name.as_str(), |words| words.event).to_owned();
-    if !is_supported(host) || !is_supported(spoken) {
-        let answer = words.map(|words| closed(words, spoken, &answered_as, UNSUPPORTED));
-        return Reading::Answer(answer.unwrap_or_else(|| quiet(spoken)));
+    if !is_supported(host) || !is_supported(entry) {
+        let answer = words.map(|words| closed(words, entry, &answered_as, UNSUPPORTED));
+        return Reading::Answer(answer.unwrap_or_else(|| quiet(entry)));
     }
     Reading::Event(Box::new(Arrival {
         host,
-        spoken,
         entry,
         event: name,
         row,
@@ -122,7 +123,6 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
         answered_as,
         spelled: spellings(&stdin, &document),
         document,
-        environment,
     }))
 }
 
@@ -135,36 +135,22 @@ fn name_of(host: Host, event: Option<String>, document: &Map) -> Option<String> 
     if host == Host::Copilot { event.or(in_document) } else { in_document.or(event) }
 }
 
-/// The host that runs the hook, the one in whose words it is answered, and the event, if it has a name.
-fn addressed(
-    entry: Host,
-    event: Option<String>,
-    document: &Map,
-    environment: &BTreeMap<String, String>,
-) -> (Host, Host, Option<String>) {
-    let host = running(entry, document, environment);
-    let spoken = if host == Host::Qwen { host } else { entry };
-    (host, spoken, name_of(host, event, document))
-}
-
 /// The answer to input that is no document (HO-37), or one with something in it that can be read in two ways or goes too
 /// deep: beside that it may still name its event.
-fn unreadable(
-    entry: Host,
-    event: Option<String>,
-    stdin: &[u8],
-    environment: &BTreeMap<String, String>,
-) -> HostAnswer {
+fn unreadable(entry: Host, event: Option<String>, stdin: &[u8]) -> HostAnswer {
     let Some(document) = readable_fields(stdin) else {
-        return closed_by_name(entry, event.as_deref(), environment);
+        return closed_by_name(entry, event.as_deref());
     };
-    let (host, spoken, Some(name)) = addressed(entry, event, &document, environment) else {
-        return closed_by_name(entry, None, environment);
+    let host = running(entry, &document);
+    let Some(name) = name_of(host, event, &document) else {
+        return closed_by_name(entry, None);
     };
-    let row = named(spoken, &name).or_else(|| answering(spoken, &name, named(host, &name), &document));
+    let of_host = named(host, &name);
+    let row = named(entry, &name).or_else(|| answering(entry, &name, of_host, &document));
     match row {
-        Some(row) => closed(row, spoken, row.event, UNREADABLE),
-        None => quiet(spoken),
+        _ if is_foreign_gate(host, &name, of_host, row) => HostAnswer::refusal(UNREADABLE),
+        Some(row) => closed(row, entry, row.event, UNREADABLE),
+        None => quiet(entry),
     }
 }
 
@@ -193,7 +179,6 @@ fn readable_fields(stdin: &[u8]) -> Option<Map> {
 ///     host: Host::Claude,
 ///     event: None,
 ///     stdin: br#"{"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}"#.to_vec(),
-///     environment: Default::default(),
 /// });
 /// assert!(answer.stdout.contains(r#""permissionDecision":"deny""#));
 /// ```
@@ -208,8 +193,12 @@ pub fn undecided(call: HostCall, why: &'static str) -> HostAnswer {
     match read(call) {
         Reading::Answer(answer) => answer,
         Reading::Event(arrival) => match arrival.words {
-            Some(words) => closed(words, arrival.spoken, &arrival.answered_as, why),
-            None => quiet(arrival.spoken),
+            // A hold of later gates needs a runtime.
+            Some(words) if arrival.row.is_some_and(is_closed_gate) && !is_closed_gate(words) => {
+                HostAnswer::refusal(FOREIGN)
+            }
+            Some(words) => closed(words, arrival.entry, &arrival.answered_as, why),
+            None => quiet(arrival.entry),
         },
     }
 }
@@ -217,30 +206,45 @@ pub fn undecided(call: HostCall, why: &'static str) -> HostAnswer {
 /// The answer that lets the call pass, as while hooks are switched off.
 #[must_use]
 pub fn silent(call: HostCall) -> HostAnswer {
-    let (entry, event, environment) = (call.host, call.event.clone(), call.environment.clone());
+    let (entry, event) = (call.host, call.event.clone());
     match read(call) {
         Reading::Event(arrival) => match arrival.words {
-            Some(words) => passed(words, arrival.spoken, &arrival.answered_as),
-            None => quiet(arrival.spoken),
+            Some(words) => passed(words, entry, &arrival.answered_as),
+            None => quiet(entry),
         },
-        Reading::Answer(_) => {
-            let spoken = if environment.contains_key(QWEN) { Host::Qwen } else { entry };
-            match event.as_deref().and_then(|event| Some((named(spoken, event)?, event))) {
-                Some((row, event)) => passed(row, spoken, event),
-                None => quiet(spoken),
-            }
-        }
+        Reading::Answer(_) => match event.as_deref().and_then(|event| Some((named(entry, event)?, event))) {
+            Some((row, event)) => passed(row, entry, event),
+            None => quiet(entry),
+        },
     }
 }
 
 /// The answer to input that is no document (HO-37).
-fn closed_by_name(entry: Host, event: Option<&str>, environment: &BTreeMap<String, String>) -> HostAnswer {
-    let spoken = if environment.contains_key(QWEN) { Host::Qwen } else { entry };
+fn closed_by_name(entry: Host, event: Option<&str>) -> HostAnswer {
     let Some(event) = event else { return HostAnswer::refusal(UNREADABLE) };
-    match named(spoken, event) {
-        Some(row) => closed(row, spoken, event, UNREADABLE),
-        None => quiet(spoken),
+    match named(entry, event) {
+        Some(row) => closed(row, entry, event, UNREADABLE),
+        None if is_like_a_gate(event) => HostAnswer::refusal(UNREADABLE),
+        None => quiet(entry),
     }
+}
+
+/// Whether an event is a gate, by the page of its host or by its name, for which the entry has no word that closes it: its
+/// host does not have it, or the entry is that of a program without such a gate. To answer nothing would open it.
+fn is_foreign_gate(host: Host, event: &str, row: Option<&Row>, words: Option<&Row>) -> bool {
+    match row {
+        Some(row) => words.is_none() && is_closed_gate(row),
+        None => named(host, event).is_none() && is_like_a_gate(event),
+    }
+}
+
+/// Whether a name is that of a gate of any host, or begins as those of gates do.
+fn is_like_a_gate(event: &str) -> bool {
+    let begins =
+        |prefix: &str| event.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+    let mut gates = SERVED.into_iter().flat_map(tables).copied().flatten().filter(|row| is_closed_gate(row));
+    ["pre", "before", "permission"].into_iter().any(begins)
+        || gates.any(|row| row.event.eq_ignore_ascii_case(event))
 }
 
 /// The row of a name. Of several the strictest counts, as nothing tells them apart.
@@ -273,16 +277,8 @@ fn passed(row: &'static Row, host: Host, event: &str) -> HostAnswer {
 
 fn answered(row: &'static Row, host: Host, event: &str, verdict: Verdict) -> HostAnswer {
     let outcome = Outcome { verdict, ..Outcome::default() };
-    let environment = BTreeMap::new();
-    let telling = Telling {
-        words: &row.words,
-        point: row.point,
-        host,
-        event,
-        environment: &environment,
-        stop_active: false,
-        waiting: &[],
-    };
+    let telling =
+        Telling { words: &row.words, point: row.point, host, event, stop_active: false, waiting: &[] };
     put(&telling, &outcome).answer
 }
 
@@ -294,15 +290,11 @@ pub(in crate::hosts) fn is_closed_gate(row: &Row) -> bool {
     is_gate && row.words.can_refuse() && matches!(row.words.block.hold, None | Some(Scope::Turn))
 }
 
-const QWEN: &str = "QWEN_PROJECT_DIR";
-
 /// HO-45
-fn running(entry: Host, document: &Map, environment: &BTreeMap<String, String>) -> Host {
-    if environment.contains_key(QWEN) {
-        Host::Qwen
-    } else if document.contains_key("cursor_version") || environment.contains_key("CURSOR_VERSION") {
+fn running(entry: Host, document: &Map) -> Host {
+    if document.contains_key("cursor_version") {
         Host::Cursor
-    } else if environment.contains_key("COPILOT_CLI") || document.contains_key("sessionId") {
+    } else if document.contains_key("sessionId") {
         Host::Copilot
     } else {
         entry
@@ -333,10 +325,10 @@ fn row_of(host: Host, event: &str, document: &Map) -> Option<&'static Row> {
 }
 
 /// The row of a host's table that answers an event: that of its name, else that of its point.
-fn answering(spoken: Host, event: &str, row: Option<&'static Row>, document: &Map) -> Option<&'static Row> {
-    row_of(spoken, event, document).or_else(|| {
+fn answering(entry: Host, event: &str, row: Option<&'static Row>, document: &Map) -> Option<&'static Row> {
+    row_of(entry, event, document).or_else(|| {
         let point = row?.point;
-        let table = table(spoken, event, document);
+        let table = table(entry, event, document);
         table.iter().find(|row| row.point == point && row.when.is_meant(document))
     })
 }

@@ -260,7 +260,7 @@ fn is_camel(host: Host, event: &str) -> bool {
 
 /// Reads the document of a call.
 pub(super) fn read(arrival: &Arrival) -> Incoming {
-    let Arrival { host, row, document, environment, event, .. } = arrival;
+    let Arrival { host, row, document, event, .. } = arrival;
     let mut unread = Unread(document.clone());
     for name in ["hook_event_name", "hookEventName"] {
         unread.0.remove(name);
@@ -280,10 +280,8 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
             }
             (cwd.or_else(|| first.clone()), first)
         }
-        _ => {
-            let named = project_variable(*host).and_then(|name| environment.get(name));
-            (cwd, named.filter(|root| !root.is_empty()).cloned())
-        }
+        // The session's first `cwd` is it: a variable would be that of whatever has started the program.
+        _ => (cwd, None),
     };
     let model = if is_camel(*host, event) { None } else { unread.text(&["model"]) };
     let stop_flag =
@@ -348,16 +346,6 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
         stop_flag,
         loops,
         tasks,
-    }
-}
-
-/// The variable in which a host names the root of the project.
-fn project_variable(host: Host) -> Option<&'static str> {
-    match host {
-        Host::Claude | Host::Copilot => Some("CLAUDE_PROJECT_DIR"),
-        Host::Gemini => Some("GEMINI_PROJECT_DIR"),
-        Host::Qwen => Some("QWEN_PROJECT_DIR"),
-        Host::Codex | Host::Cursor | Host::Kimi | Host::Opencode => None,
     }
 }
 

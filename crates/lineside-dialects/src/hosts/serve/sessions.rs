@@ -184,7 +184,7 @@ impl Served {
             None => root_id.clone(),
         };
         let mut words = arrival.words.map_or(
-            Words { quiet: if arrival.spoken == Host::Cursor { "{}" } else { "" }, ..Words::FACT },
+            Words { quiet: if arrival.entry == Host::Cursor { "{}" } else { "" }, ..Words::FACT },
             |row| row.words,
         );
         if name == "before_prompt" {
@@ -247,9 +247,8 @@ impl Served {
         let telling = Telling {
             words: &publishing.words,
             point: publishing.incoming.point.name,
-            host: publishing.arrival.spoken,
+            host: publishing.arrival.entry,
             event: &publishing.arrival.answered_as,
-            environment: &publishing.arrival.environment,
             stop_active: publishing.stop_active,
             waiting,
         };
@@ -335,9 +334,8 @@ fn again(arrival: &Arrival, incoming: &Incoming, words: &Words, outcome: &Outcom
     let telling = Telling {
         words,
         point: incoming.point.name,
-        host: arrival.spoken,
+        host: arrival.entry,
         event: &arrival.answered_as,
-        environment: &arrival.environment,
         stop_active: false,
         waiting: &[],
     };

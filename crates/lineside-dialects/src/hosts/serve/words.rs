@@ -1,7 +1,5 @@
 //! What was decided, in the words of a host (HO-17 to HO-28).
 
-use std::collections::BTreeMap;
-
 use lineside_core::json::{Map, Value};
 use lineside_core::{Strength, Verdict};
 
@@ -25,8 +23,6 @@ pub(super) struct Telling<'a> {
     pub(super) host: Host,
     /// The name of the event in the answer.
     pub(super) event: &'a str,
-    /// The environment of the call.
-    pub(super) environment: &'a BTreeMap<String, String>,
     /// Whether the agent was kept working already.
     pub(super) stop_active: bool,
     /// Context of earlier events.
@@ -181,10 +177,6 @@ impl<'a> Writing<'a> {
                 }
                 self.add(template, Some(after));
             }
-            Amend::OfProgram(variable, template, _) if self.telling.environment.contains_key(variable) => {
-                self.add(template, Some(after));
-            }
-            Amend::OfProgram(_, _, refusal) => self.refuse(refusal, field, after),
             Amend::Line(_) => {
                 self.plain = Some(HostAnswer::line(&text(after)));
             }

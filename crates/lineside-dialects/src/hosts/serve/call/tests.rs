@@ -4,12 +4,7 @@ use super::*;
 
 #[test]
 fn a_gate_of_a_host_whose_feature_is_off_stays_closed() {
-    let call = |host, document: &str| HostCall {
-        host,
-        event: None,
-        stdin: document.into(),
-        environment: BTreeMap::new(),
-    };
+    let call = |host, document: &str| HostCall { host, event: None, stdin: document.into() };
     let answer = |call: HostCall| match read_if(call, |host| host == Host::Claude) {
         Reading::Answer(answer) => Some(answer),
         Reading::Event(_) => None,
@@ -27,35 +22,82 @@ fn a_gate_of_a_host_whose_feature_is_off_stays_closed() {
     assert_eq!(answer(call(Host::Claude, r#"{"hook_event_name": "PreToolUse"}"#)), None);
 }
 
-fn call(host: Host, event: Option<&str>, stdin: &str, environment: &[(&str, &str)]) -> HostCall {
-    let environment =
-        environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    HostCall { host, event: event.map(str::to_owned), stdin: stdin.into(), environment }
+fn call(host: Host, event: Option<&str>, stdin: &str) -> HostCall {
+    HostCall { host, event: event.map(str::to_owned), stdin: stdin.into() }
 }
 
 #[test]
-fn ho_45_the_document_and_the_environment_say_which_host_runs() {
-    let check = |entry: Host, fields: &str, environment: &[(&str, &str)], host: Host, spoken: Host| {
+fn ho_45_the_entry_and_the_document_say_which_host_runs() {
+    let check = |entry: Host, fields: &str, host: Host| {
         let document = format!("{{\"hook_event_name\": \"PreToolUse\"{fields}}}");
-        match read(call(entry, None, &document, environment)) {
-            Reading::Event(arrival) => {
-                assert_eq!(
-                    (arrival.host, arrival.spoken, arrival.entry),
-                    (host, spoken, entry),
-                    "{document}"
-                );
-            }
+        match read(call(entry, None, &document)) {
+            Reading::Event(arrival) => assert_eq!((arrival.host, arrival.entry), (host, entry), "{document}"),
             Reading::Answer(answer) => panic!("{answer:?}"),
         }
     };
-    check(Host::Claude, "", &[], Host::Claude, Host::Claude);
-    check(Host::Codex, "", &[], Host::Codex, Host::Codex);
-    check(Host::Claude, "", &[(QWEN, "/")], Host::Qwen, Host::Qwen);
-    check(Host::Claude, r#", "cursor_version": "3""#, &[], Host::Cursor, Host::Claude);
-    check(Host::Claude, "", &[("CURSOR_VERSION", "3")], Host::Cursor, Host::Claude);
-    check(Host::Claude, "", &[("COPILOT_CLI", "1")], Host::Copilot, Host::Claude);
-    check(Host::Claude, r#", "sessionId": "s""#, &[], Host::Copilot, Host::Claude);
-    check(Host::Claude, r#", "sessionId": "s""#, &[("CURSOR_VERSION", "3")], Host::Cursor, Host::Claude);
+    check(Host::Claude, "", Host::Claude);
+    check(Host::Codex, "", Host::Codex);
+    check(Host::Qwen, "", Host::Qwen);
+    check(Host::Claude, r#", "cursor_version": "3""#, Host::Cursor);
+    check(Host::Claude, r#", "sessionId": "s""#, Host::Copilot);
+    check(Host::Claude, r#", "sessionId": "s", "cursor_version": "3""#, Host::Cursor);
+}
+
+#[test]
+fn a_gate_that_the_host_of_the_entry_does_not_have_is_refused() {
+    let denied = HostAnswer { stderr: format!("{FOREIGN}\n"), exit: 2, ..HostAnswer::default() };
+    let answer = |entry: Host, document: &str| match read(call(entry, None, document)) {
+        Reading::Answer(answer) => Some(answer),
+        Reading::Event(_) => None,
+    };
+    let named = |event: &str, fields: &str| format!("{{\"hook_event_name\": \"{event}\"{fields}}}");
+    let (cursor, camel) = (r#", "cursor_version": "3""#, r#", "sessionId": "s""#);
+    for (entry, document) in [
+        (Host::Gemini, named("PreToolUse", "")),
+        (Host::Gemini, named("BeforeTool", camel)),
+        (Host::Gemini, named("BeforeTool", cursor)),
+        (Host::Claude, named("BeforeTool", "")),
+        (Host::Claude, named("pretooluse", "")),
+        (Host::Claude, named("PreNetworkAccess", "")),
+        (Host::Codex, named("permission_asked", "")),
+        (Host::Kimi, named("subagentStart", "")),
+        (Host::Codex, named("WorktreeCreate", "")),
+        // The document is that of Cursor, and the entry has no word for this gate of it.
+        (Host::Gemini, named("beforeTabFileRead", cursor)),
+    ] {
+        assert_eq!(answer(entry, &document), Some(denied.clone()), "{entry} {document}");
+        assert_eq!(silent(call(entry, None, &document)), quiet(entry), "{entry} {document}");
+    }
+    // Facts, known or not, are none.
+    for (entry, document) in [
+        (Host::Claude, named("PermissionDenied", "")),
+        (Host::Codex, named("SubagentStart", "")),
+        (Host::Gemini, named("PreCompress", "")),
+        (Host::Gemini, named("fooBar", "")),
+        (Host::Cursor, named("PreCompact", "")),
+        (Host::Kimi, named("PermissionRequest", "")),
+    ] {
+        assert_eq!(answer(entry, &document), None, "{entry} {document}");
+    }
+}
+
+#[test]
+fn an_event_of_any_host_through_the_entry_of_any_other_never_opens_a_gate_in_silence() {
+    let gates = || SERVED.into_iter().flat_map(tables).copied().flatten().filter(|row| is_closed_gate(row));
+    let marks = ["", r#", "cursor_version": "3""#, r#", "sessionId": "s""#];
+    for (gate, entry) in gates().flat_map(|gate| SERVED.map(|entry| (gate, entry))) {
+        // An event that is a fact of a host is one, and so is a gate that the entry holds by later ones.
+        let own = named(entry, gate.event).or_else(|| answering(entry, gate.event, Some(gate), &Map::new()));
+        let is_fact = |row: Option<&Row>| row.is_some_and(|row| !is_closed_gate(row));
+        for (mark, host) in marks.into_iter().zip([entry, Host::Cursor, Host::Copilot]) {
+            if is_fact(own) || is_fact(named(host, gate.event)) {
+                continue;
+            }
+            let document = format!("{{\"hook_event_name\": \"{}\", \"prompt\": \"x\"{mark}}}", gate.event);
+            let answer = unreachable(call(entry, None, &document));
+            assert_ne!(answer, quiet(entry), "{entry} {document}");
+        }
+    }
 }
 
 #[test]
@@ -64,19 +106,18 @@ fn a_call_that_is_to_pass_gets_what_says_nothing_in_the_way_of_its_host() {
     let of_cursor = r#"{"hook_event_name": "preToolUse", "tool_name": "Shell"}"#;
     let unknown = r#"{"hook_event_name": "fooBar"}"#;
     let allows = "{\"permission\":\"allow\"}\n";
-    for (host, event, stdin, environment, stdout) in [
-        (Host::Claude, None, gate, &[][..], ""),
-        (Host::Cursor, None, of_cursor, &[], allows),
-        (Host::Cursor, None, unknown, &[], "{}\n"),
-        (Host::Claude, None, unknown, &[], ""),
-        (Host::Cursor, Some("preToolUse"), "garbage", &[], allows),
-        (Host::Cursor, Some("fooBar"), "garbage", &[], "{}\n"),
-        (Host::Cursor, None, "garbage", &[], "{}\n"),
-        (Host::Claude, None, "garbage", &[], ""),
-        (Host::Cursor, None, "garbage", &[(QWEN, "/")], ""),
-        (Host::Claude, Some("PreToolUse"), "garbage", &[], ""),
+    for (host, event, stdin, stdout) in [
+        (Host::Claude, None, gate, ""),
+        (Host::Cursor, None, of_cursor, allows),
+        (Host::Cursor, None, unknown, "{}\n"),
+        (Host::Claude, None, unknown, ""),
+        (Host::Cursor, Some("preToolUse"), "garbage", allows),
+        (Host::Cursor, Some("fooBar"), "garbage", "{}\n"),
+        (Host::Cursor, None, "garbage", "{}\n"),
+        (Host::Claude, None, "garbage", ""),
+        (Host::Claude, Some("PreToolUse"), "garbage", ""),
     ] {
-        let answer = silent(call(host, event, stdin, environment));
+        let answer = silent(call(host, event, stdin));
         let expected = HostAnswer { stdout: stdout.to_owned(), ..HostAnswer::default() };
         assert_eq!(answer, expected, "{host} {event:?} {stdin}");
     }
@@ -85,38 +126,32 @@ fn a_call_that_is_to_pass_gets_what_says_nothing_in_the_way_of_its_host() {
 #[test]
 fn ho_37_input_that_is_no_document_closes_the_gate_that_is_named() {
     let unreadable = HostAnswer { stderr: format!("{UNREADABLE}\n"), exit: 2, ..HostAnswer::default() };
-    let answer = |host: Host, event: Option<&str>, stdin: &str, environment: &[(&str, &str)]| match read(
-        call(host, event, stdin, environment),
-    ) {
+    let answer = |host: Host, event: Option<&str>, stdin: &str| match read(call(host, event, stdin)) {
         Reading::Answer(answer) => answer,
         Reading::Event(arrival) => panic!("{arrival:?}"),
     };
     for stdin in ["garbage", "", "[]", "{\"a\": 1}", "{\"hook_event_name\": \"\"}"] {
-        assert_eq!(answer(Host::Claude, None, stdin, &[]), unreadable, "{stdin}");
+        assert_eq!(answer(Host::Claude, None, stdin), unreadable, "{stdin}");
     }
-    let denied = answer(Host::Cursor, Some("preToolUse"), "garbage", &[]);
+    let denied = answer(Host::Cursor, Some("preToolUse"), "garbage");
     assert!(denied.stdout.contains("\"deny\"") && denied.stdout.contains(UNREADABLE), "{denied:?}");
     assert_eq!((denied.stderr.as_str(), denied.exit), ("", 0));
     // What Claude Code calls it is known as well.
-    assert_eq!(answer(Host::Cursor, Some("PreToolUse"), "garbage", &[]), denied);
-    for (host, event, expected) in [
-        (Host::Cursor, "fooBar", "{}\n"),
-        (Host::Claude, "fooBar", ""),
-        (Host::Claude, "Stop", ""),
-        (Host::Claude, "preToolUse", ""),
-    ] {
-        assert_eq!(answer(host, Some(event), "garbage", &[]).stdout, expected, "{host} {event}");
+    assert_eq!(answer(Host::Cursor, Some("PreToolUse"), "garbage"), denied);
+    for (host, event, expected) in
+        [(Host::Cursor, "fooBar", "{}\n"), (Host::Claude, "fooBar", ""), (Host::Claude, "Stop", "")]
+    {
+        let expected = HostAnswer { stdout: expected.to_owned(), ..HostAnswer::default() };
+        assert_eq!(answer(host, Some(event), "garbage"), expected, "{host} {event}");
     }
-    let of_qwen = answer(Host::Cursor, Some("PreToolUse"), "garbage", &[(QWEN, "/")]);
-    assert_eq!(of_qwen, answer(Host::Qwen, Some("PreToolUse"), "garbage", &[]));
-    assert_ne!(of_qwen, denied);
+    // It is no event of this host, and may be a gate.
+    assert_eq!(answer(Host::Claude, Some("preToolUse"), "garbage"), unreadable);
 }
 
 #[test]
 fn ho_36_gates_are_closed_while_the_runtime_cannot_be_reached() {
-    let answer = |event: &str| {
-        unreachable(call(Host::Claude, None, &format!("{{\"hook_event_name\": \"{event}\"}}"), &[]))
-    };
+    let answer =
+        |event: &str| unreachable(call(Host::Claude, None, &format!("{{\"hook_event_name\": \"{event}\"}}")));
     assert!(answer("PreToolUse").stdout.contains(UNREACHABLE));
     for open in ["SessionStart", "Stop", "PostToolUse", "fooBar"] {
         assert_eq!(answer(open), HostAnswer::default(), "{open}");
@@ -125,20 +160,20 @@ fn ho_36_gates_are_closed_while_the_runtime_cannot_be_reached() {
 
 #[test]
 fn cx_3_a_notification_of_codex_names_its_kind() {
-    let name = |document: &str| match read(call(Host::Codex, None, document, &[])) {
+    let name = |document: &str| match read(call(Host::Codex, None, document)) {
         Reading::Event(arrival) => Some(arrival.event),
         Reading::Answer(_) => None,
     };
     assert_eq!(name(r#"{"type": "agent-turn-complete"}"#).as_deref(), Some(codex::NOTIFY));
     assert_eq!(name(r#"{"type": "some-thing"}"#).as_deref(), Some("some_thing"));
     assert_eq!(name(r#"{"type": 1}"#), None);
-    assert!(matches!(read(call(Host::Claude, None, r#"{"type": "x"}"#, &[])), Reading::Answer(_)));
+    assert!(matches!(read(call(Host::Claude, None, r#"{"type": "x"}"#)), Reading::Answer(_)));
 }
 
 #[test]
 fn the_name_of_an_event_is_that_of_the_document_and_of_copilot_that_of_the_entry() {
     let document = r#"{"hook_event_name": "PreToolUse", "tool_name": "Bash"}"#;
-    let name = |host: Host| match read(call(host, Some("preToolUse"), document, &[])) {
+    let name = |host: Host| match read(call(host, Some("preToolUse"), document)) {
         Reading::Event(arrival) => arrival.event,
         Reading::Answer(answer) => panic!("{answer:?}"),
     };
@@ -148,7 +183,7 @@ fn the_name_of_an_event_is_that_of_the_document_and_of_copilot_that_of_the_entry
 #[test]
 fn the_table_of_an_event_is_that_of_its_program() {
     let point = |host: Host, event: &str, document: &str| {
-        let Reading::Event(arrival) = read(call(host, Some(event), document, &[])) else { panic!("{event}") };
+        let Reading::Event(arrival) = read(call(host, Some(event), document)) else { panic!("{event}") };
         (arrival.row.map(|row| row.point), arrival.answered_as)
     };
     let named = |point: &'static str, event: &str| (Some(point), event.to_owned());
@@ -158,7 +193,7 @@ fn the_table_of_an_event_is_that_of_its_program() {
     assert!(point(Host::Kimi, "Interrupt", r#"{"client_type": "x"}"#).0.is_some());
     // Kimi Code alone reads context of a prompt.
     for (document, is_code) in [(r#"{"client_type": "x"}"#, true), ("{}", false)] {
-        let Reading::Event(arrival) = read(call(Host::Kimi, Some("UserPromptSubmit"), document, &[])) else {
+        let Reading::Event(arrival) = read(call(Host::Kimi, Some("UserPromptSubmit"), document)) else {
             panic!("{document}")
         };
         let context = arrival.words.unwrap().words.context;

@@ -1,7 +1,5 @@
 //! What becomes of the fields of a document.
 
-use std::collections::BTreeMap;
-
 use lineside_core::Timestamp;
 use lineside_core::json::{Map, Value, json};
 
@@ -11,7 +9,7 @@ use crate::hosts::serve::{HostCall, Reading};
 
 fn incoming(host: Host, document: &Value) -> Incoming {
     let stdin = document.to_string().into_bytes();
-    match crate::hosts::serve::read(HostCall { host, event: None, stdin, environment: BTreeMap::new() }) {
+    match crate::hosts::serve::read(HostCall { host, event: None, stdin }) {
         Reading::Event(arrival) => read(&arrival),
         Reading::Answer(answer) => panic!("it was answered: {answer:?}"),
     }
@@ -211,7 +209,7 @@ fn ho_7_copilot_names_its_model_in_one_of_its_forms() {
     };
     assert_eq!(model("preToolUse"), (false, true));
     assert_eq!(model("PreToolUse"), (true, false));
-    let claude = incoming(Host::Claude, &json!({"hook_event_name": "preToolUse", "model": "m"}));
+    let claude = incoming(Host::Claude, &json!({"hook_event_name": "postToolUse", "model": "m"}));
     assert!(claude.model.is_some());
 }
 
@@ -246,12 +244,7 @@ fn a_field_that_a_point_must_have_is_false_where_it_says_yes_or_no() {
 
 #[test]
 fn an_event_without_a_name_has_the_point_of_the_unknown() {
-    let call = HostCall {
-        host: Host::Gemini,
-        event: Some(String::new()),
-        stdin: b"{}".to_vec(),
-        environment: BTreeMap::new(),
-    };
+    let call = HostCall { host: Host::Gemini, event: Some(String::new()), stdin: b"{}".to_vec() };
     match crate::hosts::serve::read(call) {
         Reading::Event(arrival) => assert_eq!(read(&arrival).point.name, "x.gemini.on_unknown"),
         Reading::Answer(answer) => panic!("{answer:?}"),
@@ -262,7 +255,7 @@ fn an_event_without_a_name_has_the_point_of_the_unknown() {
 fn the_session_of_an_arrival_is_known_before_it_is_read() {
     let root = |host: Host, document: Value| {
         let stdin = document.to_string().into_bytes();
-        match crate::hosts::serve::read(HostCall { host, event: None, stdin, environment: BTreeMap::new() }) {
+        match crate::hosts::serve::read(HostCall { host, event: None, stdin }) {
             Reading::Event(arrival) => arrival.root().to_owned(),
             Reading::Answer(answer) => panic!("{answer:?}"),
         }
@@ -277,30 +270,11 @@ fn the_session_of_an_arrival_is_known_before_it_is_read() {
 #[test]
 fn ho_10_what_stays_is_handed_on_as_it_was_written() {
     let stdin = br#"{"hook_event_name": "Stop", "note": "caf\u00e9", "n": 1.50}"#.to_vec();
-    let call = HostCall { host: Host::Claude, event: None, stdin, environment: BTreeMap::new() };
+    let call = HostCall { host: Host::Claude, event: None, stdin };
     let Reading::Event(arrival) = crate::hosts::serve::read(call) else { panic!("it is an event") };
     let written = read(&arrival).as_written();
     assert_eq!(written.spelling("note"), Some(r#""caf\u00e9""#));
     assert_eq!(written.get("note"), Some(&json!("café")));
-}
-
-#[test]
-fn ho_7_the_project_is_the_one_that_the_variable_of_the_host_names() {
-    let root = |host: Host, variable: &str, value: &str| {
-        let environment = BTreeMap::from([(variable.to_owned(), value.to_owned())]);
-        let stdin = br#"{"hook_event_name": "Stop", "session_id": "s"}"#.to_vec();
-        match crate::hosts::serve::read(HostCall { host, event: None, stdin, environment }) {
-            Reading::Event(arrival) => read(&arrival).project_root,
-            Reading::Answer(answer) => panic!("{answer:?}"),
-        }
-    };
-    let named = Some("/r".to_owned());
-    assert_eq!(root(Host::Claude, "CLAUDE_PROJECT_DIR", "/r"), named);
-    assert_eq!(root(Host::Gemini, "GEMINI_PROJECT_DIR", "/r"), named);
-    assert_eq!(root(Host::Qwen, "QWEN_PROJECT_DIR", "/r"), named);
-    assert_eq!(root(Host::Claude, "CLAUDE_PROJECT_DIR", ""), None);
-    assert_eq!(root(Host::Claude, "GEMINI_PROJECT_DIR", "/r"), None);
-    assert_eq!(root(Host::Codex, "CLAUDE_PROJECT_DIR", "/r"), None);
 }
 
 #[test]
@@ -325,7 +299,7 @@ fn ho_9_a_time_is_a_number_and_anything_else_stays() {
 fn an_arrival_is_an_end_where_a_session_is_over_by_it() {
     let is_end = |event: &str| {
         let stdin = json!({"hook_event_name": event, "session_id": "s"}).to_string().into_bytes();
-        let call = HostCall { host: Host::Claude, event: None, stdin, environment: BTreeMap::new() };
+        let call = HostCall { host: Host::Claude, event: None, stdin };
         let Reading::Event(arrival) = crate::hosts::serve::read(call) else { panic!("it is an event") };
         arrival.is_end()
     };

@@ -1,6 +1,5 @@
 //! What earlier calls of a session make of later ones.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use lineside_core::Verdict;
@@ -26,8 +25,8 @@ impl Calls {
         let Value::Object(fields) = fields else { panic!("{fields}") };
         let mut document = json!({"hook_event_name": event, "session_id": "s"});
         document.as_object_mut().unwrap().extend(fields);
-        let (stdin, environment) = (document.to_string().into_bytes(), BTreeMap::new());
-        let call = HostCall { host: self.host, event: Some(event.to_owned()), stdin, environment };
+        let stdin = document.to_string().into_bytes();
+        let call = HostCall { host: self.host, event: Some(event.to_owned()), stdin };
         let Reading::Event(arrival) = read(call) else { panic!("{document} is no event") };
         match self.served.arrive(arrival, Instant::now()) {
             Arrived::Publish(publishing) => *publishing,

@@ -1,18 +1,11 @@
 //! Calls at the same moment: which waits for which, and what it gets.
 
-use std::collections::BTreeMap;
-
 use super::super::root::ChildHold;
 use super::*;
 use crate::hosts::serve::{HostCall, Reading, read};
 
 fn arrival(host: Host, event: Option<&str>, document: &Value) -> Box<Arrival> {
-    let call = HostCall {
-        host,
-        event: event.map(str::to_owned),
-        stdin: document.to_string().into_bytes(),
-        environment: BTreeMap::new(),
-    };
+    let call = HostCall { host, event: event.map(str::to_owned), stdin: document.to_string().into_bytes() };
     match read(call) {
         Reading::Event(arrival) => arrival,
         Reading::Answer(answer) => panic!("it was answered: {answer:?}"),

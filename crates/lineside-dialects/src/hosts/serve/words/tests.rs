@@ -1,7 +1,5 @@
 //! What becomes of wishes that a host has no word for.
 
-use std::collections::BTreeMap;
-
 use lineside_core::Verdict;
 use lineside_core::json::{Map, Value, from_str, json};
 
@@ -19,13 +17,11 @@ fn map(value: Value) -> Map {
 /// What a host receives of an event, whose row is the first of that name.
 fn told(host: Host, event: &str, stop_active: bool, outcome: &Outcome) -> Put {
     let row = table(host, event, &Map::new()).iter().find(|row| row.event == event).unwrap();
-    let environment = BTreeMap::new();
     let telling = Telling {
         words: &row.words,
         point: row.point,
         host,
         event,
-        environment: &environment,
         stop_active,
         waiting: &["waited".to_owned()],
     };
@@ -43,7 +39,6 @@ fn document(put: &Put) -> Value {
 
 #[test]
 fn context_does_not_take_the_place_of_an_answer_that_is_no_document() {
-    let environment = BTreeMap::new();
     let outcome = Outcome { verdict: Verdict::block("no"), ..Outcome::default() };
     for context in [Context::Plain, Context::Json(r#"{"context":"$X"}"#), Context::Waits] {
         let words = Words { block: say(How::Exit2), context, ..Words::GATE };
@@ -52,7 +47,6 @@ fn context_does_not_take_the_place_of_an_answer_that_is_no_document() {
             point: "before_tool",
             host: Host::Kimi,
             event: "PreToolUse",
-            environment: &environment,
             stop_active: false,
             waiting: &["waited".to_owned()],
         };
