@@ -77,10 +77,11 @@ impl House {
     }
 
     fn hook(&self, shim: &Path) -> impl Fn() -> Command + use<> {
-        let (shim, socket) = (shim.to_owned(), self.folder.path().join("run/lineside.sock"));
+        let (shim, home) = (shim.to_owned(), self.folder.path().to_owned());
         move || {
             let mut command = Command::new(&shim);
-            command.args(["hook", "claude"]).env_clear().env("LINESIDE_SOCKET", &socket);
+            command.args(["hook", "claude", "--home"]).arg(&home).env_clear();
+            command.arg("--socket").arg(home.join("run/lineside.sock"));
             command
         }
     }

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use lineside_account::{Account, Named, Places};
 
 /// The arguments that say which daemon is meant.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DaemonArgs {
-    /// The socket. Without it `$LINESIDE_SOCKET`, else `lineside/lineside.sock` in `$XDG_RUNTIME_DIR`, else
-    /// `lineside.sock` in the state folder.
+    /// The socket. Without it `$LINESIDE_SOCKET`, else `lineside/lineside.sock` in `$XDG_RUNTIME_DIR` or, for the account's own
+    /// state, in `/run/user/UID`, else `lineside.sock` in the state folder.
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
 
@@ -65,32 +66,33 @@ impl DaemonArgs {
     /// The paths.
     ///
     /// # Errors
-    /// No state folder is named, and the environment names neither `XDG_STATE_HOME` nor `HOME`.
+    /// The system knows no home of this user, and neither arguments nor the environment name one.
     pub(crate) fn paths(&self) -> Result<DaemonPaths> {
-        let state = match &self.state {
-            Some(state) => state.clone(),
-            None => state_folder().context(
-                "cannot tell where the state folder is: neither XDG_STATE_HOME nor HOME is set; name one with --state",
-            )?,
-        };
-        let of_user = || variable("XDG_RUNTIME_DIR").map(|runtime| runtime.join("lineside/lineside.sock"));
-        let named = self.socket.clone().or_else(|| variable("LINESIDE_SOCKET"));
-        let socket = named.or_else(of_user).unwrap_or_else(|| state.join("lineside.sock"));
-        Ok(DaemonPaths { socket: absolute(&socket)?, state: absolute(&state)? })
+        let Places { socket, state, .. } = self.places(Named::default())?;
+        Ok(DaemonPaths { socket, state })
+    }
+
+    /// All places of the daemon, of which some may be named by other arguments.
+    ///
+    /// # Errors
+    /// As [`paths`](Self::paths).
+    pub(crate) fn places(&self, named: Named) -> Result<Places> {
+        let absolute = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
+        let named = Named { state: absolute(&self.state)?, socket: absolute(&self.socket)?, ..named };
+        let named = named.or_variables(|name| std::env::var_os(name));
+        Places::of(&Account::own(), &named)
+            .context("the system knows no home of this user; set HOME to an absolute path")
+    }
+
+    /// What an entry has to name so that its daemon is this one.
+    ///
+    /// # Errors
+    /// As [`paths`](Self::paths).
+    pub(crate) fn recorded(&self) -> Result<Named> {
+        Ok(self.places(Named::default())?.named(&Account::own()))
     }
 }
 
-/// By the XDG base directory specification: a path that is not absolute counts as not set.
-fn state_folder() -> Option<PathBuf> {
-    let named = variable("XDG_STATE_HOME");
-    let home = || variable("HOME").map(|home| home.join(".local/state"));
-    Some(named.or_else(home)?.join("lineside"))
-}
-
-fn variable(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-}
-
-fn absolute(path: &Path) -> Result<PathBuf> {
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("{} is not a path", path.display()))
 }

@@ -10,9 +10,11 @@ use anyhow::Result;
 use clap::Args;
 use lineside::Client;
 use lineside::core::Layer;
+use lineside::dialects::native::daemon_settings;
 use lineside::dialects::{DIALECTS, Places};
 use lineside::hosts::Host;
 use lineside::json::{Map, Value, json};
+use lineside_account::Named;
 use lineside_daemon::socket::LONGEST;
 use lineside_daemon::switch::Switch;
 
@@ -61,9 +63,10 @@ struct Looked {
 pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
     let args = &args.look;
     let places = granted_places(args.project.as_deref())?;
+    let of_shell = args.daemon.places(Named::default())?;
     let paths = args.daemon.paths()?;
     let mut all = vec![program(), switch(&paths), folder("state", &paths.state), socket(&paths)];
-    let (daemon, machines) = tokio::join!(daemon(&paths, &places), machine::look(&places));
+    let (daemon, machines) = tokio::join!(daemon(&paths, &places), machine::look(&places, &of_shell));
     all.push(daemon);
     let here: Vec<Machine> = machines.into_iter().filter(Machine::is_here).collect();
     let is_behind_none = !here.is_empty() && here.iter().all(|machine| machine.installed.is_empty());
@@ -201,10 +204,14 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
         Ok(Ok(status)) => status,
         Ok(Err(error)) if error.is_no_daemon() => {
             let state = "none runs; the first event starts one".to_owned();
+            // One that runs says it itself.
+            let settings = daemon_settings(places).1.into_iter().map(|wrong| {
+                Finding::error(wrong.to_string(), "repair the file; until then nothing of it is set")
+            });
             return Looked {
                 what,
                 state,
-                findings: untrusted(None, places).into_iter().collect(),
+                findings: settings.chain(untrusted(None, places)).collect(),
                 ..Looked::default()
             };
         }

@@ -24,6 +24,22 @@ pub(crate) struct HookArgs {
     /// The document, of a setting that hands it over as an argument: `notify` of Codex.
     #[arg(long, value_name = "DOCUMENT")]
     notify: Option<OsString>,
+
+    /// The home of the daemon's hooks, where that is not the account's own; as `install` has written it.
+    #[arg(long, value_name = "DIR")]
+    home: Option<OsString>,
+
+    /// The same for the folder in which programs keep their settings.
+    #[arg(long, value_name = "DIR")]
+    config: Option<OsString>,
+
+    /// The same for the daemon's state folder.
+    #[arg(long, value_name = "DIR")]
+    state: Option<OsString>,
+
+    /// The same for its socket.
+    #[arg(long, value_name = "PATH")]
+    socket: Option<OsString>,
 }
 
 /// Answers a call before anything else is set up, as the program is waiting; nothing for other commands.
@@ -35,10 +51,17 @@ pub(crate) fn at_once() -> Option<ExitCode> {
 
 /// Does what was asked, behind arguments of all commands.
 pub(crate) fn run(args: &HookArgs) -> ExitCode {
-    let event = args.event.iter().flat_map(|event| ["--event".into(), event.clone()]);
-    let notify = args.notify.iter().flat_map(|document| ["--notify".into(), document.clone()]);
-    let arguments = ["hook".into(), args.host.clone()].into_iter().chain(event).chain(notify);
-    let arguments: Vec<OsString> = arguments.collect();
+    let options = [
+        ("--event", &args.event),
+        ("--notify", &args.notify),
+        ("--home", &args.home),
+        ("--config", &args.config),
+        ("--state", &args.state),
+        ("--socket", &args.socket),
+    ];
+    let options = options.into_iter().filter_map(|(name, value)| Some([name.into(), value.clone()?]));
+    let arguments: Vec<OsString> =
+        ["hook".into(), args.host.clone()].into_iter().chain(options.flatten()).collect();
     answer(&arguments)
 }
 

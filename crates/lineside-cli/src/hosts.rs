@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use lineside::json::{Value, json};
+use lineside_account::Named;
 
 use crate::daemon_paths::DaemonArgs;
 use crate::painter::one_line;
@@ -51,8 +52,7 @@ pub(crate) struct LookArgs {
 pub(crate) async fn run(args: &HostsArgs, styles: Styles) -> Result<ExitCode> {
     let args = &args.look;
     let places = granted_places(args.project.as_deref())?;
-    args.daemon.paths()?;
-    let machines = machine::look(&places).await;
+    let machines = machine::look(&places, &args.daemon.places(Named::default())?).await;
     if args.json {
         let hosts: Vec<Value> = machines.iter().map(Machine::object).collect();
         print_json(&json!({"hosts": hosts}))?;

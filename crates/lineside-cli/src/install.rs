@@ -1,17 +1,18 @@
 //! `lineside install` and `lineside uninstall`: our entries in the files of agent programs, and out of them again.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use lineside::dialects::Places;
-use lineside::hosts::install::{Act, Level, alone, install, uninstall};
+use lineside::hosts::install::{Act, Level, Program, alone, install, uninstall};
 use lineside::hosts::{Host, SERVED};
 use lineside::json::{Map, Value, json};
 
-use crate::daemon_paths::DaemonArgs;
+use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::hosts::machine;
 use crate::on_path::{OnPath, own_command};
 use crate::painter::one_line;
@@ -134,6 +135,7 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
     let which = &args.which;
     let (places, paths) = (which.places()?, which.daemon.paths()?);
     let OnPath { program, remark } = own_command()?;
+    let program = asking(program, &which.daemon)?;
     let hosts = which.hosts(&places)?;
     let mut report = Report::new(which, places.clone(), styles);
     if let Some(remark) = &remark {
@@ -163,7 +165,7 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
             report.remark(&format!("{} was not found on this machine", host.title()));
         }
         let tried = match acts.last().filter(|_| !which.dry_run && !args.untried) {
-            Some(act) => tried::try_entry(act, &places.cwd, &which.daemon).await,
+            Some(act) => tried::try_entry(act, &places.cwd).await,
             None => None,
         };
         failed |= tried.as_ref().is_some_and(|tried| !tried.works());
@@ -172,6 +174,16 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
     }
     report.end()?;
     Ok(if failed || done == 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The program of entries with the daemon that they ask: the one that this process would ask.
+fn asking(program: Program, daemon: &DaemonArgs) -> Result<Program> {
+    let text = |path: OsString| {
+        path.into_string().map_err(|path| anyhow!("a path of the daemon is not UTF-8: {path:?}"))
+    };
+    let places = daemon.recorded()?.arguments().into_iter().map(text).collect::<Result<_>>()?;
+    let DaemonPaths { socket, state } = daemon.paths()?;
+    Ok(program.of_daemon(places, text(socket.into())?, text(state.into())?))
 }
 
 /// `lineside uninstall`.

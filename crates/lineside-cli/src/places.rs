@@ -3,6 +3,7 @@
 //! The environment is read here and nowhere else in this crate, apart from what styles the terminal.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use lineside::core::nearest::suggestion;
 use lineside::dialects::{self, DIALECTS, Dialect, Places, Trust};
+use lineside_account::Account;
 
 /// The arguments that say where hooks are looked for.
 #[derive(Debug, Args)]
@@ -83,11 +85,20 @@ impl PlaceArgs {
     }
 }
 
-/// The environment of the process. What is not UTF-8 is left out; hooks inherit it all the same.
+/// The environment of the process, with the home of the account where it names none. What is not UTF-8 is left out; hooks
+/// inherit it all the same.
 pub(crate) fn environment() -> BTreeMap<String, String> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect()
+    let variables = std::env::vars_os();
+    let text =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    let mut environment: BTreeMap<String, String> = variables.filter_map(text).collect();
+    let is_home = |home: &String| Path::new(home).is_absolute();
+    if !environment.get("HOME").is_some_and(is_home)
+        && let Some(home) = Account::own().home.and_then(|home| home.into_os_string().into_string().ok())
+    {
+        environment.insert("HOME".to_owned(), home);
+    }
+    environment
 }
 
 /// The one path that a directory has without links.

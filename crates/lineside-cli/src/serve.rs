@@ -1,23 +1,26 @@
 //! `lineside serve`: the daemon in the foreground, until a signal or a request ends it.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use lineside_account::Named;
 use lineside_daemon::settings::Limits;
 use lineside_daemon::{Report, Server, Settings};
 use listenfd::ListenFd;
 use sd_notify::NotifyState;
 
-use crate::daemon_paths::DaemonArgs;
+use crate::daemon_paths::{DaemonArgs, DaemonPaths, absolute};
 use crate::interrupt::Interrupt;
 use crate::painter::one_line;
 use crate::places::PlaceArgs;
 use crate::style::{Styles, Tone, count, print, tell};
 
 mod detached;
+mod environment;
 mod unit;
 
 /// Hold the bus for every agent program of this user.
@@ -32,6 +35,15 @@ pub(crate) struct ServeArgs {
 
     #[command(flatten)]
     places: PlaceArgs,
+
+    /// The home, in which the user's hooks and settings are; without it `$HOME`, else that of the account. One that is named
+    /// stands for the variables of other folders too.
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+
+    /// The folder in which programs keep their settings; without it `$XDG_CONFIG_HOME`, else `.config` in the home.
+    #[arg(long, value_name = "DIR")]
+    config: Option<PathBuf>,
 
     /// Serve HTTP on this loopback address too; port 0 takes any free port.
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -70,10 +82,14 @@ impl ServeArgs {
 /// # Errors
 /// The daemon cannot start: a folder, a journal, a hook or an address cannot be used.
 pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
-    let paths = args.daemon.paths()?;
+    let absolute = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
+    let named = Named { home: absolute(&args.home)?, config: absolute(&args.config)?, ..Named::default() };
+    let lineside_account::Places { socket, state, .. } = args.daemon.places(named.clone())?;
+    let paths = DaemonPaths { socket, state };
     if args.install_unit {
         return unit::install(&paths, args.http, args.dry_run);
     }
+    let findings = environment::settle(&named)?;
     if args.detached {
         return detached::start(&paths);
     }
@@ -87,6 +103,7 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     let mut settings =
         Settings::new(paths.socket.clone(), paths.state, ground.places).only(ground.dialects).limits(limits);
     settings.http = args.http;
+    settings.findings = findings;
     let handed_over = ListenFd::from_env().take_unix_listener(0);
     let handed_over = handed_over.context("failed to take the socket that was handed over")?;
     let server = Server::start_on(settings, handed_over).await?;

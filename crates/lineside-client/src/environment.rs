@@ -5,7 +5,8 @@
 use std::env;
 use std::path::PathBuf;
 
-use lineside_core::propagation::{GRANT, SOCKET};
+use lineside_account::{Account, Named, Places};
+use lineside_core::propagation::GRANT;
 
 use crate::client::Client;
 
@@ -15,8 +16,8 @@ use crate::client::Client;
 pub enum ReadEnvironmentError {
     /// No variable names a socket, nor a folder in which there may be one.
     #[error(
-        "cannot tell where the daemon is: none of LINESIDE_SOCKET, XDG_RUNTIME_DIR, XDG_STATE_HOME and HOME holds an \
-         absolute path"
+        "cannot tell where the daemon is: the system knows no home of this user, and none of LINESIDE_SOCKET, \
+         XDG_RUNTIME_DIR, XDG_STATE_HOME and HOME holds an absolute path"
     )]
     NoSocket,
     /// The grant cannot be sent.
@@ -34,7 +35,8 @@ impl Client {
     /// nothing else. Without a grant it is a client of the user. Nothing is connected yet.
     ///
     /// The socket is `LINESIDE_SOCKET`, else `lineside/lineside.sock` in `XDG_RUNTIME_DIR`, else `lineside/lineside.sock`
-    /// in `XDG_STATE_HOME` or `~/.local/state`. A variable that does not hold an absolute path counts as not set.
+    /// in `XDG_STATE_HOME` or in the state folder of another `HOME` than the account's, else where the account has it. A
+    /// variable that does not hold an absolute path counts as not set.
     ///
     /// # Errors
     /// No socket can be named, or the grant is not a text that can be sent. A grant of a session that is over is refused
@@ -51,10 +53,10 @@ impl Client {
 /// The socket of the daemon that the environment names.
 #[must_use]
 pub fn default_socket() -> Option<PathBuf> {
-    let path = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = || path("XDG_STATE_HOME").or_else(|| Some(path("HOME")?.join(".local/state")));
-    let of_user = || Some(path("XDG_RUNTIME_DIR").or_else(state)?.join("lineside/lineside.sock"));
-    path(SOCKET).or_else(of_user)
+    let named = Named::default().or_variables(|name| env::var_os(name));
+    // Without a home there may be a socket all the same.
+    let account = || Places::of(&Account::own(), &named).map(|places| places.socket);
+    named.socket.clone().or_else(account)
 }
 
 fn inherited_grant() -> Result<Option<String>, ReadEnvironmentError> {

@@ -199,10 +199,11 @@ impl Server {
         &self.notes
     }
 
-    /// What is wrong with the hook files that were loaded last.
+    /// What is wrong with its settings, and with the hook files that were loaded last.
     #[must_use]
     pub fn findings(&self) -> Vec<String> {
-        self.daemon.loaded().report.diagnostics.iter().map(ToString::to_string).collect()
+        let (settings, loaded) = (&self.daemon.settings.findings, self.daemon.loaded());
+        settings.iter().chain(&loaded.report.diagnostics).map(ToString::to_string).collect()
     }
 
     /// Resolves when a request has asked for the end. Cancel safe.

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use lineside::core::Diagnostic;
 use lineside::core::journal::Durability;
 use lineside::dialects::{Dialect, Places};
 
@@ -40,6 +41,8 @@ pub struct Settings {
     pub places: Places,
     /// The formats that hooks are looked for in.
     pub dialects: Vec<&'static dyn Dialect>,
+    /// What was found to be wrong before it was started, as in a file of settings; the status names it.
+    pub findings: Vec<Diagnostic>,
     /// The bounds of what strangers can make it hold.
     pub limits: Limits,
 }
@@ -104,6 +107,7 @@ impl Settings {
             durability: Durability::Disk,
             places,
             dialects: lineside::dialects::DIALECTS.to_vec(),
+            findings: Vec::new(),
             limits: Limits::default(),
         }
     }

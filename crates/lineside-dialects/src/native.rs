@@ -6,6 +6,7 @@
 
 mod attached;
 mod automate;
+mod daemon;
 mod definition;
 mod entry;
 mod file;
@@ -23,6 +24,7 @@ mod values;
 mod samples;
 
 pub use attached::{Attached, attached};
+pub use daemon::{DaemonSettings, daemon_settings};
 
 use std::path::Path;
 use std::sync::Arc;

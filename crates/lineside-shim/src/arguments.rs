@@ -1,10 +1,13 @@
-//! The arguments behind `hook`: a host, the name of an event where the entry states it, and the document of a setting
-//! that hands it over as an argument.
+//! The arguments behind `hook`: a host, the name of an event where the entry states it, the document of a setting that
+//! hands it over as an argument, and places that are not those of the account.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+use lineside_account::Named;
 
 use crate::gates::{HOSTS, Host};
 
@@ -15,6 +18,8 @@ pub(crate) struct Arguments {
     pub(crate) event: Option<String>,
     /// The document, where it does not come on standard input.
     pub(crate) document: Option<Arc<Vec<u8>>>,
+    /// The places that the entry was installed with, where they are not the account's own.
+    pub(crate) named: Named,
 }
 
 /// The event of a document that comes as an argument: the setting `notify` of Codex, which takes no answer.
@@ -31,18 +36,21 @@ pub(crate) enum ReadArgumentsError {
     NoEvent,
     /// `--notify` has no document behind it.
     NoDocument,
+    /// The option of a place has no absolute path.
+    NoPlace(String),
     /// Something else.
     Unknown(String),
 }
 
 impl fmt::Display for ReadArgumentsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let usage = "use: lineside hook HOST [--event NAME]";
+        let usage = "use: lineside hook HOST [--event NAME] [--home DIR] [--config DIR] [--state DIR] [--socket PATH]";
         match self {
             Self::NoHost => write!(f, "`hook` needs the name of a host; {usage}")?,
             Self::UnknownHost(name) => write!(f, "there is no host {name:?}; {usage}")?,
             Self::NoDocument => write!(f, "`--notify` needs a document; {usage}")?,
             Self::NoEvent => write!(f, "`--event` needs the name of an event; {usage}")?,
+            Self::NoPlace(option) => write!(f, "`{option}` needs an absolute path; {usage}")?,
             Self::Unknown(argument) => write!(f, "`hook` does not take {argument:?}; {usage}")?,
         }
         let names: Vec<_> = HOSTS.iter().map(|host| host.name()).collect();
@@ -51,10 +59,10 @@ impl fmt::Display for ReadArgumentsError {
 }
 
 impl Arguments {
-    /// Reads `HOST [--event NAME] [--notify DOCUMENT]`, in any order; `--event=NAME` is the same.
+    /// Reads `HOST [--event NAME] [--notify DOCUMENT]` and places, in any order; `--event=NAME` is the same.
     pub(crate) fn read(arguments: &[OsString]) -> Result<Self, ReadArgumentsError> {
         let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
-        let (mut host, mut event, mut document) = (None, None, None);
+        let (mut host, mut event, mut document, mut named) = (None, None, None, Named::default());
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             match argument.to_str() {
@@ -70,6 +78,15 @@ impl Arguments {
                 Some(text) if text.starts_with("--event=") => {
                     event = text.strip_prefix("--event=").map(str::to_owned);
                 }
+                Some(text) if text.starts_with("--") => {
+                    let (name, inline) =
+                        text.split_once('=').map_or((text, None), |(name, path)| (name, Some(path)));
+                    let place =
+                        named.option(name).ok_or_else(|| ReadArgumentsError::Unknown(lossy(argument)))?;
+                    let path = inline.map(PathBuf::from).or_else(|| arguments.next().map(PathBuf::from));
+                    let path = path.filter(|path| path.is_absolute());
+                    *place = Some(path.ok_or_else(|| ReadArgumentsError::NoPlace(name.to_owned()))?);
+                }
                 Some(text) if host.is_none() && !text.starts_with('-') => {
                     let named = Host::named(text);
                     host = Some(named.ok_or_else(|| ReadArgumentsError::UnknownHost(text.to_owned()))?);
@@ -78,7 +95,7 @@ impl Arguments {
             }
         }
         let event = event.filter(|event| !event.is_empty());
-        Ok(Self { host: host.ok_or(ReadArgumentsError::NoHost)?, event, document })
+        Ok(Self { host: host.ok_or(ReadArgumentsError::NoHost)?, event, document, named })
     }
 }
 
@@ -97,6 +114,7 @@ mod tests {
             host: Host::Copilot,
             event: event.map(str::to_owned),
             document: None,
+            named: Named::default(),
         };
         assert_eq!(read(&["copilot"]), Ok(call(None)));
         assert_eq!(read(&["copilot", "--event", "preToolUse"]), Ok(call(Some("preToolUse"))));
@@ -109,9 +127,22 @@ mod tests {
         // CX-3
         let document = Some(Arc::new(b"{\"type\": 1}".to_vec()));
         let event = Some(NOTIFY.to_owned());
-        let call = Arguments { host: Host::Codex, event, document };
+        let call = Arguments { host: Host::Codex, event, document, named: Named::default() };
         assert_eq!(read(&["codex", "--notify", "{\"type\": 1}"]), Ok(call));
         assert_eq!(read(&["codex", "--notify"]), Err(ReadArgumentsError::NoDocument));
+    }
+
+    #[test]
+    fn places_are_absolute_paths_behind_their_options() {
+        let found =
+            read(&["--home", "/h", "claude", "--socket=/s", "--state", "/x", "--config", "/c"]).unwrap();
+        assert_eq!(
+            found.named.arguments(),
+            ["--home", "/h", "--config", "/c", "--state", "/x", "--socket", "/s"]
+        );
+        for wrong in [&["claude", "--home"][..], &["claude", "--home", "h"], &["claude", "--home="]] {
+            assert_eq!(read(wrong), Err(ReadArgumentsError::NoPlace("--home".to_owned())), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -2,17 +2,17 @@
 
 use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lineside_account::{ConnectError, connect};
+use lineside_account::{Account, ConnectError, Named, Places, connect};
 
 use crate::document::LONGEST;
 use crate::environment::Environment;
 use crate::exchange::exchange;
 use crate::full_command::FullCommand;
 use crate::gates::Host;
-use crate::places::{self, Chosen};
 use crate::progress::Progress;
 use crate::start::start;
 use crate::{Answer, Call, Closed, silent};
@@ -33,9 +33,9 @@ pub(crate) struct Attempt<'a> {
     /// The document, where it does not come on standard input.
     pub(crate) given: Option<&'a Arc<Vec<u8>>>,
     pub(crate) environment: &'a Environment,
+    /// What the entry names of the places.
+    pub(crate) named: &'a Named,
     pub(crate) full: FullCommand,
-    /// Whether hooks are switched off.
-    pub(crate) is_off: bool,
     pub(crate) progress: &'a Progress,
 }
 
@@ -47,12 +47,23 @@ impl Attempt<'_> {
     /// # Errors
     /// Why nothing was decided.
     pub(crate) fn run(&self, limit: impl FnOnce(&[u8]) -> Instant) -> (Arc<Vec<u8>>, Result<Answer, Closed>) {
+        let account = Account::own();
+        let places = Places::of(&account, self.named);
+        let is_off =
+            places.as_ref().is_some_and(|places| places.state.join("off").symlink_metadata().is_ok());
+        self.progress.switch(is_off);
         let document = self.given.map_or_else(|| Arc::new(document()), Arc::clone);
-        let answer = self.answer(&document, limit(&document));
+        let answer = self.answer(&document, limit(&document), &account, places.as_ref());
         (document, answer)
     }
 
-    fn answer(&self, document: &Arc<Vec<u8>>, limit: Instant) -> Result<Answer, Closed> {
+    fn answer(
+        &self,
+        document: &Arc<Vec<u8>>,
+        limit: Instant,
+        account: &Account,
+        places: Option<&Places>,
+    ) -> Result<Answer, Closed> {
         self.progress.read(document, limit.min(Instant::now() + CONNECTION));
         let Self { host, event, environment, .. } = *self;
         let grant = environment.get("LINESIDE_GRANT").filter(|grant| !grant.is_empty());
@@ -62,13 +73,13 @@ impl Attempt<'_> {
             // The host is still writing, and need not learn that nothing reads it.
             io::copy(&mut io::stdin().lock(), &mut io::sink()).ok();
         }
-        if self.is_off {
+        if self.progress.is_off() {
             return Ok(silent(&call));
         }
         if is_too_long {
             return Err(Closed::Unreadable);
         }
-        let mut stream = self.connected()?;
+        let mut stream = self.connected(account, places.ok_or(Closed::NoHome)?)?;
         let now = Instant::now();
         self.progress.until(limit.min(now + SIGN), Closed::Silent);
         let within = limit.saturating_duration_since(now);
@@ -76,17 +87,27 @@ impl Attempt<'_> {
         exchange(&mut stream, &call, within.saturating_sub(FOR_THE_WAY), lives)
     }
 
-    fn connected(&self) -> Result<UnixStream, Closed> {
-        let socket = places::socket(self.environment).ok_or(Closed::Unreachable)?;
-        match connect(&socket.path) {
-            Err(ConnectError::Absent) if socket.chosen == Chosen::ByDefault => {}
+    fn connected(&self, account: &Account, places: &Places) -> Result<UnixStream, Closed> {
+        let socket = &places.socket;
+        let inherited = self.environment.get("LINESIDE_SOCKET").filter(|inherited| !inherited.is_empty());
+        if inherited.is_some_and(|inherited| !is_same(Path::new(inherited), socket)) {
+            return Err(Closed::OtherDaemon);
+        }
+        match connect(socket) {
+            Err(ConnectError::Absent) => {}
             connected => return connected.map_err(|error| refused(&error)),
         }
-        if !start(&self.full, self.environment) {
+        if !start(self.full, account, places, self.named) {
             return Err(Closed::Unreachable);
         }
-        connect(&socket.path).map_err(|error| refused(&error))
+        connect(socket).map_err(|error| refused(&error))
     }
+}
+
+/// Whether two paths lead to one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    one == other || real(one).is_some_and(|one| Some(one) == real(other))
 }
 
 fn refused(error: &ConnectError) -> Closed {

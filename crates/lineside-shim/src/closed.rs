@@ -9,6 +9,10 @@ use crate::{Answer, Call};
 pub enum Closed {
     /// No daemon answers.
     Unreachable,
+    /// The system knows no home of the account, and the entry names none.
+    NoHome,
+    /// The environment names another daemon than the entry.
+    OtherDaemon,
     /// A daemon is there, and gives no sign of life.
     Silent,
     /// The daemon speaks another version of the protocol.
@@ -26,6 +30,13 @@ impl Closed {
         match self {
             Self::Unreachable => {
                 "lineside: the runtime cannot be reached, so this was denied; repair it with: lineside doctor"
+            }
+            Self::NoHome => {
+                "lineside: the system knows no home of this user, so this was denied; set HOME and run: lineside install"
+            }
+            Self::OtherDaemon => {
+                "lineside: LINESIDE_SOCKET names another daemon than the entry of this agent program, so this was denied; \
+                 unset it, or install with it set"
             }
             Self::Silent => {
                 "lineside: the daemon does not answer, so this was denied; end its process, which lineside doctor names"

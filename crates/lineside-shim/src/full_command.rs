@@ -20,29 +20,38 @@ const NOT_DONE: u8 = 2;
 /// Which program the full command is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FullCommand {
-    /// `lineside-full` in the folder of this program, else the next other `lineside` on the `PATH`.
+    /// `lineside-full` in the folder of this program; for what a person runs, else the next other `lineside` on the
+    /// `PATH`.
     Beside,
     /// This program itself.
     This,
 }
 
 impl FullCommand {
-    /// Its path; `None` when there is none.
-    pub(crate) fn path(&self, environment: &Environment) -> Option<PathBuf> {
-        let own = env::current_exe().ok()?;
-        if *self == Self::This {
+    /// Its path; `None` when there is none where it was installed.
+    pub(crate) fn path(self) -> Option<PathBuf> {
+        let own = own()?;
+        if self == Self::This {
             return Some(own);
         }
-        // What is started may be a link to the installed file.
-        let own = own.canonicalize().unwrap_or(own);
-        let beside = own.with_file_name(BESIDE);
-        if is_program(&beside) {
-            return Some(beside);
-        }
-        let folders = environment.get("PATH").map(env::split_paths).into_iter().flatten();
-        let mut others = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(NAME));
-        others.find(|other| is_program(other) && !is_same(other, &own))
+        Some(own.with_file_name(BESIDE)).filter(|beside| is_program(beside))
     }
+
+    /// The same for a person, whose `PATH` counts as well.
+    fn of_person(self, environment: &Environment) -> Option<PathBuf> {
+        self.path().or_else(|| {
+            let own = own()?;
+            let folders = environment.get("PATH").map(env::split_paths).into_iter().flatten();
+            let mut others = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(NAME));
+            others.find(|other| is_program(other) && !is_same(other, &own))
+        })
+    }
+}
+
+/// This program; what was started may be a link to it.
+fn own() -> Option<PathBuf> {
+    let own = env::current_exe().ok()?;
+    Some(own.canonicalize().unwrap_or(own))
 }
 
 fn is_program(path: &Path) -> bool {
@@ -56,7 +65,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// Replaces this process by the full command; returns only when that fails.
 pub(crate) fn become_it(full: &FullCommand, arguments: &[OsString], environment: &Environment) -> ExitCode {
-    let told = match full.path(environment) {
+    let told = match full.of_person(environment) {
         None => format!(
             "the full command was not found: there is no `{BESIDE}` beside this program and no other \
             `{NAME}` on the PATH; install lineside again"

@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::full_command::FullCommand;
 use crate::gates::Host;
 use crate::progress::Progress;
-use crate::{Answer, Call, Closed, closed, places, silent};
+use crate::{Answer, Call, Closed, closed, silent};
 
 /// How long the entry of a host lets its command run, as `lineside install` writes it.
 const ENTRY: Duration = Duration::from_secs(60);
@@ -45,7 +45,6 @@ pub(crate) fn run(arguments: &[OsString], environment: &Environment, full: &Full
 /// The answer to a call that began at that moment.
 fn answer(arguments: &Arguments, environment: &Environment, full: FullCommand, began: Instant) -> Answer {
     let host = arguments.host;
-    let is_off = places::is_off(environment);
     let progress = Arc::new(Progress::new(began + limit(host, b"")));
     // Reading, connecting and waiting have no limit of their own; the second thread has it, and ends the process there.
     let watch = {
@@ -53,23 +52,24 @@ fn answer(arguments: &Arguments, environment: &Environment, full: FullCommand, b
         let progress = Arc::clone(&progress);
         move || {
             if let Some((document, late)) = progress.limit() {
-                let answer = undecided(&arguments, &document, is_off, late);
+                let answer = undecided(&arguments, &document, progress.is_off(), late);
                 std::process::exit(print(&answer).into());
             }
         }
     };
     if thread::Builder::new().stack_size(STACK).spawn(watch).is_err() {
-        return undecided(arguments, b"", is_off, Closed::Unreachable);
+        return undecided(arguments, b"", false, Closed::Unreachable);
     }
     let event = arguments.event.as_deref();
     let given = arguments.document.as_ref();
-    let attempt = Attempt { host, event, given, environment, full, is_off, progress: &progress };
+    let named = &arguments.named;
+    let attempt = Attempt { host, event, given, environment, named, full, progress: &progress };
     let (document, ended) = attempt.run(|document| began + limit(host, document));
     while !progress.end() {
         // The other thread is about to end the process.
         thread::park();
     }
-    ended.unwrap_or_else(|why| undecided(arguments, &document, is_off, why))
+    ended.unwrap_or_else(|why| undecided(arguments, &document, progress.is_off(), why))
 }
 
 /// The answer to a call that no daemon has decided.

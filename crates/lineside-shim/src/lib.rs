@@ -5,13 +5,15 @@
 //! installed file `lineside` becomes by `exec`, and what a call means is left to the daemon: known here are the names of
 //! the hosts' gates and the words that close them, and no other format.
 //!
-//! An agent program waits for this process at each of its steps, so it is built to start fast: the standard library
-//! alone, one thread besides the first, no parser of arguments. The modules stand in reading order.
+//! Nothing of its environment opens anything: where the daemon is, and whether hooks are switched off, follows from the
+//! account that the system knows and from the arguments of the entry.
+//!
+//! An agent program waits for this process at each of its steps, so it is built to start fast: little more than the
+//! standard library, one thread besides the first, no parser of arguments. The modules stand in reading order.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod environment;
 mod arguments;
-mod places;
 mod document;
 mod gates;
 mod closed;

@@ -17,6 +17,7 @@ struct State {
     until: Instant,
     /// What it means when that moment comes.
     late: Closed,
+    is_off: bool,
     is_ended: bool,
 }
 
@@ -27,8 +28,19 @@ impl Progress {
             document: Arc::default(),
             until,
             late: Closed::Unreachable,
+            is_off: false,
             is_ended: false,
         }))
+    }
+
+    /// Whether hooks are switched off is known.
+    pub(crate) fn switch(&self, is_off: bool) {
+        self.state().is_off = is_off;
+    }
+
+    /// Whether hooks are switched off, as far as that is known.
+    pub(crate) fn is_off(&self) -> bool {
+        self.state().is_off
     }
 
     /// The document was read; what comes next may last until that moment.

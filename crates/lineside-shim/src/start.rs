@@ -1,19 +1,38 @@
 //! Starting a daemon that outlives this process and takes nothing of the host along.
 
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::environment::Environment;
+use lineside_account::{Account, Named, Places};
+
 use crate::full_command::FullCommand;
+
+/// Where a daemon that is started here, and hooks that inherit it, look for programs: what the system has, then what the
+/// user has put below their home.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin";
+const AT_HOME: [&str; 2] = [".local/bin", ".cargo/bin"];
 
 /// Has the full command start a daemon, and waits until one answers; `false` when none does.
 ///
 /// What is started here ends once the daemon answers. It is in a process group of its own, so that a host that ends the
-/// group of its hook does not end a start that others may wait for.
-pub(crate) fn start(full: &FullCommand, environment: &Environment) -> bool {
-    let Some(program) = full.path(environment) else { return false };
+/// group of its hook does not end a start that others may wait for. Its environment is that of a login of the account.
+pub(crate) fn start(full: FullCommand, account: &Account, places: &Places, named: &Named) -> bool {
+    let Some(program) = full.path() else { return false };
     let mut command = Command::new(program);
-    command.args(["serve", "--detached"]).env_clear().envs(environment.of_a_daemon()).current_dir("/");
+    command.args(["serve", "--detached"]).args(named.arguments()).env_clear().current_dir("/");
+    command.env("HOME", &places.home).env("LANG", "C.UTF-8");
+    for (name, value) in [("USER", &account.name), ("LOGNAME", &account.name), ("SHELL", &account.shell)] {
+        if !value.is_empty() {
+            command.env(name, value);
+        }
+    }
+    if let Some(runtime) = account.runtime() {
+        command.env("XDG_RUNTIME_DIR", runtime);
+    }
+    let folders = [PathBuf::from(PATH)].into_iter().chain(AT_HOME.map(|below| places.home.join(below)));
+    let folders: Vec<_> = folders.map(PathBuf::into_os_string).collect();
+    command.env("PATH", folders.join(":".as_ref()));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     command.status().is_ok_and(|status| status.success())
 }

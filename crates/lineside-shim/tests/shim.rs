@@ -57,7 +57,10 @@ impl Installed {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.path("bin/lineside"));
-        command.args(arguments).env_clear().env("HOME", self.path("home"));
+        command.args(arguments).env_clear();
+        if arguments.first() == Some(&"hook") && !arguments.contains(&"--help") {
+            command.arg("--home").arg(self.path("home"));
+        }
         command.env("PATH", format!("{}:/usr/bin:/bin", self.path("other").display()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -126,7 +129,8 @@ fn a_daemon_whose_start_hangs_closes_the_gate_after_two_seconds_and_holds_no_pip
     let took = began.elapsed();
     assert!(code == Some(0) && out.contains(UNREACHABLE) && err.is_empty(), "{out} {err}");
     assert!(took >= Duration::from_secs(2) && took < Duration::from_secs(15), "{took:?}");
-    assert_eq!(fs::read_to_string(started).unwrap(), "serve --detached\n");
+    let expected = format!("serve --detached --home {}\n", installed.path("home").display());
+    assert_eq!(fs::read_to_string(started).unwrap(), expected);
 }
 
 #[test]
@@ -134,7 +138,7 @@ fn a_daemon_that_lives_and_does_not_answer_is_left_one_second_before_the_host_wo
     let installed = Installed::new();
     let listener = installed.listener();
     let mut command = installed.command(&["hook", "codex"]);
-    command.env("LINESIDE_SOCKET", installed.path("run/s"));
+    command.arg("--socket").arg(installed.path("run/s"));
     let began = Instant::now();
     let ending = r#"{"hook_event_name":"SessionEnd","session_id":"s"}"#;
     let said = std::thread::scope(|scope| {
@@ -163,7 +167,7 @@ fn a_daemon_without_a_sign_of_life_closes_the_gate_after_one_second_with_that_re
     let long = TOOL.replace("{}", &format!("{{\"command\":\"{}\"}}", "x".repeat(4 << 20)));
     for document in [TOOL, &long] {
         let mut command = installed.command(&["hook", "claude"]);
-        command.env("LINESIDE_SOCKET", installed.path("run/s"));
+        command.arg("--socket").arg(installed.path("run/s"));
         let began = Instant::now();
         let (code, out, err) = installed.said(command, document);
         let took = began.elapsed();
@@ -180,8 +184,8 @@ fn a_refusal_that_cannot_be_written_is_said_by_the_exit_status() {
     let installed = Installed::new();
     for closed in [">&-", ">/dev/full"] {
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("exec \"$0\" hook claude {closed}")]).arg(installed.path("bin/lineside"));
-        shell.env_clear().env("HOME", installed.path("home"));
+        shell.args(["-c", &format!("exec \"$0\" hook claude --home \"$1\" {closed}")]);
+        shell.arg(installed.path("bin/lineside")).arg(installed.path("home")).env_clear();
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (code, out, err) = installed.said(shell, TOOL);
         assert!(
@@ -198,13 +202,25 @@ fn a_daemon_of_another_user_is_not_asked() {
     listener.set_nonblocking(true).unwrap();
     let said = || {
         let mut command = installed.command(&["hook", "claude"]);
-        command.env("LINESIDE_SOCKET", installed.path("run/s"));
+        command.arg("--socket").arg(installed.path("run/s"));
         installed.said(command, TOOL)
     };
     fs::set_permissions(installed.path("run"), fs::Permissions::from_mode(0o750)).unwrap();
     let (code, out, _) = said();
     assert!(code == Some(0) && out.contains("may be another user's"), "{out}");
     assert!(listener.accept().is_err(), "the folder is looked at before anything is connected to");
+}
+
+#[test]
+fn a_call_starts_no_program_of_the_path() {
+    let installed = Installed::new();
+    let started = installed.path("home/started");
+    for name in ["other/lineside", "other/lineside-full"] {
+        installed.script(name, &format!("touch {}", started.display()));
+    }
+    let (code, out, _) = installed.run(&["hook", "claude"], TOOL);
+    assert!(code == Some(0) && out.contains(UNREACHABLE), "{out}");
+    assert!(!started.exists());
 }
 
 #[test]

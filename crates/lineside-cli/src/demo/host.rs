@@ -203,7 +203,8 @@ impl Stage {
     /// The hook command does not start.
     fn call(&self, host: &str, call: &Call) -> Result<Answer> {
         let mut command = Command::new(&self.lineside);
-        command.args(["hook", host]);
+        command.args(["hook", host, "--home"]).arg(self.home());
+        command.arg("--socket").arg(self.folder.path().join("socket"));
         if let Some(event) = &call.event {
             command.args(["--event", event]);
         }

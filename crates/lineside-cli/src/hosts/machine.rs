@@ -9,6 +9,7 @@ use lineside::dialects::Places;
 use lineside::hosts::install::{InstalledFile, Interference, Level, installed, look as look_through};
 use lineside::hosts::{Host, SERVED, hooks_in_front_matter};
 use lineside::json::{Value, from_slice, json};
+use lineside_account::{Account, Named, Places as Daemon};
 use regex::Regex;
 
 use super::codex;
@@ -74,11 +75,11 @@ pub(crate) fn left_to_do(host: Host) -> Option<&'static str> {
 }
 
 /// All hosts, whether they are here or not.
-pub(crate) async fn look(places: &Places) -> Vec<Machine> {
-    join_all(SERVED.map(|host| look_at(host, places))).await
+pub(crate) async fn look(places: &Places, daemon: &Daemon) -> Vec<Machine> {
+    join_all(SERVED.map(|host| look_at(host, places, daemon))).await
 }
 
-async fn look_at(host: Host, places: &Places) -> Machine {
+async fn look_at(host: Host, places: &Places, daemon: &Daemon) -> Machine {
     let program = program(host, places);
     let version = match &program {
         Some(program) => version(program, places).await,
@@ -97,7 +98,7 @@ async fn look_at(host: Host, places: &Places) -> Machine {
             }
         }
     }
-    machine.examine(places).await;
+    machine.examine(places, daemon).await;
     machine
 }
 
@@ -151,7 +152,7 @@ impl Machine {
         self.program.is_some() || !self.installed.is_empty() || !self.findings.is_empty()
     }
 
-    async fn examine(&mut self, places: &Places) {
+    async fn examine(&mut self, places: &Places, daemon: &Daemon) {
         let host = self.host;
         for (level, file) in &self.installed {
             let again = match level {
@@ -163,6 +164,15 @@ impl Machine {
             let at = shown(&file.file, places);
             if !file.missing.is_empty() {
                 let text = format!("{at} has no entry for {}", file.missing.join(", "));
+                self.findings.push(Finding::warning(text, again.clone()));
+            }
+            for named in file.places.iter().filter(|named| !is_of(daemon, named, host)) {
+                let named =
+                    if named.is_empty() { "the account's own places".to_owned() } else { named.join(" ") };
+                let text = format!(
+                    "{at} asks the daemon of {named}, and this shell another one: {}",
+                    daemon.socket.display()
+                );
                 self.findings.push(Finding::warning(text, again.clone()));
             }
             for program in &file.programs {
@@ -216,7 +226,7 @@ impl Machine {
             .map(|(level, file)| {
                 json!({
                     "level": level.name(), "file": file.file, "events": file.events, "missing": file.missing,
-                    "programs": file.programs,
+                    "programs": file.programs, "places": file.places,
                 })
             })
             .collect();
@@ -226,6 +236,22 @@ impl Machine {
             "installed": files, "findings": findings,
         })
     }
+}
+
+/// Whether an entry that names these places comes to this daemon.
+fn is_of(daemon: &Daemon, arguments: &[String], host: Host) -> bool {
+    let mut named = Named::default();
+    for pair in arguments.chunks_exact(2) {
+        if let Some(place) = named.option(&pair[0]) {
+            *place = Some(PathBuf::from(&pair[1]));
+        }
+    }
+    let Some(mut found) = Daemon::of(&Account::own(), &named) else { return false };
+    if host == Host::Opencode {
+        // Its plugin starts no daemon, so it names no more than where one is.
+        (found.home, found.config) = (daemon.home.clone(), daemon.config.clone());
+    }
+    found == *daemon
 }
 
 /// What stands beside our entries, as a finding.

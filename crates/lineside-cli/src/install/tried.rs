@@ -8,15 +8,14 @@ use lineside::hosts::install::{Act, Trial, trials};
 use lineside::json::{Value, json};
 
 use crate::child::{Answered, End, Question};
-use crate::daemon_paths::DaemonArgs;
 use crate::painter::in_passing;
 use crate::style::{Style, Tone};
 
 /// How long an entry may take: a daemon that has to be started reads all hook files first.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The beginning of what is said when no decision can be made.
-const UNREACHABLE: &str = "lineside: the runtime cannot be reached";
+/// What every refusal says that no daemon has made.
+const UNDECIDED: &str = ", so this was denied";
 
 /// What came of it.
 pub(crate) struct Tried {
@@ -27,7 +26,7 @@ pub(crate) struct Tried {
 }
 
 /// Tries the entries of a file; nothing if it has none for a tool.
-pub(crate) async fn try_entry(act: &Act, cwd: &Path, daemon: &DaemonArgs) -> Option<Tried> {
+pub(crate) async fn try_entry(act: &Act, cwd: &Path) -> Option<Tried> {
     let mut trials = trials(act, cwd).into_iter();
     let first = trials.next()?;
     let command = match &first.argv[..] {
@@ -35,21 +34,16 @@ pub(crate) async fn try_entry(act: &Act, cwd: &Path, daemon: &DaemonArgs) -> Opt
         words => words.join(" "),
     };
     let event = first.event;
-    let ended = call(first, cwd, daemon).await;
+    let ended = call(first, cwd).await;
     // The session of the event ends as well.
     for trial in trials {
-        call(trial, cwd, daemon).await;
+        call(trial, cwd).await;
     }
     Some(Tried { host: act.host, event, command, ended })
 }
 
-async fn call(trial: Trial, cwd: &Path, daemon: &DaemonArgs) -> Answered {
-    let mut set = Vec::new();
-    if daemon.is_named()
-        && let Ok(paths) = daemon.paths()
-    {
-        set.push(("LINESIDE_SOCKET".into(), paths.socket.into_os_string()));
-    }
+async fn call(trial: Trial, cwd: &Path) -> Answered {
+    let set = Vec::new();
     Question { argv: &trial.argv, stdin: &trial.stdin, set, cwd, limit: LIMIT }.ask().await
 }
 
@@ -62,7 +56,7 @@ impl Tried {
             End::Code(2) => self.host == Host::Kimi,
             _ => false,
         };
-        is_answer && !self.text().contains(UNREACHABLE)
+        is_answer && !self.text().contains(UNDECIDED)
     }
 
     fn text(&self) -> String {

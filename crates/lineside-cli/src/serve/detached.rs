@@ -4,10 +4,10 @@ use std::env;
 use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context as _, Result, bail};
+use lineside_account::connect;
 use lineside_daemon::socket::private_folder;
 
 use crate::daemon_paths::DaemonPaths;
@@ -31,7 +31,7 @@ pub(super) fn start(paths: &DaemonPaths) -> Result<ExitCode> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&lock);
     let alone = file.and_then(|file| file.lock().map(|()| file));
     let _alone = alone.with_context(|| format!("failed to lock {}", lock.display()))?;
-    if UnixStream::connect(&paths.socket).is_ok() {
+    if connect(&paths.socket).is_ok() {
         return say(&format!("ready: {}", paths.socket.display()));
     }
     let program = env::current_exe().context("failed to find this program")?;

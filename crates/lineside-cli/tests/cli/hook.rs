@@ -19,14 +19,14 @@ const UNREACHABLE: &str = "the runtime cannot be reached";
 /// The text that closes a gate for a document that cannot be read.
 const UNREADABLE: &str = "the hook input could not be read";
 
-fn tool(session: &str, command: &str) -> String {
+pub(crate) fn tool(session: &str, command: &str) -> String {
     let input = json!({"command": command});
     json!({"hook_event_name": "PreToolUse", "session_id": session, "tool_name": "Bash", "tool_input": input})
         .to_string()
 }
 
 /// A stage whose user has a hook that refuses what has `rm` in it.
-fn guarded() -> Stage {
+pub(crate) fn guarded() -> Stage {
     let stage = Stage::new();
     stage.file("home/.config/lineside/hooks.yaml", GUARD);
     stage.file("project/.lineside/hooks.yaml", GUARD);
@@ -44,18 +44,11 @@ impl Drop for Background<'_> {
     }
 }
 
-fn status(stage: &Stage) -> Value {
+pub(crate) fn status(stage: &Stage) -> Value {
     stage.run(&["status", "--json"], "").json().first().cloned().unwrap_or_default()
 }
 
-/// The call of a host with these variables, not started yet.
-fn call(stage: &Stage, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
-    let mut command = stage.command(arguments);
-    command.envs(variables.iter().copied());
-    command
-}
-
-fn given(stage: &Stage, mut command: Command, input: &[u8]) -> Said {
+pub(crate) fn given(stage: &Stage, mut command: Command, input: &[u8]) -> Said {
     let mut child = command.spawn().unwrap();
     // It may have answered without reading all of it.
     child.stdin.take().unwrap().write_all(input).ok();
@@ -125,6 +118,8 @@ fn a_call_without_a_daemon_starts_one_and_only_one_that_keeps_nothing_of_the_hos
         ("CLAUDE_PROJECT_DIR", project.to_str().unwrap()),
         ("MY_TOKEN", "secret"),
         ("SSH_AUTH_SOCK", "/s"),
+        ("XDG_CONFIG_HOME", "/nowhere"),
+        ("LD_LIBRARY_PATH", "/nowhere"),
         ("LINESIDE_GRANT", ""),
     ];
     // The host has a descriptor open that its hooks inherit, as a pipe that it reads to its end.
@@ -155,11 +150,17 @@ fn a_call_without_a_daemon_starts_one_and_only_one_that_keeps_nothing_of_the_hos
     assert_eq!(open.iter().filter(|path| *path == "/dev/null").count(), 3, "{open:?}");
     assert!(!open.iter().any(|path| path.starts_with("pipe:")), "{open:?}");
     let environment = std::fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
-    let names: Vec<&str> = environment.split('\0').filter_map(|pair| pair.split('=').next()).collect();
-    assert!(names.contains(&"SSH_AUTH_SOCK") && names.contains(&"HOME"), "{names:?}");
-    for (name, _) in variables.iter().filter(|(name, _)| *name != "SSH_AUTH_SOCK") {
-        assert!(!names.contains(name), "{names:?}");
-    }
+    let pairs: Vec<(&str, &str)> = environment.split('\0').filter_map(|pair| pair.split_once('=')).collect();
+    let names: Vec<&str> = pairs.iter().map(|(name, _)| *name).collect();
+    let known = ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "USER", "XDG_RUNTIME_DIR"];
+    assert!(names.iter().all(|name| known.contains(name)), "{names:?}");
+    let (home, path) = (stage.path("home"), stage.path("home/.cargo/bin"));
+    assert!(pairs.contains(&("HOME", home.to_str().unwrap())), "{pairs:?}");
+    let of_daemon = pairs.iter().find(|(name, _)| *name == "PATH").unwrap().1;
+    assert!(
+        of_daemon.starts_with("/usr/local/sbin:") && of_daemon.ends_with(path.to_str().unwrap()),
+        "{of_daemon}"
+    );
     assert_eq!(std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap(), std::path::Path::new("/"));
     // Session and group are its own: field 5 and 6 of the line, behind the name in brackets.
     let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -179,9 +180,8 @@ fn d11_without_a_daemon_that_can_be_started_gates_are_closed_at_once_and_the_res
     let stop = json!({"hook_event_name": "Stop", "session_id": "c1"}).to_string();
     let said = stage.run(&["hook", "claude"], stop);
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", ""));
-    let named = stage.path("project/none.sock");
-    let command = call(&stage, &["hook", "codex"], &[("LINESIDE_SOCKET", named.to_str().unwrap())]);
-    let said = given(&stage, command, tool("c1", "ls").as_bytes());
+    let other = ["hook", "codex", "--socket", "/proc/none/none.sock"];
+    let said = stage.run(&other, tool("c1", "ls"));
     assert!(said.code == Some(0) && said.out.contains(UNREACHABLE), "{said:?}");
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }
@@ -199,9 +199,7 @@ fn a_daemon_that_closes_the_connection_or_lets_others_in_is_not_believed() {
         assert!(stream.read(&mut bytes).unwrap() > 0);
         stream.write_all(answer.as_bytes()).unwrap();
     };
-    let ask = || {
-        call(&stage, &["hook", "claude"], &[("LINESIDE_SOCKET", socket.to_str().unwrap())]).spawn().unwrap()
-    };
+    let ask = || stage.command(&["hook", "claude", "--socket", socket.to_str().unwrap()]).spawn().unwrap();
     let told = |mut child: Child| {
         child.stdin.take().unwrap().write_all(tool("c1", "ls").as_bytes()).unwrap();
         child
@@ -412,8 +410,9 @@ fn the_variables_of_hosts_change_no_answer() {
     let ask = |entry: Host, event: &str, variables: &[(&str, &str)]| {
         let document = json!({"hook_event_name": event, "session_id": "s", "conversation_id": "s", "prompt": "hi",
             "cwd": stage.path("project"), "tool_name": "Bash", "tool_input": {"command": "rm -rf /"}});
-        let said =
-            given(&stage, call(&stage, &["hook", entry.name()], variables), document.to_string().as_bytes());
+        let mut command = stage.command(&["hook", entry.name()]);
+        command.envs(variables.iter().copied());
+        let said = given(&stage, command, document.to_string().as_bytes());
         (said.code, said.out, said.err)
     };
     let marks: Vec<_> = MARKS.split_whitespace().map(|name| (name, "/proc/self/cwd")).collect();

@@ -1,9 +1,12 @@
 //! `lineside install`, `uninstall`, `hosts` and `doctor`: what they change, and what they say.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
 
 use lineside::json::json;
+use lineside_account::{Account, Named, Places};
 
 use crate::stage::{Said, Stage};
 
@@ -81,6 +84,75 @@ fn an_installation_is_taken_back_byte_for_byte() {
     assert_eq!(fs::read_to_string(&file).unwrap(), SETTINGS);
     let said = run(&stage, &["uninstall", "claude"], &[]);
     assert_eq!(said.out, "Claude Code  ~/.claude/settings.json  has no entry of lineside\n");
+}
+
+#[test]
+fn an_entry_names_the_places_that_are_not_those_of_the_account_and_asks_their_daemon_whatever_its_environment_is()
+ {
+    let stage = Stage::new();
+    let guard = "hooks:\n  - {name: no, on: before_tool, command: 'echo from these places >&2; exit 2'}\n";
+    stage.file("it's mine/lineside/hooks.yaml", guard);
+    let (config, state) = (stage.path("it's mine"), stage.path("a state"));
+    let variables =
+        [("XDG_CONFIG_HOME", config.to_str().unwrap()), ("XDG_STATE_HOME", state.to_str().unwrap())];
+    let said = run(&stage, &["install", "kimi"], &variables);
+    let _stop = Stop(&stage, variables);
+    assert!(said.code == Some(0) && said.out.contains("from these places"), "its entry was tried: {said:?}");
+    let file = stage.path("home/.kimi/config.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("command = ")).unwrap();
+    let line: String = lineside::json::from_str(line).unwrap();
+    let (home, quoted) = (stage.path("home"), config.to_str().unwrap().replace('\'', r"'\''"));
+    let arguments =
+        format!("--home {} --config '{quoted}' --state '{}/lineside'", home.display(), state.display());
+    assert_eq!(line, format!("{} hook kimi {arguments}", env!("CARGO_BIN_EXE_lineside")));
+    // As the program starts it, whatever that has in its environment.
+    let call = || {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &line]).env_clear().env("HOME", "/nowhere").env("XDG_STATE_HOME", "/nowhere");
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = shell.spawn().unwrap();
+        let document = json!({"hook_event_name": "PreToolUse", "session_id": "k", "tool_name": "Shell", "tool_input": {}});
+        child.stdin.take().unwrap().write_all(document.to_string().as_bytes()).unwrap();
+        stage.said(child)
+    };
+    let said = call();
+    assert_eq!((said.code, &*said.err), (Some(2), "from these places\n"));
+    // A shell with other places is named by doctor, and installing from there changes the entry.
+    program(&stage, "kimi", "echo 1.0.0");
+    let doctor = |variables: &[(&str, &str)]| run(&stage, &["doctor"], variables).out;
+    assert!(!doctor(&variables).contains("asks the daemon of"), "{}", doctor(&variables));
+    assert!(doctor(&[]).contains("asks the daemon of --home [stage]/home --config"), "{}", doctor(&[]));
+    assert_eq!(run(&stage, &["install", "kimi", "--untried"], &[]).code, Some(0));
+    let line = format!("hook kimi --home {}\"", home.display());
+    assert!(fs::read_to_string(&file).unwrap().contains(&line), "{}", fs::read_to_string(&file).unwrap());
+    assert_eq!(run(&stage, &["uninstall", "kimi"], &[]).code, Some(0));
+    assert!(!fs::read_to_string(&file).unwrap_or_default().contains("hook kimi"));
+}
+
+/// Ends the daemon of these places.
+struct Stop<'a>(&'a Stage, [(&'a str, &'a str); 2]);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        run(self.0, &["stop"], &self.1);
+    }
+}
+
+#[test]
+fn where_no_variable_names_them_the_places_of_a_person_are_those_of_an_entry() {
+    let stage = Stage::new();
+    let mut doctor = stage.command(&["doctor", "--json"]);
+    let said = stage.said(doctor.env_remove("HOME").env("PATH", "/usr/bin:/bin").spawn().unwrap());
+    let places = Places::of(&Account::own(), &Named::default()).unwrap();
+    let state = |what: &str| {
+        let checks = said.json()[0]["checks"].clone();
+        let check = checks.as_array().unwrap().iter().find(|check| check["what"] == what).unwrap();
+        check["state"].as_str().unwrap().replace(" (not there yet)", "")
+    };
+    assert_eq!(state("state"), places.state.to_str().unwrap());
+    assert_eq!(state("socket"), places.socket.to_str().unwrap());
+    assert_eq!(places.named(&Account::own()), Named::default(), "its entry names nothing");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The plugin of OpenCode, as `lineside install` writes it, in a process of Node, with a real daemon and without one.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 
 use lineside::json::{Value, json};
@@ -37,7 +39,10 @@ fn scene(stage: &Stage, name: &str) -> Value {
     let host = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/opencode.mjs");
     let mut node = Command::new("node");
     node.arg(host).arg(module).arg(name).arg(stage.path("pipe"));
-    node.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", stage.path("home"));
+    // Nothing of its environment chooses a daemon or a switch.
+    stage.file("project/.s/lineside/off", "");
+    node.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", stage.path("project"));
+    node.env("XDG_STATE_HOME", stage.path("project/.s")).env("XDG_RUNTIME_DIR", stage.path("project"));
     node.current_dir(stage.path("project")).stdin(Stdio::null());
     let said = node.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap();
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
@@ -70,4 +75,20 @@ fn the_plugin_refuses_every_call_without_a_daemon_unless_hooks_are_off() {
     assert_eq!(refused[1], "kept");
     assert_eq!(stage.run(&["off"], "").code, Some(0));
     assert_eq!(scene(&stage, "gone"), json!([{"command": "ls", "timeout": 5}, "kept"]));
+}
+
+#[test]
+fn the_plugin_asks_no_daemon_that_may_be_anothers_and_leaves_one_that_does_not_answer() {
+    let stage = installed();
+    let folder = stage.path("home/.local/state/lineside");
+    let set = |mode| std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
+    let listener = UnixListener::bind(folder.join("lineside.sock")).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    set(0o755);
+    let refused = scene(&stage, "gone");
+    assert!(refused[0].as_str().unwrap().contains("may be another user's"), "{refused}");
+    assert!(listener.accept().is_err(), "nothing went there");
+    set(0o700);
+    let refused = scene(&stage, "gone");
+    assert!(refused[0].as_str().unwrap().contains("the daemon does not answer"), "{refused}");
 }

@@ -55,8 +55,12 @@ impl Stage {
     /// The command, in the project.
     pub(crate) fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lineside"));
+        command.args(arguments);
+        if arguments.iter().take(3).any(|argument| argument.as_ref() == "hook") {
+            // As the entry of an agent program names it: of the environment it takes none.
+            command.arg("--home").arg(self.path("home"));
+        }
         command
-            .args(arguments)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.path("home"))

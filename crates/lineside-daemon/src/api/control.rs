@@ -33,7 +33,7 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         off: daemon.switch.is_off(),
         generation: loaded.generation,
         hooks: loaded.count(),
-        findings: findings(&loaded).into_iter().chain(not_kept(&daemon)).chain(mismatches).collect(),
+        findings: findings(&daemon, &loaded).into_iter().chain(not_kept(&daemon)).chain(mismatches).collect(),
         project: trusted(&daemon.settings.places),
         attached,
         orphaned_hooks,
@@ -108,7 +108,8 @@ pub(super) async fn metrics(State(daemon): State<Arc<Daemon>>) -> Response {
 pub(super) async fn reload(State(daemon): State<Arc<Daemon>>) -> Result<Json<Reloaded>, Problem> {
     match daemon.load().await {
         Ok(loaded) => {
-            let (generation, hooks, findings) = (loaded.generation, loaded.count(), findings(&loaded));
+            let (generation, hooks, findings) =
+                (loaded.generation, loaded.count(), findings(&daemon, &loaded));
             Ok(Json(Reloaded { generation, hooks, findings }))
         }
         Err(error) => {
@@ -146,10 +147,10 @@ fn healthy(daemon: &Daemon) -> Health {
     }
 }
 
-fn findings(loaded: &Loaded) -> Vec<Finding> {
+fn findings(daemon: &Daemon, loaded: &Loaded) -> Vec<Finding> {
     let finding = |diagnostic: &lineside::core::Diagnostic| Finding {
         severity: diagnostic.severity.as_str(),
         text: diagnostic.to_string(),
     };
-    loaded.report.diagnostics.iter().map(finding).collect()
+    daemon.settings.findings.iter().chain(&loaded.report.diagnostics).map(finding).collect()
 }

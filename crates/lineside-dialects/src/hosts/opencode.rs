@@ -3,6 +3,8 @@
 //! The host has no hook command. The documents are those of the plugin, which is installed as a file; its answer is
 //! `throw`, the text of a refusal, `args`, the input that runs, or `output`, the result that the model reads.
 
+use lineside_core::json::Value;
+
 use super::phrases::{TOOL_INPUT, TOOL_NAME};
 use super::table::{
     Amend, BLOCK, BLOCK_A, BLOCK_AND_HOLD, Field, How, Kind, Refusal, Row, Scope, When, Words, fact, field,
@@ -11,6 +13,28 @@ use super::table::{
 
 /// The file in the folder of plugins.
 pub(super) const PLUGIN: &str = include_str!("opencode/lineside.js");
+
+/// How the lines of it begin that say where the daemon is.
+const SOCKET: &str = "const SOCKET = ";
+const STATE: &str = "const STATE = ";
+
+/// A plugin with these places in the place of its own.
+pub(super) fn with_places(plugin: &str, socket: &str, state: &str) -> String {
+    let line = |line: &str| {
+        let place = [(SOCKET, socket), (STATE, state)].into_iter().find(|(start, _)| line.starts_with(start));
+        place.map_or_else(|| line.to_owned(), |(start, path)| format!("{start}{}\n", Value::from(path)))
+    };
+    plugin.split_inclusive('\n').map(line).collect()
+}
+
+/// The places of a plugin, as arguments.
+pub(super) fn places(plugin: &str) -> Vec<String> {
+    let place = |option: &str, start: &str| {
+        let value = plugin.lines().find_map(|line| line.strip_prefix(start))?;
+        Some([option.to_owned(), lineside_core::json::from_str(value).ok()?])
+    };
+    [place("--state", STATE), place("--socket", SOCKET)].into_iter().flatten().flatten().collect()
+}
 
 const PROMPT: Field = read("prompt", &["prompt"], Kind::Text);
 const CLASS: Field = field("tool_class", &["tool_class"]);

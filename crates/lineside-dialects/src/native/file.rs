@@ -181,7 +181,8 @@ fn named(keys: &[(Node, Node)], name: &str) -> bool {
     keys.iter().any(|(key, _)| key.label() == name)
 }
 
-fn document(bytes: &[u8], findings: &mut Findings) -> Option<Document> {
+/// A text as a document, with what its aliases stand for.
+pub(super) fn document(bytes: &[u8], findings: &mut Findings) -> Option<Document> {
     let Some(text) = text::of_file(bytes) else {
         findings.error(1, LoadError::NotUtf8);
         return None;

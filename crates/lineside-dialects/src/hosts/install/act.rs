@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use lineside_files::{Boundary, OpenFileError, ReplaceFileError, read_if_there, remove, replace};
 
 use super::super::import::Syntax;
+use super::super::opencode;
 use super::super::program::Host;
 use super::entry::{Program, UnknownEvent, usual, wanted};
 use super::piece::EditError;
@@ -150,6 +151,8 @@ pub struct InstalledFile {
     pub missing: Vec<&'static str>,
     /// The programs that the entries start.
     pub programs: Vec<String>,
+    /// The arguments by which the entries name the places of their daemon, each kind once.
+    pub places: Vec<Vec<String>>,
 }
 
 /// The files of a host that have an entry of ours. Reads, and changes nothing.
@@ -162,23 +165,35 @@ pub fn installed(host: Host, level: Level, places: &Places) -> Result<Vec<Instal
         let Some(text) = text(&file, level, places)?.filter(|text| !text.trim().is_empty()) else { continue };
         if plugin.is_some() {
             let events = usual(host, kind).into_iter().map(str::to_owned).collect();
-            files.push(InstalledFile { file, events, missing: Vec::new(), programs: Vec::new() });
+            let places = vec![opencode::places(&text)];
+            files.push(InstalledFile { file, events, missing: Vec::new(), programs: Vec::new(), places });
             continue;
         }
         let entries = plan::entries(&text, form.syntax)
             .map_err(|source| InstallError::Edit { file: file.clone(), source })?;
-        let (mut events, mut programs): (Vec<String>, Vec<String>) = entries.into_iter().unzip();
+        let (mut events, commands): (Vec<String>, Vec<Vec<String>>) = entries.into_iter().unzip();
+        let mut programs: Vec<String> = commands.iter().filter_map(|words| words.first().cloned()).collect();
+        // Behind the program stand `hook` and the host.
+        let mut places: Vec<Vec<String>> = commands.into_iter().map(|words| options(&words)).collect();
         programs.sort_unstable();
         programs.dedup();
+        places.sort_unstable();
+        places.dedup();
         events.dedup();
         if events.is_empty() {
             continue;
         }
         let missing =
             usual(host, kind).into_iter().filter(|event| !events.iter().any(|known| known == event));
-        files.push(InstalledFile { missing: missing.collect(), file, events, programs });
+        files.push(InstalledFile { missing: missing.collect(), file, events, programs, places });
     }
     Ok(files)
+}
+
+/// The options of a command that name places, each with its value.
+fn options(words: &[String]) -> Vec<String> {
+    let is_place = |pair: &&[String]| matches!(&*pair[0], "--home" | "--config" | "--state" | "--socket");
+    words.windows(2).filter(is_place).flatten().cloned().collect()
 }
 
 /// A file as it is, and what is remembered of it.
@@ -227,14 +242,15 @@ impl Found {
     fn is_own_plugin(&self, plugin: &str) -> bool {
         self.text.as_deref().is_none_or(|text| {
             let after = self.record.as_ref().map(|record| record.after.as_str());
-            text == plugin || after == Some(digest(text.as_bytes()).as_str())
+            opencode::with_places(text, "", "") == plugin || after == Some(digest(text.as_bytes()).as_str())
         })
     }
 
-    fn install_plugin(self, plugin: &str) -> Result<Act, InstallError> {
+    fn install_plugin(self, plugin: &str, program: &Program) -> Result<Act, InstallError> {
         if !self.is_own_plugin(plugin) {
             return Err(self.edit_error(EditError::Foreign));
         }
+        let plugin = opencode::with_places(plugin, &program.socket, &program.state);
         let file = self.target.file.clone();
         let old = self.record.as_ref();
         let record = Record {
@@ -247,12 +263,12 @@ impl Found {
             file,
         };
         let events = usual(self.host, self.target.kind).into_iter().map(str::to_owned).collect();
-        Ok(self.act(Some(plugin.to_owned()), events, Some(record)))
+        Ok(self.act(Some(plugin), events, Some(record)))
     }
 
     fn install(self, program: &Program, more: &[String]) -> Result<Act, InstallError> {
         if let Some(plugin) = self.target.plugin {
-            return self.install_plugin(plugin);
+            return self.install_plugin(plugin, program);
         }
         let syntax = self.target.form.syntax;
         let present = match &self.text {

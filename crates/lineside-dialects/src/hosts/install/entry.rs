@@ -7,33 +7,52 @@ use super::super::{kimi, tables};
 use super::piece::{Content, Piece};
 use crate::hosts::import::{are_ours, is_ours};
 
-/// The program that an entry starts: its name, or its absolute path where the name would not find it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program(String);
+/// The program that an entry starts, its name or its absolute path where the name would not find it; and where the daemon
+/// is that it asks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Program {
+    program: String,
+    /// The arguments that name places.
+    places: Vec<String>,
+    /// For an entry that takes no arguments.
+    pub(super) socket: String,
+    /// The same.
+    pub(super) state: String,
+}
 
 impl Program {
     /// A program by its name or its absolute path. The last part of it must be `lineside`, as an entry is known by it.
+    /// The daemon that it asks is that of the account.
     #[must_use]
     pub fn new(program: impl Into<String>) -> Option<Self> {
         let program = program.into();
-        is_ours(&program, "hook").then_some(Self(program))
+        is_ours(&program, "hook").then_some(Self { program, ..Self::default() })
+    }
+
+    /// The same with a daemon: the arguments that name its places, where they are not those of the account, and its socket
+    /// and state folder, for a plugin.
+    #[must_use]
+    pub fn of_daemon(self, places: Vec<String>, socket: String, state: String) -> Self {
+        Self { places, socket, state, ..self }
     }
 
     /// The program, as it is started.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.program
     }
 
-    /// The beginning of a shell line.
-    fn word(&self) -> String {
-        let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+@%".contains(char);
-        if self.0.chars().all(is_plain) {
-            self.0.clone()
-        } else {
-            format!("'{}'", self.0.replace('\'', r"'\''"))
-        }
+    /// The arguments of an entry of a host.
+    fn arguments(&self, host: Host) -> Vec<String> {
+        let own = ["hook", host.name()].map(str::to_owned);
+        own.into_iter().chain(self.places.iter().cloned()).collect()
     }
+}
+
+/// A word of a shell line.
+fn word(word: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+@%".contains(char);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// One entry.
@@ -107,8 +126,7 @@ pub(super) fn wanted(
 
 /// The events of a file that get an entry unasked.
 pub(super) fn usual(host: Host, kind: Kind) -> Vec<&'static str> {
-    let program = Program("lineside".to_owned());
-    let entries = wanted(host, kind, &program, &[]).unwrap_or_default();
+    let entries = wanted(host, kind, &Program::default(), &[]).unwrap_or_default();
     entries.into_iter().map(|entry| entry.event).collect()
 }
 
@@ -116,15 +134,16 @@ fn entry(host: Host, event: &'static str, rows: &[&Row], program: &Program) -> W
     let is_gate = rows.iter().any(|row| is_closed_gate(row));
     let is_stop = rows.iter().any(|row| row.point == "before_stop");
     let quoted = |text: &str| lineside_core::json::Value::from(text).to_string();
-    let line = format!("{} hook {host}", program.word());
-    let mut command = vec![program.0.clone(), "hook".to_owned(), host.name().to_owned()];
+    let arguments = program.arguments(host);
+    let mut command = vec![program.program.clone()];
+    command.extend(arguments.iter().cloned());
+    let line = command.iter().map(|part| word(part)).collect::<Vec<_>>().join(" ");
     let handler = match host {
         Host::Claude => {
             let closes = if is_gate { r#","onFailure":"block""# } else { "" };
-            let program = quoted(&program.0);
-            format!(
-                r#"{{"type":"command","command":{program},"args":["hook","claude"],"timeout":60{closes}}}"#
-            )
+            let program = quoted(&program.program);
+            let arguments = arguments.iter().map(|part| quoted(part)).collect::<Vec<_>>().join(",");
+            format!(r#"{{"type":"command","command":{program},"args":[{arguments}],"timeout":60{closes}}}"#)
         }
         Host::Codex => {
             // It cuts the limits of these two and warns of it in every session (HO-71).

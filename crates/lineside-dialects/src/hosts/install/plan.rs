@@ -154,14 +154,14 @@ pub(super) fn events(text: &str, syntax: Syntax) -> Result<Vec<String>, EditErro
     Ok(entries(text, syntax)?.into_iter().map(|(event, _)| event).collect())
 }
 
-/// Our entries in a file: the event of each, and the program that it starts.
+/// Our entries in a file: the event of each, and the words of its command.
 ///
 /// # Errors
 /// The file cannot be read.
-pub(super) fn entries(text: &str, syntax: Syntax) -> Result<Vec<(String, String)>, EditError> {
+pub(super) fn entries(text: &str, syntax: Syntax) -> Result<Vec<(String, Vec<String>)>, EditError> {
     let root = read(text, syntax)?;
     let ours = our_handlers(&root, syntax).into_iter();
-    Ok(ours.map(|(event, handler)| (event, words(handler).swap_remove(0))).collect())
+    Ok(ours.map(|(event, handler)| (event, words(handler))).collect())
 }
 
 /// Whether a file that was created has nothing left in it.

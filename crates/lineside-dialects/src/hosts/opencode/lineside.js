@@ -1,8 +1,12 @@
 // lineside: asks the daemon before a tool of OpenCode runs, and tells it what happens.
 // Written by `lineside install opencode`, and removed by `lineside uninstall opencode`. It holds no policy.
-import { existsSync } from "node:fs"
+import { existsSync, lstatSync, realpathSync } from "node:fs"
 import { Agent, request } from "node:http"
-import { isAbsolute, join } from "node:path"
+import { dirname, join } from "node:path"
+
+// Where the daemon is, as `lineside install` has found it; nothing of the environment chooses another one.
+const SOCKET = ""
+const STATE = ""
 
 // OpenCode waits for a plugin without a limit of its own.
 const LIMIT = 59_000
@@ -14,16 +18,33 @@ const CLASSES = { bash: "shell", write: "write", edit: "edit", read: "read", tas
 // Calls that run beside one another have a connection each.
 const agent = new Agent({ keepAlive: true })
 
-const place = (name) => {
-  const value = process.env[name]
-  return value && isAbsolute(value) ? value : undefined
+// A reason that says more than that nothing was reached.
+const denied = (why) => Object.assign(new Error(`lineside: ${why}, so this was denied; repair it with: lineside doctor`), { denied: true })
+
+// What listens is the user's own where socket and folder are, and nobody else may enter the folder.
+const verify = () => {
+  const named = process.env.LINESIDE_SOCKET
+  if (named && named !== SOCKET && realpathSync(named) !== realpathSync(SOCKET)) {
+    throw denied("LINESIDE_SOCKET names another daemon than this plugin")
+  }
+  const [folder, socket, own] = [lstatSync(dirname(SOCKET)), lstatSync(SOCKET), process.getuid()]
+  if (!folder.isDirectory() || folder.mode & 0o077 || folder.uid !== own || !socket.isSocket() || socket.uid !== own) {
+    throw denied("the socket of the daemon or its folder may be another user's")
+  }
 }
 
-const state = () => join(place("XDG_STATE_HOME") ?? join(place("HOME") ?? "/", ".local/state"), "lineside")
-
-const socket = () => {
-  const runtime = place("XDG_RUNTIME_DIR")
-  return place("LINESIDE_SOCKET") ?? (runtime ? join(runtime, "lineside/lineside.sock") : join(state(), "lineside.sock"))
+// A daemon that has not answered after a second is asked whether it lives; hooks may take their time.
+const live = (call) => {
+  const late = setTimeout(() => {
+    probe.destroy()
+    call.destroy(denied("the daemon does not answer"))
+  }, 1_000)
+  const probe = request({ socketPath: SOCKET, path: "/v1/health", agent: false }, (response) => {
+    clearTimeout(late)
+    response.resume()
+  })
+  probe.on("error", () => {})
+  probe.end()
 }
 
 const inTime = (until, work) =>
@@ -45,14 +66,18 @@ const ask = (document, until = Date.now() + LIMIT) =>
       "lineside-within-ms": left - 1_000,
     }
     if (process.env.LINESIDE_GRANT) headers["lineside-grant"] = process.env.LINESIDE_GRANT
-    const call = request({ socketPath: socket(), agent, method: "POST", path: "/v1/hosts/opencode", headers })
+    verify()
+    const call = request({ socketPath: SOCKET, agent, method: "POST", path: "/v1/hosts/opencode", headers })
     const late = setTimeout(() => call.destroy(new Error("no answer in time")), left)
+    const sign = setTimeout(() => live(call), 1_000)
     const fail = (error) => {
       clearTimeout(late)
+      clearTimeout(sign)
       reject(error)
     }
     call.on("error", fail)
     call.on("response", (response) => {
+      clearTimeout(sign)
       const parts = []
       response.on("data", (part) => parts.push(part))
       response.on("error", fail)
@@ -132,9 +157,9 @@ export const Lineside = async ({ directory }) => {
           for (const name of Object.keys(output.args)) if (!(name in answer.args)) delete output.args[name]
           Object.assign(output.args, answer.args)
         }
-      } catch {
-        if (existsSync(join(state(), "off"))) return
-        throw new Error(UNREACHABLE)
+      } catch (error) {
+        if (existsSync(join(STATE, "off"))) return
+        throw error.denied ? error : new Error(UNREACHABLE)
       }
       if (answer.throw !== undefined) throw new Error(answer.throw)
     },

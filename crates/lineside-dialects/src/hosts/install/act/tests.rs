@@ -259,6 +259,28 @@ fn a_plugin_is_written_and_removed_unless_it_was_changed() {
 }
 
 #[test]
+fn a_plugin_has_its_places_written_into_it_and_is_known_with_any_of_them() {
+    let stage = Stage::new();
+    let install = |socket: &str| {
+        let program =
+            Program::new("lineside").unwrap().of_daemon(Vec::new(), socket.to_owned(), "/s".to_owned());
+        let acts =
+            install(Host::Opencode, Level::User, &stage.places(), &stage.state(), &program, &[]).unwrap();
+        acts[0].perform(&stage.state()).unwrap();
+        acts[0].is_change()
+    };
+    assert!(install("/run/\"a\"") && !install("/run/\"a\""));
+    let file = stage.path("home/.config/opencode/plugin/lineside.js");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\nconst SOCKET = \"/run/\\\"a\\\"\"\nconst STATE = \"/s\"\n"), "{text}");
+    let found = installed(Host::Opencode, Level::User, &stage.places()).unwrap();
+    assert_eq!(found[0].places, [["--state", "/s", "--socket", "/run/\"a\""]]);
+    assert!(install("/run/b"), "another place is written");
+    record::write(&stage.state(), Host::Opencode, &file, None).unwrap();
+    assert!(install("/run/c"), "without a record it is known too");
+}
+
+#[test]
 fn what_an_entry_is_tried_on_ends_its_session_again_in_every_program() {
     let stage = Stage::new();
     for host in crate::hosts::HOSTS {

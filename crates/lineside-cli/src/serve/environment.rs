@@ -1,0 +1,69 @@
+//! The environment of a daemon: what its process was given, and what its arguments and the user's `config.yaml` set.
+//!
+//! Hooks inherit what this process has. Another environment is had by starting the same program in its own place.
+
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use lineside::core::Diagnostic;
+use lineside::dialects::native::daemon_settings;
+use lineside::dialects::{Places, Trust};
+use lineside_account::Named;
+
+/// Settles the environment, which is that of this process when this returns; gives what is wrong with the settings.
+///
+/// # Errors
+/// This program cannot be started again.
+pub(super) fn settle(named: &Named) -> Result<Vec<Diagnostic>> {
+    let mut wanted: Vec<(OsString, Option<OsString>)> = Vec::new();
+    let mut set = |name: &str, value: Option<&PathBuf>| {
+        wanted.push((name.into(), value.map(|path| path.clone().into_os_string())));
+    };
+    if named.home.is_some() {
+        // A home that is named stands for all places that are not.
+        set("HOME", named.home.as_ref());
+        set("XDG_STATE_HOME", None);
+        set("XDG_CONFIG_HOME", named.config.as_ref());
+    } else if named.config.is_some() {
+        set("XDG_CONFIG_HOME", named.config.as_ref());
+    }
+    let mut environment = crate::places::environment();
+    for (name, value) in &wanted {
+        let name = name.to_string_lossy().into_owned();
+        match value {
+            Some(value) => environment.insert(name, value.to_string_lossy().into_owned()),
+            None => environment.remove(&name),
+        };
+    }
+    let places = Places { environment, project_root: None, cwd: "/".into(), trust: Trust::Withheld };
+    let (settings, findings) = daemon_settings(&places);
+    wanted.extend(settings.environment.into_iter().map(|(name, value)| (name.into(), Some(value.into()))));
+    if !settings.path.is_empty() {
+        wanted.push(("PATH".into(), Some(with_first(&settings.path)?)));
+    }
+    wanted.retain(|(name, value)| env::var_os(name) != *value);
+    if wanted.is_empty() {
+        return Ok(findings);
+    }
+    let own = env::current_exe().context("failed to find this program")?;
+    let mut again = Command::new(own);
+    again.args(env::args_os().skip(1));
+    for (name, value) in wanted {
+        match value {
+            Some(value) => again.env(name, value),
+            None => again.env_remove(name),
+        };
+    }
+    bail!("failed to start this program with the environment of the daemon: {}", again.exec())
+}
+
+/// The `PATH` of this process with these folders before the others.
+fn with_first(folders: &[PathBuf]) -> Result<OsString> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let others = env::split_paths(&path).filter(|folder| !folders.contains(folder));
+    env::join_paths(folders.iter().cloned().chain(others)).context("failed to set the PATH of the daemon")
+}
