@@ -39,7 +39,7 @@ impl Closed {
                  unset it, or install with it set"
             }
             Self::Silent => {
-                "lineside: the daemon does not answer, so this was denied; end its process, which lineside doctor names"
+                "lineside: the daemon does not answer, so this was denied; look at it with: lineside doctor"
             }
             Self::OtherProtocol => {
                 "lineside: the running daemon is of another version than this program, so this was denied; end it \
