@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::json::{Fields, Map};
+use crate::payload::fields_weight;
 use serde::{Deserialize, Serialize};
 
 pub use crate::id::EventId;
@@ -244,7 +245,37 @@ impl std::ops::Deref for Extra {
     }
 }
 
+impl Source {
+    /// About how many bytes its texts take, without the ids of sessions and agents.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let Self { agent, project_root, cwd, model, host, traceparent, connection, .. } = self;
+        let model = model.as_ref().map(|model| [&model.selected, &model.running]);
+        [&agent.role, project_root, cwd, host, traceparent, connection]
+            .into_iter()
+            .chain(model.into_iter().flatten())
+            .flatten()
+            .map(|text| text.len())
+            .sum()
+    }
+}
+
+impl Extra {
+    /// About how many bytes it takes.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let spelled = self.spelled.iter().map(|(name, json)| size_of_val(name) * 2 + name.len() + json.len());
+        fields_weight(&self.fields) + spelled.sum::<usize>()
+    }
+}
+
 impl Envelope {
+    /// About how many bytes it keeps alive beside its own size and the ids of its session and agent.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        self.source.weight() + self.extra.as_ref().map_or(0, |extra| extra.weight())
+    }
+
     /// The time as RFC 3339 in UTC with three digits of milliseconds and `Z`.
     #[must_use]
     pub fn time_text(&self) -> String {

@@ -189,11 +189,22 @@ impl AnyEvent {
         self.0.text.get_or_init(|| self.payload().to_text().into())
     }
 
-    /// About how many bytes its payload takes, and the payload as it was published if that is another one.
+    /// About how many bytes it keeps alive: its payload, the payload as it was published if that is another one, and what
+    /// its publisher has said of it beside that. The texts that are made of it are not in it.
     #[must_use]
     pub fn weight(&self) -> usize {
-        let original = self.0.original.as_ref().map_or(0, Self::weight);
-        self.payload().weight() + original
+        self.payload_weight() + self.0.envelope.weight()
+    }
+
+    fn payload_weight(&self) -> usize {
+        self.payload().weight() + self.0.original.as_ref().map_or(0, Self::payload_weight)
+    }
+
+    /// About how many bytes it takes as JSON and as text, as far as these have been made.
+    pub(crate) fn made_weight(&self) -> usize {
+        let json = if self.0.json.get().is_some() { self.payload().weight() } else { 0 };
+        let text = self.0.text.get().map_or(0, |text| text.len());
+        json + text + self.0.original.as_ref().map_or(0, Self::made_weight)
     }
 
     /// Envelope and payload as one JSON object.

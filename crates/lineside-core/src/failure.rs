@@ -87,6 +87,13 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// About how many bytes its texts take beside its own size.
+    pub(crate) fn weight(&self) -> usize {
+        let refusal = self.refusal.as_ref().map_or(0, |refusal| refusal.len());
+        let earlier: usize = self.earlier.iter().map(|failure| size_of::<Self>() + failure.weight()).sum();
+        self.detail.len() + refusal + earlier
+    }
+
     /// A failure of a hook that had been started. Secrets are taken out of the detail.
     pub fn new(kind: FailureKind, detail: impl Into<Cow<'static, str>>) -> Self {
         Self {

@@ -140,7 +140,8 @@ impl Probe for Value {
 #[must_use]
 pub fn json_weight(value: &Value) -> usize {
     match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::Null | Value::Bool(_) => 0,
+        Value::Number(number) => number.weight(),
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(|item| size_of::<Value>() + json_weight(item)).sum(),
         Value::Object(fields) => fields_weight(fields),

@@ -92,8 +92,12 @@ impl Receipt {
             + self.notices.iter().map(|given| given.what.text.len()).sum::<usize>();
         let change = |given: &By<Change>| json_weight(&given.what.before) + json_weight(&given.what.after);
         let changes: usize = self.changes.iter().map(change).sum();
-        let runs = self.runs.len() * size_of::<Run>();
-        BASE + self.event.weight() + runs + texts + changes + fields_weight(&self.extra)
+        let remarks: usize = self.remarks.iter().map(|given| given.what.len()).sum();
+        let runs = self.runs.len() * size_of::<Run>() + self.runs.texts_weight();
+        let coverage = self.coverage.as_ref().map_or(0, |mismatch| mismatch.believed.len());
+        let event = self.event.weight() + self.event.made_weight();
+        let given = texts + remarks + changes + fields_weight(&self.extra);
+        BASE + event + runs + self.verdict.weight() + coverage + given
     }
 
     /// The hook at a place in plan order.

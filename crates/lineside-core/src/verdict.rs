@@ -175,6 +175,11 @@ impl Verdict {
         }
     }
 
+    /// How many bytes its reason takes.
+    pub(crate) fn weight(&self) -> usize {
+        self.reason().map_or(0, |reason| reason.as_str().len())
+    }
+
     /// Why; absent where there is nothing to justify, and where an approval does not say.
     #[inline]
     #[must_use]

@@ -1,7 +1,7 @@
 //! Types of payload fields that are more than a text, a number or free JSON.
 
 use lineside_core::json::{Map, Value};
-use lineside_core::payload::{Item, Probe};
+use lineside_core::payload::{Item, Probe, fields_weight};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Declares a closed list of words that keeps an unknown word as it is.
@@ -237,7 +237,11 @@ impl Usage {
     }
 }
 
-impl Probe for Usage {}
+impl Probe for Usage {
+    fn weight(&self) -> usize {
+        fields_weight(&self.rest)
+    }
+}
 
 impl Item for ToolCall {
     fn weight(&self) -> usize {

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 
 use super::*;
-use crate::envelope::Source;
+use crate::envelope::{Extra, Source};
+use crate::json::json;
 use crate::sample::{Note, envelope, noted};
 
 fn note(title: &str) -> Arc<dyn Payload> {
@@ -26,6 +27,48 @@ fn an_amended_event_still_has_what_was_published() {
         (as_published.version(), title(as_published.original()), as_published.weight()),
         (0, "four".to_owned(), 4)
     );
+}
+
+#[test]
+fn an_event_weighs_what_its_publisher_has_said_beside_its_payload() {
+    let weight = |about: Envelope| AnyEvent::new(about, note("one")).weight();
+    let bare = weight(envelope(Source::root("s")));
+    let text = |length: usize| Some(Arc::from("x".repeat(length)));
+    let more = |change: &dyn Fn(&mut Source)| {
+        let mut source = Source::root("s");
+        change(&mut source);
+        weight(envelope(source)) - bare
+    };
+    assert_eq!(more(&|source| source.cwd = text(1_000)), 1_000);
+    assert_eq!(more(&|source| source.project_root = text(1_000)), 1_000);
+    assert_eq!(more(&|source| source.host = text(1_000)), 1_000);
+    assert_eq!(more(&|source| source.traceparent = text(1_000)), 1_000);
+    assert_eq!(more(&|source| source.connection = text(1_000)), 1_000);
+    assert_eq!(more(&|source| source.agent.role = text(1_000)), 1_000);
+    let model = || Some(crate::Model { selected: text(700), running: text(300) });
+    assert_eq!(more(&|source| source.model = model()), 1_000);
+    let extra = |value: crate::json::Value| {
+        let fields = Extra::from(Map::from([("field".to_owned(), value)]));
+        let about = Envelope { extra: Some(Arc::new(fields)), ..envelope(Source::root("s")) };
+        weight(about) - bare
+    };
+    let field = extra(json!(null));
+    assert_eq!(extra(json!("x".repeat(1_000))), field + 1_000);
+    let digits = format!("0.{}", "7".repeat(998));
+    assert_eq!(extra(crate::json::from_str(&digits).unwrap()), field + 1_000);
+    let spelled =
+        Extra::from(Map::from([("field".to_owned(), json!("a"))])).spelled("field", "x".repeat(1_000));
+    assert!(spelled.weight() >= 1_000 + Extra::from(Map::from([("field".to_owned(), json!("a"))])).weight());
+    // An amended event has its envelope once.
+    let about = Envelope { extra: Some(Arc::new(spelled)), ..envelope(Source::root("s")) };
+    let event = AnyEvent::new(about, note("one"));
+    assert_eq!(event.amended(note("three")).weight(), event.weight() + 5);
+    // What is made of it counts where it is kept.
+    assert_eq!(event.made_weight(), 0);
+    let text = event.payload_text().len();
+    assert_eq!(event.made_weight(), text);
+    assert_eq!(event.payload_json()["title"], json!("one"));
+    assert_eq!(event.made_weight(), text + 3);
 }
 
 #[test]

@@ -17,10 +17,14 @@ enum Written {
     Text(Box<str>),
 }
 
-/// A text that is not a JSON number.
+/// A text that is not a JSON number of at most 1,024 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a number is not written as JSON demands")]
+#[error("a number is not written as JSON demands, or has more than {LONGEST} bytes")]
 pub struct ParseNumberError;
+
+/// The longest number that is read, in bytes. No type has as many digits, and what is longer would be kept and copied as
+/// it came.
+pub(super) const LONGEST: usize = 1_024;
 
 /// How many digits every `u64` and, with a sign, every `i64` can have.
 const SAFE_DIGITS: usize = 18;
@@ -55,6 +59,14 @@ impl Number {
             value.into()
         } else {
             Self(Written::Text(text.into()))
+        }
+    }
+
+    /// How many bytes its digits take beside its own size.
+    pub(crate) fn weight(&self) -> usize {
+        match &self.0 {
+            Written::Unsigned(_) | Written::Negative(_) => 0,
+            Written::Text(text) => text.len(),
         }
     }
 
@@ -145,7 +157,7 @@ impl FromStr for Number {
 
     fn from_str(text: &str) -> Result<Self, ParseNumberError> {
         match length(text.as_bytes()) {
-            Some(end) if end == text.len() => Ok(Self::text(text)),
+            Some(end) if end == text.len() && end <= LONGEST => Ok(Self::text(text)),
             _ => Err(ParseNumberError),
         }
     }

@@ -217,11 +217,14 @@ impl<'a> Reader<'a> {
     /// Reads the number that begins here.
     ///
     /// # Errors
-    /// There is none.
+    /// There is none, or it has more than 1,024 bytes.
     pub fn number(&mut self) -> Result<Number, Error> {
         let text = &self.text[self.at..];
         let length = number::length(text.as_bytes())
             .ok_or_else(|| self.error("a number is not written as JSON demands"))?;
+        if length > number::LONGEST {
+            return Err(self.error_at(format!("a number of more than {} bytes", number::LONGEST), self.at));
+        }
         self.at += length;
         Ok(Number::text(&text[..length]))
     }

@@ -325,3 +325,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_number_has_1024_bytes_at_most_and_no_document_with_a_longer_one_is_read() {
+    for (digits, is_read) in [(1_024, true), (1_025, false), (1 << 20, false)] {
+        for number in [
+            "7".repeat(digits),
+            format!("-{}", "7".repeat(digits - 1)),
+            format!("0.{}", "7".repeat(digits - 2)),
+        ] {
+            let document = format!("{{\"a\": [{number}]}}");
+            assert_eq!(read_strict(document.as_bytes()).is_ok(), is_read, "{digits}");
+            assert_eq!(from_str::<Value>(&document).is_ok(), is_read, "{digits}");
+            assert_eq!(number.parse::<Number>().is_ok(), is_read, "{digits}");
+            // Also where no field takes it.
+            assert_eq!(from_str::<Named>(&format!("{{\"other\": {number}}}")).is_ok(), is_read, "{digits}");
+        }
+    }
+}
+
+#[derive(Debug, serde::Deserialize)]
+struct Named {}

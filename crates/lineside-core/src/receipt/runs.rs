@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use crate::failure::Failure;
 use crate::outcome::{Outcome, Run, SkipReason};
 use crate::verdict::Verdict;
 
@@ -50,6 +51,20 @@ impl Runs {
         } else {
             self.push(Run::first(hook, Duration::ZERO, Outcome::Skipped(SkipReason::Filter)));
         }
+    }
+
+    /// About how many bytes the texts in it take.
+    pub(super) fn texts_weight(&self) -> usize {
+        let of_run = |run: &Run| {
+            let failures: usize = run.earlier.iter().map(Failure::weight).sum();
+            failures
+                + match &run.outcome {
+                    Outcome::Answered(verdict) => verdict.weight(),
+                    Outcome::Failed { failure, verdict } => failure.weight() + verdict.weight(),
+                    Outcome::Skipped(_) | Outcome::Detached | Outcome::Offered(_) => 0,
+                }
+        };
+        self.full.get().map_or(0, |full| full.iter().map(of_run).sum())
     }
 
     /// Adds any other.

@@ -184,6 +184,17 @@ fn a_receipt_weighs_more_by_what_is_added() {
         let notice = By { hook: 0, what: Notice::info("seven..") };
         assert_eq!(more(receipt, |_, given| given.notices.push(notice)), 7, "{round}");
         assert_eq!(more(receipt, |_, given| given.changes.push(change("three", "to"))), 5 + 2, "{round}");
+        let remark = By { hook: 0, what: Cow::Borrowed("six...") };
+        assert_eq!(more(receipt, |_, given| given.remarks.push(remark)), 6, "{round}");
+        let blocked = run(0, Outcome::Answered(Verdict::block("nine bytes")));
+        assert_eq!(more(receipt, |receipt, _| receipt.runs.push(blocked)), size_of::<Run>() + 10, "{round}");
+        let failure = Box::new(Failure::new(FailureKind::Exit, "exit status 1"));
+        let failed = run(0, Outcome::Failed { failure, verdict: Verdict::block("no") });
+        assert_eq!(
+            more(receipt, |receipt, _| receipt.runs.push(failed)),
+            size_of::<Run>() + 13 + 2,
+            "{round}"
+        );
         let ran = run(0, Outcome::Answered(Verdict::Continue));
         assert_eq!(more(receipt, |receipt, _| receipt.runs.push(ran)), size_of::<Run>(), "{round}");
         let field = (format!("extra {round}"), json!("text"));
