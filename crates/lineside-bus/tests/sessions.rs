@@ -242,3 +242,30 @@ async fn an_event_under_way_keeps_the_hooks_of_the_session_that_is_closed() {
     open.add_permits(1);
     assert!(published.await.unwrap().is_refused());
 }
+
+#[tokio::test]
+async fn what_is_open_is_bounded_in_all_and_in_one_tree_and_a_closed_session_makes_room() {
+    let bus = Bus::builder().sessions_at_most(32, 1 << 20).build();
+    let root = bus.session("root").open().await.unwrap();
+    let mut below = Vec::new();
+    for number in 1..4 {
+        below.push(root.subagent(format!("below {number}")).open().await.unwrap());
+    }
+    let refused = |id: &str| Some(OpenSessionError::TooMany(id.into()));
+    assert_eq!(below[0].subagent("too many").open().await.err(), refused("too many"));
+    for number in 4..32 {
+        bus.session(format!("other {number}")).open().await.unwrap();
+    }
+    assert_eq!(bus.session("too many").open().await.err(), refused("too many"));
+    below.pop().unwrap().close().await;
+    root.subagent("again").open().await.unwrap();
+    // Long texts count as many short ones do.
+    let bus = Bus::builder().sessions_at_most(1_000, 8 << 10).build();
+    let root = bus.session("root").open().await.unwrap();
+    let long = "x".repeat(1_000);
+    assert_eq!(root.subagent("a").cwd(long.as_str()).open().await.err(), refused("a"));
+    for number in 0..8 {
+        bus.session(number.to_string()).cwd(long.as_str()).open().await.unwrap();
+    }
+    assert_eq!(bus.session("b").cwd(long.as_str()).open().await.err(), refused("b"));
+}

@@ -21,6 +21,7 @@ use crate::context::full_texts::{FullTexts, TextsInMemory};
 use crate::context::log::{ContextRecovered, Log};
 use crate::context::mailbox::WAITING;
 use crate::hook::state::{Place, Registered, Session, Shared, Tree};
+use crate::registry::tree::Most;
 
 /// A hook bus. Cloning it costs one reference count; all clones are the same bus.
 ///
@@ -57,6 +58,7 @@ pub struct BusBuilder {
     budget: Budget,
     full_texts: Option<Arc<dyn FullTexts>>,
     context: Option<Arc<Log>>,
+    most: Option<Most>,
 }
 
 impl BusBuilder {
@@ -91,6 +93,14 @@ impl BusBuilder {
         self
     }
 
+    /// At most so many sessions are open at once, whose ids, paths and other texts have at most so many bytes together; an
+    /// eighth of either in one tree of sessions. Without it there is no bound.
+    #[must_use]
+    pub fn sessions_at_most(mut self, sessions: usize, bytes: usize) -> Self {
+        self.most = Some(Most { sessions, bytes });
+        self
+    }
+
     /// Makes the bus.
     #[must_use]
     pub fn build(self) -> Bus {
@@ -101,7 +111,7 @@ impl BusBuilder {
         }
         Bus {
             shared: Arc::new(Shared {
-                tree: Tree::new(),
+                tree: Tree::new(self.most),
                 signals,
                 budget: self.budget,
                 closed: Mutex::default(),

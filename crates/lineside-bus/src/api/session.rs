@@ -282,6 +282,7 @@ impl OpenSession {
                     return Err(OpenSessionError::ParentClosed(parent.id().clone()));
                 }
                 (Err(AddSessionError::Draining), _) => return Err(OpenSessionError::Draining),
+                (Err(AddSessionError::TooMany), _) => return Err(OpenSessionError::TooMany(id)),
                 (Err(_), _) => return Err(OpenSessionError::Taken(id)),
             };
         let session = Session::new(node, shared);
@@ -319,6 +320,9 @@ pub enum OpenSessionError {
     /// It would be further below its root than [`Source::DEEPEST`].
     #[error("session `{0}` would be more than {most} levels below its root", most = Source::DEEPEST)]
     TooDeep(SessionId),
+    /// As many sessions are open as there may be, in all or in its tree, or their texts are too long together.
+    #[error("session `{0}` is one too many; close others")]
+    TooMany(SessionId),
     /// The bus is shutting down.
     #[error("the bus is shutting down")]
     Draining,

@@ -267,8 +267,9 @@ impl Heard {
 }
 
 impl Signal {
-    /// About how many bytes it takes.
-    fn weight(&self) -> usize {
+    /// About how many bytes it keeps alive.
+    #[must_use]
+    pub fn weight(&self) -> usize {
         /// Ids and names.
         const BASE: usize = 256;
         let texts = match self {

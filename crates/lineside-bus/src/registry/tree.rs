@@ -22,8 +22,47 @@ pub(crate) struct Node<I, O, S> {
     phase: AtomicU8,
     /// How many children are open or have something open below them. Changed under the lock of the tree.
     alive: AtomicUsize,
+    /// What the open sessions of its tree take.
+    share: Arc<Share>,
     /// What it has beside hooks.
     pub(crate) state: S,
+}
+
+/// What open sessions take together. Changed under the lock of the tree.
+#[derive(Default)]
+struct Share {
+    sessions: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+/// How many sessions are open at most, and how long their texts are together, in bytes. A tree of sessions has an eighth of
+/// that: what is started below one session leaves room for others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Most {
+    pub(crate) sessions: usize,
+    pub(crate) bytes: usize,
+}
+
+/// How long the texts of a session are, in bytes.
+fn weight(source: &Source) -> usize {
+    source.session.as_str().len() + source.agent.id.len() + source.weight()
+}
+
+impl Share {
+    fn has_room(&self, bytes: usize, most: Most) -> bool {
+        let [sessions, taken] = [&self.sessions, &self.bytes].map(|count| count.load(Ordering::Relaxed));
+        sessions < most.sessions && taken.saturating_add(bytes) <= most.bytes
+    }
+
+    fn take(&self, bytes: usize) {
+        self.sessions.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.sessions.fetch_sub(1, Ordering::Relaxed);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
 }
 
 const OPEN: u8 = 0;
@@ -33,9 +72,11 @@ const OVER: u8 = 2;
 
 impl<I: Clone, O: Clone, S> Node<I, O, S> {
     fn new(source: Source, parent: Option<Arc<Self>>, state: S) -> Self {
+        let share = parent.as_ref().map(|parent| Arc::clone(&parent.share)).unwrap_or_default();
         Self {
             source: Arc::new(source),
             parent,
+            share,
             own: OnceLock::new(),
             phase: AtomicU8::new(OPEN),
             alive: AtomicUsize::new(0),
@@ -82,6 +123,8 @@ pub(crate) enum AddSessionError {
     ParentClosed,
     /// The tree takes no further session.
     Draining,
+    /// As many are open as there may be.
+    TooMany,
 }
 
 /// The session is closed, and no hook is added there.
@@ -97,6 +140,8 @@ pub(crate) struct Tree<I, O, S> {
     bus: Own<I, O>,
     /// The number of the last registration.
     registrations: AtomicU64,
+    most: Option<Most>,
+    share: Share,
 }
 
 /// On what hooks are registered.
@@ -115,12 +160,14 @@ impl<I, O, S> Clone for Place<I, O, S> {
 }
 
 impl<I: Clone, O: Clone, S> Tree<I, O, S> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(most: Option<Most>) -> Self {
         Self {
             sessions: Mutex::default(),
             draining: AtomicBool::new(false),
             bus: Own::default(),
             registrations: AtomicU64::new(0),
+            most,
+            share: Share::default(),
         }
     }
 
@@ -149,9 +196,21 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
             if !parent.is_open() {
                 return Err(AddSessionError::ParentClosed);
             }
+        }
+        let bytes = weight(&source);
+        if let Some(most) = self.most {
+            let in_tree = Most { sessions: most.sessions / 8, bytes: most.bytes / 8 };
+            let share = parent.as_ref().map(|parent| &parent.share);
+            if !self.share.has_room(bytes, most) || share.is_some_and(|share| !share.has_room(bytes, in_tree))
+            {
+                return Err(AddSessionError::TooMany);
+            }
+        }
+        if let Some(parent) = &parent {
             parent.alive.fetch_add(1, Ordering::AcqRel);
         }
         let node = Arc::new(Node::new(source, parent, state(&id)));
+        [&self.share, &*node.share].into_iter().for_each(|share| share.take(bytes));
         sessions.insert(id, Arc::clone(&node));
         Ok(node)
     }
@@ -162,6 +221,10 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         // One that was closed before is not in the tree: under its id stands a later session, or none.
         let closed = node.phase.compare_exchange(OPEN, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok();
         let gone = closed.then(|| sessions.remove(&node.source.session));
+        if closed {
+            let bytes = weight(&node.source);
+            [&self.share, &*node.share].into_iter().for_each(|share| share.give_back(bytes));
+        }
         drop(sessions);
         // Dropped without the lock, as everything that may hold what users have made.
         drop(gone);
