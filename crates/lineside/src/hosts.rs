@@ -3,7 +3,7 @@
 
 mod waiting;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lineside_bus::publish::{PublishError, Stops};
@@ -12,7 +12,7 @@ use lineside_bus::{Bus, DeferredMessage, Session};
 use lineside_core::envelope::{Cause, Source};
 use lineside_core::{Append, EventId, Point as _, Receipt};
 use lineside_dialects::hosts::serve::{
-    self, Arrival, Arrived, CallId, Derived, Incoming, Outcome, Publishing, Reading,
+    self, Arrived, CallId, Coming, Derived, Incoming, Outcome, Publishing, Reading,
 };
 use lineside_points::BeforePrompt;
 use tokio::sync::Notify;
@@ -85,15 +85,9 @@ pub enum Confinement {
 
 #[derive(Default)]
 struct Inner {
-    served: Mutex<serve::Served>,
+    served: serve::Served,
     /// Something was settled or given up.
     changed: Notify,
-}
-
-impl Inner {
-    fn served(&self) -> MutexGuard<'_, serve::Served> {
-        self.served.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A call that was answered.
@@ -181,7 +175,7 @@ impl Hosts {
         call: HostCall,
         origin: &CallOrigin,
     ) -> Result<HostReply, ServeHostError> {
-        let mut arrival = match serve::read(call) {
+        let arrival = match serve::read(call) {
             Reading::Answer(answer) => return Ok(HostReply::of(answer)),
             Reading::Event(arrival) => arrival,
         };
@@ -191,18 +185,32 @@ impl Hosts {
         {
             within_reach(session, origin)?;
         }
+        let mut coming = Coming::from(arrival);
+        fits(coming.incoming())?;
         loop {
             let changed = self.inner.changed.notified();
             let mut changed = std::pin::pin!(changed);
             // What changes between the look and the wait is not missed.
             changed.as_mut().enable();
-            match self.arrive(arrival) {
+            match self.arrive(coming) {
                 Arrived::Answer(answer) => return Ok(HostReply::of(answer)),
                 Arrived::Publish(publishing) => return self.publish(*publishing, origin).await,
-                Arrived::Later(again) => arrival = again,
+                Arrived::Later(again) => coming = *again,
             }
             changed.await;
         }
+    }
+
+    /// How many sessions of hosts are remembered, and about how many bytes they take.
+    #[must_use]
+    pub fn kept(&self) -> (usize, usize) {
+        self.inner.served.kept()
+    }
+
+    /// Forgets the sessions of hosts that were silent for a day, or are held and were silent for 30 days; calls do so as
+    /// well.
+    pub fn expire(&self) {
+        self.inner.served.expire(Instant::now());
     }
 
     /// Lets a call pass without any hook, as while hooks are switched off. Gives the answer, and the session of the bus
@@ -214,7 +222,7 @@ impl Hosts {
             Reading::Event(arrival) if arrival.is_end() => match self.arrive(arrival) {
                 Arrived::Publish(publishing) => {
                     let session = publishing.session.clone();
-                    let settled = self.inner.served().settle(*publishing, &Outcome::default(), &[]);
+                    let settled = self.inner.served.settle(*publishing, &Outcome::default(), &[]);
                     self.inner.changed.notify_waiters();
                     settled.ends.then_some(session)
                 }
@@ -225,8 +233,8 @@ impl Hosts {
         (answer, ended.and_then(|session| self.bus.find(&session)))
     }
 
-    fn arrive(&self, arrival: Box<Arrival>) -> Arrived {
-        self.inner.served().arrive(arrival, Instant::now())
+    fn arrive(&self, coming: impl Into<Coming>) -> Arrived {
+        self.inner.served.arrive(coming, Instant::now())
     }
 
     async fn publish(
@@ -235,7 +243,6 @@ impl Hosts {
         origin: &CallOrigin,
     ) -> Result<HostReply, ServeHostError> {
         let guard = Undecided { inner: &self.inner, what: Some(publishing.if_abandoned()) };
-        fits(&publishing)?;
         let until = origin.within.map(|within| Instant::now() + within);
         let session = self.session(&publishing, origin)?;
         let event = self.event(&session, &publishing);
@@ -385,12 +392,17 @@ fn within_reach(session: Session, origin: &CallOrigin) -> Result<Session, ServeH
 }
 
 /// Whether everything that is kept for as long as the session is open is short.
-fn fits(publishing: &Publishing) -> Result<(), ServeHostError> {
-    let Incoming { root, cwd, project_root, model, .. } = &publishing.incoming;
+fn fits(incoming: &Incoming) -> Result<(), ServeHostError> {
+    let Incoming { root, agent, cwd, project_root, model, .. } = incoming;
     let model = model.as_ref().and_then(|model| model.selected.as_deref());
+    let (child, child_name) = incoming.subagent();
+    let session = incoming.session();
     let names = [
-        ("id", Some(publishing.session.as_str()), Source::LONGEST_NAME),
+        ("id", Some(session.as_str()), Source::LONGEST_NAME),
         ("root", Some(root), Source::LONGEST_NAME),
+        ("agent type", agent.as_ref().and_then(|agent| agent.role.as_deref()), Source::LONGEST_NAME),
+        ("subagent", child, Source::LONGEST_NAME),
+        ("subagent type", child_name, Source::LONGEST_NAME),
         ("model", model, Source::LONGEST_NAME),
         ("cwd", cwd.as_deref(), Source::LONGEST_PATH),
         ("project_root", project_root.as_deref(), Source::LONGEST_PATH),
@@ -442,9 +454,9 @@ struct Undecided<'a> {
 }
 
 impl Undecided<'_> {
-    fn settle<T>(mut self, settle: impl FnOnce(&mut serve::Served) -> T) -> T {
+    fn settle<T>(mut self, settle: impl FnOnce(&serve::Served) -> T) -> T {
         self.what = None;
-        let settled = settle(&mut self.inner.served());
+        let settled = settle(&self.inner.served);
         self.inner.changed.notify_waiters();
         settled
     }
@@ -453,7 +465,7 @@ impl Undecided<'_> {
 impl Drop for Undecided<'_> {
     fn drop(&mut self) {
         if let Some((root, call, is_start)) = self.what.take() {
-            self.inner.served().abandon(&root, call, is_start);
+            self.inner.served.abandon(&root, call, is_start);
             self.inner.changed.notify_waiters();
         }
     }

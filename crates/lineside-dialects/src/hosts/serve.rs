@@ -6,9 +6,13 @@
 
 mod call;
 mod calls;
+mod coming;
 mod incoming;
+mod known;
 mod outcome;
+mod recent;
 mod root;
+mod roots;
 mod sessions;
 mod shared;
 mod spelling;
@@ -16,6 +20,7 @@ mod words;
 
 pub(super) use call::is_closed_gate;
 pub use call::{Arrival, HostAnswer, HostCall, Reading, read, silent, undecided, unreachable};
+pub use coming::Coming;
 pub use incoming::Incoming;
 pub use outcome::Outcome;
 pub use sessions::{Arrived, CallId, Derived, Publishing, Served, Settled};

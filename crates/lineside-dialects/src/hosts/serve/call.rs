@@ -24,6 +24,8 @@ const UNREADABLE: &str =
     "lineside: the hook input could not be read, so this was denied; check it with: lineside doctor";
 /// For an event that the host does not have, under the name of a gate.
 const FOREIGN: &str = "lineside: the agent program of this entry has no such event, so this was denied; check the entry with: lineside doctor";
+/// For a session that cannot be remembered.
+const NO_ROOM: &str = "lineside: too many sessions are held by hooks, so this was denied; start the daemon anew with: lineside stop";
 /// For a host whose feature is off.
 const UNSUPPORTED: &str =
     "lineside: this build does not support the agent program, so this was denied; build it with its feature";
@@ -87,6 +89,16 @@ pub struct Arrival {
     pub(super) document: Map,
     /// The fields of the document that are written in another way than here.
     pub(super) spelled: Vec<(String, String)>,
+}
+
+impl Arrival {
+    /// The answer while nothing more can be remembered.
+    pub(super) fn without_room(&self) -> HostAnswer {
+        match self.words {
+            Some(words) => closed(words, self.spoken, &self.answered_as, NO_ROOM),
+            None => quiet(self.spoken),
+        }
+    }
 }
 
 /// Reads a call. One of a host whose feature is off is answered as without a runtime.

@@ -1,11 +1,13 @@
 //! Which arrivals are one call (HO-40 to HO-43).
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lineside_core::json::Value;
 
 use super::incoming::Incoming;
-use super::outcome::Outcome;
+use super::known::{Digest, Known, Shared, digest_of_text};
+use super::outcome::Decided;
 use crate::hosts::program::Host;
 
 /// How long an arrival may find its partner.
@@ -13,6 +15,10 @@ const OPEN: Duration = Duration::from_secs(600);
 
 /// How many calls of one session are remembered.
 const MOST: usize = 1024;
+
+/// What the calls of one session that were decided may take together, in bytes. The oldest of them are forgotten then: their
+/// next arrivals are calls of their own.
+const MOST_BYTES: usize = 1 << 20;
 
 /// A call that is under way or was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,29 +29,30 @@ pub struct CallId(u64);
 pub(super) struct Calls {
     calls: Vec<Call>,
     next: u64,
+    weight: usize,
 }
 
 #[derive(Debug)]
 struct Call {
     id: CallId,
-    of: Arriving,
+    of: Arc<Arriving>,
     /// The other entries and events through which it came.
-    partners: Vec<(Host, String)>,
+    partners: Vec<(Host, Digest)>,
     since: Instant,
     is_open: bool,
     /// What was decided; nothing while it is under way.
-    outcome: Option<Outcome>,
+    outcome: Option<Arc<Decided>>,
 }
 
-/// What an arrival is known by.
+/// What an arrival is known by: nothing in it is as long as its document may be, but for the name of its session.
 #[derive(Debug, Clone)]
 pub(super) struct Arriving {
     session: String,
     point: &'static str,
-    call: Option<String>,
-    class: Option<String>,
-    input: Value,
-    entry: (Host, String),
+    call: Option<Digest>,
+    class: Option<Digest>,
+    input: Known,
+    entry: (Host, Digest),
 }
 
 /// What an arrival is.
@@ -55,7 +62,7 @@ pub(super) enum Found {
     /// One that is under way.
     Undecided,
     /// One that was decided.
-    Decided(Box<Outcome>),
+    Decided(Arc<Decided>),
 }
 
 impl Arriving {
@@ -65,14 +72,14 @@ impl Arriving {
         if !matches!(point, "before_tool" | "before_permission" | "after_tool" | "after_tool_error") {
             return None;
         }
-        let text = |field: &str| incoming.payload.text(field).map(str::to_owned);
+        let text = |field: &str| incoming.payload.text(field).map(digest_of_text);
         Some(Self {
             session: session.to_owned(),
             point,
             call: text("tool_call_id"),
             class: text("tool_class"),
-            input: incoming.payload.value("tool_input").cloned().unwrap_or_default(),
-            entry: (entry, event.to_owned()),
+            input: Known::of(incoming.payload.value("tool_input").unwrap_or(&Value::Null)),
+            entry: (entry, digest_of_text(event)),
         })
     }
 
@@ -81,16 +88,13 @@ impl Arriving {
     }
 
     /// Whether the members that both inputs have are equal, and there is one.
-    fn agrees(&self, class: Option<&str>, input: &Value) -> bool {
-        let (Value::Object(own), Value::Object(other)) = (&self.input, input) else { return false };
-        let mut shared = own.iter().filter_map(|(name, value)| Some((value, other.get(name)?))).peekable();
-        self.class.as_deref() == class && shared.peek().is_some() && shared.all(|(own, other)| own == other)
+    fn agrees(&self, class: Option<Digest>, input: &Known) -> bool {
+        self.class == class && self.input.shared(input) == Shared::Equal
     }
 
     /// Whether no member that both inputs have differs.
-    fn is_compatible(&self, input: &Value) -> bool {
-        let (Value::Object(own), Value::Object(other)) = (&self.input, input) else { return true };
-        own.iter().all(|(name, value)| other.get(name).is_none_or(|other| other == value))
+    fn is_compatible(&self, input: &Known) -> bool {
+        self.input.shared(input) != Shared::Differs
     }
 }
 
@@ -113,14 +117,21 @@ impl Call {
             && self.agrees(arriving)
     }
 
-    fn amended(&self) -> Option<&Value> {
-        self.outcome.as_ref().and_then(|outcome| outcome.after.get("tool_input"))
+    fn amended(&self) -> Option<&Known> {
+        self.outcome.as_ref()?.amended_input()
+    }
+
+    /// About how many bytes it takes.
+    fn weight(&self) -> usize {
+        let of = size_of::<Self>() + size_of::<Arriving>() + self.of.session.len() + self.of.input.weight();
+        let partners = size_of_val(&*self.partners);
+        of + partners + self.outcome.as_ref().map_or(0, |outcome| outcome.weight())
     }
 
     /// Whether an arrival with the same id has this call's input, as it came or as it was amended. One event of a host
     /// says it in full; two events may have different members of it.
     fn has_input_of(&self, arriving: &Arriving) -> bool {
-        let is_same = |input: &Value| {
+        let is_same = |input: &Known| {
             if self.of.entry == arriving.entry {
                 arriving.input == *input
             } else {
@@ -131,7 +142,7 @@ impl Call {
     }
 
     fn agrees(&self, arriving: &Arriving) -> bool {
-        let class = self.of.class.as_deref();
+        let class = self.of.class;
         arriving.agrees(class, &self.of.input)
             || self.amended().is_some_and(|input| arriving.agrees(class, input))
     }
@@ -139,37 +150,76 @@ impl Call {
 
 impl Calls {
     /// An arrival comes.
-    pub(super) fn arrive(&mut self, arriving: Arriving, now: Instant) -> Found {
-        if let Some(call) = self.calls.iter_mut().find(|call| call.is_same(&arriving, now)) {
+    pub(super) fn arrive(&mut self, arriving: &Arc<Arriving>, now: Instant) -> Found {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.is_same(arriving, now)) {
             return match &call.outcome {
                 None => Found::Undecided,
                 Some(outcome) => {
-                    let outcome = Box::new(outcome.clone());
-                    call.partners.push(arriving.entry);
+                    let outcome = Arc::clone(outcome);
+                    if !call.partners.contains(&arriving.entry) {
+                        call.partners.push(arriving.entry);
+                        self.weight += size_of_val(&arriving.entry);
+                        self.forget_the_oldest();
+                    }
                     Found::Decided(outcome)
                 }
             };
         }
         if arriving.is_review() {
-            self.close(&arriving);
+            self.close(arriving);
         } else {
-            self.forget_results(&arriving);
+            self.forget_results(arriving);
         }
-        self.calls.retain(|call| now.saturating_duration_since(call.since) <= OPEN || call.outcome.is_none());
+        self.expire(now);
         if self.calls.len() >= MOST {
-            self.calls.remove(0);
+            // One that is under way may be asked for at any moment.
+            let decided = self.calls.iter().position(|call| call.outcome.is_some());
+            self.remove(decided.unwrap_or_default());
         }
         let id = CallId(self.next);
         self.next += 1;
-        self.calls.push(Call {
+        let call = Call {
             id,
-            of: arriving,
+            of: Arc::clone(arriving),
             partners: Vec::new(),
             since: now,
             is_open: true,
             outcome: None,
-        });
+        };
+        self.weight += call.weight();
+        self.calls.push(call);
         Found::New(id)
+    }
+
+    /// About how many bytes all of them take.
+    pub(super) fn weight(&self) -> usize {
+        self.weight
+    }
+
+    /// Forgets what was decided so long ago that no arrival is the same call.
+    pub(super) fn expire(&mut self, now: Instant) {
+        self.forget(|call| now.saturating_duration_since(call.since) > OPEN && call.outcome.is_some());
+    }
+
+    fn forget(&mut self, is_forgotten: impl Fn(&Call) -> bool) {
+        let weight = &mut self.weight;
+        self.calls.retain(|call| {
+            let is_forgotten = is_forgotten(call);
+            *weight -= if is_forgotten { call.weight() } else { 0 };
+            !is_forgotten
+        });
+    }
+
+    fn forget_the_oldest(&mut self) {
+        while self.weight > MOST_BYTES
+            && let Some(decided) = self.calls.iter().position(|call| call.outcome.is_some())
+        {
+            self.remove(decided);
+        }
+    }
+
+    fn remove(&mut self, place: usize) {
+        self.weight -= self.calls.remove(place).weight();
     }
 
     /// A result ends the call that it is of, at each gate that the call has passed.
@@ -193,19 +243,22 @@ impl Calls {
         let is_earlier = |of: &Arriving| {
             of.is_review() && of.session == gate.session && of.call.is_some() && of.call == gate.call
         };
-        self.calls.retain(|call| call.outcome.is_none() || !is_earlier(&call.of));
+        self.forget(|call| call.outcome.is_some() && is_earlier(&call.of));
     }
 
     /// A call was decided.
-    pub(super) fn decide(&mut self, id: CallId, outcome: &Outcome) {
+    pub(super) fn decide(&mut self, id: CallId, outcome: &Arc<Decided>) {
         if let Some(call) = self.calls.iter_mut().find(|call| call.id == id) {
-            call.outcome = Some(outcome.clone());
+            self.weight -= call.weight();
+            call.outcome = Some(Arc::clone(outcome));
+            self.weight += call.weight();
+            self.forget_the_oldest();
         }
     }
 
     /// A call was given up before it was decided.
     pub(super) fn abandon(&mut self, id: CallId) {
-        self.calls.retain(|call| call.id != id || call.outcome.is_some());
+        self.forget(|call| call.id == id && call.outcome.is_none());
     }
 }
 

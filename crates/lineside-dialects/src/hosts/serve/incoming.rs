@@ -10,6 +10,7 @@ use lineside_core::{Agent, Extra, Model, Payload, Point as _, PointInfo};
 use lineside_points::{OnIdle, custom};
 
 use super::call::Arrival;
+use super::recent;
 use super::shared::shared;
 use crate::hosts::program::Host;
 use crate::hosts::table::{Field, Kind, at, point, renamed};
@@ -59,6 +60,21 @@ pub struct Incoming {
 }
 
 impl Incoming {
+    /// The id of the session that it is an event of, apart from what the memory of the session makes of it.
+    #[must_use]
+    pub fn session(&self) -> String {
+        match &self.agent {
+            Some(agent) => format!("{}/{}", self.root, agent.id),
+            None => self.root.clone(),
+        }
+    }
+
+    /// The id and the name of the subagent that it is about.
+    #[must_use]
+    pub fn subagent(&self) -> (Option<&str>, Option<&str>) {
+        (self.child.as_deref(), self.child_name.as_deref())
+    }
+
     /// Everything that has no place of its own, as the host wrote it (HO-10).
     #[must_use]
     pub fn as_written(&self) -> Extra {
@@ -322,8 +338,8 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
         }
     }
     let tasks = document.get("background_tasks").and_then(Value::as_array);
-    let tasks =
-        tasks.into_iter().flatten().filter_map(|task| Some(task.get("id")?.as_str()?.to_owned())).collect();
+    let tasks = tasks.into_iter().flatten().filter_map(|task| Some(task.get("id")?.as_str()?.to_owned()));
+    let tasks = tasks.take(recent::MOST).collect();
     let point = row.and_then(point).or_else(|| unknown_point(*host, event));
     let point = point.unwrap_or(OnIdle::INFO);
     tool_fields(point, &mut payload);

@@ -1,9 +1,11 @@
 //! What came of a published event, as far as its host receives it.
 
 use lineside_core::context::is_unseen;
-use lineside_core::json::Map;
+use lineside_core::json::{Map, Value};
+use lineside_core::payload::json_weight;
 use lineside_core::{Receipt, Strength, Verdict};
 
+use super::known::{Known, Shared};
 use crate::hosts::table::unreasoned;
 
 /// What came of an event.
@@ -91,6 +93,84 @@ impl Outcome {
     }
 }
 
+/// What later arrivals of a call need of its outcome. What no hook has amended is not in it.
+#[derive(Debug)]
+pub(super) struct Decided {
+    pub(super) verdict: Verdict,
+    amenders: Vec<String>,
+    amended: Vec<Amended>,
+}
+
+/// A field that hooks have amended.
+#[derive(Debug)]
+struct Amended {
+    field: &'static str,
+    before: Option<Known>,
+    after: Option<Known>,
+    value: Value,
+}
+
+impl Decided {
+    pub(super) fn of(outcome: &Outcome) -> Self {
+        let amended = ["tool_input", "tool_output"].into_iter().filter_map(|field| {
+            let [before, after] = [&outcome.before, &outcome.after].map(|payload| payload.get(field));
+            (before != after).then(|| Amended {
+                field,
+                before: before.map(Known::of),
+                after: after.map(Known::of),
+                value: after.cloned().unwrap_or_default(),
+            })
+        });
+        let amended: Vec<_> = amended.collect();
+        let amenders = if amended.is_empty() { Vec::new() } else { outcome.amenders.clone() };
+        Self { verdict: outcome.verdict.clone(), amenders, amended }
+    }
+
+    /// What the input was amended to.
+    pub(super) fn amended_input(&self) -> Option<&Known> {
+        self.amended.iter().find(|amended| amended.field == "tool_input")?.after.as_ref()
+    }
+
+    /// The same for another arrival: the amendment is in it if the arrival carries the original (HO-42).
+    pub(super) fn again(&self, payload: Map) -> Outcome {
+        let amended = self.amended.iter().find(|amended| {
+            let now = payload.get(amended.field).map(Known::of);
+            is_original(amended.before.as_ref(), amended.after.as_ref(), now.as_ref())
+        });
+        // What stays as it is needs no words.
+        let mut again = Outcome { verdict: self.verdict.clone(), before: payload, ..Outcome::default() };
+        if let Some(Amended { field, value, .. }) = amended {
+            again.after.insert((*field).to_owned(), value.clone());
+            again.amenders.clone_from(&self.amenders);
+        }
+        again
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn weight(&self) -> usize {
+        let known = |known: &Option<Known>| known.as_ref().map_or(0, Known::weight);
+        let amended = self.amended.iter().map(|amended| {
+            size_of::<Amended>()
+                + known(&amended.before)
+                + known(&amended.after)
+                + json_weight(&amended.value)
+        });
+        let amenders = self.amenders.iter().map(|name| size_of::<String>() + name.len());
+        let reason = self.verdict.reason().map_or(0, |reason| reason.as_str().len());
+        size_of::<Self>() + reason + amended.sum::<usize>() + amenders.sum::<usize>()
+    }
+}
+
+/// Whether a value is what a hook has amended, as far as it has the members of that: an input that was amended must not run
+/// as it came because the second arrival has one member more.
+fn is_original(before: Option<&Known>, after: Option<&Known>, now: Option<&Known>) -> bool {
+    let agrees = |with: Option<&Known>| {
+        let shared = now.and_then(|now| Some(now.shared(with?)));
+        matches!(shared, Some(Shared::Nothing | Shared::Equal))
+    };
+    before == now || (agrees(before) && !agrees(after))
+}
+
 /// A text that a person is asked about, whole and with nothing in it that hides another part of it: characters that move a
 /// cursor, turn the direction of the line or cannot be seen stand there as their escapes.
 fn shown(text: &str) -> String {
@@ -110,7 +190,7 @@ mod tests {
     use lineside_core::json::{Map, Value, json};
     use lineside_core::{Strength, Verdict};
 
-    use super::{Outcome, shown};
+    use super::{Known, Outcome, is_original, shown};
 
     fn map(value: Value) -> Map {
         let Value::Object(map) = value else { panic!("{value}") };
@@ -150,5 +230,26 @@ mod tests {
         assert_eq!(shown(hides), r"run ls\u{1b}[2K\u{d}rm -rf ~ \u{202e}sl\u{200b}\u{8}\u{9b}1A?");
         let long = "x ".repeat(100_000) + "rm -rf ~";
         assert_eq!(shown(&long), long);
+    }
+
+    #[test]
+    fn ho_42_an_amendment_is_for_what_was_amended() {
+        let [ls, long, safe] = ["ls", "ls -l", "ls --safe"].map(|command| json!({"command": command}));
+        let [ls, long, safe] = [ls, long, safe].map(|input| Known::of(&input));
+        let with_time = Known::of(&json!({"command": "ls", "timeout": 1}));
+        for (now, expected) in [
+            (Some(ls.clone()), true),
+            (Some(with_time.clone()), true),
+            (Some(safe.clone()), false),
+            (Some(long), false),
+            (Some(Known::of(&json!("ls"))), false),
+            (None, false),
+        ] {
+            assert_eq!(is_original(Some(&ls), Some(&safe), now.as_ref()), expected, "{now:?}");
+        }
+        // The member that was amended is not there.
+        let timed = Known::of(&json!({"command": "ls", "timeout": 2}));
+        assert!(!is_original(Some(&with_time), Some(&timed), Some(&ls)));
+        assert!(is_original(None, Some(&safe), None));
     }
 }

@@ -1,7 +1,7 @@
 //! What is known of one session and its subagents: holds, counts, names (HO-8, HO-29 to HO-33, HO-64).
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use lineside_core::envelope::AgentKind;
 use lineside_core::json::{Map, Value};
@@ -10,36 +10,94 @@ use lineside_core::{Agent, Verdict};
 use super::call::Arrival;
 use super::calls::Calls;
 use super::incoming::Incoming;
-use super::outcome::Outcome;
+use super::known::{Digest, digest_of_text};
+use super::recent::Recent;
 use super::sessions::Publishing;
-use super::words::{Put, Telling, put};
+use super::words::Put;
 use crate::hosts::program::Host;
 use crate::hosts::table::{Context, Scope, Words, point_named};
 use crate::hosts::{claude, kimi};
 
-/// What is known of a session and its subagents.
+/// How much of the reason of a hold is kept, in bytes.
+const LONGEST_REASON: usize = 1 << 10;
+
+/// What is known of a session and its subagents. All of it is bounded, so that a session takes about 2 MiB at most.
 #[derive(Debug, Default)]
 pub(super) struct Root {
     pub(super) last: u64,
+    /// When it was heard of last.
+    pub(super) heard: Option<Instant>,
+    /// What it took when that was looked at last, in bytes.
+    pub(super) weight: usize,
+    /// Whether everything but its holds was forgotten.
+    pub(super) is_bare: bool,
     pub(super) first_cwd: Option<String>,
     pub(super) session_hold: Option<String>,
     pub(super) turn_hold: Option<String>,
     /// By the session of the subagent.
-    pub(super) child_holds: HashMap<String, ChildHold>,
+    pub(super) child_holds: Recent<ChildHold>,
     /// Consecutive blocks that were printed, by session.
-    pub(super) blocks: HashMap<String, u32>,
+    pub(super) blocks: Recent<u32>,
     /// The reason of the last block that was printed, until the next prompt, by session.
-    pub(super) printed: HashMap<String, String>,
-    pub(super) tasks: HashSet<String>,
+    pub(super) printed: Recent<Digest>,
+    pub(super) tasks: Recent<()>,
     /// How many subagents of a name were started.
-    pub(super) counted: HashMap<String, u32>,
-    /// Subagents that were started and have not stopped: name and session.
-    pub(super) open: Vec<(String, String)>,
+    pub(super) counted: Recent<u32>,
+    /// Subagents that were started and have not stopped: session and name.
+    pub(super) open: Recent<Box<str>>,
     pub(super) calls: Calls,
     /// Whether the first prompt since the start is still to come.
     pub(super) is_started: bool,
     /// Starts of the session that are not decided yet.
     pub(super) starting: u32,
+}
+
+/// What a session makes of what looks like a prompt.
+#[derive(Debug)]
+pub(super) struct BeforePrompt {
+    /// Whether it is the first one since a start of Gemini.
+    is_first: bool,
+    /// The reason of the block that was printed last.
+    printed: Option<Digest>,
+    /// Whether it reports on a task that is known.
+    is_report: bool,
+}
+
+impl BeforePrompt {
+    /// Reads a prompt, or makes an event of what only looks like one.
+    pub(super) fn read(self, arrival: &Arrival, incoming: &mut Incoming, words: &mut Words) {
+        let host = arrival.host;
+        let mut prompt = incoming.payload.text("prompt").unwrap_or_default().to_owned();
+        if self.is_first
+            && let Some((_, rest)) =
+                prompt.strip_prefix("<hook_context>").and_then(|rest| rest.split_once("</hook_context>\n\n"))
+        {
+            let rest = rest.to_owned();
+            incoming.extra.insert("prompt".to_owned(), prompt.into());
+            set(incoming, "prompt", rest.as_str().into());
+            prompt = rest;
+        }
+        let may_continue = matches!(host, Host::Gemini | Host::Copilot | Host::Qwen);
+        let other = if may_continue && self.printed.is_some_and(|printed| printed == digest_of_text(&prompt))
+        {
+            Some(format!("x.{host}.after_continuation"))
+        } else if self.is_report {
+            Some("x.claude.after_task_notification".to_owned())
+        } else {
+            None
+        };
+        if let Some(point) = other.as_deref().and_then(|name| point_named(name, &[])) {
+            let fields = Map::from_iter([("prompt".to_owned(), prompt.into())]);
+            if let Ok(payload) = (point.decode)(point, fields) {
+                (incoming.point, incoming.payload) = (point, payload);
+            }
+            let context = match words.context {
+                Context::BesideBlock(_) => Context::Waits,
+                context => context,
+            };
+            *words = Words { context, notices: words.notices, quiet: words.quiet, ..claude::REPORTED };
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -66,55 +124,31 @@ impl Root {
         if arrival.host != Host::Kimi || !is_its_own {
             return;
         }
-        if let Some((name, session)) = self.open.last() {
+        if let Some((session, name)) = self.open.iter().next_back() {
             let below = session.strip_prefix(incoming.root.as_str()).and_then(|id| id.strip_prefix('/'));
             let id = below.unwrap_or(session);
-            let role = Some(Arc::from(name.as_str()));
+            let role = Some(Arc::from(&**name));
             incoming.agent = Some(Agent { id: id.into(), kind: AgentKind::Subagent, role });
         }
     }
 
-    /// A prompt, or what looks like one.
-    pub(super) fn prompted(
+    /// What is to be known about what looks like a prompt.
+    pub(super) fn before_prompt(
         &mut self,
         arrival: &Arrival,
-        incoming: &mut Incoming,
+        incoming: &Incoming,
         session: &str,
-        words: &mut Words,
-    ) {
-        let host = arrival.host;
-        let mut prompt = incoming.payload.text("prompt").unwrap_or_default().to_owned();
-        if host == Host::Gemini
-            && std::mem::take(&mut self.is_started)
-            && let Some((_, rest)) =
-                prompt.strip_prefix("<hook_context>").and_then(|rest| rest.split_once("</hook_context>\n\n"))
-        {
-            let rest = rest.to_owned();
-            incoming.extra.insert("prompt".to_owned(), prompt.into());
-            set(incoming, "prompt", rest.as_str().into());
-            prompt = rest;
+    ) -> BeforePrompt {
+        let prompt = incoming.payload.text("prompt").unwrap_or_default();
+        BeforePrompt {
+            is_first: arrival.host == Host::Gemini && std::mem::take(&mut self.is_started),
+            printed: self.printed.remove(session),
+            is_report: arrival.host == Host::Claude && self.is_report(prompt),
         }
-        let printed = self.printed.remove(session);
-        let may_continue = matches!(host, Host::Gemini | Host::Copilot | Host::Qwen);
-        let other = if may_continue && printed.as_deref() == Some(&*prompt) {
-            Some(format!("x.{host}.after_continuation"))
-        } else if host == Host::Claude && self.is_report(&prompt) {
-            Some("x.claude.after_task_notification".to_owned())
-        } else {
-            None
-        };
-        if let Some(point) = other.as_deref().and_then(|name| point_named(name, &[])) {
-            let fields = Map::from_iter([("prompt".to_owned(), prompt.into())]);
-            if let Ok(payload) = (point.decode)(point, fields) {
-                (incoming.point, incoming.payload) = (point, payload);
-            }
-            let context = match words.context {
-                Context::BesideBlock(_) => Context::Waits,
-                context => context,
-            };
-            *words = Words { context, notices: words.notices, quiet: words.quiet, ..claude::REPORTED };
-            return;
-        }
+    }
+
+    /// A prompt begins a turn.
+    pub(super) fn prompted(&mut self, incoming: &Incoming, session: &str) {
         self.blocks.remove(session);
         if incoming.agent.is_none() {
             self.turn_hold = None;
@@ -126,31 +160,30 @@ impl Root {
         let rest = prompt.strip_prefix("<task-notification>").map(str::trim_start);
         let rest = rest.and_then(|rest| rest.strip_prefix("<task-id>"));
         let id = rest.and_then(|rest| Some(rest.split_once("</task-id>")?.0));
-        id.is_some_and(|id| self.tasks.contains(id.trim()))
+        id.is_some_and(|id| self.tasks.get(id.trim()).is_some())
     }
 
     /// The session of the subagent that an event is about (HO-8).
-    pub(super) fn subagent(&mut self, root: &str, incoming: &mut Incoming) -> Option<String> {
+    pub(super) fn subagent(&mut self, root: &str, incoming: &Incoming) -> Option<String> {
         let starts = match incoming.point.name {
             "before_subagent" => true,
             "after_subagent" => false,
             _ => return None,
         };
         let name = incoming.child_name.clone().unwrap_or_else(|| "subagent".to_owned());
-        let open = self.open.iter().rposition(|(known, _)| *known == name);
+        let open = self.open.iter().rfind(|(_, known)| ***known == *name).map(|(session, _)| session);
         let session = match (&incoming.child, open) {
             (Some(id), _) => format!("{root}/{id}"),
-            (None, Some(open)) if !starts => self.open[open].1.clone(),
+            (None, Some(open)) if !starts => open.to_owned(),
             (None, _) => {
-                let count = self.counted.entry(name.clone()).or_default();
-                *count += 1;
+                let count = self.counted.get(&name).copied().unwrap_or_default() + 1;
+                self.counted.insert(&name, count);
                 format!("{root}/{name}#{count}")
             }
         };
         if starts {
-            self.open.push((name, session.clone()));
+            self.open.insert(&session, name.into());
         }
-        set(incoming, "child_session", session.as_str().into());
         Some(session)
     }
 
@@ -175,7 +208,8 @@ impl Root {
     pub(super) fn held(&self, point: &str, session: &str) -> Option<Verdict> {
         let of_child = || {
             let own = self.child_holds.get(session);
-            own.or_else(|| self.child_holds.values().find(|hold| hold.at_large)).map(|hold| &hold.reason)
+            let at_large = || self.child_holds.iter().map(|(_, hold)| hold).find(|hold| hold.at_large);
+            own.or_else(at_large).map(|hold| &hold.reason)
         };
         let all = self.session_hold.as_ref();
         let turn = || all.or(self.turn_hold.as_ref());
@@ -189,18 +223,17 @@ impl Root {
         reason.map(|reason| Verdict::block(reason.clone()))
     }
 
-    /// Counts a block that keeps an agent working, and takes one too many back (HO-32, HO-33).
+    /// Counts a block that keeps an agent working; of one too many, which is to be taken back, it returns the notice
+    /// (HO-32, HO-33).
     pub(super) fn count(
         &mut self,
         publishing: &Publishing,
         counted: &str,
-        telling: &Telling<'_>,
-        outcome: &Outcome,
-        printed: Put,
-    ) -> Put {
-        let Some(reason) = printed.blocked.clone() else {
+        blocked: Option<&str>,
+    ) -> Option<String> {
+        let Some(reason) = blocked else {
             self.blocks.remove(counted);
-            return printed;
+            return None;
         };
         let cap = publishing.arrival.host.cap();
         let own = self.blocks.get(counted).copied().unwrap_or_default();
@@ -210,17 +243,12 @@ impl Root {
             None => own.max(u32::from(publishing.stop_active)),
         };
         if blocks < cap {
-            self.blocks.insert(counted.to_owned(), own + 1);
-            self.printed.insert(counted.to_owned(), reason);
-            return printed;
+            self.blocks.insert(counted, own + 1);
+            self.printed.insert(counted, digest_of_text(reason));
+            return None;
         }
         self.blocks.remove(counted);
-        let notice = format!("lineside: stopping was allowed after {cap} blocks in a row: {reason}");
-        let mut outcome = outcome.clone();
-        outcome.verdict = Verdict::Continue;
-        outcome.after.clone_from(&outcome.before);
-        outcome.notices.push(notice);
-        put(telling, &outcome)
+        Some(format!("lineside: stopping was allowed after {cap} blocks in a row: {reason}"))
     }
 
     /// What an event leaves for later ones.
@@ -236,24 +264,77 @@ impl Root {
             "after_subagent" => {
                 if let Some(child) = publishing.child.as_ref().filter(|_| put.blocked.is_none()) {
                     self.child_holds.remove(child);
-                    self.open.retain(|(_, open)| open != child);
+                    self.open.remove(child);
                 }
             }
             _ => {}
         }
-        let Some((scope, reason)) = put.hold.clone() else { return };
+        let Some((scope, reason)) = &put.hold else { return };
+        let reason = clipped(reason);
         match scope {
             Scope::Session => self.session_hold = Some(reason),
             Scope::Turn => self.turn_hold = Some(reason),
             Scope::Subagent | Scope::SubagentAtLarge => {
                 let is_named = publishing.incoming.child.is_some();
-                let at_large = scope == Scope::SubagentAtLarge || !is_named;
-                if let Some(child) = &publishing.child {
-                    self.child_holds.insert(child.clone(), ChildHold { reason, at_large });
+                let at_large = *scope == Scope::SubagentAtLarge || !is_named;
+                match &publishing.child {
+                    Some(child) if self.child_holds.has_room_for(child) => {
+                        self.child_holds.insert(child, ChildHold { reason, at_large });
+                    }
+                    // No hold gives way to another one: all of the turn is held.
+                    Some(_) => self.turn_hold = Some(reason),
+                    None => {}
                 }
             }
         }
     }
+
+    /// Forgets everything but that it is held.
+    pub(super) fn bare(&mut self) {
+        let child = self.child_holds.iter().next().map(|(_, hold)| hold.reason.clone());
+        let Self { last, heard, weight, starting, .. } = *self;
+        *self = Self {
+            first_cwd: self.first_cwd.take(),
+            session_hold: self.session_hold.take(),
+            turn_hold: self.turn_hold.take().or(child),
+            is_started: self.is_started,
+            is_bare: true,
+            last,
+            heard,
+            weight,
+            starting,
+            ..Self::default()
+        };
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.session_hold.is_some() || self.turn_hold.is_some() || !self.child_holds.is_empty()
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn weigh(&self) -> usize {
+        let texts = [&self.first_cwd, &self.session_hold, &self.turn_hold];
+        let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+        let none = |_: &u32| 0;
+        size_of::<Self>()
+            + texts
+            + self.child_holds.weight(|hold| hold.reason.len())
+            + self.blocks.weight(none)
+            + self.printed.weight(|_| 0)
+            + self.tasks.weight(|()| 0)
+            + self.counted.weight(none)
+            + self.open.weight(|name| name.len())
+            + self.calls.weight()
+    }
+}
+
+/// As much of a reason as is kept.
+fn clipped(reason: &str) -> String {
+    let mut end = reason.len().min(LONGEST_REASON);
+    while !reason.is_char_boundary(end) {
+        end -= 1;
+    }
+    reason[..end].to_owned()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What calls of a session leave for later ones: holds, counts of blocks, calls under way, subagents
 //! and tasks that are known (HO-5, HO-8, HO-29 to HO-34, HO-64).
 
-use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use lineside_core::json::{Map, Value, json};
@@ -9,25 +9,21 @@ use lineside_core::{Agent, Point as _, Strength, Verdict};
 use lineside_points::AfterSession;
 
 use super::call::{Arrival, HostAnswer};
-use super::calls::{Arriving, Found};
-use super::incoming::{self, Incoming};
-use super::outcome::Outcome;
-use super::root::{Root, set};
+use super::coming::Coming;
+use super::incoming::Incoming;
+use super::outcome::{Decided, Outcome};
+use super::root::set;
+use super::roots::{Begun, Entered, Not, Roots};
 use super::words::{ContextFate, Put, Telling, put};
 use crate::hosts::program::Host;
 use crate::hosts::table::Words;
 
 pub use super::calls::CallId;
 
-/// How many sessions are remembered; beyond that the one that was silent longest is forgotten.
-const MOST_SESSIONS: usize = 4096;
-
-/// All that is known of the sessions of hosts. Give the same one every call.
+/// All that is known of the sessions of hosts. Give the same one every call; calls may come at the same time, and none of
+/// them waits for what another one has to do with its document.
 #[derive(Debug, Default)]
-pub struct Served {
-    pub(super) roots: HashMap<String, Root>,
-    clock: u64,
-}
+pub struct Served(Mutex<Roots>);
 
 /// What is to be done with a call.
 #[derive(Debug)]
@@ -35,7 +31,7 @@ pub enum Arrived {
     /// An event is to be published.
     Publish(Box<Publishing>),
     /// It is to be given once more when something was settled or abandoned.
-    Later(Box<Arrival>),
+    Later(Box<Coming>),
     /// The answer is known.
     Answer(HostAnswer),
 }
@@ -112,7 +108,7 @@ impl Publishing {
         self.incoming.point.name == "before_prompt" && self.agent.is_none()
     }
 
-    fn after(&self, outcome: &Outcome, is_refused: bool) -> Vec<Derived> {
+    fn after(self, outcome: &Outcome, is_refused: bool) -> Vec<Derived> {
         if is_refused {
             return Vec::new();
         }
@@ -161,67 +157,44 @@ fn described(outcome: &Outcome) -> Option<&str> {
 
 impl Served {
     /// A call comes. `now` never goes back.
-    pub fn arrive(&mut self, arrival: Box<Arrival>, now: Instant) -> Arrived {
-        let mut incoming = incoming::read(&arrival);
-        self.clock += 1;
-        let root_id = incoming.root.clone();
-        self.forget_the_silent(&root_id);
-        let root = self.roots.entry(root_id.clone()).or_default();
-        root.last = self.clock;
-        if root.first_cwd.is_none() {
-            root.first_cwd.clone_from(&incoming.cwd);
-        }
-        if incoming.project_root.is_none() {
-            incoming.project_root.clone_from(&root.first_cwd);
-        }
-        let name = incoming.point.name;
-        if arrival.host == Host::Copilot && name == "before_prompt" && root.starting > 0 {
-            return Arrived::Later(arrival);
-        }
-        root.attribute(&arrival, &mut incoming);
-        let session = match &incoming.agent {
-            Some(agent) => format!("{root_id}/{}", agent.id),
-            None => root_id.clone(),
+    pub fn arrive(&self, coming: impl Into<Coming>, now: Instant) -> Arrived {
+        let mut coming = coming.into();
+        let begun = self.roots().begin(&mut coming, now);
+        let Begun { session, before } = match begun {
+            Ok(begun) => begun,
+            Err(not) => return not.arrived(coming),
         };
+        let Coming { arrival, incoming, .. } = &mut coming;
         let mut words = arrival.words.map_or(
             Words { quiet: if arrival.entry == Host::Cursor { "{}" } else { "" }, ..Words::FACT },
             |row| row.words,
         );
-        if name == "before_prompt" {
-            root.prompted(&arrival, &mut incoming, &session, &mut words);
+        if let Some(before) = before {
+            before.read(arrival, incoming, &mut words);
         }
-        let child = root.subagent(&root_id, &mut incoming);
-        root.tasks.extend(incoming.agent.iter().map(|agent| agent.id.to_string()));
-        root.tasks.extend(incoming.child.clone());
-        root.tasks.extend(std::mem::take(&mut incoming.tasks));
-        let mut call = None;
-        if let Some(arriving) = Arriving::of(&incoming, &session, arrival.entry, &arrival.event) {
-            match root.calls.arrive(arriving, now) {
-                Found::New(id) => call = Some(id),
-                Found::Undecided => return Arrived::Later(arrival),
-                Found::Decided(outcome) => {
-                    return Arrived::Answer(again(&arrival, &incoming, &words, &outcome));
-                }
+        let entered = self.roots().enter(&coming, &session, now);
+        let Entered { call, child, counts, stop_active, decided } = match entered {
+            Ok(entered) => entered,
+            Err(Not::Again(decided)) => {
+                return Arrived::Answer(again(&coming.arrival, &coming.incoming, &words, &decided));
             }
-        }
-        let counts = match incoming.point.name {
-            "before_stop" => Some(session.clone()),
-            "after_subagent" => child.clone(),
-            _ => None,
+            Err(not) => return not.arrived(coming),
         };
-        let stop_active =
-            counts.as_ref().is_some_and(|counted| root.stop_active(&arrival, &incoming, counted));
+        let Coming { mut arrival, incoming, .. } = coming;
+        let mut incoming = *incoming;
+        // Everything in it is in the event now.
+        drop(std::mem::take(&mut arrival.document));
+        if let Some(child) = &child {
+            set(&mut incoming, "child_session", child.as_str().into());
+        }
         if incoming.point.name == "before_stop" {
             set(&mut incoming, "stop_active", stop_active.into());
         }
-        let decided = root.held(incoming.point.name, &session);
-        let is_start = incoming.point.name == "before_session";
-        root.starting += u32::from(is_start);
-        let parent = incoming.agent.is_some().then(|| root_id.clone());
         Arrived::Publish(Box::new(Publishing {
-            session,
-            parent,
+            parent: incoming.agent.is_some().then(|| incoming.root.clone()),
             agent: incoming.agent.clone(),
+            is_start: incoming.point.name == "before_session",
+            session,
             incoming,
             decided,
             words,
@@ -230,20 +203,12 @@ impl Served {
             stop_active,
             counts,
             child,
-            is_start,
         }))
     }
 
     /// An event was decided; `waiting` is the context of earlier events of its session that no answer could carry.
-    pub fn settle(&mut self, publishing: Publishing, outcome: &Outcome, waiting: &[String]) -> Settled {
-        let Some(root) = self.roots.get_mut(&publishing.incoming.root) else {
-            // It was forgotten meanwhile: its events are those of a new session.
-            self.roots.insert(publishing.incoming.root.clone(), Root { last: self.clock, ..Root::default() });
-            return self.settle(publishing, outcome, waiting);
-        };
-        if let Some(call) = publishing.call {
-            root.calls.decide(call, outcome);
-        }
+    pub fn settle(&self, publishing: Publishing, outcome: &Outcome, waiting: &[String]) -> Settled {
+        let decided = publishing.call.map(|call| (call, Arc::new(Decided::of(outcome))));
         let telling = Telling {
             words: &publishing.words,
             point: publishing.incoming.point.name,
@@ -253,50 +218,71 @@ impl Served {
             waiting,
         };
         let mut put = put(&telling, outcome);
-        let was_blocked = put.blocked.is_some();
-        if let Some(counted) = &publishing.counts {
-            put = root.count(&publishing, counted, &telling, outcome, put);
-        }
+        let root_id = publishing.incoming.root.as_str();
+        let too_many = publishing.counts.as_ref().and_then(|counted| {
+            self.roots().root(root_id).count(&publishing, counted, put.blocked.as_deref())
+        });
         // One block too many is none: the agent ends.
-        let is_taken_back = was_blocked && put.blocked.is_none();
-        root.take_in(&publishing, &put);
-        let Put { answer, context, waits, blocked, log, .. } = put;
+        let is_taken_back = too_many.is_some();
+        if let Some(notice) = too_many {
+            let mut outcome = outcome.clone();
+            outcome.verdict = Verdict::Continue;
+            outcome.after.clone_from(&outcome.before);
+            outcome.notices.push(notice);
+            put = super::words::put(&telling, &outcome);
+        }
         let ends = publishing.incoming.point == AfterSession::INFO && publishing.agent.is_none();
+        {
+            let mut roots = self.roots();
+            let root = roots.root(root_id);
+            if let Some((call, decided)) = &decided {
+                root.calls.decide(*call, decided);
+            }
+            root.take_in(&publishing, &put);
+            if publishing.is_start {
+                root.starting = root.starting.saturating_sub(1);
+            }
+            if ends {
+                roots.remove(root_id);
+            } else {
+                roots.weigh(root_id);
+                roots.make_room(root_id);
+            }
+        }
+        let Put { answer, context, waits, blocked, log, .. } = put;
         let is_final = outcome.is_refused() && !is_taken_back;
         let after = publishing.after(outcome, is_final || blocked.is_some());
-        if publishing.is_start {
-            root.starting = root.starting.saturating_sub(1);
-        }
-        if ends {
-            self.roots.remove(&publishing.incoming.root);
-        }
         Settled { answer, after, ends, log, context, waits }
     }
 
     /// An event will not be decided: its publisher has gone.
-    pub fn abandon(&mut self, root: &str, call: Option<CallId>, is_start: bool) {
-        if let Some(root) = self.roots.get_mut(root) {
+    pub fn abandon(&self, root: &str, call: Option<CallId>, is_start: bool) {
+        let mut roots = self.roots();
+        if let Some(known) = roots.roots.get_mut(root) {
             if let Some(call) = call {
-                root.calls.abandon(call);
+                known.calls.abandon(call);
             }
             if is_start {
-                root.starting = root.starting.saturating_sub(1);
+                known.starting = known.starting.saturating_sub(1);
             }
+            roots.weigh(root);
         }
     }
 
-    /// Makes room for one more session.
-    fn forget_the_silent(&mut self, coming: &str) {
-        if self.roots.len() < MOST_SESSIONS || self.roots.contains_key(coming) {
-            return;
-        }
-        let is_held = |root: &Root| {
-            root.session_hold.is_some() || root.turn_hold.is_some() || !root.child_holds.is_empty()
-        };
-        let oldest = self.roots.iter().min_by_key(|(_, root)| (is_held(root), root.last));
-        if let Some(id) = oldest.map(|(id, _)| id.clone()) {
-            self.roots.remove(&id);
-        }
+    /// Forgets what is too old, which every call does as well.
+    pub fn expire(&self, now: Instant) {
+        self.roots().expire(now);
+    }
+
+    /// How many sessions are remembered, and about how many bytes they take.
+    #[must_use]
+    pub fn kept(&self) -> (usize, usize) {
+        let roots = self.roots();
+        (roots.roots.len(), roots.weight)
+    }
+
+    pub(super) fn roots(&self) -> MutexGuard<'_, Roots> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -308,29 +294,8 @@ impl Publishing {
     }
 }
 
-/// Whether a value is what a hook has amended, as far as it has the members of that: an input that was amended must not run
-/// as it came because the second arrival has one member more.
-fn is_original(before: Option<&Value>, after: Option<&Value>, now: Option<&Value>) -> bool {
-    let agrees = |with: Option<&Value>| {
-        let (Some(Value::Object(now)), Some(Value::Object(with))) = (now, with) else { return false };
-        now.iter().all(|(name, value)| with.get(name).is_none_or(|other| other == value))
-    };
-    before == now || (agrees(before) && !agrees(after))
-}
-
 /// The answer to a call that came before (HO-42).
-fn again(arrival: &Arrival, incoming: &Incoming, words: &Words, outcome: &Outcome) -> HostAnswer {
-    let now = incoming.payload.to_json();
-    let field = ["tool_input", "tool_output"].into_iter().find(|field| {
-        let [before, after, now] = [&outcome.before, &outcome.after, &now].map(|payload| payload.get(field));
-        before != after && is_original(before, after, now)
-    });
-    // What stays as it is needs no words.
-    let mut again = Outcome { verdict: outcome.verdict.clone(), before: now, ..Outcome::default() };
-    if let Some(field) = field {
-        again.after.insert(field.to_owned(), outcome.after.get(field).cloned().unwrap_or_default());
-        again.amenders.clone_from(&outcome.amenders);
-    }
+fn again(arrival: &Arrival, incoming: &Incoming, words: &Words, decided: &Decided) -> HostAnswer {
     let telling = Telling {
         words,
         point: incoming.point.name,
@@ -339,7 +304,16 @@ fn again(arrival: &Arrival, incoming: &Incoming, words: &Words, outcome: &Outcom
         stop_active: false,
         waiting: &[],
     };
-    put(&telling, &again).answer
+    put(&telling, &decided.again(incoming.payload.to_json())).answer
+}
+
+impl Not {
+    fn arrived(self, coming: Coming) -> Arrived {
+        match self {
+            Self::Yet | Self::Again(_) => Arrived::Later(Box::new(coming)),
+            Self::Possible => Arrived::Answer(coming.arrival.without_room()),
+        }
+    }
 }
 
 #[cfg(test)]

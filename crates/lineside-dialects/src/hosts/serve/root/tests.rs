@@ -6,6 +6,7 @@ use lineside_core::Verdict;
 use lineside_core::json::{Value, json};
 
 use crate::hosts::program::Host;
+use crate::hosts::serve::known::digest_of_text;
 use crate::hosts::serve::{
     Arrived, ContextFate, HostCall, Outcome, Publishing, Reading, Served, Settled, read,
 };
@@ -123,9 +124,11 @@ fn ho_29_a_hold_answers_the_gates_of_its_scope() {
     for (of_session, of_turn) in [(true, false), (false, true)] {
         let mut calls = Calls::of(Host::Claude);
         calls.pass("SessionStart", json!({"source": "startup"}));
-        let root = calls.served.roots.get_mut("s").unwrap();
+        let mut roots = calls.served.roots();
+        let root = roots.roots.get_mut("s").unwrap();
         root.session_hold = of_session.then(|| "held".to_owned());
         root.turn_hold = of_turn.then(|| "held".to_owned());
+        drop(roots);
         assert_eq!(calls.held("PreToolUse", shell()), block());
         assert_eq!(calls.held("PermissionRequest", shell()), block());
         assert_eq!(calls.held("SubagentStart", json!({"agent_id": "a", "agent_type": "x"})), block());
@@ -195,8 +198,9 @@ fn a_continuation_says_nothing_in_the_way_of_the_host_that_is_answered() {
     let mut calls = Calls::of(Host::Cursor);
     let prompt = || json!({"sessionId": "s", "prompt": "go on"});
     calls.pass("userPromptSubmitted", json!({"sessionId": "s", "prompt": "p"}));
-    let root = calls.served.roots.get_mut("s").unwrap();
-    root.printed.insert("s".to_owned(), "go on".to_owned());
+    let mut roots = calls.served.roots();
+    roots.roots.get_mut("s").unwrap().printed.insert("s", digest_of_text("go on"));
+    drop(roots);
     let publishing = calls.arrive("userPromptSubmitted", prompt());
     assert_eq!(publishing.incoming.point.name, "x.copilot.after_continuation");
     let noticed = Outcome { notices: vec!["n".to_owned()], ..Outcome::default() };

@@ -1,6 +1,7 @@
 //! Calls at the same moment: which waits for which, and what it gets.
 
-use super::super::root::ChildHold;
+use super::super::root::{ChildHold, Root};
+use super::super::roots::{LOOK, MOST_BYTES, MOST_SESSIONS, SILENT, SILENT_AND_HELD};
 use super::*;
 use crate::hosts::serve::{HostCall, Reading, read};
 
@@ -19,7 +20,7 @@ fn publishing(arrived: Arrived) -> Publishing {
     }
 }
 
-fn later(arrived: Arrived) -> Box<Arrival> {
+fn later(arrived: Arrived) -> Box<Coming> {
     match arrived {
         Arrived::Later(arrival) => arrival,
         other => panic!("it does not wait: {other:?}"),
@@ -34,7 +35,7 @@ fn tool() -> Box<Arrival> {
 
 #[test]
 fn ho_43_a_second_arrival_waits_for_the_first_and_has_its_decision() {
-    let mut served = Served::default();
+    let served = Served::default();
     let now = Instant::now();
     let first = publishing(served.arrive(tool(), now));
     let second = later(served.arrive(tool(), now));
@@ -50,7 +51,7 @@ fn ho_43_a_second_arrival_waits_for_the_first_and_has_its_decision() {
 
 #[test]
 fn ho_43_a_result_that_is_withheld_keeps_its_shape_in_a_second_arrival() {
-    let mut served = Served::default();
+    let served = Served::default();
     let now = Instant::now();
     let result = || {
         let document = json!({"hook_event_name": "PostToolUse", "session_id": "s", "tool_use_id": "t",
@@ -72,28 +73,8 @@ fn ho_43_a_result_that_is_withheld_keeps_its_shape_in_a_second_arrival() {
 }
 
 #[test]
-fn ho_42_an_amendment_is_for_what_was_amended() {
-    let [ls, long, safe] = ["ls", "ls -l", "ls --safe"].map(|command| json!({"command": command}));
-    let with_time = json!({"command": "ls", "timeout": 1});
-    for (now, expected) in [
-        (Some(&ls), true),
-        (Some(&with_time), true),
-        (Some(&safe), false),
-        (Some(&long), false),
-        (Some(&json!("ls")), false),
-        (None, false),
-    ] {
-        assert_eq!(is_original(Some(&ls), Some(&safe), now), expected, "{now:?}");
-    }
-    // The member that was amended is not there.
-    let timed = json!({"command": "ls", "timeout": 2});
-    assert!(!is_original(Some(&with_time), Some(&timed), Some(&ls)));
-    assert!(is_original(None, Some(&safe), None));
-}
-
-#[test]
 fn a_second_arrival_takes_the_place_of_a_first_that_is_given_up() {
-    let mut served = Served::default();
+    let served = Served::default();
     let now = Instant::now();
     let (root, call, is_start) = publishing(served.arrive(tool(), now)).if_abandoned();
     let second = later(served.arrive(tool(), now));
@@ -103,7 +84,7 @@ fn a_second_arrival_takes_the_place_of_a_first_that_is_given_up() {
 
 #[test]
 fn cp_25_the_first_prompt_waits_for_the_start_of_its_session() {
-    let mut served = Served::default();
+    let served = Served::default();
     let now = Instant::now();
     let call = |event: &str, document: &Value| arrival(Host::Copilot, Some(event), document);
     let start = || call("sessionStart", &json!({"sessionId": "s", "timestamp": 1, "source": "new"}));
@@ -128,46 +109,143 @@ fn tool_of(session: &str) -> Box<Arrival> {
 
 #[test]
 fn of_too_many_sessions_the_one_that_was_silent_longest_is_forgotten_and_none_that_is_held() {
-    let mut served = Served::default();
+    let served = Served::default();
     let now = Instant::now();
     for session in 0..MOST_SESSIONS {
         publishing(served.arrive(tool_of(&session.to_string()), now));
     }
-    let knows = |served: &Served, sessions: &[&str]| sessions.iter().all(|id| served.roots.contains_key(*id));
+    let knows =
+        |served: &Served, sessions: &[&str]| sessions.iter().all(|id| served.roots().roots.contains_key(*id));
     let hold = || "held".to_owned();
-    let of = |served: &mut Served, id: &str| served.roots.remove(id).unwrap();
-    let root = Root { session_hold: Some(hold()), ..of(&mut served, "0") };
-    served.roots.insert("0".to_owned(), root);
-    let root = Root { turn_hold: Some(hold()), ..of(&mut served, "1") };
-    served.roots.insert("1".to_owned(), root);
+    let of = |served: &Served, id: &str| served.roots().roots.remove(id).unwrap();
+    let root = Root { session_hold: Some(hold()), ..of(&served, "0") };
+    served.roots().roots.insert("0".to_owned(), root);
+    let root = Root { turn_hold: Some(hold()), ..of(&served, "1") };
+    served.roots().roots.insert("1".to_owned(), root);
     let child = ChildHold { reason: hold(), at_large: false };
-    let root = Root { child_holds: HashMap::from([("2/a".to_owned(), child)]), ..of(&mut served, "2") };
-    served.roots.insert("2".to_owned(), root);
+    let mut root = of(&served, "2");
+    root.child_holds.insert("2/a", child);
+    served.roots().roots.insert("2".to_owned(), root);
     // One that is known needs no room, and is not silent any more.
     publishing(served.arrive(tool_of("3"), now));
-    assert_eq!(served.roots.len(), MOST_SESSIONS);
+    assert_eq!(served.roots().roots.len(), MOST_SESSIONS);
     assert!(knows(&served, &["0", "1", "2", "3", "4"]));
     publishing(served.arrive(tool_of("new"), now));
-    assert_eq!(served.roots.len(), MOST_SESSIONS);
+    assert_eq!(served.roots().roots.len(), MOST_SESSIONS);
     assert!(knows(&served, &["0", "1", "2", "3", "5", "new"]) && !knows(&served, &["4"]));
+}
+
+/// A shell call of a session that was decided, with an input of that length.
+fn decided(served: &Served, session: &str, number: usize, length: usize, now: Instant) {
+    let document = json!({"hook_event_name": "PreToolUse", "session_id": session, "tool_name": "Bash",
+        "tool_use_id": number.to_string(), "tool_input": {"command": "x".repeat(length)}});
+    let publishing = publishing(served.arrive(arrival(Host::Claude, None, &document), now));
+    let before = publishing.incoming.payload.to_json();
+    let outcome = Outcome { verdict: Verdict::allow(), after: before.clone(), before, ..Outcome::default() };
+    served.settle(publishing, &outcome, &[]);
+}
+
+#[test]
+fn of_an_input_that_is_not_amended_nothing_is_kept_but_what_it_is_known_by() {
+    let (served, now) = (Served::default(), Instant::now());
+    for number in 0..100 {
+        decided(&served, "s", number, 64 << 10, now);
+    }
+    let (sessions, bytes) = served.kept();
+    assert_eq!(sessions, 1);
+    assert!(bytes < 100 << 10, "{bytes} bytes");
+    // The second arrival of each is still known.
+    let kept: usize = served.roots().roots["s"].calls.weight();
+    assert!(kept > 100 * 200, "{kept}");
+}
+
+/// Makes a session as heavy as it may be.
+fn fill(served: &Served, id: &str) {
+    let mut roots = served.roots();
+    let root = roots.root(id);
+    for number in 0..200 {
+        let name = format!("{number:02000}");
+        root.tasks.insert(&name, ());
+        root.blocks.insert(&name, 1);
+        root.printed.insert(&name, [0; 32]);
+        root.counted.insert(&name, 1);
+        root.open.insert(&name, name.as_str().into());
+    }
+    roots.weigh(id);
+}
+
+#[test]
+fn sessions_that_take_too_much_together_are_forgotten_and_those_that_are_held_stay_held() {
+    let (served, now) = (Served::default(), Instant::now());
+    let names: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+    for name in &names {
+        publishing(served.arrive(tool_of(name), now));
+        served.roots().root(name).turn_hold = (name.as_str() < "2").then(|| "held".to_owned());
+        fill(&served, name);
+    }
+    publishing(served.arrive(tool_of("new"), now));
+    let (sessions, bytes) = served.kept();
+    assert!(bytes <= MOST_BYTES && sessions < 50, "{sessions} sessions, {bytes} bytes");
+    for name in names.iter().filter(|name| name.as_str() < "2") {
+        let held = publishing(served.arrive(tool_of(name), now)).decided;
+        assert_eq!(held, Some(Verdict::block("held")), "{name}");
+    }
+    // The weight is that of what there is.
+    let roots = served.roots();
+    let left: usize = roots.roots.values().map(|root| root.weight).sum();
+    assert_eq!(roots.weight, left);
+}
+
+#[test]
+fn no_hold_gives_way_to_other_sessions_or_to_other_subagents() {
+    let (served, now) = (Served::default(), Instant::now());
+    for session in 0..MOST_SESSIONS {
+        publishing(served.arrive(tool_of(&session.to_string()), now));
+        served.roots().root(&session.to_string()).session_hold = Some("held".to_owned());
+    }
+    match served.arrive(tool_of("one more"), now) {
+        Arrived::Answer(answer) => assert!(answer.stdout.contains("\"deny\""), "{answer:?}"),
+        other => panic!("it is let in: {other:?}"),
+    }
+    assert_eq!(publishing(served.arrive(tool_of("0"), now)).decided, Some(Verdict::block("held")));
+    // As far as others are not, a session that is not held gives way.
+    served.roots().root("7").session_hold = None;
+    publishing(served.arrive(tool_of("one more"), now));
+    assert_eq!(served.kept().0, MOST_SESSIONS);
+}
+
+#[test]
+fn a_session_that_was_silent_for_a_day_is_forgotten_and_one_that_is_held_after_a_month() {
+    let (served, now) = (Served::default(), Instant::now());
+    for session in ["gone", "held", "speaks"] {
+        decided(&served, session, 0, 10, now);
+    }
+    served.roots().root("held").session_hold = Some("held".to_owned());
+    let is_there = |id: &str| served.roots().roots.contains_key(id);
+    publishing(served.arrive(tool_of("speaks"), now + SILENT - LOOK));
+    assert!(is_there("gone"));
+    served.expire(now + SILENT);
+    assert!(!is_there("gone") && is_there("held") && is_there("speaks"));
+    served.expire(now + SILENT_AND_HELD);
+    assert_eq!(served.kept(), (0, 0));
 }
 
 #[test]
 fn an_event_of_a_session_that_was_forgotten_meanwhile_is_answered() {
-    let mut served = Served::default();
+    let served = Served::default();
     let publishing = publishing(served.arrive(tool_of("s"), Instant::now()));
-    served.roots.clear();
+    served.roots().roots.clear();
     let refused = Outcome { verdict: Verdict::block("no"), ..Outcome::default() };
     let settled = served.settle(publishing, &refused, &[]);
     assert!(settled.answer.stdout.contains("\"deny\"") && !settled.ends, "{settled:?}");
     // It is not the one that was silent longest.
-    assert_eq!(served.roots.get("s").map(|root| root.last), Some(1));
+    assert_eq!(served.roots().roots.get("s").map(|root| root.last), Some(1));
 }
 
 #[test]
 fn ho_7_the_project_of_a_host_that_names_none_is_where_its_session_began() {
-    let mut served = Served::default();
-    let mut project = |cwd: &str| {
+    let served = Served::default();
+    let project = |cwd: &str| {
         let document = json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": cwd,
             "tool_name": "Bash", "tool_input": {"command": "ls"}});
         let arrived = served.arrive(arrival(Host::Codex, None, &document), Instant::now());
@@ -182,7 +260,7 @@ fn ho_7_the_project_of_a_host_that_names_none_is_where_its_session_began() {
 
 #[test]
 fn the_end_of_a_session_forgets_it() {
-    let mut served = Served::default();
+    let served = Served::default();
     let now = Instant::now();
     let end = |fields: Value| {
         let mut document = json!({"hook_event_name": "SessionEnd", "session_id": "s", "reason": "exit"});
@@ -190,14 +268,14 @@ fn the_end_of_a_session_forgets_it() {
         arrival(Host::Claude, None, &document)
     };
     let inside = publishing(served.arrive(end(json!({"agent_id": "a"})), now));
-    assert!(!served.settle(inside, &Outcome::default(), &[]).ends && served.roots.contains_key("s"));
+    assert!(!served.settle(inside, &Outcome::default(), &[]).ends && served.roots().roots.contains_key("s"));
     let own = publishing(served.arrive(end(json!({})), now));
-    assert!(served.settle(own, &Outcome::default(), &[]).ends && served.roots.is_empty());
+    assert!(served.settle(own, &Outcome::default(), &[]).ends && served.roots().roots.is_empty());
 }
 
 #[test]
 fn cp_25_a_start_that_is_given_up_keeps_no_prompt_waiting() {
-    let mut served = Served::default();
+    let served = Served::default();
     let now = Instant::now();
     let start = || {
         let document = json!({"sessionId": "s", "timestamp": 1, "source": "new"});
@@ -230,7 +308,7 @@ fn follows_with(event: &str, fields: Value, outcome: impl FnOnce(Map) -> Outcome
     let Value::Object(fields) = fields else { panic!("{fields}") };
     let mut document = json!({"hook_event_name": event, "session_id": "s"});
     document.as_object_mut().unwrap().extend(fields);
-    let mut served = Served::default();
+    let served = Served::default();
     let publishing = publishing(served.arrive(arrival(Host::Claude, None, &document), Instant::now()));
     let before = publishing.incoming.payload.to_json();
     served.settle(publishing, &outcome(before), &[]).after
@@ -270,9 +348,9 @@ fn ho_5_nothing_follows_from_what_was_refused() {
     }
     assert_eq!(follows("UserPromptSubmit", json!({"prompt": "p"}), Verdict::allow()).len(), 1);
     // Nor where the host has no word for it.
-    let mut silent = Served::default();
+    let silent = Served::default();
     let prompt = json!({"hook_event_name": "chat.message", "session_id": "s", "prompt": "p"});
-    let mut after = |verdict: Verdict| {
+    let after = |verdict: Verdict| {
         let prompt = arrival(Host::Opencode, Some("chat.message"), &prompt);
         let publishing = publishing(silent.arrive(prompt, Instant::now()));
         let settled = silent.settle(publishing, &Outcome { verdict, ..Outcome::default() }, &[]);
@@ -287,7 +365,7 @@ fn ho_5_nothing_follows_from_what_was_refused() {
     });
     assert_eq!(amended, []);
     // A block that is one too many is not carried out: the agent has ended.
-    let mut served = Served::default();
+    let served = Served::default();
     let stop = || {
         arrival(
             Host::Kimi,
@@ -303,7 +381,7 @@ fn ho_5_nothing_follows_from_what_was_refused() {
 
 #[test]
 fn ho_5_an_agent_begins_with_a_prompt_that_passes() {
-    let mut served = Served::default();
+    let served = Served::default();
     let document = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "p"});
     let mut publishing = publishing(served.arrive(arrival(Host::Claude, None, &document), Instant::now()));
     let after = Map::from_iter([("prompt".to_owned(), "q".into())]);
@@ -320,7 +398,7 @@ fn ho_5_an_agent_begins_with_a_prompt_that_passes() {
 #[test]
 fn an_event_that_the_page_does_not_have_is_answered_in_the_way_of_its_host() {
     for (host, stdout) in [(Host::Cursor, "{}\n"), (Host::Claude, "")] {
-        let mut served = Served::default();
+        let served = Served::default();
         let document = json!({"hook_event_name": "fooBar", "session_id": "s"});
         let publishing = publishing(served.arrive(arrival(host, None, &document), Instant::now()));
         let refused = Outcome { verdict: Verdict::block("no"), ..Outcome::default() };
