@@ -11,6 +11,7 @@ use lineside_account::Named;
 use lineside_daemon::settings::Limits;
 use lineside_daemon::{Report, Server, Settings};
 use listenfd::ListenFd;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths, absolute};
@@ -22,6 +23,10 @@ use crate::style::{Styles, Tone, count, print, tell};
 mod detached;
 mod environment;
 mod unit;
+
+/// As many descriptors as both doors need, with the processes of hooks. Programs that close all that they may have do so
+/// in no time; therefore it is not more where the system allows it.
+const DESCRIPTORS: u64 = 16_384;
 
 /// Hold the bus for every agent program of this user.
 ///
@@ -99,6 +104,10 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     let mut interrupt = Interrupt::watch()?;
     let ground = args.places.ground()?;
     let mut limits = Limits::default();
+    if let Some(descriptors) = descriptors() {
+        // Neither door takes what the other one, files and the processes of hooks need.
+        limits.connections = limits.connections.min(descriptors / 4);
+    }
     limits.drain = Duration::from_secs(args.drain);
     let mut settings =
         Settings::new(paths.socket.clone(), paths.state, ground.places).only(ground.dialects).limits(limits);
@@ -138,6 +147,17 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
         Some(signal) => ExitCode::from(signal.exit_status()),
         None => ExitCode::FAILURE,
     })
+}
+
+/// Raises the number of descriptors that this process may have to what the system lets it, up to [`DESCRIPTORS`]. Gives
+/// the number, where there is one.
+fn descriptors() -> Option<usize> {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.map_or(DESCRIPTORS, |maximum| maximum.min(DESCRIPTORS));
+    let soft = limit.current?.max(most);
+    let raised = Rlimit { current: Some(soft), maximum: limit.maximum };
+    let soft = if setrlimit(Resource::Nofile, raised).is_ok() { soft } else { limit.current? };
+    usize::try_from(soft).ok()
 }
 
 /// The last line: what the end has found.

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{delete, get, post};
 use utoipa::OpenApi;
 
-use crate::caller;
+use crate::caller::{self, Connection};
 use crate::daemon::{Counts, Daemon};
 use crate::door::{self, Door};
 use crate::problem::Problem;
@@ -153,7 +153,8 @@ async fn enter(
     let one = |count: &AtomicU64| Counts::one(count);
     one(&daemon.counts.requests);
     let admitted = door::admit(&door, request.method(), request.uri(), request.headers());
-    let response = match admitted.and_then(|()| caller::recognise(&daemon, &request)) {
+    let known = |()| request.extensions().get::<Connection>().map_or(Ok(()), |from| from.place.known());
+    let response = match admitted.and_then(known).and_then(|()| caller::recognise(&daemon, &request)) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await

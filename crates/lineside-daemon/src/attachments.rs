@@ -18,6 +18,10 @@ const MOST: usize = 1_024;
 /// How many hooks all of them have together.
 const MOST_HOOKS: usize = 65_536;
 
+/// How long what a program declares of one hook may be, in bytes, and all of it together.
+const LONGEST_ENTRY: usize = 64 << 10;
+const MOST_BYTES: usize = 64 << 20;
+
 /// How long a registration waits for the hello of its program, in steps of [`STEP`].
 ///
 /// A daemon that does not run, because its machine is busy or was asleep, counts one step for all that time: the program
@@ -46,8 +50,9 @@ struct State {
     programs: HashMap<String, Program>,
     /// By session and name.
     hooks: HashMap<SessionId, HashMap<String, Owned>>,
-    /// How many hooks there are.
+    /// How many hooks there are, and how long their declarations are together.
     count: usize,
+    bytes: usize,
     last: u64,
 }
 
@@ -64,6 +69,8 @@ struct Owned {
     owner: String,
     /// What the program calls it.
     called: String,
+    /// How long its declaration is.
+    bytes: usize,
     hook: AttachedHook,
 }
 
@@ -140,6 +147,12 @@ impl Attachments {
         entry: Entry,
     ) -> Result<Registered, Problem> {
         let Entry { owner, called, reach, name, text } = entry;
+        let bytes = called.len() + text.len();
+        if bytes > LONGEST_ENTRY {
+            let detail =
+                format!("the entry of the hook has {bytes} bytes, at most {LONGEST_ENTRY} are possible");
+            return Err(Problem::bad_request(detail));
+        }
         let mut state = self.state();
         let Some(place) = state.programs.get(&owner).map(|program| program.place.clone()) else {
             return Err(unknown());
@@ -157,10 +170,15 @@ impl Attachments {
             );
             return Err(Problem::conflict("hook-owned", "The hook has an owner", detail));
         }
-        if state.count >= MOST_HOOKS {
+        let is_full = |state: &State| state.count >= MOST_HOOKS || state.bytes + bytes > MOST_BYTES;
+        if is_full(&state) {
             state.tidy(Instant::now());
-            if state.count >= MOST_HOOKS {
-                return Err(too_many(format!("{MOST_HOOKS} hooks are registered by programs")));
+            if is_full(&state) {
+                let detail = format!(
+                    "{} hooks of {} bytes are registered by programs; there may be {MOST_HOOKS} of {MOST_BYTES}",
+                    state.count, state.bytes
+                );
+                return Err(too_many(detail));
             }
         }
         let hook =
@@ -168,10 +186,14 @@ impl Attachments {
         let warnings = hook.warnings().to_vec();
         state.last += 1;
         let number = state.last;
-        let owned = Owned { number, session: session.clone(), owner, called, hook };
+        let owned = Owned { number, session: session.clone(), owner, called, bytes, hook };
+        state.bytes += bytes;
         // The new one is in force before the one before it leaves: no event comes in between.
         match state.hooks.entry(session.id().clone()).or_default().insert(name, owned) {
-            Some(before) => before.hook.give_way(),
+            Some(before) => {
+                state.bytes -= before.bytes;
+                before.hook.give_way();
+            }
             None => state.count += 1,
         }
         Ok(Registered { number, warnings })
@@ -199,6 +221,12 @@ impl Attachments {
         (there, hooks.filter(|owned| owned.session.is_open() && !state.is_there(&owned.owner)).count())
     }
 
+    /// How many hooks of programs there are, and how many bytes their declarations have.
+    pub(crate) fn kept(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.count, state.bytes)
+    }
+
     /// Closes all connections after the calls that are under way.
     pub(crate) async fn end(&self) {
         let all: Vec<Attachment> =
@@ -224,6 +252,7 @@ impl State {
             self.hooks.remove(session);
         }
         self.count -= taken.len();
+        self.bytes -= taken.iter().map(|owned| owned.bytes).sum::<usize>();
         taken
     }
 
@@ -271,6 +300,30 @@ mod tests {
     use tokio::time::advance;
 
     use super::*;
+
+    #[tokio::test]
+    async fn what_programs_declare_of_their_hooks_has_a_bound_for_each_and_for_all() {
+        let (all, assembly) = (Attachments::default(), Assembly::new(lineside::Bus::new()));
+        let session = assembly.bus().session("s").open().await.unwrap();
+        let (owner, _place) = all.place(None).unwrap();
+        let register = |name: &str, length: usize| {
+            let fill = "x".repeat(length);
+            let text = format!(r#"{{"name": "{name}", "on": "on_idle", "description": "{fill}"}}"#);
+            let (owner, called, name) = (owner.clone(), name.to_owned(), name.to_owned());
+            let entry = Entry { owner, called, reach: Reach::Subtree, name, text };
+            all.register(&assembly, &session, entry).map(|registered| registered.number)
+        };
+        assert_eq!(register("long", LONGEST_ENTRY).unwrap_err().status, 400);
+        let first = register("first", 1_000).unwrap();
+        let (count, bytes) = all.kept();
+        assert!(count == 1 && bytes > 1_000, "{bytes}");
+        // As if others had the rest.
+        all.state().bytes += MOST_BYTES - bytes;
+        assert_eq!(register("one more", 10).unwrap_err().status, 429);
+        assert!(all.remove(&session, first));
+        assert_eq!(all.kept(), (0, MOST_BYTES - bytes));
+        register("one more", 10).unwrap();
+    }
 
     #[tokio::test(start_paused = true)]
     async fn time_in_which_the_daemon_does_not_run_is_not_that_of_a_program() {

@@ -13,6 +13,7 @@ use lineside::Session;
 use lineside::core::propagation::HEADER;
 
 use crate::daemon::Daemon;
+use crate::place::Place;
 use crate::problem::Problem;
 
 /// The connection that a request came over: its door and its number, such as `socket:17`.
@@ -22,7 +23,7 @@ pub(crate) struct Connection {
     /// Its stream, for a request that makes it something else.
     pub(crate) stream: Arc<dyn Any + Send + Sync>,
     /// The room that it takes at its door, which a request that makes it something else goes on to take.
-    pub(crate) place: Arc<dyn Any + Send + Sync>,
+    pub(crate) place: Arc<Place>,
 }
 
 /// Who asks.

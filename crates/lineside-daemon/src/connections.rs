@@ -21,7 +21,7 @@ use lineside::hosts::Afterwards;
 use lineside::stream::Stream as UnixStream;
 use lineside::{Attachment, Session};
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
@@ -30,10 +30,12 @@ use tokio_util::task::TaskTracker;
 use crate::caller::{Caller, Connection};
 use crate::daemon::Daemon;
 use crate::pace::Pace;
+use crate::place::Place;
 use crate::publishing;
 use crate::settings::Limits;
 use crate::shared_stream::{SharedStream, Stream};
 use crate::socket::Socket;
+use crate::strangers::{LONGEST_HEAD, Strangers};
 
 /// How long accepting rests when the system refuses, for example for want of descriptors.
 const REST: Duration = Duration::from_millis(50);
@@ -66,6 +68,9 @@ pub(crate) trait Source: Send + Sync + 'static {
 
     fn next(&mut self) -> impl Future<Output = io::Result<Self::Io>> + Send;
 
+    /// Whether a connection may be that of another user until it has shown otherwise.
+    fn has_strangers(&self) -> bool;
+
     /// The word for it.
     fn door(&self) -> &'static str;
 }
@@ -82,6 +87,10 @@ impl Source for Socket {
         }
     }
 
+    fn has_strangers(&self) -> bool {
+        false
+    }
+
     fn door(&self) -> &'static str {
         "socket"
     }
@@ -94,6 +103,10 @@ impl Source for TcpListener {
         let (stream, _) = self.accept().await?;
         stream.set_nodelay(true)?;
         Ok(stream)
+    }
+
+    fn has_strangers(&self) -> bool {
+        true
     }
 
     fn door(&self) -> &'static str {
@@ -115,23 +128,27 @@ impl Tasks {
 
     /// Serves what comes in by one door until the daemon ends.
     ///
-    /// Each door has room of its own: a client that fills loopback HTTP, which needs no token for that, does not keep the user
-    /// from the socket.
+    /// Each door has room of its own. At loopback HTTP a connection has a part in that when it has shown the token; until
+    /// then it is one of few strangers.
     pub(crate) fn accept(&self, daemon: &Arc<Daemon>, mut source: impl Source, router: Router) {
         let (daemon, room, tracker) =
             (Arc::clone(daemon), Arc::new(Semaphore::new(self.connections)), self.tracker.clone());
         let (graceful, cut) = (self.graceful.clone(), self.cut.clone());
+        let strangers = source.has_strangers().then(|| Strangers::new(self.connections));
         self.tracker.spawn(async move {
             loop {
                 let next = async {
-                    let room = Arc::clone(&room).acquire_owned().await.ok()?;
-                    Some((source.next().await, room))
+                    let taken = match &strangers {
+                        None => Some(Arc::clone(&room).acquire_owned().await.ok()?),
+                        Some(_) => None,
+                    };
+                    Some((source.next().await, taken))
                 };
                 let accepted = tokio::select! {
                     () = graceful.cancelled() => return,
                     accepted = next => accepted,
                 };
-                let Some((stream, room)) = accepted else { return };
+                let Some((stream, taken)) = accepted else { return };
                 let stream = match stream {
                     Ok(stream) => stream,
                     Err(error) => {
@@ -144,8 +161,10 @@ impl Tasks {
                 let connection: Arc<str> = format!("{}:{number}", source.door()).into();
                 let (daemon, router) = (Arc::clone(&daemon), router.clone());
                 let (graceful, cut) = (graceful.clone(), cut.clone());
+                let stranger = strangers.as_ref().map(Strangers::come);
+                let door = Arc::clone(&room);
                 tracker.spawn(async move {
-                    let place = Arc::new(Place::new(&daemon, room));
+                    let place = Arc::new(Place::new(&daemon, door, taken, stranger));
                     serve(stream, (connection, place), router, &daemon.settings.limits, graceful, cut).await;
                 });
             }
@@ -198,7 +217,7 @@ impl Tasks {
         });
     }
 
-    /// Puts context back that was not accepted in time.
+    /// Puts context back that was not accepted in time, and forgets sessions of hosts that were silent for too long.
     pub(crate) fn put_back(&self, daemon: &Arc<Daemon>) {
         let (daemon, now) = (Arc::clone(daemon), self.now.clone());
         self.tracker.spawn(async move {
@@ -210,6 +229,7 @@ impl Tasks {
                 let returned = daemon.deliveries.put_back(Instant::now());
                 let returned = u64::try_from(returned).unwrap_or(u64::MAX);
                 daemon.counts.deliveries_returned.fetch_add(returned, Ordering::Relaxed);
+                daemon.hosts.expire();
             }
         });
     }
@@ -321,13 +341,18 @@ async fn serve(
     stream.set_timeout(Some(limits.unread));
     let pace = Pace::default();
     let mut builder = http1::Builder::new();
+    let gives_way = place.gives_way();
+    if gives_way.is_some() {
+        builder.max_buf_size(LONGEST_HEAD);
+    }
+    let gives_way = gives_way.unwrap_or_default();
     // That the peer is gone under a request is seen here, and without a read that hardly ever finds anything.
     builder.timer(pace.clone()).header_read_timeout(limits.head).keep_alive(true).half_close(true);
     let router = TowerToHyperService::new(router);
     // Who gives the connection another protocol is the last to have its stream, before this returns.
     let looked_at = Arc::downgrade(&seen);
     let service = service_fn(move |mut request: Request<Incoming>| {
-        let (name, place) = (Arc::clone(&name), Arc::clone(&place) as _);
+        let (name, place) = (Arc::clone(&name), Arc::clone(&place));
         request.extensions_mut().insert(Connection { name, stream: seen.held(), place });
         router.call(request)
     });
@@ -349,25 +374,7 @@ async fn serve(
                 connection.as_mut().graceful_shutdown();
             }
             () = cut.cancelled() => return,
+            () = gives_way.cancelled() => return,
         }
-    }
-}
-
-/// The room that a connection takes at its door, and its part in the count.
-struct Place {
-    daemon: Arc<Daemon>,
-    _room: OwnedSemaphorePermit,
-}
-
-impl Place {
-    fn new(daemon: &Arc<Daemon>, room: OwnedSemaphorePermit) -> Self {
-        daemon.counts.connections.fetch_add(1, Ordering::Relaxed);
-        Self { daemon: Arc::clone(daemon), _room: room }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.daemon.counts.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }

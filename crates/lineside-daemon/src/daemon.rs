@@ -26,14 +26,14 @@ use tokio_util::task::TaskTracker;
 use crate::attachments::Attachments;
 use crate::closed::Closed;
 use crate::deliveries::Deliveries;
-use crate::feed::Feed;
+use crate::feed::{Feed, Most};
 use crate::footprint::Footprint;
 use crate::grants::Grants;
 use crate::mismatches::Mismatches;
 use crate::preparing::Preparing;
 use crate::problem::Problem;
 use crate::room::Room;
-use crate::settings::Settings;
+use crate::settings::{Limits, Settings};
 use crate::switch::{Switch, Watched as WatchedSwitch};
 use crate::texts::Texts;
 use crate::trace;
@@ -139,11 +139,12 @@ impl Daemon {
         automations: Automations,
         durable: Durable,
     ) -> Self {
-        let (signals, receipts) = (settings.limits.signals, settings.limits.receipts);
+        let Limits { signals, receipts, lately: bytes, .. } = settings.limits;
+        let most = Most { signals, receipts, bytes };
         Self {
             switch: WatchedSwitch::new(Switch::of(&settings.state)),
             vocabulary: Vocabulary::new(&settings.dialects),
-            feed: Feed::new(assembly.bus().signals(), signals, receipts),
+            feed: Feed::new(assembly.bus().signals(), most),
             room: Room::new(settings.limits.memory),
             settings,
             hosts: Hosts::new(assembly.bus().clone()).preparing(with_trace),
@@ -417,6 +418,7 @@ fn cannot_open(id: &str, error: &OpenSessionError) -> Problem {
     match error {
         OpenSessionError::Draining => Problem::ending(),
         OpenSessionError::TooDeep(_) => too_deep(error),
+        OpenSessionError::TooMany(_) => too_many(error),
         OpenSessionError::Taken(_) => Problem::conflict(
             "session-open",
             "The session is open already",
@@ -424,6 +426,12 @@ fn cannot_open(id: &str, error: &OpenSessionError) -> Problem {
         ),
         other => Problem::conflict("session-not-opened", "The session cannot be opened", other.to_string()),
     }
+}
+
+/// The problem with a session for which there is no room.
+pub(crate) fn too_many(error: &OpenSessionError) -> Problem {
+    let (word, title) = ("too-many-sessions", "Too many sessions are open");
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, word, title, error.to_string()).blocks()
 }
 
 /// The problem with a session that would be too far below its root.

@@ -14,15 +14,21 @@ use uuid::Uuid;
 
 use crate::room::SMALL;
 
-/// What a feed holds at most, in bytes of payloads.
-const MOST_BYTES: usize = 32 << 20;
+/// What a feed holds at most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Most {
+    pub(crate) signals: usize,
+    pub(crate) receipts: usize,
+    /// What the signals take, in bytes, and what the receipts take.
+    pub(crate) bytes: usize,
+}
 
-/// What an event takes beside its payload, about, in bytes.
-const EVENT: usize = 512;
+/// How many sessions have numbers at most, when the end of one may have been lost.
+const MOST_SEQS: usize = 65_536;
 
-/// What an event and its decision take, about, in bytes: as the event has it, and once more as the text of its decision.
+/// What an event and its decision take, about, in bytes: as the receipt has it, and once more as the text of its decision.
 pub(crate) fn size(receipt: &Receipt) -> usize {
-    EVENT + 2 * receipt.event.weight()
+    receipt.weight() + receipt.event.weight()
 }
 
 /// How many signals a publisher takes into the feed after its event: the one that it has caused, and one that another
@@ -56,8 +62,7 @@ pub(crate) struct Feed {
     kept: Mutex<Kept>,
     /// The id of the last entry, for those who wait.
     last: watch::Sender<u64>,
-    most: usize,
-    receipts: usize,
+    most: Most,
 }
 
 #[derive(Default)]
@@ -76,17 +81,10 @@ struct Kept {
 type Gone = Vec<Entry>;
 
 impl Feed {
-    /// A feed of what is sent from now on, of this many entries and receipts at most.
-    pub(crate) fn new(sent: Signals, most: usize, receipts: usize) -> Self {
+    /// A feed of what is sent from now on.
+    pub(crate) fn new(sent: Signals, most: Most) -> Self {
         let epoch = format!("{:08x}", Uuid::new_v4().as_fields().0);
-        Self {
-            sent: Mutex::new(sent),
-            epoch,
-            kept: Mutex::default(),
-            last: watch::Sender::new(0),
-            most,
-            receipts,
-        }
+        Self { sent: Mutex::new(sent), epoch, kept: Mutex::default(), last: watch::Sender::new(0), most }
     }
 
     /// Takes everything that the bus has sent, and names the sessions that are closed.
@@ -117,7 +115,7 @@ impl Feed {
                     if let Signal::SessionClosed { session, .. } = &signal {
                         over.push(session.clone());
                     }
-                    kept.push(signal, (self.most, self.receipts), &mut gone);
+                    kept.push(signal, self.most, &mut gone);
                 }
                 Watched::Lost(lost) => kept.push_lost(lost, self.most, &mut gone),
             }
@@ -176,6 +174,12 @@ impl Feed {
         latest
     }
 
+    /// About how many bytes the signals and the receipts take that are kept.
+    pub(crate) fn bytes(&self) -> (usize, usize) {
+        let kept = self.kept();
+        (kept.bytes, kept.receipt_bytes)
+    }
+
     /// How many signals there were, and how many the feed itself has lost.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let kept = self.kept();
@@ -188,51 +192,57 @@ impl Feed {
 }
 
 impl Kept {
-    /// Adds a signal, with room for this many entries and receipts.
-    fn push(&mut self, signal: Signal, (most, receipts): (usize, usize), gone: &mut Gone) {
+    /// Adds a signal.
+    fn push(&mut self, signal: Signal, most: Most, gone: &mut Gone) {
         let size = match &signal {
             Signal::Decided(receipt) => size(receipt),
-            _ => 0,
+            other => other.weight(),
         };
-        let seq = signal.session().map(|session| match self.seqs.get_mut(session) {
+        // The numbers of a session begin with its opening, unless that was lost: what comes after its end has none.
+        let begins =
+            matches!(signal, Signal::SessionOpened { .. }) || self.lost > 0 && self.seqs.len() < MOST_SEQS;
+        let seq = signal.session().and_then(|session| match self.seqs.get_mut(session) {
             Some(last) => {
                 *last += 1;
-                *last
+                Some(*last)
             }
-            None => {
+            None if begins => {
                 self.seqs.insert(session.clone(), 1);
-                1
+                Some(1)
             }
+            None => None,
         });
         match &signal {
             Signal::SessionClosed { session, .. } => drop(self.seqs.remove(session)),
-            Signal::Decided(receipt) => self.keep(Arc::clone(receipt), size, receipts),
+            Signal::Decided(receipt) => self.keep(Arc::clone(receipt), size, most),
             _ => {}
         }
         self.add(seq, What::Signal(signal), (size, most), gone);
     }
 
     /// Adds that the bus was faster.
-    fn push_lost(&mut self, lost: u64, most: usize, gone: &mut Gone) {
+    fn push_lost(&mut self, lost: u64, most: Most, gone: &mut Gone) {
         self.lost += lost;
         self.add(None, What::Lost(lost), (0, most), gone);
     }
 
-    fn add(&mut self, seq: Option<u64>, what: What, (size, most): (usize, usize), gone: &mut Gone) {
+    fn add(&mut self, seq: Option<u64>, what: What, (size, most): (usize, Most), gone: &mut Gone) {
         self.last += 1;
         self.bytes += size;
         self.entries.push_back(Entry { id: self.last, seq, what, size });
-        while self.entries.len() > most || (self.bytes > MOST_BYTES && self.entries.len() > 1) {
+        while self.entries.len() > most.signals || (self.bytes > most.bytes && self.entries.len() > 1) {
             let Some(oldest) = self.entries.pop_front() else { break };
             self.bytes -= oldest.size;
             gone.push(oldest);
         }
     }
 
-    fn keep(&mut self, receipt: Arc<Receipt>, size: usize, most: usize) {
+    fn keep(&mut self, receipt: Arc<Receipt>, size: usize, most: Most) {
         self.receipt_bytes += size;
         self.receipts.push_back((receipt.event.envelope().id, receipt, size));
-        while self.receipts.len() > most || (self.receipt_bytes > MOST_BYTES && self.receipts.len() > 1) {
+        while self.receipts.len() > most.receipts
+            || (self.receipt_bytes > most.bytes && self.receipts.len() > 1)
+        {
             let Some((.., size)) = self.receipts.pop_front() else { break };
             self.receipt_bytes -= size;
         }
@@ -286,7 +296,7 @@ mod tests {
     #[tokio::test]
     async fn a_publisher_takes_its_share_into_the_feed_and_waits_for_no_other() {
         let bus = Bus::new();
-        let feed = Feed::new(bus.signals(), 2, 2);
+        let feed = Feed::new(bus.signals(), Most { signals: 2, receipts: 2, bytes: 1 << 20 });
         for text in ["one", "two", "three"] {
             bus.announce(lineside::core::Notice::info(text));
         }
@@ -303,5 +313,25 @@ mod tests {
         let mut over = Vec::new();
         feed.hear_share(|session| over.push(session.to_string()));
         assert_eq!(over, ["s"]);
+    }
+
+    #[tokio::test]
+    async fn what_comes_after_the_end_of_a_session_has_no_number_and_the_session_is_not_kept_for_it() {
+        let bus = Bus::new();
+        let feed = Feed::new(bus.signals(), Most { signals: 64, receipts: 8, bytes: 1 << 20 });
+        let session = bus.session("s").open().await.unwrap();
+        session.close().await;
+        let late = Signal::Notified {
+            event: EventId::at(0, [0; 10]),
+            session: session.id().clone(),
+            hook: "h".into(),
+            notice: lineside::core::Notice::info("late"),
+        };
+        feed.hear(|_| {});
+        let mut kept = feed.kept();
+        let before = kept.seqs.len();
+        kept.push(late, feed.most, &mut Vec::new());
+        assert_eq!((before, kept.seqs.len()), (0, 0));
+        assert_eq!(kept.entries.back().map(|entry| entry.seq), Some(None));
     }
 }

@@ -13,6 +13,7 @@ pub mod settings;
 pub mod socket;
 pub mod token;
 pub mod switch;
+mod strangers;
 
 mod random;
 mod problem;
@@ -31,6 +32,7 @@ mod mismatches;
 mod footprint;
 mod watch;
 mod daemon;
+mod place;
 mod caller;
 pub mod api;
 mod shared_stream;

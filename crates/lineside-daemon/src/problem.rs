@@ -73,6 +73,18 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, word, title, detail)
     }
 
+    /// The door serves as many connections as it has room for.
+    pub(crate) fn no_room_at_the_door() -> Self {
+        let detail = "as many connections as there is room for are open; close one, or try it again later";
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "no-room",
+            "There is no room for the connection now",
+            detail,
+        )
+        .blocks()
+    }
+
     /// The daemon is ending.
     pub(crate) fn ending() -> Self {
         let (word, title) = ("ending", "The daemon is ending");

@@ -21,7 +21,7 @@ use crate::connections::Tasks;
 use crate::daemon::Daemon;
 use crate::door::{Door, Lock};
 use crate::grants::Heritage;
-use crate::settings::Settings;
+use crate::settings::{Limits, Settings};
 use crate::socket::{BindSocketError, Socket, private_folder};
 use crate::token::Token;
 
@@ -142,7 +142,8 @@ impl Server {
             settings.socket = socket.path().to_path_buf();
         }
         let durable = Durable::open_with(settings.journal(), settings.durability)?;
-        let bus = durable.context(lineside::Bus::builder()).build();
+        let Limits { sessions, session_bytes, .. } = settings.limits;
+        let bus = durable.context(lineside::Bus::builder()).sessions_at_most(sessions, session_bytes).build();
         let (automations, recovered) =
             durable.automations(&bus, Bounds::default()).map_err(ServeError::Automations)?;
         let mut notes: Vec<String> = durable.findings().iter().map(ToString::to_string).collect();

@@ -58,6 +58,11 @@ pub struct Limits {
     pub memory: usize,
     /// How many connections each door serves at once; 4,096. Further ones wait in the system's queue.
     pub connections: usize,
+    /// How many sessions are open at once, 65,536, and how many bytes of ids, paths and other texts they have together,
+    /// 64 MiB. A tree of sessions, below one that a person started, has an eighth of that.
+    pub sessions: usize,
+    /// See [`sessions`](Self::sessions).
+    pub session_bytes: usize,
     /// How long the head of a request may take, 10 s, and the whole of its body, counted from its head, 60 s.
     pub head: Duration,
     /// See [`head`](Self::head).
@@ -67,10 +72,13 @@ pub struct Limits {
     /// How long a decision waits for the records of the background work that it claims; 5 s. It calls that unavailable
     /// then.
     pub keeping: Duration,
-    /// How many receipts are kept in memory for those who ask; 1,024, and at most 32 MiB of payload.
+    /// How many receipts are kept in memory for those who ask; 1,024.
     pub receipts: usize,
     /// How many signals can be resumed after an interruption; 4,096.
     pub signals: usize,
+    /// How many bytes the receipts that are kept may take, and the signals as many; 32 MiB. The last of either is kept
+    /// whatever it takes.
+    pub lately: usize,
     /// How long a delivery of context waits to be accepted before it goes back to the mailbox; 60 s.
     pub delivery: Duration,
     /// How long the end of the daemon waits for what is under way; 10 s.
@@ -83,12 +91,15 @@ impl Default for Limits {
             body: 64 << 20,
             memory: 512 << 20,
             connections: 4_096,
+            sessions: 65_536,
+            session_bytes: 64 << 20,
             head: Duration::from_secs(10),
             whole: Duration::from_secs(60),
             unread: Duration::from_secs(60),
             keeping: Duration::from_secs(5),
             receipts: 1_024,
             signals: 4_096,
+            lately: 32 << 20,
             delivery: Duration::from_secs(60),
             drain: Duration::from_secs(10),
         }

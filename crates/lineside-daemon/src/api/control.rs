@@ -73,7 +73,11 @@ pub(super) async fn metrics(State(daemon): State<Arc<Daemon>>) -> Response {
     let counts = &daemon.counts;
     let (signals, lost) = daemon.feed().counts();
     let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    let sessions = u64::try_from(daemon.bus().sessions().len()).unwrap_or(u64::MAX);
+    let number = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
+    let sessions = number(daemon.bus().sessions().len());
+    let (signal_bytes, receipt_bytes) = daemon.feed().bytes();
+    let (host_sessions, host_bytes) = daemon.hosts.kept();
+    let (hooks, hook_bytes) = daemon.attachments.kept();
     let rows = [
         ("lineside_requests_total", "counter", "Requests that came in.", read(&counts.requests)),
         ("lineside_problems_total", "counter", "Requests answered with a problem.", read(&counts.problems)),
@@ -89,6 +93,27 @@ pub(super) async fn metrics(State(daemon): State<Arc<Daemon>>) -> Response {
         ),
         ("lineside_connections", "gauge", "Connections that are open.", read(&counts.connections)),
         ("lineside_sessions", "gauge", "Sessions that are open.", sessions),
+        (
+            "lineside_receipt_bytes",
+            "gauge",
+            "About what the receipts take that are kept.",
+            number(receipt_bytes),
+        ),
+        (
+            "lineside_signal_bytes",
+            "gauge",
+            "About what the signals take that are kept.",
+            number(signal_bytes),
+        ),
+        (
+            "lineside_host_sessions",
+            "gauge",
+            "Sessions of agent programs that are remembered.",
+            number(host_sessions),
+        ),
+        ("lineside_host_session_bytes", "gauge", "About what is remembered of them.", number(host_bytes)),
+        ("lineside_attached_hooks", "gauge", "Hooks of attached programs.", number(hooks)),
+        ("lineside_attached_hook_bytes", "gauge", "How long their declarations are.", number(hook_bytes)),
         ("lineside_generation", "gauge", "Which load of hook files is in force.", daemon.loaded().generation),
     ];
     let mut text = String::new();

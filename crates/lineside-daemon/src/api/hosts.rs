@@ -17,7 +17,7 @@ use lineside::points::AfterSession;
 use crate::body::{Document, Path};
 use crate::caller::Caller;
 use crate::connections;
-use crate::daemon::{Daemon, too_deep};
+use crate::daemon::{Daemon, too_deep, too_many};
 use crate::problem::Problem;
 
 /// The header with the event that the entry of the host states.
@@ -198,6 +198,7 @@ fn not_served(error: &ServeHostError) -> Problem {
         }
         ServeHostError::TooLong { .. } => Problem::bad_request(detail).blocks(),
         ServeHostError::Session(error @ OpenSessionError::TooDeep(_)) => too_deep(error),
+        ServeHostError::Session(error @ OpenSessionError::TooMany(_)) => too_many(error),
         _ => Problem::conflict("not-published", "The event was not published", detail).blocks(),
     }
 }

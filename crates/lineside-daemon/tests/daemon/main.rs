@@ -18,6 +18,7 @@ mod inheritance;
 mod files;
 mod hosts;
 mod http;
+mod kept;
 mod looks;
 mod switched_off;
 mod owners;

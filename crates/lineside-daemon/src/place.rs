@@ -1,0 +1,73 @@
+//! The place of a connection at its door: as one of those that are let in, or as a stranger.
+
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::daemon::Daemon;
+use crate::problem::Problem;
+use crate::strangers::Stranger;
+
+/// The room that a connection takes at its door, and its part in the count.
+pub(crate) struct Place {
+    daemon: Arc<Daemon>,
+    door: Arc<Semaphore>,
+    standing: Mutex<Standing>,
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place").finish_non_exhaustive()
+    }
+}
+
+/// What a connection is at its door.
+struct Standing {
+    /// Its part of the room, once it has one.
+    room: Option<OwnedSemaphorePermit>,
+    stranger: Option<Stranger>,
+}
+
+impl Place {
+    pub(crate) fn new(
+        daemon: &Arc<Daemon>,
+        door: Arc<Semaphore>,
+        room: Option<OwnedSemaphorePermit>,
+        stranger: Option<Stranger>,
+    ) -> Self {
+        daemon.counts.connections.fetch_add(1, Ordering::Relaxed);
+        Self { daemon: Arc::clone(daemon), door, standing: Mutex::new(Standing { room, stranger }) }
+    }
+
+    /// Cancelled when it gives way to others as a stranger; `None` for one that is none.
+    pub(crate) fn gives_way(&self) -> Option<CancellationToken> {
+        self.standing().stranger.as_ref().map(|stranger| stranger.gives_way.clone())
+    }
+
+    /// It has shown who it is.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub(crate) fn known(&self) -> Result<(), Problem> {
+        let mut standing = self.standing();
+        if standing.room.is_none() {
+            let room =
+                Arc::clone(&self.door).try_acquire_owned().map_err(|_| Problem::no_room_at_the_door())?;
+            *standing = Standing { room: Some(room), stranger: None };
+        }
+        Ok(())
+    }
+
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.daemon.counts.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
