@@ -24,8 +24,6 @@ const UNREADABLE: &str =
     "lineside: the hook input could not be read, so this was denied; check it with: lineside doctor";
 /// For an event that the host does not have, under the name of a gate.
 const FOREIGN: &str = "lineside: the agent program of this entry has no such event, so this was denied; check the entry with: lineside doctor";
-/// For a session that cannot be remembered.
-const NO_ROOM: &str = "lineside: too many sessions are held by hooks, so this was denied; start the daemon anew with: lineside stop";
 /// For a host whose feature is off.
 const UNSUPPORTED: &str =
     "lineside: this build does not support the agent program, so this was denied; build it with its feature";
@@ -92,11 +90,15 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// The answer while nothing more can be remembered.
-    pub(super) fn without_room(&self) -> HostAnswer {
+    /// The answer while nothing can be decided.
+    pub(super) fn undecided(&self, why: &'static str) -> HostAnswer {
         match self.words {
-            Some(words) => closed(words, self.spoken, &self.answered_as, NO_ROOM),
-            None => quiet(self.spoken),
+            // A hold of later gates needs a runtime.
+            Some(words) if self.row.is_some_and(is_closed_gate) && !is_closed_gate(words) => {
+                HostAnswer::refusal(FOREIGN)
+            }
+            Some(words) => closed(words, self.entry, &self.answered_as, why),
+            None => quiet(self.entry),
         }
     }
 }
@@ -204,14 +206,7 @@ pub fn unreachable(call: HostCall) -> HostAnswer {
 pub fn undecided(call: HostCall, why: &'static str) -> HostAnswer {
     match read(call) {
         Reading::Answer(answer) => answer,
-        Reading::Event(arrival) => match arrival.words {
-            // A hold of later gates needs a runtime.
-            Some(words) if arrival.row.is_some_and(is_closed_gate) && !is_closed_gate(words) => {
-                HostAnswer::refusal(FOREIGN)
-            }
-            Some(words) => closed(words, arrival.entry, &arrival.answered_as, why),
-            None => quiet(arrival.entry),
-        },
+        Reading::Event(arrival) => arrival.undecided(why),
     }
 }
 

@@ -20,6 +20,9 @@ use crate::hosts::table::Words;
 
 pub use super::calls::CallId;
 
+/// For a session that cannot be remembered.
+const NO_ROOM: &str = "lineside: too many sessions are held by hooks, so this was denied; start the daemon anew with: lineside stop";
+
 /// All that is known of the sessions of hosts. Give the same one every call; calls may come at the same time, and none of
 /// them waits for what another one has to do with its document.
 #[derive(Debug, Default)]
@@ -311,7 +314,7 @@ impl Not {
     fn arrived(self, coming: Coming) -> Arrived {
         match self {
             Self::Yet | Self::Again(_) => Arrived::Later(Box::new(coming)),
-            Self::Possible => Arrived::Answer(coming.arrival.without_room()),
+            Self::Possible => Arrived::Answer(coming.arrival.undecided(NO_ROOM)),
         }
     }
 }
