@@ -279,6 +279,10 @@ fn told(host: Host, beside: Interference, places: &Places) -> Finding {
             ),
             format!("set `timeout` to {seconds} there"),
         ),
+        Interference::Open { file, line, event } => Finding::warning(
+            format!("{}: {host} goes on at {event} when `lineside` is gone or is killed", at(&file, line)),
+            format!("lineside install {host}"),
+        ),
         Interference::Off { file } => Finding::error(
             format!("the settings of {host} switch the hooks of {} off", shown(&file, places)),
             "switch them on in its settings",

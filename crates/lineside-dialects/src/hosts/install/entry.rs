@@ -5,7 +5,7 @@ use super::super::serve::is_closed_gate;
 use super::super::table::{Row, Standing};
 use super::super::{kimi, tables};
 use super::piece::{Content, Piece};
-use crate::hosts::import::{are_ours, is_ours};
+use crate::hosts::import::{are_ours, is_ours, shell_words};
 
 /// The program that an entry starts, its name or its absolute path where the name would not find it; and where the daemon
 /// is that it asks.
@@ -78,6 +78,62 @@ pub(super) enum Kind {
     KimiCode,
 }
 
+/// What keeps a gate closed when the program of an entry is gone, is killed or fails: what a host makes of that by itself
+/// is to go on (HO-73).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closing {
+    /// The host refuses by itself.
+    Itself,
+    /// A member of the handler, and its value.
+    Member(&'static str, &'static str),
+    /// The end of the shell line: the shell refuses in the program's place.
+    Line(&'static str),
+}
+
+/// A refusal with a reason, without which these hosts go on. Every shell reads it, also one of a person's own choice; the
+/// braces and variables of `sh` are not known to all.
+pub(super) const REFUSAL: &str = r#" || sh -c 'echo "lineside hook failed, so this was denied; repair it with: lineside doctor" >&2; exit 2'"#;
+
+impl Closing {
+    fn of(host: Host) -> Self {
+        match host {
+            Host::Claude => Self::Member("onFailure", r#""block""#),
+            Host::Cursor => Self::Member("failClosed", "true"),
+            Host::Codex | Host::Gemini | Host::Qwen => Self::Line(REFUSAL),
+            // Its own refusals have this status, and the reason alone beside it.
+            Host::Kimi => Self::Line(" || exit 2"),
+            Host::Copilot | Host::Opencode => Self::Itself,
+        }
+    }
+
+    fn line(self) -> &'static str {
+        if let Self::Line(end) = self { end } else { "" }
+    }
+
+    /// As the last member of a handler.
+    fn member(self) -> String {
+        if let Self::Member(name, value) = self { format!(r#","{name}":{value}"#) } else { String::new() }
+    }
+
+    /// Whether a handler has it.
+    fn is_in(self, handler: &Piece) -> bool {
+        match self {
+            Self::Itself => true,
+            Self::Line(end) => handler.text("command").is_some_and(|line| line.ends_with(end)),
+            Self::Member(name, value) => match handler.member(name).map(|member| &member.value.content) {
+                Some(Content::Text(text)) => value.trim_matches('"') == text,
+                Some(Content::Other(other)) => value == other,
+                _ => false,
+            },
+        }
+    }
+}
+
+/// Whether a handler of ours lets what it should decide about pass when its program cannot run.
+pub(super) fn fails_open(host: Host, event: &str, handler: &Piece) -> bool {
+    rows(host).any(|row| row.event == event && is_closed_gate(row)) && !Closing::of(host).is_in(handler)
+}
+
 /// An event that a host does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{host} has no event `{event}`; the nearest is `{nearest}`")]
@@ -133,14 +189,16 @@ pub(super) fn usual(host: Host, kind: Kind) -> Vec<&'static str> {
 fn entry(host: Host, event: &'static str, rows: &[&Row], program: &Program) -> Wanted {
     let is_gate = rows.iter().any(|row| is_closed_gate(row));
     let is_stop = rows.iter().any(|row| row.point == "before_stop");
+    let closing = if is_gate { Closing::of(host) } else { Closing::Itself };
     let quoted = |text: &str| lineside_core::json::Value::from(text).to_string();
     let arguments = program.arguments(host);
     let mut command = vec![program.program.clone()];
     command.extend(arguments.iter().cloned());
-    let line = command.iter().map(|part| word(part)).collect::<Vec<_>>().join(" ");
+    let line = command.iter().map(|part| word(part)).collect::<Vec<_>>().join(" ") + closing.line();
+    command.extend(shell_words(closing.line()));
     let handler = match host {
         Host::Claude => {
-            let closes = if is_gate { r#","onFailure":"block""# } else { "" };
+            let closes = closing.member();
             let program = quoted(&program.program);
             let arguments = arguments.iter().map(|part| quoted(part)).collect::<Vec<_>>().join(",");
             format!(r#"{{"type":"command","command":{program},"args":[{arguments}],"timeout":60{closes}}}"#)
@@ -155,7 +213,7 @@ fn entry(host: Host, event: &'static str, rows: &[&Row], program: &Program) -> W
             format!(r#"{{"name":"lineside","type":"command","command":{},"timeout":60000}}"#, quoted(&line))
         }
         Host::Cursor => {
-            let closes = if is_gate { r#","failClosed":true"# } else { "" };
+            let closes = closing.member();
             let limit = if is_stop { format!(r#","loop_limit":{}"#, host.cap()) } else { String::new() };
             format!(r#"{{"command":{},"timeout":60{closes}{limit}}}"#, quoted(&line))
         }
@@ -199,7 +257,7 @@ pub(super) fn words(handler: &Piece) -> Vec<String> {
             });
             std::iter::once(command.to_owned()).chain(args).collect()
         }
-        _ => super::super::import::shell_words(command),
+        _ => shell_words(command),
     }
 }
 

@@ -1,5 +1,5 @@
-//! What stands beside our entries and may undo them: entries of others that amend too, limits that the host cuts, and
-//! switches (HO-69, HO-71).
+//! What may undo our entries: entries of others that amend too, limits that the host cuts, switches, and their own form
+//! (HO-69, HO-71).
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::super::format;
 use super::super::import::{Format, Source, Switches, Syntax};
 use super::super::program::Host;
 use super::super::table::Amend;
-use super::entry::{is_our_handler, rows};
+use super::entry::{fails_open, is_our_handler, rows};
 use super::piece::{self, Content, Piece};
 use super::plan::handlers_of;
 use crate::dialect::{CONFIGURATION as LONGEST, Places};
@@ -42,6 +42,16 @@ pub enum Interference {
         /// What the host gives, in seconds.
         seconds: u64,
     },
+    /// An entry of ours at a gate, of an earlier version or changed by hand, that the host passes over when its program is
+    /// gone or is killed.
+    Open {
+        /// Its file.
+        file: PathBuf,
+        /// Its line.
+        line: usize,
+        /// The event.
+        event: String,
+    },
     /// The hooks of a file are switched off by the host's settings.
     Off {
         /// The file.
@@ -63,7 +73,7 @@ pub fn look(host: Host, places: &Places) -> Vec<Interference> {
     let mut beside = Vec::new();
     let mut read = Vec::new();
     for source in format.sources(places) {
-        match handlers(&source, places) {
+        match handlers(host, &source, places) {
             Ok(Some(handlers)) => read.push((source, handlers)),
             Ok(None) => {}
             Err(reason) => beside.push(Interference::Unreadable { file: source.file, reason }),
@@ -86,8 +96,11 @@ pub fn look(host: Host, places: &Places) -> Vec<Interference> {
         if handlers.iter().any(|found| found.is_ours) && is_off(file) {
             beside.push(Interference::Off { file: file.clone() });
         }
-        for Handler { event, line, position, is_ours, is_command, seconds } in handlers {
+        for Handler { event, line, position, is_ours, is_open, is_command, seconds } in handlers {
             let (file, event, line) = (file.clone(), event.clone(), *line);
+            if *is_open {
+                beside.push(Interference::Open { file: file.clone(), line, event: event.clone() });
+            }
             let is_cut = host == Host::Codex && is_point(host, &event, &["after_session", "on_interrupt"]);
             if *is_ours && is_cut && seconds.is_none_or(|seconds| seconds > CUT) {
                 beside.push(Interference::Cut { file, line, event, seconds: CUT });
@@ -105,12 +118,13 @@ struct Handler {
     line: usize,
     position: usize,
     is_ours: bool,
+    is_open: bool,
     is_command: bool,
     seconds: Option<u64>,
 }
 
 /// The handlers of a file; `None` if there is none.
-fn handlers(source: &Source, places: &Places) -> Result<Option<Vec<Handler>>, String> {
+fn handlers(host: Host, source: &Source, places: &Places) -> Result<Option<Vec<Handler>>, String> {
     let Some(bytes) = read_if_there(&source.file, places.boundary(source.layer), LONGEST) else {
         return Ok(None);
     };
@@ -129,6 +143,7 @@ fn handlers(source: &Source, places: &Places) -> Result<Option<Vec<Handler>>, St
             line: text[..handler.span.start].matches('\n').count() + 1,
             position,
             is_ours: is_our_handler(handler),
+            is_open: is_our_handler(handler) && fails_open(host, event, handler),
             is_command: handler.text("type").is_none_or(|kind| kind == "command"),
             seconds: handler.member("timeout").and_then(|timeout| match &timeout.value.content {
                 Content::Other(number) => number.parse().ok(),
@@ -207,7 +222,7 @@ mod tests {
         assert_eq!(look(Host::Claude, &places), [], "nothing of ours stands there");
         write(
             &user,
-            r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "lineside", "args": ["hook", "claude"]}]}]}}"#,
+            r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "lineside", "args": ["hook", "claude"], "onFailure": "block"}]}]}}"#,
         );
         let rival = Interference::Rival {
             file: of_project.clone(),
@@ -244,6 +259,36 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_at_a_gate_that_opens_when_its_program_is_gone_is_found() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let places = Places {
+            environment: BTreeMap::from([("HOME".to_owned(), home.to_str().unwrap().to_owned())]),
+            project_root: Some(home.join("project")),
+            cwd: home.join("project"),
+            trust: Trust::Granted,
+        };
+        let event = "PreToolUse".to_owned();
+        for (host, name, old) in [
+            (Host::Codex, ".codex/hooks.json", r#"{"command": "lineside hook codex"}"#),
+            (Host::Claude, ".claude/settings.json", r#"{"command": "lineside", "args": ["hook", "claude"]}"#),
+        ] {
+            let file = home.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            let write = |text: &str| fs::write(&file, text).unwrap();
+            let at = |event: &str| format!(r#"{{"hooks": {{"{event}": [{{"hooks": [{old}]}}]}}}}"#);
+            write(&at("PreToolUse"));
+            assert_eq!(
+                look(host, &places),
+                [Interference::Open { file: file.clone(), line: 1, event: event.clone() }]
+            );
+            // An agent that may not stop would be lost.
+            write(&at("Stop"));
+            assert_eq!(look(host, &places), []);
+        }
+    }
+
+    #[test]
     fn what_is_off_is_off_by_its_file_or_by_its_name() {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
@@ -265,7 +310,7 @@ mod tests {
         );
         write(".copilot/hooks/other.json", r#"{"version": 1, "disableAllHooks": true, "hooks": {}}"#);
         assert_eq!(look(Host::Copilot, &places), [], "another file is off");
-        let ours = r#""hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "lineside hook gemini"}]}]}"#;
+        let ours = r#""hooks": {"AfterTool": [{"hooks": [{"type": "command", "command": "lineside hook gemini"}]}]}"#;
         let of = |disabled: &str| {
             let text = format!("{{\"hooksConfig\": {{\"disabled\": [\"{disabled}\"]}}, {ours}}}");
             let file = write(".gemini/settings.json", &text);

@@ -1,6 +1,11 @@
 //! Edits of texts: what they make of files as people have them, and that they can be taken back byte for byte.
 
-use super::super::entry::{Kind, Program, wanted};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use lineside_core::json::Value;
+
+use super::super::entry::{Kind, Program, REFUSAL, wanted};
 use super::*;
 use crate::hosts::program::{HOSTS, Host};
 
@@ -29,7 +34,60 @@ fn added(text: &str, host: Host) -> String {
     if let (Ok(before), Ok(after)) = (before, after) {
         assert_eq!(rest(&before, form.syntax), rest(&after, form.syntax), "removed");
     }
-    edit.text
+    unclosed(&edit.text)
+}
+
+/// A text without what closes a gate when the program of its entry cannot run.
+fn unclosed(text: &str) -> String {
+    let quoted = Value::from(REFUSAL).to_string();
+    text.replace(quoted.trim_matches('"'), "").replace(" || exit 2", "")
+}
+
+#[test]
+fn an_entry_at_a_gate_refuses_with_a_reason_when_its_program_is_gone_or_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("lineside");
+    let run = |line: &str| {
+        let output = Command::new("/bin/sh").args(["-c", line]).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let wanted = |host| {
+        let entries =
+            wanted(host, Kind::Usual, &Program::new(program.to_str().unwrap()).unwrap(), &[]).unwrap();
+        let line = |entry: Wanted| {
+            let root = read(&format!("{{\"a\": {}}}", entry.handler), Syntax::Json).ok()?;
+            Some((entry.event, root.member("a")?.value.text("command")?.to_owned()))
+        };
+        entries.into_iter().filter_map(line).collect::<Vec<_>>()
+    };
+    for host in [Host::Codex, Host::Gemini, Host::Qwen] {
+        for (event, line) in wanted(host) {
+            let is_gate = matches!(
+                event,
+                "PreToolUse" | "BeforeTool" | "UserPromptSubmit" | "BeforeAgent" | "PermissionRequest"
+            );
+            std::fs::remove_file(&program).ok();
+            let (gone, told) = run(&line);
+            assert_eq!(
+                (gone == Some(2), told.contains("denied")),
+                (is_gate, is_gate),
+                "{host} {event}: {told}"
+            );
+            for (script, status) in [("kill -9 $$", Some(2)), ("exit 0", Some(0))] {
+                std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+                std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+                let (code, told) = run(&line);
+                let status = if is_gate || status == Some(0) { status } else { Some(137) };
+                assert_eq!(
+                    (code, told.contains("denied")),
+                    (status, code == Some(2)),
+                    "{host} {event}: {told}"
+                );
+            }
+        }
+    }
+    let kimi = entries(Host::Kimi).into_iter().find(|entry| entry.event == "PreToolUse").unwrap();
+    assert!(kimi.table.contains("\"lineside hook kimi || exit 2\""), "{}", kimi.table);
 }
 
 const PRE: &str = r#"{"hooks":[{"type":"command","command":"lineside hook codex","timeout":60}]}"#;
@@ -113,7 +171,7 @@ fn an_entry_of_ours_with_another_command_is_replaced_where_it_stands() {
 fn our_entries_go_and_everything_else_stays_as_it_is_now() {
     let mut edit = add(Some("{\n  \"a\": 1\n}\n"), JSON, &two(Host::Codex)).unwrap();
     // The user adds a hook beside ours, and one within our group.
-    edit.text = edit.text.replacen(
+    edit.text = unclosed(&edit.text).replacen(
         PRE,
         &format!("{{\"hooks\":[{{\"command\":\"mine\"}}]}}, // mine\n      {PRE}"),
         1,
@@ -209,7 +267,7 @@ fn an_element_is_the_one_of_the_page() {
     assert_eq!(of(Host::Codex, "SessionEnd", "lineside"), PRE.replace("60}", "3}"));
     assert_eq!(
         of(Host::Gemini, "BeforeTool", "/a b/lineside"),
-        r#"{"hooks":[{"name":"lineside","type":"command","command":"'/a b/lineside' hook gemini","timeout":60000}]}"#
+        r#"{"hooks":[{"name":"lineside","type":"command","command":"'/a b/lineside' hook gemini || sh -c 'echo \"lineside hook failed, so this was denied; repair it with: lineside doctor\" >&2; exit 2'","timeout":60000}]}"#
     );
     assert_eq!(
         of(Host::Cursor, "preToolUse", "lineside"),
@@ -233,7 +291,7 @@ fn an_element_is_the_one_of_the_page() {
 fn a_created_file_has_the_entries_alone() {
     let edit = add(None, Form { version: Some(1), ..JSON }, &two(Host::Codex)).unwrap();
     assert_eq!(
-        edit.text,
+        unclosed(&edit.text),
         format!(
             "{{\n  \"version\": 1,\n  \"hooks\": {{\n    \"PreToolUse\": [\n      {PRE}\n    ],\n    \"Stop\": [\n      {PRE}\n    ]\n  }}\n}}\n"
         )
@@ -283,7 +341,7 @@ fn a_mark_of_the_byte_order_stands_before_toml_as_well() {
     assert_eq!(remove(&edit.text, Syntax::Toml, &[]).unwrap(), "\u{feff}a = 1\n");
     // A file of blanks has nothing in it.
     let created = add(None, TOML, &two(Host::Kimi)).unwrap().text;
-    assert_eq!(added(" \n", Host::Kimi), format!(" \n{created}"));
+    assert_eq!(added(" \n", Host::Kimi), format!(" \n{}", unclosed(&created)));
 }
 
 #[test]
