@@ -38,6 +38,7 @@ use crate::switch::{Switch, Watched as WatchedSwitch};
 use crate::texts::Texts;
 use crate::trace;
 use crate::watch::{Changes, LONGEST, Watching};
+use crate::whole::whole;
 
 /// A running daemon, apart from how it is reached.
 pub(crate) struct Daemon {
@@ -175,16 +176,25 @@ impl Daemon {
 
     /// Finds and installs the hooks of all formats; the ones before stay in force until then. Gives what was found.
     ///
+    /// Whole: a load that has begun goes on without its caller.
+    ///
     /// # Errors
     /// More hooks at one point than can be numbered; those before stay in force.
-    pub(crate) async fn load(&self) -> Result<Arc<Loaded>, RegisterHookError> {
+    pub(crate) async fn load(self: &Arc<Self>) -> Result<Arc<Loaded>, RegisterHookError> {
+        let daemon = Arc::clone(self);
+        whole(&self.tracker, async move { daemon.load_all().await }).await
+    }
+
+    async fn load_all(&self) -> Result<Arc<Loaded>, RegisterHookError> {
         let mut watching = self.loading.lock().await;
         // Set before anything is read: what changes meanwhile is noticed.
         let footprint = Footprint::of(&self.watched());
         let blind = watching.set(&footprint, &self.changes);
         let files = self.assembly.read(&self.settings.places);
+        let loaded = self.install(files, blind).await?;
+        // Not before: what is not in force is to be loaded by the next look.
         watching.loaded = footprint;
-        self.install(files, blind).await
+        Ok(loaded)
     }
 
     /// The same after a change, when the files have settled; nothing when they are as they were.
@@ -208,11 +218,10 @@ impl Daemon {
                 // A change came meanwhile, so that what was read may be of two states.
                 continue;
             }
+            let Some(files) = files else { return Ok(None) };
+            let loaded = self.install(files, blind).await?;
             watching.loaded = footprint;
-            return match files {
-                Some(files) => self.install(files, blind).await.map(Some),
-                None => Ok(None),
-            };
+            return Ok(Some(loaded));
         }
     }
 

@@ -31,6 +31,7 @@ mod trace;
 mod mismatches;
 mod footprint;
 mod watch;
+mod whole;
 mod daemon;
 mod place;
 mod caller;

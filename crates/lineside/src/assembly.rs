@@ -20,6 +20,7 @@ use lineside_dialects::{
 #[cfg(feature = "http")]
 use lineside_exec::Proxy;
 use lineside_exec::{Containment, HttpClient, Runner};
+use tokio::sync::Mutex as AsyncMutex;
 
 use crate::binding::{Binder, Bound};
 use crate::content::Contents;
@@ -27,7 +28,7 @@ use crate::debug_log::DebugLog;
 use crate::last_good::LastGood;
 use crate::outside::Outside;
 use crate::patience::Patience;
-use crate::workers::{HookWorkers, PluginLine, Workers};
+use crate::workers::{HookWorkers, PluginLine, Replaced, Workers};
 
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
@@ -37,6 +38,16 @@ pub struct Assembly {
     patience: Patience,
     dialects: Vec<&'static dyn Dialect>,
     last_good: Option<Mutex<LastGood>>,
+    /// One load at a time.
+    installing: AsyncMutex<()>,
+}
+
+/// What a dialect has found, with the worker that its functions live in.
+struct Prepared {
+    dialect: &'static dyn Dialect,
+    loaded: Loaded,
+    outside: Outside,
+    replaced: Replaced,
 }
 
 /// What the hook files of each dialect said when they were read.
@@ -164,6 +175,7 @@ impl Assembly {
             patience: Patience::default(),
             dialects: DIALECTS.to_vec(),
             last_good: None,
+            installing: AsyncMutex::default(),
         }
     }
 
@@ -238,7 +250,7 @@ impl Assembly {
 
     /// Reads the hook files of every dialect and [installs](Self::install) what they say.
     ///
-    /// Not cancel safe, as [`install`](Self::install).
+    /// Cancel safe, as [`install`](Self::install).
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -271,7 +283,7 @@ impl Assembly {
     /// ```
     ///
     /// # Errors
-    /// More hooks at one point than can be numbered.
+    /// As [`install`](Self::install).
     pub async fn load(&self, places: &Places) -> Result<LoadReport, RegisterHookError> {
         self.install(self.read(places)).await
     }
@@ -287,39 +299,35 @@ impl Assembly {
     /// the hook from the same line of the same file, and nothing in that file has changed. Without one they end with
     /// their session.
     ///
-    /// One call at a time. Not cancel safe: a dropped call may have started workers that no hook names.
+    /// Calls wait for one another. Cancel safe: when the future is dropped, all hooks of the files are in force or those
+    /// before are. Workers that were started for nothing end with the next load.
     ///
     /// # Errors
-    /// More hooks at one point than can be numbered.
+    /// An interceptor at a fact, which no dialect gives.
     pub async fn install(&self, files: HookFiles) -> Result<LoadReport, RegisterHookError> {
         let HookFiles { places, loaded, inherit } = files;
-        let served: Vec<&str> = loaded.iter().filter_map(|(_, loaded)| loaded.served).collect();
-        let mut automations =
-            self.bus.kept_extension::<Automations>().map(|automations| (*automations).clone());
-        let mut bound = Vec::new();
-        for (dialect, loaded) in loaded {
+        let _one_at_a_time = self.installing.lock().await;
+        // What has to be waited for comes first: no caller leaves between the first registration and the last.
+        let mut prepared = Vec::with_capacity(loaded.len());
+        for (dialect, mut loaded) in loaded {
             // Hooks of lineside's own file have it already, unless they say otherwise.
             let inherit = if dialect.name() == NATIVE { Inherit::All } else { inherit.clone() };
-            let outside = Outside { inherit, ..self.outside.clone() };
-            bound.push(self.bind(dialect, loaded, &places, outside, &mut automations).await);
+            let mut outside = Outside { inherit, ..self.outside.clone() };
+            let (worker, replaced) =
+                self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
+            outside.worker = worker.or(outside.worker);
+            prepared.push(Prepared { dialect, loaded, outside, replaced });
         }
-        let (mut report, workers) = self.put_in_force(bound, automations.as_ref()).await?;
-        report.judge(&served);
-        self.start_ahead(workers);
+        let (report, replaced) = self.put_in_force(&places, prepared)?;
+        for replaced in replaced {
+            replaced.end().await;
+        }
         Ok(report)
     }
 
     /// Binds what a dialect has found to what runs it. Nothing of it is in force yet.
-    async fn bind(
-        &self,
-        dialect: &'static dyn Dialect,
-        mut loaded: Loaded,
-        places: &Places,
-        mut outside: Outside,
-        automations: &mut Option<Automations>,
-    ) -> Bound {
-        let (worker, replaced) = self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
-        outside.worker = worker.or(outside.worker);
+    fn bind(&self, prepared: Prepared, places: &Places, automations: &mut Option<Automations>) -> Bound {
+        let Prepared { dialect, mut loaded, outside, replaced } = prepared;
         if let Some(last_good) = self.last_good.as_ref().filter(|_| outside.worker.is_none()) {
             last_good.lock().unwrap_or_else(PoisonError::into_inner).keep(dialect.name(), &mut loaded);
         }
@@ -337,29 +345,35 @@ impl Assembly {
         binder.bind(dialect.name(), loaded, replaced)
     }
 
-    /// Puts the hooks of all dialects in force in one step, and ends what they have replaced. Gives the workers that they
-    /// name.
-    async fn put_in_force(
+    /// Puts the hooks of all dialects in force in one step. Gives what they have replaced.
+    fn put_in_force(
         &self,
-        mut bound: Vec<Bound>,
-        automations: Option<&Automations>,
-    ) -> Result<(LoadReport, Vec<HookWorker>), RegisterHookError> {
+        places: &Places,
+        prepared: Vec<Prepared>,
+    ) -> Result<(LoadReport, Vec<Replaced>), RegisterHookError> {
+        let served: Vec<&str> = prepared.iter().filter_map(|prepared| prepared.loaded.served).collect();
+        let mut automations =
+            self.bus.kept_extension::<Automations>().map(|automations| (*automations).clone());
+        let bound = prepared.into_iter().map(|prepared| self.bind(prepared, places, &mut automations));
+        let mut bound: Vec<Bound> = bound.collect();
         let installed = bound.iter_mut().map(|bound| (bound.dialect, std::mem::take(&mut bound.installed)));
         self.bus.install_all(installed.collect::<Vec<_>>())?;
-        let (mut report, mut workers) = (LoadReport::default(), Vec::new());
+        let (mut report, mut workers, mut over) = (LoadReport::default(), Vec::new(), Vec::new());
         for Bound {
             dialect, automated, adopted, replaced, found, diagnostics, inert, workers: named, ..
         } in bound
         {
-            if let Some(automations) = automations {
+            if let Some(automations) = &automations {
                 automated.declared(automations, dialect);
                 automations.adoptions().replaced(&self.bus, dialect, &adopted);
             }
-            replaced.end().await;
+            over.push(replaced);
             report.add(dialect, found, diagnostics, inert);
             workers.extend(named);
         }
-        Ok((report, workers))
+        report.judge(&served);
+        self.start_ahead(workers);
+        Ok((report, over))
     }
 
     /// Ends the workers that no hook names any more, and starts those that are to be there before their first call.

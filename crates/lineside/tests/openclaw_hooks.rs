@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lineside::Assembly;
+use lineside::core::Outcome;
 use lineside::dialects::{self, Places, Trust};
 use lineside::json::Map;
 use lineside::prelude::*;
@@ -98,5 +99,51 @@ async fn what_is_published_before_a_call_is_known_to_the_plugin_that_is_called()
     assert!(!session.publish(BeforeModel::new("m")).await.unwrap().is_refused());
     let decision = session.publish(BeforeTool::new("exec", json!({}))).await.unwrap();
     assert_eq!(decision.verdict(), &Verdict::block("gateway_start,session_start,llm_input,again"));
+    assert!(assembly.drain(Duration::from_secs(20)).await.is_clean());
+}
+
+#[tokio::test]
+async fn a_load_whose_caller_leaves_leaves_the_hooks_before_in_force_and_their_automations_running() {
+    let room = tempfile::tempdir().unwrap();
+    let lint = "hooks:\n- {name: lint, on: on_idle, command: 'true', automate: {}}\n";
+    write(room.path(), ".lineside/hooks.yaml", lint);
+    let places = Places {
+        environment: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
+        project_root: Some(room.path().to_owned()),
+        cwd: room.path().to_owned(),
+        trust: Trust::Granted,
+    };
+    let dialects = ["native", "openclaw"].map(|name| dialects::find(name).unwrap());
+    let assembly = Assembly::new(Bus::new()).only(dialects);
+    assembly.load(&places).await.unwrap();
+    let session = assembly.bus().session("s1").open().await.unwrap();
+    let accepted = async || {
+        let decision = session.publish(OnIdle::new()).await.unwrap();
+        let outcome = decision.receipt().unwrap().runs[0].outcome.clone();
+        assert!(matches!(&outcome, Outcome::Offered(taken) if taken.is_accepted()), "{outcome:?}");
+    };
+    let gate = room.path().join("gate");
+    assert!(std::process::Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    let waits = "module.exports = (api) => { require('node:fs').readFileSync('GATE'); };";
+    write(
+        room.path(),
+        ".openclaw/plugins/waits/index.cjs",
+        &waits.replace("GATE", gate.to_str().unwrap()),
+    );
+    write(room.path(), ".openclaw/plugins/waits/openclaw.plugin.json", "{ id: 'waits', configSchema: {} }");
+    // The opening ends when the plugin has opened its end, and the load waits for the plugin.
+    let loading = tokio::task::spawn_blocking({
+        let gate = gate.clone();
+        move || fs::File::create(gate).unwrap()
+    });
+    tokio::select! {
+        _ = assembly.load(&places) => panic!("the plugin waits"),
+        gate = loading => drop(gate),
+    }
+    accepted().await;
+    fs::remove_file(&gate).unwrap();
+    fs::write(&gate, "").unwrap();
+    assembly.load(&places).await.unwrap();
+    accepted().await;
     assert!(assembly.drain(Duration::from_secs(20)).await.is_clean());
 }

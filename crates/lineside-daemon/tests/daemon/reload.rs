@@ -1,6 +1,7 @@
 //! Hook files that change while the daemon runs.
 
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,6 +133,51 @@ async fn an_event_under_way_ends_as_it_began() {
     let ((_, decision), ()) = tokio::join!(publish, meanwhile);
     assert_eq!((names(&decision), &decision["verdict"]), (vec!["waits".to_owned()], &json!("continue")));
     assert!(decision.get("failed").is_none(), "{decision}");
+}
+
+#[tokio::test]
+async fn a_reload_whose_client_leaves_comes_to_its_end_and_leaves_no_automation_behind() {
+    let folder = crate::house::folder();
+    let settings = crate::house::settings(&folder);
+    // There is no `node` at first. When it is there, no watched file has changed, and the request alone loads.
+    let (bin, gate) = (folder.path().join("bin"), folder.path().join("gate"));
+    let project = folder.path().join("project");
+    let plugin = project.join(".openclaw/plugins/any");
+    let user = folder.path().join("home/.openclaw");
+    for made in [&bin, &plugin, &user, &project.join(".lineside")] {
+        fs::create_dir_all(made).unwrap();
+    }
+    let lint = "hooks: [{name: lint, on: on_idle, command: 'true', automate: {}}]";
+    fs::write(project.join(".lineside/hooks.yaml"), lint).unwrap();
+    fs::write(plugin.join("openclaw.plugin.json"), "{ id: 'any', configSchema: {} }").unwrap();
+    fs::write(plugin.join("index.cjs"), "module.exports = () => {};").unwrap();
+    fs::write(user.join("lineside.json"), json!({"node": bin.join("node")}).to_string()).unwrap();
+    let server = lineside_daemon::Server::start(settings).await.unwrap();
+    let house = House { folder, server };
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+
+    assert!(std::process::Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    fs::write(bin.join("node"), format!("#!/bin/sh\nread -r _ < {}\n", gate.display())).unwrap();
+    fs::set_permissions(bin.join("node"), fs::Permissions::from_mode(0o755)).unwrap();
+    // The opening ends when the worker of the plugins has opened its end, and the load waits for the worker.
+    let opening = tokio::task::spawn_blocking(move || File::create(gate).unwrap());
+    let nothing = json!({});
+    let gate = tokio::select! {
+        (_, reloaded) = house.post("/v1/reload", &nothing) => panic!("the worker waits: {reloaded}"),
+        gate = opening => gate.unwrap(),
+    };
+    let idle = json!({"point": "on_idle", "session": "probe", "payload": {}});
+    let accepted = async || {
+        let (_, decision) = house.post("/v1/events?open=true", &idle).await;
+        assert_eq!(decision["accepted"][0]["hook"], "lint", "{decision}");
+        assert_ne!(decision["accepted"][0]["as"], "refused", "{decision}");
+    };
+    accepted().await;
+    drop(gate);
+    while house.get("/v1/status").await.1["generation"] == json!(1) {
+        reader.until("announced").await;
+    }
+    accepted().await;
 }
 
 /// Puts one version of the files of two formats in the place of another, in one step.
