@@ -13,7 +13,8 @@ use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
 use lineside_core::outcome::{By, Round};
 use lineside_core::{
-    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, Outcome, Part, Said, SkipReason, Verdict,
+    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, OnFailure, Outcome, Part, Said, SkipReason,
+    Strength, Verdict,
 };
 use tokio::time::Instant;
 
@@ -269,6 +270,24 @@ impl<'a> Dispatcher<'a> {
             self.chain.amended(index);
         }
         Ok(())
+    }
+}
+
+/// How much will count of what came of a gate, before [`Dispatcher::fold`] takes it in.
+pub(crate) fn strength_of_gate(hook: &Hook, result: &Result<Said, Failure>) -> Strength {
+    let on_failure = || match hook.on_failure {
+        OnFailure::Block => Strength::Block,
+        OnFailure::Continue => Strength::Continue,
+    };
+    let of_answer = |answer: &Answer| {
+        let strength = answer.verdict.strength();
+        // What a gate amends is refused, with everything else of its answer.
+        if strength.is_final() || answer.amendment.is_empty() { strength } else { on_failure() }
+    };
+    match result {
+        Ok(Said::Verdict(verdict)) => verdict.strength(),
+        Ok(Said::Answer(answer)) => of_answer(answer),
+        Err(failure) => failure.taken_as.as_deref().map_or_else(on_failure, of_answer),
     }
 }
 

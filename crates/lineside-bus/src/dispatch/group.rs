@@ -11,7 +11,7 @@ use std::time::Duration;
 use lineside_core::outcome::Round;
 use lineside_core::{Failure, Outcome, Said, SkipReason};
 
-use crate::dispatch::dispatcher::Dispatcher;
+use crate::dispatch::dispatcher::{Dispatcher, strength_of_gate};
 use crate::hook::guard::Guarded;
 use crate::hook::state::Plan;
 
@@ -120,12 +120,7 @@ fn poll_all(
     if waiting { Poll::Pending } else { Poll::Ready(()) }
 }
 
-/// Whether what came of a gate ends the chain.
+/// Whether what came of a gate ends the chain, by the rule that takes it in afterwards.
 fn refuses(result: &Result<Said, Failure>, index: u32, plan: &Plan<'_>) -> bool {
-    match result {
-        Ok(said) => said.verdict().strength().is_final(),
-        Err(failure) => plan
-            .entry(index)
-            .is_some_and(|(hook, _)| hook.on_failure.verdict(&hook.name, failure).strength().is_final()),
-    }
+    plan.entry(index).is_some_and(|(hook, _)| strength_of_gate(hook, result).is_final())
 }
