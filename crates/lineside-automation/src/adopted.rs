@@ -187,19 +187,16 @@ impl Sealed for Adopted {}
 impl BackgroundRuns for Adopted {
     /// Gives the ticket back when there are as many jobs as there may be, or everything was left to the next life.
     fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
-        if !self.engine.takes() {
-            return Err(ticket);
-        }
         let id = event.envelope().id;
-        let offered = Input::Offered(Arc::clone(&self.id), Offered::with(event.clone(), ticket));
-        match self.recording {
-            Recording::Memory => self.engine.step(offered),
-            Recording::Journal => {
-                if let Some(job) = self.engine.step_and_see(offered, |effects| job_of(id, effects)) {
-                    self.engine.recent.note(id, Arc::clone(&self.id), job);
-                }
-            }
+        let offered = Offered::with(event.clone(), ticket);
+        let taken = self.engine.take(&self.id, offered, |effects| match self.recording {
+            Recording::Memory => None,
+            Recording::Journal => job_of(id, effects),
+        });
+        if self.recording == Recording::Journal {
+            self.engine.recent.note(id, Arc::clone(&self.id), *taken.as_ref().unwrap_or(&None));
         }
+        taken?;
         Ok(match self.accepted {
             Accepted::Runs => Outcome::Detached,
             Accepted::Holds => Outcome::Skipped(SkipReason::Debounced),

@@ -17,7 +17,7 @@ use lineside_core::{AnyEvent, Event, Failure, FailureKind, Layer, Part, PointInf
 
 use crate::control::{Control, ControlError};
 use crate::engine::{Automations, Canceller, Does, Handler, OpenError, Run, Trigger};
-use crate::hook_id::Owner;
+use crate::hook_id::{Owner, escaped};
 use crate::machine::job::AutomationId;
 use crate::report::Report;
 
@@ -93,9 +93,10 @@ impl Place {
 
     /// The name of an automation, the same after a restart.
     fn id(&self, point: &PointInfo, name: &str) -> AutomationId {
+        let name = escaped(name);
         Owner::name_of_automation(match self {
             Self::Bus(_) => format!("{}/{name}", point.name),
-            Self::Session(session) => format!("{}/{}/{name}", session.id(), point.name),
+            Self::Session(session) => format!("{}/{}/{name}", escaped(session.id().as_str()), point.name),
         })
     }
 }
@@ -222,8 +223,12 @@ impl<P: Point> Automating<P> {
         let Some(registration) = engine.register(&id, handler, rules) else {
             return Err(WhyNotAutomate::Taken);
         };
-        let mut automation =
-            Automation { automations: automations.clone(), id: Arc::clone(&id), hooks: Vec::new() };
+        let mut automation = Automation {
+            automations: automations.clone(),
+            id: Arc::clone(&id),
+            registration,
+            hooks: Vec::new(),
+        };
         let trigger = Trigger { engine: Arc::clone(engine), automation: Arc::clone(&id), registration };
         let mut attach = |point, hook, runs: Arc<dyn BackgroundRuns>| {
             let attached = place.attach(Installed::in_background(point, hook, runs));
@@ -249,6 +254,8 @@ impl<P: Point> Automating<P> {
 pub struct Automation {
     automations: Automations,
     id: AutomationId,
+    /// Which of all that have had its name.
+    registration: u64,
     hooks: Vec<Registration>,
 }
 
@@ -272,10 +279,10 @@ impl Automation {
     }
 
     /// Takes it away. Its runs come to their end; what is held and what waits rests until an automation of this name is
-    /// registered again. `false` when it was gone already.
+    /// registered again. `false` when it was gone already; one that was registered under its name since then stays.
     pub fn remove(&self) -> bool {
         let gone = self.hooks.iter().filter(|hook| hook.remove()).count();
-        self.automations.engine.unregister(&self.id);
+        self.automations.engine.unregister(&self.id, self.registration);
         gone > 0
     }
 }

@@ -60,8 +60,10 @@ impl Automations {
     /// Says that `source` declares these automations and no others: those that it declared before are taken away. Their
     /// runs come to their end; what is held and what waits rests until they are declared again.
     pub fn declared(&self, source: &str, ids: &HashSet<AutomationId>) {
-        for gone in self.engine.sources.replace(source, ids.clone()).difference(ids) {
-            self.engine.unregister(gone);
+        for (gone, registration) in self.engine.sources.replace(source, self.engine.registered(ids)) {
+            if !ids.contains(&gone) {
+                self.engine.unregister(&gone, registration);
+            }
         }
     }
 }

@@ -183,6 +183,11 @@ fn end_of(effect: &Effect<Offered>) -> Option<(JobId, bool)> {
 }
 
 impl Core {
+    /// Whether a job goes on although records are not kept any more: as the work of a hook, or because it runs.
+    fn goes_on_unkept(&self, job: JobId) -> bool {
+        self.machine.is_of_hook(job) || self.runs.keys().any(|(running, _)| *running == job)
+    }
+
     /// The machine as it is with everything that waits in the outbox, if the journal is to be compacted.
     fn snapshot_if_due(&mut self, journaled: bool) -> Option<Vec<Record<Offered>>> {
         if !journaled || self.outbox.is_empty() || !self.compaction.is_due(self.machine.kept()) {
@@ -352,13 +357,24 @@ impl Engine {
         registration
     }
 
-    /// Takes an automation away; its runs come to their end.
-    pub(crate) fn unregister(&self, id: &AutomationId) {
+    /// Takes an automation away, unless another one has its name by now; its runs come to their end.
+    pub(crate) fn unregister(&self, id: &AutomationId, registration: u64) {
         let mut core = self.core();
+        if core.handlers.get(id).is_none_or(|handler| handler.registration != registration) {
+            return;
+        }
         let gone = core.handlers.remove(id);
         self.step_in(core, Input::Unregistered(Arc::clone(id)), |_| ());
         // Not under the lock: it is the closure of a caller.
         drop(gone);
+    }
+
+    /// The registrations that these automations have now.
+    pub(crate) fn registered(&self, ids: &HashSet<AutomationId>) -> HashMap<AutomationId, u64> {
+        let core = self.core();
+        let registered =
+            ids.iter().filter_map(|id| Some((Arc::clone(id), core.handlers.get(id)?.registration)));
+        registered.collect()
     }
 
     /// Nothing offers events to an automation any more: it goes when its work is over.

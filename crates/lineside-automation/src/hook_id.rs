@@ -76,7 +76,7 @@ impl HookId {
 }
 
 /// Without the character that stands between parts.
-fn escaped(part: &str) -> String {
+pub(crate) fn escaped(part: &str) -> String {
     part.replace('%', "%25").replace('/', "%2F")
 }
 

@@ -100,8 +100,7 @@ impl Jobs {
     #[must_use]
     pub fn of_event(&self, event: EventId) -> Vec<(AutomationId, JobId)> {
         let engine = &self.automations.engine;
-        let recent = engine.recent.of(event);
-        if !recent.is_empty() {
+        if let Some(recent) = engine.recent.of(event) {
             return recent;
         }
         engine.ask(|machine| {

@@ -169,7 +169,8 @@ impl Assembly {
         for mut found in read.hooks {
             found.hook.reach = reach;
             if let Err(error) = self.register(session, found, &mut hook, &mut automated) {
-                hook.remove();
+                // What its name has declared before is not its own to take away.
+                hook.give_way();
                 return Err(error);
             }
         }
@@ -190,7 +191,9 @@ impl Assembly {
         match found.automation.take() {
             Some(automation) => {
                 let automations = Automations::of(self.bus()).map_err(AttachHookError::Automations)?;
-                let place = format!("attached:{}", session.id());
+                // What stands behind the `/` is no part of the session.
+                let own = session.id().as_str().replace('%', "%25").replace('/', "%2F");
+                let place = format!("attached:{own}");
                 let declared = automated.declare(&place, &automations, &found, &automation, &self.outside);
                 installed.extend(declared.into_iter().map(|declared| declared.installed));
                 hook.declared = Some((automations, format!("{place}/{}", found.hook.name)));

@@ -102,7 +102,6 @@ impl Claims {
         if !claims.iter().any(is_job) {
             return claims;
         }
-        let has_room = automations.has_room();
         let kept = match timeout(most, automations.kept()).await {
             Ok(kept) => kept.map_err(NotKept::Never),
             Err(_) => Err(NotKept::Yet(most)),
@@ -111,7 +110,9 @@ impl Claims {
             let runs_anyway = runs_anyway(claim);
             let accepted = &mut claim.accepted;
             match &kept {
-                Ok(durability) if has_room || !runs_anyway => accepted.durability = Some(*durability),
+                Ok(durability) if accepted.job.is_some() || !runs_anyway => {
+                    accepted.durability = Some(*durability);
+                }
                 Ok(_) => {
                     accepted.why = Some(
                         "there are as many jobs as there may be, or their events are too long".to_owned(),

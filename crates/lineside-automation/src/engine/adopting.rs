@@ -1,24 +1,23 @@
 //! What hooks whose runs are jobs need of the engine.
 
+use std::sync::Arc;
+
+use lineside_bus::Ticket;
 use lineside_core::journal::{Durability, Unavailable};
 use tokio_util::sync::CancellationToken;
 
+use super::Engine;
 use super::automations::Automations;
 use super::hooks::Recording;
-use super::{Engine, MOST_BEHIND};
-use crate::machine::job::{Fence, JobId};
+use crate::machine::job::{AutomationId, Fence, JobId};
+use crate::machine::{Effect, Input};
+use crate::offered::Offered;
 
 impl Automations {
     /// Whether there is a journal that keeps what is accepted.
     #[must_use]
     pub fn has_journal(&self) -> bool {
         self.engine.is_durable()
-    }
-
-    /// Whether one more run of a hook can be put on record now.
-    #[must_use]
-    pub fn has_room(&self) -> bool {
-        self.engine.has_room()
     }
 }
 
@@ -28,17 +27,24 @@ impl Engine {
         self.journal.is_some()
     }
 
-    /// Whether one more run can be put on record.
-    pub(crate) fn has_room(&self) -> bool {
+    /// Takes an event of a hook over, or gives its ticket back; which of the two is decided in the step that takes it. A
+    /// run goes on where its record cannot be kept, as nothing else does: others may wait for it.
+    pub(crate) fn take<T>(
+        &self,
+        hook: &AutomationId,
+        offered: Offered,
+        see: impl FnOnce(&[Effect<Offered>]) -> T,
+    ) -> Result<T, Ticket> {
         let core = self.core();
-        core.failed.is_none() && core.outbox.len() < MOST_BEHIND && core.machine.has_room()
-    }
-
-    /// Whether one more run of a hook is taken over. It goes on where its record cannot be kept, as nothing else does:
-    /// others may wait for it.
-    pub(crate) fn takes(&self) -> bool {
-        let core = self.core();
-        !core.is_left && core.machine.has_room()
+        if !core.is_left && core.machine.takes(hook, &offered) {
+            return Ok(self.step_in(core, Input::Offered(Arc::clone(hook), offered), see));
+        }
+        drop(core);
+        match offered.ticket() {
+            Some(ticket) => Err(ticket),
+            // It came with one.
+            None => Ok(see(&[])),
+        }
     }
 
     /// What cancels a run from now on.

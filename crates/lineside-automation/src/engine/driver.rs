@@ -64,9 +64,14 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
         for effect in batch {
             // What hooks were to run goes on as it would without a journal: others may wait for it.
             if !goes_on && (is_left || !is_of_hook(&effect)) {
+                let job = concerns(&effect);
                 // It is not started, and holds up no hook that waits for its key.
                 if let Effect::Start(run) = effect {
                     engine.step(Input::Ended(run.job, run.fence, Ended::Left));
+                }
+                let mut core = engine.core();
+                if let Some(job) = job.filter(|job| !core.goes_on_unkept(*job)) {
+                    core.waits.over(job);
                 }
                 continue;
             }
@@ -95,6 +100,16 @@ fn rests(effect: &Effect<Offered>) -> Option<JobId> {
     told.job.filter(|_| rests)
 }
 
+/// The job that an effect is about, where waiters may depend on it.
+fn concerns(effect: &Effect<Offered>) -> Option<JobId> {
+    match effect {
+        Effect::Start(run) => Some(run.job),
+        Effect::Announce(told) => told.job,
+        Effect::Deliver(job, ..) | Effect::Over(job) => Some(*job),
+        _ => None,
+    }
+}
+
 /// Whether this is to be done although nothing is kept any more.
 fn is_of_hook(effect: &Effect<Offered>) -> bool {
     match effect {
@@ -112,7 +127,9 @@ fn fail(engine: &Engine, unavailable: Unavailable) {
         let mut core = engine.core();
         // What was to be left to the next life is not.
         (core.failed, core.is_left) = (Some(unavailable), false);
-        core.waits.all_over();
+        let mut waits = std::mem::take(&mut core.waits);
+        waits.over_unless(|job| core.goes_on_unkept(job));
+        core.waits = waits;
     }
     engine.done.send_modify(|done| *done += 1);
     if let Some(bus) = engine.bus.upgrade() {

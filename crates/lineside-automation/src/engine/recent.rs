@@ -22,12 +22,13 @@ pub(crate) struct Recent(Mutex<VecDeque<Acceptance>>);
 struct Acceptance {
     event: EventId,
     automation: AutomationId,
-    job: JobId,
+    /// None where it was refused, so that no job is looked for.
+    job: Option<JobId>,
 }
 
 impl Recent {
-    /// An automation has accepted an event into a job.
-    pub(crate) fn note(&self, event: EventId, automation: AutomationId, job: JobId) {
+    /// An automation has accepted an event into a job, or refused it.
+    pub(crate) fn note(&self, event: EventId, automation: AutomationId, job: Option<JobId>) {
         let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if recent.len() == MOST {
             recent.pop_front();
@@ -35,11 +36,14 @@ impl Recent {
         recent.push_back(Acceptance { event, automation, job });
     }
 
-    /// The jobs of an event, in the order in which they accepted it; none when it is not remembered.
-    pub(crate) fn of(&self, event: EventId) -> Vec<(AutomationId, JobId)> {
+    /// The jobs of an event, in the order in which they accepted it; `None` when it is not remembered.
+    pub(crate) fn of(&self, event: EventId) -> Option<Vec<(AutomationId, JobId)>> {
         let recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = recent.iter().filter(|acceptance| acceptance.event == event);
-        own.map(|acceptance| (AutomationId::clone(&acceptance.automation), acceptance.job)).collect()
+        let mut own = recent.iter().filter(|acceptance| acceptance.event == event).peekable();
+        own.peek()?;
+        let jobs =
+            own.filter_map(|acceptance| Some((AutomationId::clone(&acceptance.automation), acceptance.job?)));
+        Some(jobs.collect())
     }
 }
 
@@ -66,14 +70,15 @@ mod tests {
     #[test]
     fn the_last_events_are_remembered_with_their_jobs_in_order() {
         let recent = Recent::default();
-        recent.note(id(0), "a".into(), JobId(1));
-        recent.note(id(0), "b".into(), JobId(2));
-        assert_eq!(recent.of(id(0)), [("a".into(), JobId(1)), ("b".into(), JobId(2))]);
-        assert_eq!(recent.of(id(1)), []);
+        recent.note(id(0), "a".into(), Some(JobId(1)));
+        recent.note(id(0), "refuses".into(), None);
+        recent.note(id(0), "b".into(), Some(JobId(2)));
+        assert_eq!(recent.of(id(0)), Some(vec![("a".into(), JobId(1)), ("b".into(), JobId(2))]));
+        assert_eq!(recent.of(id(1)), None);
         for number in 1..=MOST {
-            recent.note(id(number), "a".into(), JobId(3));
+            recent.note(id(number), "a".into(), None);
         }
-        assert_eq!(recent.of(id(0)), [], "the oldest is forgotten");
-        assert_eq!(recent.of(id(1)), [("a".into(), JobId(3))]);
+        assert_eq!(recent.of(id(0)), None, "the oldest is forgotten");
+        assert_eq!(recent.of(id(1)), Some(Vec::new()), "it was refused");
     }
 }

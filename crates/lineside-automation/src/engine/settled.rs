@@ -49,8 +49,7 @@ impl Engine {
                 return;
             }
             if core.failed.is_some() {
-                // Only what hooks run goes on.
-                jobs.retain(|job| core.machine.is_of_hook(*job));
+                jobs.retain(|job| core.goes_on_unkept(*job));
             }
             jobs.retain(|job| !core.machine.is_over_for_now(*job) && !core.unkept.contains(job));
             if jobs.is_empty() {

@@ -83,29 +83,26 @@ impl BackgroundRuns for Canceller {
 impl Engine {
     /// Offers an event, unless its records could not be kept.
     pub(crate) fn offer(&self, automation: &AutomationId, event: &AnyEvent) -> Acceptance {
-        let unavailable = {
-            let core = self.core();
-            match &core.failed {
-                Some(failed) => Some(failed.clone()),
-                None if core.outbox.len() >= MOST_BEHIND => {
-                    Some(Unavailable::because("its records are too far behind"))
-                }
-                None => None,
+        let core = self.core();
+        let unavailable = match &core.failed {
+            Some(failed) => Some(failed.clone()),
+            None if core.outbox.len() >= MOST_BEHIND => {
+                Some(Unavailable::because("its records are too far behind"))
             }
+            None => None,
         };
         match unavailable {
             None => {
                 let offered = Input::Offered(Arc::clone(automation), event.clone().into());
                 let id = event.envelope().id;
-                let (acceptance, job) = self.step_and_see(offered, |effects| {
+                let (acceptance, job) = self.step_in(core, offered, |effects| {
                     (acceptance(id, effects, self.durability), job_of(id, effects))
                 });
-                if let Some(job) = job.filter(|_| acceptance.is_accepted()) {
-                    self.recent.note(id, Arc::clone(automation), job);
-                }
+                self.recent.note(id, Arc::clone(automation), job.filter(|_| acceptance.is_accepted()));
                 acceptance
             }
             Some(unavailable) => {
+                drop(core);
                 self.refused.fetch_add(1, Ordering::Relaxed);
                 announce_refused(self, automation, event, unavailable.to_string());
                 Acceptance::Unavailable(unavailable)

@@ -52,9 +52,13 @@ impl Waits {
 
     /// Releases all waiters.
     pub(super) fn all_over(&mut self) {
-        for wait in self.0.drain().flat_map(|(_, waits)| waits) {
-            wait.over.notify_one();
-        }
+        self.over_unless(|_| false);
+    }
+
+    /// Releases the waiters of the jobs that do not go on.
+    pub(super) fn over_unless(&mut self, goes_on: impl Fn(JobId) -> bool) {
+        let over: Vec<JobId> = self.0.keys().copied().filter(|job| !goes_on(*job)).collect();
+        over.into_iter().for_each(|job| self.over(job));
     }
 
     /// One waits no longer.

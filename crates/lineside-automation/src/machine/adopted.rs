@@ -208,9 +208,11 @@ impl<E: Occurrence> Machine<E> {
         failed.collect()
     }
 
-    /// Whether there is room for one more job.
-    pub(crate) fn has_room(&self) -> bool {
-        self.live < self.bounds.jobs && (self.live == 0 || self.weights.live < self.bounds.bytes)
+    /// Whether a hook that is there has room for an event, so that offering it makes or joins a job.
+    pub(crate) fn takes(&self, hook: &AutomationId, event: &E) -> bool {
+        let is_known = self.names.get(hook).is_some_and(|place| self.rules(*place).is_some());
+        let has_room = self.live == 0 || self.weights.live < self.bounds.bytes;
+        is_known && self.live < self.bounds.jobs && has_room && self.has_bytes_for(event)
     }
 
     /// Gives a job that has everything else its turn; one that needs none is due at once.

@@ -12,8 +12,10 @@ use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor};
 use lineside_core::flow::{Debounce, Retries};
 use lineside_core::hook::{Hook, Join, Lane, Standby};
 use lineside_core::payload::Point as _;
-use lineside_core::{Answer, AnyEvent, Append, Failure, FailureKind, Outcome, Part, Said, SkipReason};
-use lineside_points::OnIdle;
+use lineside_core::{
+    Answer, AnyEvent, Append, Failure, FailureKind, Outcome, Part, PointInfo, Said, SkipReason,
+};
+use lineside_points::{OnIdle, OnNotification};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
@@ -110,6 +112,10 @@ fn open(disk: &Disk) -> (Bus, Automations) {
 
 /// Puts hooks in the place of those that were there.
 fn install(bus: &Bus, part: Part, hooks: Vec<Declared>) {
+    install_at(OnIdle::INFO, bus, part, hooks);
+}
+
+fn install_at(point: &'static PointInfo, bus: &Bus, part: Part, hooks: Vec<Declared>) {
     let adoptions: Adoptions = Automations::of(bus).unwrap().adoptions();
     let (mut installed, mut current) = (Vec::new(), Vec::new());
     for (line, Declared { mut hook, lane, debounce }) in (1..).zip(hooks) {
@@ -135,7 +141,7 @@ fn install(bus: &Bus, part: Part, hooks: Vec<Declared>) {
         hook.adopted = Some(adopted);
         let join = Join::BeforeNextModel;
         let known = Hook::native(hook.name, part).dialect("test").lane(lane).join(join);
-        installed.push(Installed { point: OnIdle::INFO, hook: known, run: Arc::new(hook) });
+        installed.push(Installed { point, hook: known, run: Arc::new(hook) });
     }
     bus.install("test", installed).unwrap();
     adoptions.replaced(bus, "test", &current);
@@ -352,4 +358,23 @@ async fn a_run_for_which_there_is_no_room_starts_without_a_record() {
         assert_eq!(log, ["a 1", "a 1 ends", "a 2 without a record"], "{bounds:?}");
         assert_eq!(standings(&automations).len(), 1);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_run_that_is_promised_runs_whatever_its_event_weighs() {
+    // Two of these events are more than there may be, one is not.
+    let bounds = Bounds { bytes: 4 << 10, ..Bounds::default() };
+    let (log, bus) = (Log::new(), Bus::new());
+    let (automations, _) = Automations::open(&bus, bounds, Arc::new(Disk::default()), Vec::new()).unwrap();
+    install_at(OnNotification::INFO, &bus, Part::Detached, vec![declared("a", 10, &log)]);
+    let session = bus.session("s1").open().await.unwrap();
+    for _ in 0..5 {
+        let decision = session.publish(OnNotification::new("x".repeat(3 << 10))).await.unwrap();
+        let outcome = &decision.receipt().unwrap().runs[0].outcome;
+        assert!(matches!(outcome, Outcome::Detached), "{outcome:?}");
+    }
+    session.close().await;
+    let ran = log.take().iter().filter(|line| !line.ends_with("ends")).count();
+    assert_eq!(ran, 5, "each of them, with a record or without one");
+    assert_eq!(standings(&automations).len(), 1, "of one there is a record");
 }

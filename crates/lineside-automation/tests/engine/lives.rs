@@ -10,8 +10,11 @@ use lineside_automation::{Automate, Automations, Durability, JobId, Journal, Rep
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, JobNews, Session};
 use lineside_core::flow::Debounce;
+use lineside_core::hook::Join;
 use lineside_core::journal::{AppendAck, Sequence};
 use lineside_points::AfterToolBatch;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::{changed, millis, news, rest};
 
@@ -132,4 +135,41 @@ async fn w04_when_records_are_not_kept_nothing_is_accepted_and_nothing_starts() 
     assert!(matches!(&news[..], [JobNews::Refused(why)] if why.contains("no space")), "{news:?}");
     assert_eq!(automations.jobs().refused_so_far(), 1);
     session.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_join_waits_for_a_run_that_goes_on_though_its_records_are_not_kept_any_more() {
+    let disk = Disk::default();
+    let bus = Bus::new();
+    let (automations, _) =
+        Automations::open(&bus, Bounds::default(), Arc::new(disk.clone()), Vec::new()).unwrap();
+    let session = bus.session("s1").open().await.unwrap();
+    let (begun, gate) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let run = |name: &'static str| {
+        let (begun, gate) = (Arc::clone(&begun), Arc::clone(&gate));
+        let any = session.automate::<AfterToolBatch>(name).join(Join::BeforeNextModel);
+        any.concurrency("one").run(move |_batch, _cx| {
+            let (begun, gate) = (Arc::clone(&begun), Arc::clone(&gate));
+            async move {
+                begun.add_permits(1);
+                gate.acquire().await.unwrap().forget();
+                Ok(Report::failed("found"))
+            }
+        })
+    };
+    // One runs, and the other waits for its key.
+    run("runs").unwrap();
+    run("waits").unwrap();
+    drop(session.publish(changed("a")).await.unwrap());
+    begun.acquire().await.unwrap().forget();
+    automations.kept().await.unwrap();
+    let mut collecting = Box::pin(session.collect().before_next_model());
+    assert!(timeout(millis(1), &mut collecting).await.is_err(), "it waits");
+    disk.broken.store(true, Ordering::SeqCst);
+    drop(session.publish(changed("b")).await.unwrap());
+    automations.kept().await.unwrap_err();
+    assert!(timeout(millis(1), &mut collecting).await.is_err(), "one is under way");
+    gate.add_permits(1);
+    // The other one does not start any more, and is not waited for.
+    drop(collecting.await);
 }

@@ -10,6 +10,7 @@ mod bytes;
 mod closing;
 mod let_go;
 mod lives;
+mod names;
 mod recovery;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -28,6 +28,8 @@ pub struct KeyTemplate {
 enum Part {
     Text(Box<str>),
     Envelope(Field),
+    /// The session before a `/`, with none of its own, so that no other session has the same key.
+    WholeSession,
     /// The event itself.
     Event,
     /// A field of the payload, and what is below it.
@@ -127,14 +129,20 @@ impl KeyTemplate {
         if !plain.is_empty() {
             parts.push(Part::Text(plain.into()));
         }
+        for next in 1..parts.len() {
+            if matches!(&parts[next], Part::Text(text) if text.starts_with('/'))
+                && parts[next - 1] == Part::Envelope(Field::Session)
+            {
+                parts[next - 1] = Part::WholeSession;
+            }
+        }
         Ok(Self { text: text.into(), parts })
     }
 
     /// What concerns the same agent of the same session.
     #[must_use]
     pub fn of_agent() -> Self {
-        let parts =
-            vec![Part::Envelope(Field::Session), Part::Text("/".into()), Part::Envelope(Field::Agent)];
+        let parts = vec![Part::WholeSession, Part::Text("/".into()), Part::Envelope(Field::Agent)];
         Self { text: "{session}/{agent}".into(), parts }
     }
 
@@ -163,6 +171,7 @@ impl KeyTemplate {
             match part {
                 Part::Text(text) => key.push_str(text),
                 Part::Envelope(field) => envelope(*field, event, key),
+                Part::WholeSession => whole_session(event.envelope().source.session.as_str(), key),
                 Part::Event => {
                     write!(key, "{}", event.envelope().id).ok();
                 }
@@ -231,6 +240,16 @@ fn envelope(field: Field, event: &AnyEvent, key: &mut String) {
         }
     };
     key.push_str(text);
+}
+
+fn whole_session(session: &str, key: &mut String) {
+    for character in session.chars() {
+        match character {
+            '%' => key.push_str("%25"),
+            '/' => key.push_str("%2F"),
+            other => key.push(other),
+        }
+    }
 }
 
 fn payload(path: &[Box<str>], event: &AnyEvent, key: &mut String) {
@@ -406,6 +425,20 @@ mod tests {
             let error = KeyTemplate::read(&format!("{{{field}}}"), points).unwrap_err();
             assert_eq!(error.to_string(), told);
         }
+    }
+
+    #[test]
+    fn two_sessions_have_two_keys_whatever_their_ids_are() {
+        let of = |session: &str, agent: &str| {
+            let source = Source {
+                agent: Agent { id: agent.into(), ..Agent::subagent("any") },
+                ..Source::root(session)
+            };
+            rendered(&KeyTemplate::of_agent(), &event_of(source, None, &TOOL, json!({})))
+        };
+        assert_eq!(of("s", "a/b"), "s/a/b");
+        assert_eq!(of("s/a", "b"), "s%2Fa/b");
+        assert_eq!(of("s%2Fa", "b"), "s%252Fa/b");
     }
 
     #[test]
