@@ -10,7 +10,7 @@ use lineside_bus::{Bus, DrainReport};
 use lineside_core::control::Control;
 use lineside_core::hook::{Hook, NATIVE};
 use lineside_core::invocation::Inherit;
-use lineside_core::worker::{HookWorker, WorkerStart};
+use lineside_core::worker::HookWorker;
 use lineside_core::{Diagnostic, Layer, SkipReason};
 use lineside_dialects::hosts::never_reported;
 use lineside_dialects::native::inherited;
@@ -356,32 +356,23 @@ impl Assembly {
             self.bus.kept_extension::<Automations>().map(|automations| (*automations).clone());
         let bound = prepared.into_iter().map(|prepared| self.bind(prepared, places, &mut automations));
         let mut bound: Vec<Bound> = bound.collect();
+        let workers: Vec<HookWorker> =
+            bound.iter_mut().flat_map(|bound| std::mem::take(&mut bound.workers)).collect();
+        self.outside.warm.stand_by(&workers, self.outside.runner.containment());
         let installed = bound.iter_mut().map(|bound| (bound.dialect, std::mem::take(&mut bound.installed)));
         self.bus.install_all(installed.collect::<Vec<_>>())?;
-        let (mut report, mut workers, mut over) = (LoadReport::default(), Vec::new(), Vec::new());
-        for Bound {
-            dialect, automated, adopted, replaced, found, diagnostics, inert, workers: named, ..
-        } in bound
-        {
+        self.outside.warm.keep_only(&workers);
+        let (mut report, mut over) = (LoadReport::default(), Vec::new());
+        for Bound { dialect, automated, adopted, replaced, found, diagnostics, inert, .. } in bound {
             if let Some(automations) = &automations {
                 automated.declared(automations, dialect);
                 automations.adoptions().replaced(&self.bus, dialect, &adopted);
             }
             over.push(replaced);
             report.add(dialect, found, diagnostics, inert);
-            workers.extend(named);
         }
         report.judge(&served);
-        self.start_ahead(workers);
         Ok((report, over))
-    }
-
-    /// Ends the workers that no hook names any more, and starts those that are to be there before their first call.
-    fn start_ahead(&self, workers: Vec<HookWorker>) {
-        self.outside.warm.keep_only(&workers);
-        for worker in workers.into_iter().filter(|worker| worker.start == WorkerStart::Ahead) {
-            drop(self.outside.warm.of(worker, self.outside.runner.containment()));
-        }
     }
 
     /// Shuts the bus down, then waits until every process that was started has ended and everything is on record that

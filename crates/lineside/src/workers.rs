@@ -2,7 +2,7 @@
 //! and ended with the bus.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{self, Arc};
 
@@ -30,8 +30,7 @@ pub(crate) struct HookWorkers {
 
 #[derive(Default)]
 struct Warm {
-    /// With what each was made of when it was first asked for.
-    workers: HashMap<HookWorker, (String, HookWorkerClient)>,
+    workers: HashMap<HookWorker, HookWorkerClient>,
     /// Those that are asked no more, and may have calls under way.
     retired: Vec<HookWorkerClient>,
 }
@@ -65,39 +64,52 @@ impl HookWorkers {
         self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner).get(&hook).cloned()
     }
 
-    /// The worker of this declaration; equal declarations share one. One that is made of something else than the
-    /// one that runs takes its place; calls that are under way there may finish.
-    pub(crate) fn of(&self, mut named: HookWorker, containment: &Containment) -> HookWorkerClient {
+    /// The workers of hooks that are about to be in force. Those before them stay until [`keep_only`](Self::keep_only).
+    pub(crate) fn stand_by(&self, named: &[HookWorker], containment: &Containment) {
+        let mut kept = self.kept();
+        for worker in named.iter().filter(|worker| !matches!(worker.reach, WorkerReach::Attached(_))) {
+            if !kept.workers.contains_key(worker) {
+                let client = self.client(worker.clone(), containment);
+                kept.workers.insert(worker.clone(), client);
+            }
+        }
+    }
+
+    fn client(&self, named: HookWorker, containment: &Containment) -> HookWorkerClient {
+        let listener = telling(self.bus.clone(), &named);
+        HookWorkerClient::new(named, listener, containment.clone())
+    }
+
+    /// The worker of this declaration; equal declarations share one. A call of hooks that were replaced meanwhile has the
+    /// worker that is in the place of theirs: no call brings a worker back that was made of something else.
+    pub(crate) fn of(&self, named: HookWorker, containment: &Containment) -> HookWorkerClient {
         if let WorkerReach::Attached(hook) = named.reach {
             // Of a hook that was taken away an event may be under way.
             let nobody = || HookWorkerClient::new(named, WorkerListener::default(), containment.clone());
             return self.attached(hook).unwrap_or_else(nobody);
         }
-        let content = std::mem::take(&mut named.content);
         let mut kept = self.kept();
-        match kept.workers.get(&named) {
-            Some((same, worker)) if *same == content => worker.clone(),
-            _ => {
-                let listener = telling(self.bus.clone(), &named);
-                let worker = HookWorkerClient::new(named.clone(), listener, containment.clone());
-                let before = kept.workers.insert(named, (content, worker.clone()));
-                kept.retire(before.map(|(_, before)| before));
-                worker
-            }
+        let own = kept.workers.get(&named);
+        let of_its_place = || {
+            let is_same = |other: &HookWorker| {
+                (&other.reach, other.start, &other.bounds) == (&named.reach, named.start, &named.bounds)
+            };
+            kept.workers.iter().find(|(other, _)| is_same(other)).map(|(_, worker)| worker)
+        };
+        if let Some(worker) = own.or_else(of_its_place) {
+            return worker.clone();
         }
+        let worker = self.client(named.clone(), containment);
+        kept.workers.insert(named, worker.clone());
+        worker
     }
 
     /// Ends those that no hook names any more.
     pub(crate) fn keep_only(&self, named: &[HookWorker]) {
+        let named: HashSet<&HookWorker> = named.iter().collect();
         let mut kept = self.kept();
-        let is_named = |worker: &HookWorker, content: &str| {
-            named.iter().any(|named| {
-                named.content == content && HookWorker { content: String::new(), ..named.clone() } == *worker
-            })
-        };
-        let over: Vec<_> =
-            kept.workers.extract_if(|worker, (content, _)| !is_named(worker, content)).collect();
-        kept.retire(over.into_iter().map(|(_, (_, worker))| worker));
+        let over: Vec<_> = kept.workers.extract_if(|worker, _| !named.contains(worker)).collect();
+        kept.retire(over.into_iter().map(|(_, worker)| worker));
     }
 
     /// Ends all of them.
@@ -105,7 +117,7 @@ impl HookWorkers {
         let all: Vec<HookWorkerClient> = {
             let mut kept = self.kept();
             let Warm { workers, retired } = std::mem::take(&mut *kept);
-            workers.into_values().map(|(_, worker)| worker).chain(retired).collect()
+            workers.into_values().chain(retired).collect()
         };
         for worker in &all {
             worker.retire();
@@ -365,5 +377,50 @@ fn lost(plugin: &PluginLoaded) -> Option<String> {
         }
         PluginLoaded::TimedOut => Some("a plugin did not load in time".to_owned()),
         PluginLoaded::Died { why } => Some(format!("a plugin ended it: {why}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside_core::worker::{HookWorkerBounds, WorkerStart};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_call_of_hooks_that_were_replaced_brings_no_worker_back() {
+        let (all, containment) = (HookWorkers::default(), Containment::new());
+        let second = std::time::Duration::from_secs(1);
+        let bounds = HookWorkerBounds {
+            hello: second,
+            cancel: second,
+            shutdown: second,
+            silence: second,
+            pong: second,
+            idle: None,
+            frame: 1 << 10,
+            in_flight: 1,
+            queue: 1,
+        };
+        let made_of = |content: &str| HookWorker {
+            reach: WorkerReach::Socket("/nowhere".into()),
+            content: content.to_owned(),
+            start: WorkerStart::OnUse,
+            bounds,
+        };
+        let names = |all: &HookWorkers| {
+            let kept = all.kept();
+            let mut names: Vec<String> = kept.workers.keys().map(|worker| worker.content.clone()).collect();
+            names.sort();
+            (names, kept.retired.len())
+        };
+        all.stand_by(&[made_of("old")], &containment);
+        all.keep_only(&[made_of("old")]);
+        all.stand_by(&[made_of("new")], &containment);
+        assert_eq!(names(&all), (vec!["new".to_owned(), "old".to_owned()], 0), "both generations are asked");
+        all.keep_only(&[made_of("new")]);
+        assert_eq!(names(&all), (vec!["new".to_owned()], 1));
+        drop(all.of(made_of("old"), &containment));
+        assert_eq!(names(&all), (vec!["new".to_owned()], 1));
+        all.end().await;
     }
 }
