@@ -41,7 +41,9 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::Parser as _;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::Cli;
 use crate::painter::one_line;
@@ -85,7 +87,11 @@ fn explain_arguments(error: &clap::Error) -> ExitCode {
 
 fn start(cli: &Cli) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let result = runtime.block_on(cli.run());
+    let result = runtime.block_on(async {
+        // The handler takes the place of an inherited `SIG_IGN`, with which no exit status of a hook would be had.
+        let _taken = signal(SignalKind::child()).context("failed to watch for the ends of processes")?;
+        cli.run().await
+    });
     // What was dropped ends its processes there. A read from a terminal cannot be cancelled, so the wait is short.
     runtime.shutdown_timeout(Duration::from_millis(300));
     result

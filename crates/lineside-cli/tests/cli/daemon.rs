@@ -195,3 +195,26 @@ fn a_daemon_that_trusts_no_project_says_so_to_who_looks_at_it() {
     assert!(said.out.contains("  project   [stage]/project\n"), "{said:?}");
     assert!(!stage.run(&["doctor"], "").out.contains("does not run"));
 }
+
+#[test]
+fn a_guard_refuses_though_the_daemon_has_inherited_that_ends_of_processes_are_ignored() {
+    let stage = Stage::new();
+    let guard = json!({"name": "guard", "on": "before_tool", "command": "echo 'not this one' >&2; exit 2",
+        "on_failure": "continue"});
+    stage.file("project/.lineside/hooks.yaml", &json!({"hooks": [guard]}).to_string());
+    let command = stage.command(&["serve"]);
+    let mut ignoring = Command::new("env");
+    ignoring.args(["--ignore-signal=CHLD", env!("CARGO_BIN_EXE_lineside"), "serve", "--project", "."]);
+    ignoring.current_dir(stage.path("project")).env_clear();
+    ignoring.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    ignoring.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
+    let mut child = ignoring.spawn().unwrap();
+    let mut ready = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+    let _daemon = Daemon { stage: &stage, child };
+    assert!(ready.starts_with("ready: "), "{ready}");
+    let event = json!({"hook_event_name": "PreToolUse", "session_id": "s1", "tool_name": "Bash",
+        "tool_input": {"command": "ls"}});
+    let said = stage.run(&["hook", "claude"], &event.to_string());
+    assert!(said.out.contains("not this one") && said.out.contains("deny"), "{said:?}");
+}
