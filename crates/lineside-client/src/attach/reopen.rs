@@ -11,6 +11,7 @@ use super::{FIRST, Hook, Hooks, LONGEST};
 use crate::opening::Opening;
 use crate::request::RequestError;
 use crate::segment::segment;
+use crate::wire::problem as refused;
 
 /// A session that is to be opened again.
 struct Lost {
@@ -49,11 +50,13 @@ impl Hooks {
     /// with its hooks, so that none of its events is decided without them.
     ///
     /// # Errors
-    /// The daemon cannot be asked any more.
+    /// The daemon cannot be asked any more, or has refused something that it may take later.
     async fn register_all(&self) -> Result<(), RequestError> {
+        let mut later = Ok(());
         for lost in self.lost() {
             match self.open_again(&lost).await {
                 Ok(()) => {}
+                Err(error) if may_pass(&error) => later = Err(error),
                 Err(error @ (RequestError::Refused { .. } | RequestError::Unreadable(_))) => {
                     let session = lost.session.id();
                     tracing::warn!(%error, session, "a session could not be opened again with its hooks");
@@ -61,6 +64,7 @@ impl Hooks {
                 Err(error) => return Err(error),
             }
         }
+        later?;
         self.state().is_unknown = false;
         Ok(())
     }
@@ -100,10 +104,14 @@ impl Hooks {
             fields.insert("hooks".to_owned(), lost.hooks.iter().cloned().map(Value::Object).collect());
         }
         let opened: OpenedAgain = self.wire.call(hyper::Method::POST, "/v1/sessions", Some(&fields)).await?;
+        let mut later = Ok(());
         for Outcome { called, hook, problem } in opened.hooks {
-            if let Some(problem) = problem {
-                let why = problem.get("detail").and_then(Value::as_str).unwrap_or_default();
-                tracing::warn!(session = lost.session.id(), why, "a hook could not be registered again");
+            match problem.map(|problem| refused(None, Value::Object(problem).to_string().as_bytes())) {
+                Some(error) if may_pass(&error) => later = Err(error),
+                Some(error) => {
+                    tracing::warn!(session = lost.session.id(), %error, "a hook could not be registered again");
+                }
+                None => {}
             }
             let known = self.state().hooks.get_mut(&called).map(|known| {
                 known.number = hook.or(known.number);
@@ -114,6 +122,12 @@ impl Hooks {
                 let _removed: Value = self.wire.call(hyper::Method::DELETE, &path, None).await?;
             }
         }
-        Ok(())
+        later
     }
+}
+
+/// What the daemon has refused now and may take later: what is above or beside it is not there yet, an owner is not gone
+/// yet, or there is too much at the moment.
+fn may_pass(error: &RequestError) -> bool {
+    matches!(error, RequestError::Refused { status: 404 | 409 | 429 | 500.., .. })
 }

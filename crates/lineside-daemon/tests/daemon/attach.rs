@@ -399,3 +399,33 @@ async fn many_publishers_ask_one_program_at_once_and_each_has_its_own_answer() {
     }
     assert_eq!(seen.lock().unwrap().len(), 200, "each is asked about once");
 }
+
+#[tokio::test]
+async fn a_hook_that_another_daemon_refuses_for_the_moment_is_registered_when_it_may_be() {
+    let house = House::new().await;
+    let owner = house.client();
+    let session = owner.session("root").open().await.unwrap();
+    guard(&session, "its owner").await;
+    let House { folder, server } = house;
+    server.end().await;
+    // In the next daemon another program has the hook of that name before the owner comes back.
+    let elsewhere = folder.path().join("run/elsewhere.sock");
+    let mut settings = settings(&folder);
+    let socket = std::mem::replace(&mut settings.socket, elsewhere.clone());
+    let server = Server::start(settings).await.unwrap();
+    let other = Client::new(elsewhere.clone());
+    let held = guard(&other.session("root").open().await.unwrap(), "another").await;
+    std::os::unix::fs::symlink(&elsewhere, &socket).unwrap();
+    attached(&other, 2).await;
+    let refused = other.session("look").open().await.unwrap();
+    // The owner asks after it has attached; some turns are enough for that.
+    for _ in 0..20 {
+        assert_eq!(reason(&refused, "ls").await, None);
+    }
+    assert!(held.remove().await.unwrap());
+    let publisher = other.session("root").resume().open().await.unwrap();
+    while reason(&publisher, "rm").await.as_deref() != Some("its owner refuses") {
+        tokio::task::yield_now().await;
+    }
+    server.end().await;
+}
