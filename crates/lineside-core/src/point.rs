@@ -102,6 +102,13 @@ impl PointInfo {
         self.fields.iter().find(|field| field.name == name)
     }
 
+    /// Whether an event has happened when it is published, and no block of it keeps an agent working: it is decided also
+    /// where its publisher does not wait for that.
+    #[must_use]
+    pub fn is_fact(&self) -> bool {
+        self.phase != Phase::Before && self.role != PointRole::SubagentStop
+    }
+
     /// The names of the fields that may be amended.
     pub fn amendable(&self) -> impl Iterator<Item = &'static str> + use<'_> {
         self.fields.iter().filter(|field| field.amendable).map(|field| field.name)

@@ -1,6 +1,7 @@
 //! The programs that have attached, and the hooks in them: who owns which, who comes back, and who takes over.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -71,6 +72,8 @@ struct Owned {
     called: String,
     /// How long its declaration is.
     bytes: usize,
+    /// What it was declared as.
+    declared: u64,
     hook: AttachedHook,
 }
 
@@ -134,8 +137,8 @@ impl Attachments {
         Err(Problem::conflict("not-attached", "The program has not attached", detail))
     }
 
-    /// Registers a hook of a program on a session. One of the same name there whose program is gone gives way to it, and
-    /// one that is this hook already stays.
+    /// Registers a hook of a program on a session. One of the same name there whose program is gone gives way to it, as
+    /// does what the program had declared of this hook before; one that is this hook already stays.
     ///
     /// # Errors
     /// The program is not known, the entry is none, a program that is there has a hook of that name on the session, or
@@ -159,11 +162,13 @@ impl Attachments {
         };
         let before = state.hooks.get(session.id()).and_then(|hooks| hooks.get(&name));
         let before = before.filter(|before| before.session.is_open());
-        // A program whose connection broke before the answer asks again.
-        if let Some(same) = before.filter(|before| before.owner == owner && before.called == called) {
+        let is_own = |before: &&Owned| before.owner == owner && before.called == called;
+        let declared = BuildHasherDefault::<DefaultHasher>::default().hash_one((&text, reach));
+        // A program whose connection broke before the answer asks again. What it declares otherwise takes the place.
+        if let Some(same) = before.filter(is_own).filter(|before| before.declared == declared) {
             return Ok(Registered { number: same.number, warnings: same.hook.warnings().to_vec() });
         }
-        if before.is_some_and(|before| state.is_there(&before.owner)) {
+        if before.is_some_and(|before| !is_own(&before) && state.is_there(&before.owner)) {
             let detail = format!(
                 "hook `{name}` of session `{}` lives in a program that is there; it can be taken over when that is gone",
                 session.id()
@@ -186,7 +191,7 @@ impl Attachments {
         let warnings = hook.warnings().to_vec();
         state.last += 1;
         let number = state.last;
-        let owned = Owned { number, session: session.clone(), owner, called, bytes, hook };
+        let owned = Owned { number, session: session.clone(), owner, called, bytes, declared, hook };
         state.bytes += bytes;
         // The new one is in force before the one before it leaves: no event comes in between.
         match state.hooks.entry(session.id().clone()).or_default().insert(name, owned) {

@@ -66,12 +66,21 @@ impl Caller {
     /// # Errors
     /// It is not open, or it is not below the session of the grant; which of the two is not told.
     pub(crate) fn session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
-        let found = daemon.session(id);
+        match (daemon.session(id), &self.rights) {
+            (Ok(session), _) => self.reaches(session),
+            (Err(problem), Rights::User) => Err(problem),
+            (Err(_), Rights::Below(above)) => Err(not_below(id, above)),
+        }
+    }
+
+    /// A session, if the caller may act in it.
+    ///
+    /// # Errors
+    /// It is not below the session of the grant.
+    pub(crate) fn reaches(&self, session: Session) -> Result<Session, Problem> {
         match &self.rights {
-            Rights::User => found,
-            Rights::Below(above) => {
-                found.ok().filter(|session| session.is_below(above)).ok_or_else(|| not_below(id, above))
-            }
+            Rights::Below(above) if !session.is_below(above) => Err(not_below(session.id().as_str(), above)),
+            _ => Ok(session),
         }
     }
 
@@ -142,5 +151,23 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let caller = parts.extensions.get::<Self>().cloned();
         caller.ok_or_else(|| Problem::bad_request("it is not known who asks"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::Bus;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_grant_reaches_what_is_below_its_session_whoever_has_opened_it() {
+        let bus = Bus::new();
+        let above = bus.session("above").open().await.unwrap();
+        let below = above.subagent("below").open().await.unwrap();
+        let beside = bus.session("beside").open().await.unwrap();
+        let caller = Caller { rights: Rights::Below(above), connection: None };
+        assert!(caller.reaches(below).is_ok());
+        assert_eq!(caller.reaches(beside).err().map(|problem| problem.status), Some(403));
     }
 }

@@ -18,7 +18,7 @@ use lineside::dialects::Watched;
 use lineside::hosts::Hosts;
 use lineside::wire::Vocabulary;
 use lineside::{Assembly, Bus, Durable, Session};
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -76,7 +76,12 @@ pub(crate) struct Daemon {
     closed: Closed,
     /// The memory that bodies share.
     pub(crate) room: Room,
+    /// Places for facts that are being decided, which their publishers do not cancel by leaving.
+    pub(crate) facts: Arc<Semaphore>,
 }
+
+/// How many facts are decided at once that go on without their publishers.
+const MOST_FACTS: usize = 1_024;
 
 /// What was loaded last.
 #[derive(Default)]
@@ -167,6 +172,7 @@ impl Daemon {
             loading: AsyncMutex::default(),
             changes: Arc::default(),
             closed: Closed::default(),
+            facts: Arc::new(Semaphore::new(MOST_FACTS)),
         }
     }
 

@@ -16,17 +16,21 @@ use crate::caller::Caller;
 use crate::connections;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
+use crate::whole::unless_left;
 
 /// One event to its decision, as compact JSON text.
 ///
+/// A fact is decided also where this is dropped. The room of its body is given back when it is decided.
+///
 /// # Errors
 /// It is no event, its session is not open or not the caller's, or the daemon is ending: the event must not happen then.
-pub(crate) async fn decide(
-    daemon: &Daemon,
+pub(crate) async fn decide<R: Send + 'static>(
+    daemon: &Arc<Daemon>,
     caller: &Caller,
     query: &PublishQuery,
     fields: Map,
-) -> Result<String, Problem> {
+    room: R,
+) -> Result<(String, R), Problem> {
     let draft = EventDraft::read(fields, &daemon.vocabulary)
         .map_err(|error| Problem::bad_request(error.to_string()).blocks())?;
     let Some(id) = draft.session.clone() else {
@@ -38,9 +42,25 @@ pub(crate) async fn decide(
         if let Some(session) = session.filter(|_| draft.point == AfterSession::INFO) {
             connections::close(daemon, session).await;
         }
-        return Ok(unseen(&id, &draft));
+        return Ok((unseen(&id, &draft), room));
     }
-    let session = session(daemon, caller, query, &id, &draft).await?;
+    if !draft.point.is_fact() {
+        return Ok((decide_in(daemon, caller, query, &id, draft).await?, room));
+    }
+    let (held, caller, query) = (Arc::clone(daemon), caller.clone(), query.clone());
+    let decided = async move { Ok((decide_in(&held, &caller, &query, &id, draft).await?, room)) };
+    unless_left(daemon, true, decided).await
+}
+
+/// One event that was read to its decision.
+async fn decide_in(
+    daemon: &Daemon,
+    caller: &Caller,
+    query: &PublishQuery,
+    id: &str,
+    draft: EventDraft,
+) -> Result<String, Problem> {
+    let session = session(daemon, caller, query, id, &draft).await?;
     daemon.preparing.stand(daemon.bus(), &session).await;
     let publication = wire::publication(&session, draft);
     let publication = match query.within_ms {
@@ -84,7 +104,9 @@ async fn session(
     }
     let parent = caller.parent(daemon, draft.parent.clone())?;
     let connection = caller.connection.clone();
-    daemon.session_of_event(Opening { parent, connection, ..opening(id, draft) }).await
+    let session = daemon.session_of_event(Opening { parent, connection, ..opening(id, draft) }).await?;
+    // It may be one that another publisher has opened since it was looked for.
+    caller.reaches(session)
 }
 
 fn opening(id: &str, draft: &EventDraft) -> Opening {

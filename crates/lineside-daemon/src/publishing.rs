@@ -344,7 +344,7 @@ impl Publishing {
 /// One event to its decision, as its body says.
 async fn answer(daemon: Arc<Daemon>, caller: Arc<Caller>, query: PublishQuery, body: Body) -> Decided {
     caller.stands()?;
-    let (fields, _room) = match body {
+    let (fields, room) = match body {
         Body::Read(fields) => (fields?, None),
         Body::Long(text, read) => {
             let room = values(&daemon, &text).await?;
@@ -353,5 +353,6 @@ async fn answer(daemon: Arc<Daemon>, caller: Arc<Caller>, query: PublishQuery, b
             (fields, Some(room))
         }
     };
-    decide(&daemon, &caller, &query, fields).await
+    let (decision, _room) = decide(&daemon, &caller, &query, fields, room).await?;
+    Ok(decision)
 }

@@ -119,7 +119,7 @@ impl Server {
     /// ```
     ///
     /// # Errors
-    /// Those of [`ServeError`]. Nothing listens then.
+    /// Those of [`ServeError`]. Nothing listens then, and the journals are free.
     pub async fn start(settings: Settings) -> Result<Self, ServeError> {
         Self::start_on(settings, None).await
     }
@@ -150,30 +150,43 @@ impl Server {
         notes.extend(recovered.findings.iter().map(ToString::to_string));
         let assembly = Assembly::new(bus).only(settings.dialects.iter().copied()).keeping_last_good();
         let limits = settings.limits;
-        let (path, http, state) = (settings.socket.clone(), settings.http, settings.state.clone());
         let daemon = Arc::new(Daemon::new(settings, assembly, automations, durable));
         Heritage::of(&daemon);
         let tasks = Tasks::new(limits.connections, &daemon);
-        tasks.feed(&daemon);
-        tasks.put_back(&daemon);
+        let mut server = Self { daemon, tasks, http: None, notes };
+        match server.open(handed_over).await {
+            Ok(()) => Ok(server),
+            Err(error) => {
+                // Its tasks have the journals, which the next start needs.
+                server.end().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Loads the hooks and opens the doors.
+    async fn open(&mut self, handed_over: Option<Socket>) -> Result<(), ServeError> {
+        let Self { daemon, tasks, http, .. } = self;
+        let settings = &daemon.settings;
+        tasks.feed(daemon);
+        tasks.put_back(daemon);
         daemon.load().await.map_err(ServeError::Hooks)?;
-        tasks.reload(&daemon);
+        tasks.reload(daemon);
         daemon.automations.all_registered();
-        let http = match http {
+        let listened = match settings.http {
             None => None,
-            Some(address) => Some(listen(address, &state).await?),
+            Some(address) => Some(listen(address, &settings.state).await?),
         };
         let socket = match handed_over {
             Some(socket) => socket,
-            None => Socket::bind(&path)?,
+            None => Socket::bind(&settings.socket)?,
         };
-        tasks.accept(&daemon, socket, api::router(&daemon, Door::Socket));
-        let http = http.map(|(listener, lock)| {
-            let address = lock.address;
-            tasks.accept(&daemon, listener, api::router(&daemon, Door::Http(Arc::new(lock))));
-            address
-        });
-        Ok(Self { daemon, tasks, http, notes })
+        tasks.accept(daemon, socket, api::router(daemon, Door::Socket));
+        if let Some((listener, lock)) = listened {
+            *http = Some(lock.address);
+            tasks.accept(daemon, listener, api::router(daemon, Door::Http(Arc::new(lock))));
+        }
+        Ok(())
     }
 
     /// The socket that is served.

@@ -1,10 +1,13 @@
 //! Work that is done whole or not at all, although the request that waits for it may leave.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
+
+use crate::daemon::Daemon;
 
 /// Does work in the task of its caller, and in a task of its own from where the caller leaves.
 ///
@@ -20,6 +23,22 @@ where
 {
     let (tracker, runtime) = (tracker.clone(), Handle::current());
     Whole { work: Some(Box::pin(work)), has_begun: false, tracker, runtime }
+}
+
+/// Does work for an event, which its publisher cancels by leaving; not so that for a fact, which has happened whether its
+/// publisher waits or not. Where too many facts are under way, this one is an event as any other.
+pub(crate) async fn unless_left<F>(daemon: &Daemon, is_fact: bool, work: F) -> F::Output
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let place = is_fact.then(|| Arc::clone(&daemon.facts).try_acquire_owned().ok()).flatten();
+    let Some(place) = place else { return work.await };
+    let decided = async move {
+        let decided = work.await;
+        drop(place);
+        decided
+    };
+    whole(&daemon.tracker, decided).await
 }
 
 pub(crate) struct Whole<F: Future<Output: Send> + Send + 'static> {
@@ -90,7 +109,7 @@ mod tests {
     async fn work_that_has_panicked_is_not_taken_up_again() {
         let tracker = TaskTracker::new();
         let panics = std::panic::AssertUnwindSafe(whole(&tracker, async { panic!("as it was asked to") }));
-        assert!(panics.catch_unwind().await.map(|()| ()).is_err());
+        assert!(panics.catch_unwind().await.is_err());
         assert!(tracker.is_empty());
     }
 }

@@ -90,6 +90,26 @@ struct Inner {
     changed: Notify,
 }
 
+/// A call that was read, and not looked into.
+pub struct ReadCall(Reading);
+
+impl From<HostCall> for ReadCall {
+    fn from(call: HostCall) -> Self {
+        Self(serve::read(call))
+    }
+}
+
+impl ReadCall {
+    /// Whether it tells of what has happened: such an event is to be decided also where its host is gone.
+    #[must_use]
+    pub fn is_fact(&self) -> bool {
+        match &self.0 {
+            Reading::Event(arrival) => arrival.is_fact(),
+            Reading::Answer(_) => false,
+        }
+    }
+}
+
 /// A call that was answered.
 pub struct HostReply {
     /// What the process prints, and how it exits.
@@ -104,7 +124,7 @@ pub struct HostReply {
 #[derive(Default)]
 #[must_use = "events that follow from the call are published by `run`"]
 pub struct Afterwards {
-    session: Option<(Bus, Arc<str>)>,
+    session: Option<Session>,
     derived: Vec<Derived>,
     cause: Option<EventId>,
     ends: bool,
@@ -172,10 +192,10 @@ impl Hosts {
     /// As [`answer`](Self::answer).
     pub async fn answer_from(
         &self,
-        call: HostCall,
+        call: impl Into<ReadCall> + Send,
         origin: &CallOrigin,
     ) -> Result<HostReply, ServeHostError> {
-        let arrival = match serve::read(call) {
+        let arrival = match call.into().0 {
             Reading::Answer(answer) => return Ok(HostReply::of(answer)),
             Reading::Event(arrival) => arrival,
         };
@@ -270,7 +290,7 @@ impl Hosts {
             self.wait_on(&session, receipt, settled.waits);
         }
         let afterwards = Afterwards {
-            session: Some((self.bus.clone(), session.id().as_str().into())),
+            session: Some(session),
             derived: settled.after,
             cause: own.first().copied(),
             ends: settled.ends,
@@ -486,7 +506,7 @@ impl Afterwards {
     /// # Errors
     /// The bus takes no events any more.
     pub async fn run(self) -> Result<Vec<Arc<Receipt>>, PublishError> {
-        let Some(session) = self.session.and_then(|(bus, id)| bus.find(&id)) else { return Ok(Vec::new()) };
+        let Some(session) = self.session.filter(Session::is_open) else { return Ok(Vec::new()) };
         let mut receipts = Vec::new();
         for payload in self.derived.iter().filter_map(payload) {
             let mut event = session.any_event(payload);

@@ -125,11 +125,7 @@ async fn a_load_whose_caller_leaves_leaves_the_hooks_before_in_force_and_their_a
     let gate = room.path().join("gate");
     assert!(std::process::Command::new("mkfifo").arg(&gate).status().unwrap().success());
     let waits = "module.exports = (api) => { require('node:fs').readFileSync('GATE'); };";
-    write(
-        room.path(),
-        ".openclaw/plugins/waits/index.cjs",
-        &waits.replace("GATE", gate.to_str().unwrap()),
-    );
+    write(room.path(), ".openclaw/plugins/waits/index.cjs", &waits.replace("GATE", gate.to_str().unwrap()));
     write(room.path(), ".openclaw/plugins/waits/openclaw.plugin.json", "{ id: 'waits', configSchema: {} }");
     // The opening ends when the plugin has opened its end, and the load waits for the plugin.
     let loading = tokio::task::spawn_blocking({

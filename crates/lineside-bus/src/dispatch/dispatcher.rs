@@ -13,8 +13,8 @@ use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
 use lineside_core::outcome::{By, Round};
 use lineside_core::{
-    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, OnFailure, Outcome, Part, Said, SkipReason,
-    Strength, Verdict,
+    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, OnFailure, Outcome, Part, Said,
+    SkipReason, Strength, Verdict,
 };
 use tokio::time::Instant;
 

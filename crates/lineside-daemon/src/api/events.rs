@@ -30,7 +30,8 @@ const MOST: usize = 10_000;
 /// Publish an event and have its decision.
 ///
 /// What `accepted` claims of background work is kept when the answer is given. A connection that breaks before the answer
-/// leaves the event undecided; it is not published again.
+/// leaves an event undecided that has not happened yet; one that has (`after_…`, `on_…`) is decided all the same. Neither is
+/// published again.
 #[utoipa::path(
     post, path = "/v1/events", tag = "events", params(PublishQuery), request_body = Event,
     responses(
@@ -48,7 +49,8 @@ pub(super) async fn publish(
     Fields(fields, room): Fields,
 ) -> Result<JsonText, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
-    decide(&daemon, &caller, &query, fields).await.map(|decision| JsonText(decision, room))
+    let (decision, room) = decide(&daemon, &caller, &query, fields, room).await?;
+    Ok(JsonText(decision, room))
 }
 
 /// Make this connection one for events: many of them under way at once, without a request for each.
@@ -58,7 +60,7 @@ pub(super) async fn publish(
 /// `{"type": "publish", "id": 1, "bytes": 211}` and so many bytes behind it, which are an event as `POST /v1/events` takes
 /// it; the parameters of that path stand in the line. Its answer is a line with the same `id` and `bytes`, of the type
 /// `decision` or `problem`, and the body that the path would have answered with. `{"type": "cancel", "id": 1}` has the
-/// hooks of an event cancelled; it is not answered then. Only over the Unix socket.
+/// hooks of an event cancelled that has not happened yet; it is not answered then. Only over the Unix socket.
 #[utoipa::path(
     post, path = "/v1/events/connection", tag = "events",
     responses(
@@ -104,8 +106,8 @@ pub(super) async fn publish_many(
     let lines = lines.into_values().map(async |line| {
         let mut decided = Vec::with_capacity(line.len());
         for (place, event) in line {
-            let result = match decide(daemon, caller, query, event).await {
-                Ok(decision) => decision,
+            let result = match decide(daemon, caller, query, event, ()).await {
+                Ok((decision, ())) => decision,
                 Err(problem) => json!(problem).to_string(),
             };
             decided.push((place, result));

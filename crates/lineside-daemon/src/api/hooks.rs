@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use futures_util::FutureExt as _;
 use lineside::json::{Map, Value};
 use lineside::listing::{self, Explanation, Listing};
 use lineside::wire::{EventDraft, publication};
@@ -51,9 +52,7 @@ pub(super) struct EventExplanation {
 #[utoipa::path(get, path = "/v1/hooks", tag = "hooks", responses((status = 200, body = HookListing)))]
 pub(super) async fn list(State(daemon): State<Arc<Daemon>>) -> Result<Json<Listing>, Problem> {
     let session = Passing::below(&daemon, None).await?;
-    let listing = listing::listing(&session.0, &daemon.loaded().report);
-    session.end().await;
-    Ok(Json(listing))
+    Ok(Json(listing::listing(&session.0, &daemon.loaded().report)))
 }
 
 /// Which hooks would run for an event, and why the others would not. No hook is run, and the event is not published.
@@ -78,9 +77,7 @@ pub(super) async fn explain(
         None => {
             let parent = draft.parent.clone().filter(|parent| daemon.bus().find(parent).is_some());
             let session = Passing::below(&daemon, parent).await?;
-            let explanation = explained(&session.0, &id, draft, &report).await;
-            session.end().await;
-            explanation
+            explained(&session.0, &id, draft, &report).await
         }
     }
 }
@@ -104,7 +101,7 @@ async fn explained(
     Ok(Json(listing::explain(session, &receipt.event, report)))
 }
 
-/// A session that is there to be looked at.
+/// A session that is there to be looked at, for as long as this is.
 struct Passing(Session);
 
 impl Passing {
@@ -112,8 +109,14 @@ impl Passing {
         let id = format!("look-{}", Uuid::new_v4());
         daemon.open(Opening { id, parent, ..Opening::default() }).await.map(Self)
     }
+}
 
-    async fn end(self) {
-        self.0.close().await;
+impl Drop for Passing {
+    fn drop(&mut self) {
+        let session = self.0.clone();
+        // It is over at the first poll, and has nothing to wait for.
+        if (async move { session.close().await }).now_or_never().is_none() {
+            tracing::warn!("a session to be looked at had work under way");
+        }
     }
 }

@@ -10,7 +10,8 @@ use axum::response::Response;
 use lineside::bus::OpenSessionError;
 use lineside::core::Point as _;
 use lineside::hosts::{
-    CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, SERVED, ServeHostError, undecided,
+    CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, ReadCall, SERVED, ServeHostError,
+    undecided,
 };
 use lineside::points::AfterSession;
 
@@ -19,6 +20,7 @@ use crate::caller::Caller;
 use crate::connections;
 use crate::daemon::{Daemon, too_deep, too_many};
 use crate::problem::Problem;
+use crate::whole::unless_left;
 
 /// The header with the event that the entry of the host states.
 const EVENT: &str = "lineside-event";
@@ -45,7 +47,8 @@ const STDOUT: HeaderName = HeaderName::from_static("lineside-stdout-bytes");
 /// exits: its body is standard output, followed by standard error; `Lineside-Stdout-Bytes` is where the one ends, and
 /// `Lineside-Exit` the exit status, 0 or 2. A request of another version of this protocol, or of none, is answered as one
 /// that nothing could decide: its gates are closed. With a grant the sessions of the host are children of the session of the
-/// grant. A connection that breaks before the answer leaves the event undecided.
+/// grant. A connection that breaks before the answer leaves an event undecided that has not happened yet; one that tells of
+/// what has happened is decided all the same.
 #[utoipa::path(
     post, path = "/v1/hosts/{host}", tag = "hosts",
     params(
@@ -73,7 +76,7 @@ pub(super) async fn serve(
     caller: Caller,
     Path(host): Path<String>,
     headers: HeaderMap,
-    Document(stdin, _room): Document,
+    Document(stdin, room): Document,
 ) -> Result<Response, Problem> {
     let Some(host) = Host::named(&host) else { return Err(no_host(&host)) };
     let event = text(&headers, EVENT)?.map(|event| decoded(event, EVENT)).transpose()?;
@@ -93,11 +96,22 @@ pub(super) async fn serve(
     origin.confined = if origin.parent.is_some() { Confinement::ToParent } else { Confinement::No };
     origin.within = within(&headers)?;
     origin.connection = caller.connection.clone();
+    let (held, call) = (Arc::clone(&daemon), ReadCall::from(call));
+    let is_fact = call.is_fact();
+    let answer = async move {
+        let answer = answer(&held, call, &origin).await;
+        drop(room);
+        answer
+    };
+    unless_left(&daemon, is_fact, answer).await.map(said)
+}
+
+async fn answer(daemon: &Arc<Daemon>, call: ReadCall, origin: &CallOrigin) -> Result<HostAnswer, Problem> {
     if let Some(above) = &origin.parent {
         daemon.preparing.stand(daemon.bus(), above).await;
     }
     let HostReply { answer, receipts, afterwards } =
-        daemon.hosts.answer_from(call, &origin).await.map_err(|error| not_served(&error))?;
+        daemon.hosts.answer_from(call, origin).await.map_err(|error| not_served(&error))?;
     for receipt in &receipts {
         daemon.note(receipt);
     }
@@ -105,8 +119,8 @@ pub(super) async fn serve(
         let (point, session) = (first.event.point(), &first.event.envelope().source.session);
         if point == AfterSession::INFO { daemon.note_closed(session) } else { daemon.note_open(session) }
     }
-    connections::afterwards(&daemon, afterwards);
-    Ok(said(answer))
+    connections::afterwards(daemon, afterwards);
+    Ok(answer)
 }
 
 /// Why a request is of another version of the protocol; nothing where it is of this one.

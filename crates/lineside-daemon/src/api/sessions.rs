@@ -16,6 +16,7 @@ use crate::body::{Asked, Json, Path, Query};
 use crate::caller::Caller;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
+use crate::whole::whole;
 
 /// Open a session.
 ///
@@ -50,18 +51,23 @@ pub(super) async fn open(
         hooks,
     } = asked;
     let brought = Brought::by(&daemon, attachment, hooks).await?;
-    let _preparing = (!brought.is_empty()).then(|| daemon.preparing.begin(&id));
     let (agent, model) = (agent.map(Into::into), model.map(Into::into));
     let connection = caller.connection.clone();
     let opening = Opening { id, parent, agent, project_root, cwd, model, host, traceparent, connection };
-    let (status, session) = taken_over_or_opened(&daemon, &caller, opening, resume).await?;
-    let outcomes = brought.register(&daemon, &session);
-    let failed = outcomes.iter().find_map(|outcome| outcome.problem.clone());
-    if let Some(problem) = failed.filter(|_| status == StatusCode::CREATED) {
-        session.close().await;
-        return Err(problem);
-    }
-    Ok(opened(status, &session, outcomes))
+    let held = Arc::clone(&daemon);
+    // It is opened with its hooks, or it is not.
+    let opened = async move {
+        let _preparing = (!brought.is_empty()).then(|| held.preparing.begin(&opening.id));
+        let (status, session) = taken_over_or_opened(&held, &caller, opening, resume).await?;
+        let outcomes = brought.register(&held, &session);
+        let failed = outcomes.iter().find_map(|outcome| outcome.problem.clone());
+        if let Some(problem) = failed.filter(|_| status == StatusCode::CREATED) {
+            session.close().await;
+            return Err(problem);
+        }
+        Ok(opened(status, &session, outcomes))
+    };
+    whole(&daemon.tracker, opened).await
 }
 
 async fn taken_over_or_opened(
@@ -157,10 +163,15 @@ pub(super) async fn close(
 ) -> Result<Json<Closed>, Problem> {
     let session = caller.session(&daemon, &session)?;
     daemon.note_closed(session.id());
-    match query.within_ms {
-        Some(within) => session.close_within(Duration::from_millis(within)).await,
-        None => session.close().await,
-    }
+    let closing = session.clone();
+    // What it runs comes to its end without a waiter too.
+    let closed = async move {
+        match query.within_ms {
+            Some(within) => closing.close_within(Duration::from_millis(within)).await,
+            None => closing.close().await,
+        }
+    };
+    whole(&daemon.tracker, closed).await;
     Ok(Json(Closed { id: session.id().to_string(), last_seq: session.last_seq() }))
 }
 

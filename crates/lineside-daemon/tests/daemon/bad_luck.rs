@@ -7,9 +7,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use lineside::json::Value;
 use lineside::prelude::*;
+use lineside_daemon::Server;
 
 use crate::connection::{Line, frame, shell, soon};
-use crate::house::{House, settings, small};
+use crate::house::{House, folder, settings, small};
 
 /// A daemon whose hook works in the background, and holds its work back.
 async fn working() -> House {
@@ -216,4 +217,16 @@ async fn law_19_hooks_that_are_switched_off_in_a_burst_are_off_for_the_next_even
     fs::remove_file(&off).unwrap();
     line.publish(41, &shell("s", "ls")).await;
     assert_eq!(line.answer().await.unwrap().2["verdict"], json!("block"));
+}
+
+#[tokio::test]
+async fn a_start_that_fails_leaves_the_journals_to_the_next_one() {
+    let folder = folder();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut busy = settings(&folder);
+    busy.http = Some(taken.local_addr().unwrap());
+    let error = Server::start(busy).await.unwrap_err();
+    assert!(error.to_string().starts_with("failed to listen on"), "{error}");
+    let server = Server::start(settings(&folder)).await.unwrap();
+    server.end().await;
 }

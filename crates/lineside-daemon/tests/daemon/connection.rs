@@ -10,6 +10,7 @@ use lineside::prelude::*;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 
+use crate::hosts::ask;
 use crate::house::{House, small};
 use crate::signals::Reader;
 
@@ -336,4 +337,72 @@ async fn the_end_of_the_daemon_answers_what_is_under_way_over_a_connection() {
     assert_eq!(line.answer().await.unwrap().1, Some(1));
     assert!(line.answer().await.is_none());
     assert!(soon(end).await.unwrap().drained.is_clean());
+}
+
+/// Hooks of facts that wait for the other end of a pipe, with an automation beside them.
+async fn waiting_at_facts() -> (House, PathBuf) {
+    let house = House::new().await;
+    let pipe = house.folder.path().join("facts");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let hooks = house.folder.path().join("project/.lineside");
+    std::fs::create_dir_all(&hooks).unwrap();
+    let waits = format!("command: [cat, {}]", pipe.display());
+    let text = format!(
+        "hooks:\n- {{name: waits, on: [after_tool, after_session], {waits}}}\n\
+        - {{name: lint, on: after_tool, command: 'true', automate: {{}}}}\n"
+    );
+    std::fs::write(hooks.join("hooks.yaml"), text).unwrap();
+    house.post("/v1/reload", &json!({})).await;
+    house.post("/v1/sessions", &json!({"id": "s"})).await;
+    (house, pipe)
+}
+
+#[tokio::test]
+async fn what_has_happened_is_decided_though_its_publisher_leaves() {
+    let (house, pipe) = waiting_at_facts().await;
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+    let after_tool = json!({"point": "after_tool", "session": "s",
+        "payload": {"tool_name": "Shell", "tool_input": {}, "tool_output": "done"}});
+    let of_host = json!({"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Bash",
+        "tool_input": {"command": "ls"}, "tool_response": "done"});
+    let mut line = Line::open(&house).await;
+    for way in ["a request", "a connection for events", "a call of a host"] {
+        let publish = async {
+            match way {
+                "a request" => drop(house.post("/v1/events", &after_tool).await),
+                "a call of a host" => drop(ask(&house, "claude", &[], of_host.to_string()).await),
+                _ => {
+                    line.publish(1, &after_tool).await;
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        let gate = tokio::select! {
+            gate = opened(pipe.clone()) => gate,
+            () = publish => panic!("the hook waits"),
+        };
+        if way == "a connection for events" {
+            line.write(b"{\"type\":\"cancel\",\"id\":1}\n").await;
+        }
+        drop(gate);
+        let decided = soon(reader.until("decided")).await;
+        assert_eq!(decided["session"], json!("s"), "{way}: {decided}");
+    }
+    let jobs = house.get("/v1/jobs").await.1;
+    assert_eq!(jobs["jobs"].as_array().unwrap().len(), 3, "{jobs}");
+}
+
+#[tokio::test]
+async fn a_session_whose_end_is_published_is_closed_though_the_publisher_leaves() {
+    let (house, pipe) = waiting_at_facts().await;
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+    let end = json!({"point": "after_session", "session": "s", "payload": {"reason": "exit"}});
+    let gate = tokio::select! {
+        gate = opened(pipe) => gate,
+        _ = house.post("/v1/events", &end) => panic!("the hook waits"),
+    };
+    drop(gate);
+    assert_eq!(soon(reader.until("session_closed")).await["session"], json!("s"));
+    let (status, problem) = house.post("/v1/events?open=true", &end).await;
+    assert_eq!((status, &problem["type"]), (409, &json!("urn:lineside:problem:session-closed")), "{problem}");
 }

@@ -225,3 +225,20 @@ async fn a_connection_that_is_closed_at_once_again_and_again_is_not_made_without
     let took = attached[6] - attached[0];
     assert!(took >= std::time::Duration::from_millis(20 + 40 + 80 + 160), "{took:?}");
 }
+
+#[tokio::test]
+async fn what_a_program_declares_otherwise_under_the_same_name_takes_the_place_of_what_it_declared() {
+    let house = House::new().await;
+    let mut owner = Owner::attach(&house, 30_000).await;
+    owner.registers(&house, "gate", "after_tool", 30_000).await;
+    let (_, hooks) = house.get("/v1/sessions/s/hooks").await;
+    let points: Vec<&Value> = hooks["hooks"].as_array().unwrap().iter().map(|hook| &hook["point"]).collect();
+    assert_eq!(points, [&json!("after_tool")], "{hooks}");
+    assert_eq!(decided(&house).await["verdict"], json!("continue"));
+    owner.registers(&house, "gate", "before_tool", 30_000).await;
+    let (decision, ()) = tokio::join!(decided(&house), async {
+        let id = owner.call().await;
+        owner.answers(&id, "asked again").await;
+    });
+    assert_eq!(decision["reason"], json!("asked again"), "{decision}");
+}

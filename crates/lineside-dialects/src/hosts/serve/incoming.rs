@@ -267,6 +267,13 @@ impl Arrival {
     pub fn is_end(&self) -> bool {
         self.row.is_some_and(|row| row.point == "after_session")
     }
+
+    /// Whether it has happened, so that it is decided also where the host does not wait for that.
+    #[must_use]
+    pub fn is_fact(&self) -> bool {
+        let point = self.row.and_then(|row| lineside_points::find(row.point).ok());
+        point.is_some_and(PointInfo::is_fact)
+    }
 }
 
 /// Whether a document is in the form of Copilot that names no model.
