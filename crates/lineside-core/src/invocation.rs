@@ -8,6 +8,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+mod script;
 mod shell_line;
 
 /// What to run for one hook and one event.
@@ -61,14 +62,24 @@ impl Program {
         first.into_iter().chain(shell_line::first_word(self).map(OsStr::new))
     }
 
-    /// The name among [`Program::names`] that means a file below the working directory: a relative path.
+    /// What of it means a file below the working directory: a relative path among [`Program::names`], or the script that
+    /// an interpreter among them is given.
+    ///
+    /// ```
+    /// use lineside_core::invocation::Program;
+    ///
+    /// let script = Program::argv(["python3", "-u", "policy.py"]);
+    /// assert_eq!(script.below_working_directory(), Some("policy.py".as_ref()));
+    /// ```
     #[must_use]
     pub fn below_working_directory(&self) -> Option<&OsStr> {
         let is_relative = |name: &&OsStr| {
             let path = Path::new(name);
             path.is_relative() && (path.components().count() > 1 || path.starts_with("."))
         };
-        self.names().find(is_relative)
+        let of_words = || script::relative(self.argv.iter().map_while(|word| word.to_str()));
+        let of_line = || script::relative(shell_line::words(self));
+        self.names().find(is_relative).or_else(|| of_words().or_else(of_line).map(OsStr::new))
     }
 
     /// A shell line, run as `<shell> -c <line>`. Data of an event never belongs into the line.

@@ -1,22 +1,24 @@
-//! Hooks of the user that would run a file of whatever project an event is about, to which the user has not agreed: they are
+//! Hooks of the user, and of the machine, that would run a file of whatever project an event is about, to which the user has not agreed: they are
 //! refused, in every format.
 
 use std::path::Path;
 
 use lineside_core::hook::Standby;
-use lineside_core::{Diagnostic, Layer, OnFailure, Origin};
+use lineside_core::{Diagnostic, OnFailure, Origin};
 
 use crate::broken::{Broken, Owner, Repair};
 use crate::dialect::{ForeignHook, Loaded, Trust};
+use crate::ground::Ground;
 use crate::handler::Start;
 
-/// Takes such hooks out of what is loaded, with a finding each; one whose failure blocks stands closed instead.
-///
-/// `project` is the trust in the project: while it is withheld, every hook that may run is of the user.
-pub fn refuse_programs_of_projects(project: Trust, loaded: &mut Loaded) {
+/// Takes such hooks out of what is loaded, with a finding each; one whose failure blocks stands closed instead. Hooks of a
+/// trusted project's own files are not among them.
+pub fn refuse_programs_of_projects(ground: &Ground, loaded: &mut Loaded) {
     let refused = loaded.hooks.extract_if(.., |found| {
-        let is_of_user = found.hook.layer == Layer::User || project == Trust::Withheld;
-        is_of_user && !found.closed && found.hook.standby == Standby::Ready && program(found).is_some()
+        !ground.declares(&found.hook)
+            && !found.closed
+            && found.hook.standby == Standby::Ready
+            && program(found).is_some()
     });
     for found in refused.collect::<Vec<_>>() {
         refuse(found, loaded);

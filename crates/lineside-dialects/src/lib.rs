@@ -37,6 +37,7 @@ mod consent;
 mod ending;
 mod findings;
 mod frontmatter;
+mod ground;
 mod names;
 mod rivals;
 mod near_keys;
@@ -75,6 +76,7 @@ pub use dialect::{
     Automation, Dialect, ForeignHook, Inert, Loaded, LogTarget, Missed, Places, Plugins, Registered, Trust,
     Watched, Why,
 };
+pub use ground::Ground;
 pub use handler::{Call, HandedOn, Handler, LogStage, Returned, Start, Work};
 pub use names::meant;
 pub use near_keys::AnswerKeys;

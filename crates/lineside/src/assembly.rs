@@ -15,7 +15,7 @@ use lineside_core::{Diagnostic, Layer, SkipReason};
 use lineside_dialects::hosts::never_reported;
 use lineside_dialects::native::inherited;
 use lineside_dialects::{
-    DIALECTS, Dialect, Inert, Loaded, Places, Watched, exposed, outrun, refuse_programs_of_projects,
+    DIALECTS, Dialect, Ground, Inert, Loaded, Places, Watched, exposed, outrun, refuse_programs_of_projects,
 };
 #[cfg(feature = "http")]
 use lineside_exec::Proxy;
@@ -167,6 +167,7 @@ impl Assembly {
             worker: None,
             warm: Arc::new(HookWorkers::new(&bus)),
             exported: Arc::default(),
+            ground: None,
         };
         Self {
             bus,
@@ -308,11 +309,12 @@ impl Assembly {
         let HookFiles { places, loaded, inherit } = files;
         let _one_at_a_time = self.installing.lock().await;
         // What has to be waited for comes first: no caller leaves between the first registration and the last.
-        let mut prepared = Vec::with_capacity(loaded.len());
+        let (mut prepared, ground) = (Vec::with_capacity(loaded.len()), Arc::new(Ground::of(&places)));
         for (dialect, mut loaded) in loaded {
             // Hooks of lineside's own file have it already, unless they say otherwise.
             let inherit = if dialect.name() == NATIVE { Inherit::All } else { inherit.clone() };
-            let mut outside = Outside { inherit, ..self.outside.clone() };
+            let ground = Some(Arc::clone(&ground));
+            let mut outside = Outside { inherit, ground, ..self.outside.clone() };
             let (worker, replaced) =
                 self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
             outside.worker = worker.or(outside.worker);
@@ -331,7 +333,9 @@ impl Assembly {
         if let Some(last_good) = self.last_good.as_ref().filter(|_| outside.worker.is_none()) {
             last_good.lock().unwrap_or_else(PoisonError::into_inner).keep(dialect.name(), &mut loaded);
         }
-        refuse_programs_of_projects(places.trust, &mut loaded);
+        if let Some(ground) = &outside.ground {
+            refuse_programs_of_projects(ground, &mut loaded);
+        }
         let log = loaded.log.take().map(|target| Arc::new(DebugLog::to(target)));
         let binder = Binder {
             bus: &self.bus,

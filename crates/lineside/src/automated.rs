@@ -53,7 +53,7 @@ impl Automated {
                 self.ids.insert(Arc::clone(&id));
             }
             let Automation { control, rules, cancelled_by, work } = automation.clone();
-            let run = run(work, outside.clone());
+            let run = run(work, outside.clone().of(hook));
             let declaration = Declaration { id, hook: hook.clone(), point, rules, cancelled_by, run };
             let mut installed = automations.declare(declaration).into_iter();
             hooks.extend(installed.next().map(|installed| DeclaredHook {
@@ -88,7 +88,7 @@ fn run(work: Arc<dyn Work>, outside: Outside) -> RunInTurn {
         let (work, outside) = (Arc::clone(&work), outside.clone());
         Box::pin(async move {
             let propagation = propagated(&event, &cx);
-            let call = work.call(&event, assignment)?;
+            let call = outside.prepare(&event, |event| work.call(event, assignment))?;
             let returned = outside.run(call, cx.deadline(), turn.begins(), propagation).await;
             work.report(&returned)
         })

@@ -208,6 +208,7 @@ fn own() -> Outside {
         worker: None,
         warm: Arc::default(),
         exported: Arc::default(),
+        ground: None,
     }
 }
 

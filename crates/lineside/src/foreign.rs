@@ -46,6 +46,7 @@ impl Foreign {
         let handler = Arc::clone(&hook.handler);
         let (dialect, layer) = (hook.hook.dialect, hook.hook.layer);
         let queues = runs_in_a_set(&hook.hook, &outside);
+        let outside = outside.of(&hook.hook);
         let attempts = Arc::new(Attempts { handler, outside, log, retry: hook.retry, dialect, layer });
         Self { attempts, key: hook.key.clone(), adopted: None, queues }
     }
@@ -187,7 +188,7 @@ impl Attempts {
     async fn attempt(&self, event: &AnyEvent, cx: &Cx) -> (Result<Answer, Failure>, bool) {
         let began = Instant::now();
         let mut started = None;
-        let (returned, result) = match self.handler.prepare(event) {
+        let (returned, result) = match self.outside.prepare(event, |event| self.handler.prepare(event)) {
             Ok(mut call) => {
                 let shares = self.handler.shares_variables();
                 let assignments = if shares { self.with_variables(event, &mut call) } else { None };

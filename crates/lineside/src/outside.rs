@@ -5,10 +5,10 @@ use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::Propagation;
 use lineside_core::invocation::{Environment, Inherit};
 use lineside_core::worker::{HookWorker, WorkerReach};
-use lineside_dialects::{Call, Returned};
+use lineside_core::{AnyEvent, Failure, Hook, Propagation};
+use lineside_dialects::{Call, Ground, Returned};
 use lineside_exec::{HttpClient, Runner, Worker};
 use tokio::time::Instant;
 
@@ -30,9 +30,29 @@ pub(crate) struct Outside {
     pub(crate) warm: Arc<HookWorkers>,
     /// What hooks hand on to later hooks of their session.
     pub(crate) exported: Arc<Exported>,
+    /// The project in which what hooks name by a relative path is started.
+    pub(crate) ground: Option<Arc<Ground>>,
 }
 
 impl Outside {
+    /// The same for a hook, which stands on the ground of its file's project alone.
+    pub(crate) fn of(mut self, hook: &Hook) -> Self {
+        self.ground = self.ground.filter(|ground| ground.declares(hook));
+        self
+    }
+
+    /// What a hook runs for an event.
+    pub(crate) fn prepare(
+        &self,
+        event: &AnyEvent,
+        prepare: impl Fn(&AnyEvent) -> Result<Call, Failure>,
+    ) -> Result<Call, Failure> {
+        match &self.ground {
+            Some(ground) => ground.prepare(event, prepare),
+            None => prepare(event),
+        }
+    }
+
     /// Runs a call to its end, at the latest until the deadline. What it runs begins when `begins` has ended, which is
     /// awaited when it has its turn. What it starts inherits the propagation.
     pub(crate) async fn run<T>(

@@ -1,4 +1,4 @@
-//! What is certain of a line for a shell: its first word. No line is parsed here.
+//! What is certain of a line for a shell: its first word, and the plain words behind it. No line is parsed here.
 
 use std::path::Path;
 
@@ -17,6 +17,27 @@ const OF_THE_SHELL: &[&str] = &[
 
 /// The program that a line for a shell starts first; `None` where another reading is possible.
 pub(super) fn first_word(program: &Program) -> Option<&str> {
+    Some(split(program)?.0)
+}
+
+/// That program and the words behind it, up to the first that a shell may read in another way.
+pub(super) fn words(program: &Program) -> impl Iterator<Item = &str> {
+    let (first, rest) = split(program).unzip();
+    let rest = rest.unwrap_or_default();
+    let rest = rest.split([';', '&', '|', '<', '>', '\n']).next().unwrap_or_default();
+    first.into_iter().chain(rest.split_whitespace().map_while(plain))
+}
+
+/// A word without its quotes, if a shell changes nothing else in it.
+fn plain(word: &str) -> Option<&str> {
+    let within = |quote: char| word.strip_prefix(quote)?.strip_suffix(quote);
+    let word = within('"').or_else(|| within('\'')).unwrap_or(word);
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "_-./+=:,@%".contains(sign);
+    word.chars().all(is_plain).then_some(word)
+}
+
+/// The first word and what stands behind it.
+fn split(program: &Program) -> Option<(&str, &str)> {
     let [shell, flag, line] = &program.argv[..] else { return None };
     let shell = Path::new(shell).file_name()?.to_str()?;
     if !matches!(shell, "sh" | "bash" | "dash" | "ash" | "ksh" | "zsh" | "fish") {
@@ -35,7 +56,7 @@ pub(super) fn first_word(program: &Program) -> Option<&str> {
     // A number before `<` or `>` is a descriptor.
     let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
     let is_program = ends && !defines && !is_number && !OF_THE_SHELL.contains(&word);
-    (is_program && (may_be_name || word.contains('/'))).then_some(word)
+    (is_program && (may_be_name || word.contains('/'))).then_some((word, rest))
 }
 
 #[cfg(test)]
