@@ -25,6 +25,7 @@ mod triggers;
 mod samples;
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,7 +71,7 @@ impl Dialect for AgentHooks {
             cwd: places::absolute(&places.cwd),
             path: places.variable("PATH").map(str::to_owned),
         });
-        let mut loaded: Vec<Found> = Vec::new();
+        let mut loaded = Taken::default();
         let mut lost = Loaded::default();
         let owner =
             |layer| Owner { dialect: DIALECT, layer, trust: places.trust.of_layer(layer), priority: 0 };
@@ -85,11 +86,12 @@ impl Dialect for AgentHooks {
             let mut findings = Findings::about(&folder.file());
             let folder_layer = folder.layer;
             if let Some(declared) = read(&folder, places, &mut findings) {
-                take(&mut loaded, Found { folder, declared }, places.trust, &mut findings);
+                loaded.take(Found { folder, declared }, places.trust, &mut findings);
             }
             findings.stand_in(&owner(folder_layer), &mut lost);
             diagnostics.extend(findings.into_diagnostics());
         }
+        let mut loaded: Vec<Found> = loaded.found.into_iter().flatten().collect();
         // AH-28: the sort keeps the load order of equal priorities.
         loaded.sort_by_key(|found| Reverse(found.declared.priority));
         Loaded {
@@ -155,24 +157,36 @@ fn read(folder: &Folder, places: &Places, findings: &mut Findings) -> Option<Dec
     Some(declared)
 }
 
-/// Puts a hook behind those that are loaded, in place of an earlier one of its name (AH-4).
-fn take(loaded: &mut Vec<Found>, found: Found, trust: Trust, findings: &mut Findings) {
-    let trusted = found.folder.layer == Layer::User || trust == Trust::Granted;
-    let name = &found.declared.name;
-    if trusted && let Some(at) = loaded.iter().position(|before| before.declared.name == *name) {
-        let before = loaded.remove(at);
-        let warning = if before.folder.layer == found.folder.layer {
-            HookWarning::Overrides {
-                name: name.clone(),
-                by: found.folder.name(),
-                before: before.folder.name(),
-            }
-        } else {
-            HookWarning::OverridesUser(name.clone())
-        };
-        findings.warning(found.declared.name_line, warning);
+/// Hooks in load order.
+#[derive(Default)]
+struct Taken {
+    /// One that another has taken the place of is none.
+    found: Vec<Option<Found>>,
+    /// Where the hook of a name stands.
+    places: HashMap<String, usize>,
+}
+
+impl Taken {
+    /// Puts a hook behind the others, in place of an earlier one of its name (AH-4).
+    fn take(&mut self, found: Found, trust: Trust, findings: &mut Findings) {
+        let name = &found.declared.name;
+        let trusted = found.folder.layer == Layer::User || trust == Trust::Granted;
+        let at = self.places.get(name).copied().filter(|_| trusted);
+        if let Some(before) = at.and_then(|at| self.found.get_mut(at)?.take()) {
+            let warning = if before.folder.layer == found.folder.layer {
+                HookWarning::Overrides {
+                    name: name.clone(),
+                    by: found.folder.name(),
+                    before: before.folder.name(),
+                }
+            } else {
+                HookWarning::OverridesUser(name.clone())
+            };
+            findings.warning(found.declared.name_line, warning);
+        }
+        self.places.insert(name.clone(), self.found.len());
+        self.found.push(Some(found));
     }
-    loaded.push(found);
 }
 
 impl Found {

@@ -1,7 +1,9 @@
 //! Hooks of the user, and of the machine, that would run a file of whatever project an event is about, to which the user has not agreed: they are
 //! refused, in every format.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use lineside_core::hook::Standby;
 use lineside_core::{Diagnostic, OnFailure, Origin};
@@ -20,8 +22,9 @@ pub fn refuse_programs_of_projects(ground: &Ground, loaded: &mut Loaded) {
             && found.hook.standby == Standby::Ready
             && program(found).is_some()
     });
+    let mut told = BTreeSet::new();
     for found in refused.collect::<Vec<_>>() {
-        refuse(found, loaded);
+        refuse(found, loaded, &mut told);
     }
 }
 
@@ -40,7 +43,7 @@ fn program(found: &ForeignHook) -> Option<String> {
     Some(below.to_string_lossy().into_owned())
 }
 
-fn refuse(found: ForeignHook, loaded: &mut Loaded) {
+fn refuse(found: ForeignHook, loaded: &mut Loaded, told: &mut BTreeSet<(Origin, Arc<str>)>) {
     let program = program(&found).unwrap_or_default();
     let ForeignHook { hook, trigger, points, .. } = found;
     let what = format!(
@@ -48,11 +51,10 @@ fn refuse(found: ForeignHook, loaded: &mut Loaded) {
          an absolute path is needed, or a name that is found in PATH"
     );
     let origin = hook.origin.clone().unwrap_or_else(|| Origin::new("", 1));
-    let text = format!("hook \"{}\": {what}", hook.name);
-    let finding = Diagnostic::error(origin.clone(), text);
     // A hook of several points is found once for each of them.
-    if !loaded.diagnostics.contains(&finding) {
-        loaded.diagnostics.push(finding);
+    if told.insert((origin.clone(), Arc::clone(&hook.name))) {
+        let text = format!("hook \"{}\": {what}", hook.name);
+        loaded.diagnostics.push(Diagnostic::error(origin.clone(), text));
     }
     let broken = Broken {
         name: hook.name.to_string(),

@@ -1,7 +1,7 @@
 //! What a trusted project does to the hooks of the user that is allowed and that the user should know: its hooks run
 //! before theirs, and its files may be written by others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use lineside_core::hook::{Part, Standby};
@@ -23,8 +23,15 @@ pub fn outrun<'a>(hooks: impl IntoIterator<Item = (&'a Hook, &'static str)>) -> 
         .filter(judges)
         .filter(|(hook, _)| matches!(hook.layer, Layer::Managed | Layer::User | Layer::Project))
         .partition(|(hook, _)| hook.layer == Layer::Project);
+    let mut least: HashMap<&str, i32> = HashMap::new();
+    for (guard, at) in &of_user {
+        let least = least.entry(at).or_insert(guard.priority);
+        *least = guard.priority.min(*least);
+    }
     let mut told = BTreeSet::new();
     let finding = |(hook, point): (&Hook, &'static str)| {
+        // Most hooks outrun none.
+        least.get(point).filter(|least| hook.priority > **least)?;
         let usual = usual_priority(hook.dialect)?;
         let is_outrun = |(guard, at): &&(&Hook, &str)| {
             let is_raised = hook.dialect == guard.dialect || hook.priority > usual;

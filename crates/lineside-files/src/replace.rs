@@ -4,6 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{RenameFlags, XattrFlags};
+use rustix::io::Errno;
+
 use crate::error::OpenFileError;
 use crate::{Boundary, open_own, read_if_there};
 
@@ -27,8 +30,10 @@ pub enum ReplaceFileError {
 
 /// Exchanges the bytes of a file that is no link; `expected` is what it has, or that it is not there.
 ///
-/// The new bytes are written beside it, with its mode and, where that is allowed, its owner, and are on the disk before
-/// they take its place. A reader sees the old bytes or the new ones.
+/// The new bytes are written beside it, with its mode, its access list and, where that is allowed, its owner, and are on
+/// the disk before the two change places. A reader sees the old bytes or the new ones. What was changed in that moment by
+/// another program takes its place again. Where a file system cannot exchange two files, the last look before the new one
+/// takes the place has to do.
 ///
 /// ```
 /// use lineside_files::{ReplaceFileError, replace};
@@ -44,28 +49,68 @@ pub enum ReplaceFileError {
 /// # Errors
 /// It has other bytes, or cannot be written.
 pub fn replace(file: &Path, expected: Option<&[u8]>, bytes: &[u8]) -> Result<(), ReplaceFileError> {
+    replace_after(file, expected, bytes, || ())
+}
+
+/// The same; what stands for other programs acts in the last moment before the exchange.
+fn replace_after(
+    file: &Path,
+    expected: Option<&[u8]>,
+    bytes: &[u8],
+    others: impl FnOnce(),
+) -> Result<(), ReplaceFileError> {
     let (beside, mut new) = create_beside(file)?;
     let done = fill(&mut new, file, bytes).and_then(|()| {
         verify(file, expected)?;
+        others();
         match expected {
-            Some(_) => fs::rename(&beside, file)?,
+            Some(expected) => exchange(&beside, file, expected, bytes)?,
             // A link to a name that exists is refused, where a renaming would take its place.
-            None => {
-                fs::hard_link(&beside, file).map_err(|error| match error.kind() {
-                    ErrorKind::AlreadyExists => ReplaceFileError::Changed,
-                    _ => error.into(),
-                })?;
-                fs::remove_file(&beside)?;
-            }
+            None => fs::hard_link(&beside, file).map_err(|error| match error.kind() {
+                ErrorKind::AlreadyExists => ReplaceFileError::Changed,
+                _ => error.into(),
+            })?,
         }
         Ok(())
     });
-    if done.is_err() {
-        fs::remove_file(&beside).ok();
-    } else if let Some(folder) = file.parent().and_then(|folder| File::open(folder).ok()) {
+    // What is there no longer was renamed.
+    fs::remove_file(&beside).ok();
+    if done.is_ok()
+        && let Some(folder) = file.parent().and_then(|folder| File::open(folder).ok())
+    {
         folder.sync_all().ok();
     }
     done
+}
+
+/// How often a file that other programs write at the same time is put back.
+const TURNS: u32 = 100;
+
+/// Has the new file and the old one change places, and looks at what came back.
+fn exchange(new: &Path, file: &Path, expected: &[u8], bytes: &[u8]) -> Result<(), ReplaceFileError> {
+    match renamed(new, file, RenameFlags::EXCHANGE) {
+        Ok(()) => {}
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => return Ok(fs::rename(new, file)?),
+        Err(Errno::NOENT) => return Err(ReplaceFileError::Changed),
+        Err(error) => return Err(io::Error::from(error).into()),
+    }
+    let is_file = fs::symlink_metadata(new).is_ok_and(|found| found.is_file());
+    if is_file && verify(new, Some(expected)).is_ok() {
+        return Ok(());
+    }
+    // Another program has written in between: its file goes back. What comes in exchange is ours, or yet another one of
+    // that program, which is newer and goes back in its turn.
+    for _ in 0..TURNS {
+        renamed(new, file, RenameFlags::EXCHANGE).map_err(io::Error::from)?;
+        if verify(new, Some(bytes)).is_ok() {
+            break;
+        }
+    }
+    Err(ReplaceFileError::Changed)
+}
+
+fn renamed(from: &Path, to: &Path, how: RenameFlags) -> Result<(), Errno> {
+    rustix::fs::renameat_with(rustix::fs::CWD, from, rustix::fs::CWD, to, how)
 }
 
 /// Removes a file that has these bytes.
@@ -73,8 +118,21 @@ pub fn replace(file: &Path, expected: Option<&[u8]>, bytes: &[u8]) -> Result<(),
 /// # Errors
 /// It has others, or cannot be removed.
 pub fn remove(file: &Path, expected: &[u8]) -> Result<(), ReplaceFileError> {
+    remove_after(file, expected, || ())
+}
+
+fn remove_after(file: &Path, expected: &[u8], others: impl FnOnce()) -> Result<(), ReplaceFileError> {
     verify(file, Some(expected))?;
-    Ok(fs::remove_file(file)?)
+    others();
+    let (beside, _) = create_beside(file)?;
+    let taken = fs::rename(file, &beside).map_err(ReplaceFileError::from).and_then(|()| {
+        verify(&beside, Some(expected)).inspect_err(|_| {
+            // A newer one that stands there by now stays.
+            renamed(&beside, file, RenameFlags::NOREPLACE).ok();
+        })
+    });
+    fs::remove_file(&beside).ok();
+    taken
 }
 
 fn fill(new: &mut File, file: &Path, bytes: &[u8]) -> Result<(), ReplaceFileError> {
@@ -88,9 +146,32 @@ fn fill(new: &mut File, file: &Path, bytes: &[u8]) -> Result<(), ReplaceFileErro
                 .ok();
         }
         new.set_permissions(old.permissions())?;
+        keep_access_list(new, file)?;
     }
     new.write_all(bytes)?;
     Ok(new.sync_all()?)
+}
+
+/// The attribute of a file with its access list.
+const ACCESS_LIST: &str = "system.posix_acl_access";
+
+/// Gives the new file the access list of the old one. With its mode alone, those would read it whom the list excludes.
+fn keep_access_list(new: &File, file: &Path) -> io::Result<()> {
+    let mut list = vec![0; 64 << 10];
+    match rustix::fs::lgetxattr(file, ACCESS_LIST, &mut list[..]) {
+        Ok(length) => {
+            list.truncate(length);
+            Ok(rustix::fs::fsetxattr(new, ACCESS_LIST, &list, XattrFlags::empty())?)
+        }
+        // The folder may have given it one.
+        Err(Errno::NODATA) => match rustix::fs::fremovexattr(new, ACCESS_LIST) {
+            Ok(()) => new.set_permissions(fs::symlink_metadata(file)?.permissions()),
+            Err(Errno::NODATA | Errno::NOTSUP) => Ok(()),
+            Err(error) => Err(error.into()),
+        },
+        Err(Errno::NOTSUP) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn verify(file: &Path, expected: Option<&[u8]>) -> Result<(), ReplaceFileError> {
@@ -155,5 +236,70 @@ mod tests {
         replace(&file, None, b"new").unwrap();
         remove(&file, b"new").unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    /// The bytes of a list that lets its owner read and write, and excludes this group from what others may read.
+    fn list_without(group: u32) -> Vec<u8> {
+        let none = u32::MAX;
+        let entries: [(u16, u16, u32); 5] =
+            [(0x01, 6, none), (0x04, 4, none), (0x08, 0, group), (0x10, 4, none), (0x20, 4, none)];
+        let entry = |(tag, may, id): (u16, u16, u32)| {
+            [&tag.to_le_bytes()[..], &may.to_le_bytes(), &id.to_le_bytes()].concat()
+        };
+        [2_u32.to_le_bytes().to_vec(), entries.into_iter().flat_map(entry).collect()].concat()
+    }
+
+    fn access_list(file: &Path) -> Option<Vec<u8>> {
+        let mut list = vec![0; 1024];
+        let length = rustix::fs::lgetxattr(file, ACCESS_LIST, &mut list[..]).ok()?;
+        Some(list[..length].to_vec())
+    }
+
+    #[test]
+    fn a_group_that_an_access_list_excludes_is_excluded_afterwards() {
+        let (folder, file) = stage();
+        fs::write(&file, "old").unwrap();
+        let list = list_without(12_345);
+        match rustix::fs::setxattr(&file, ACCESS_LIST, &list, XattrFlags::empty()) {
+            Err(Errno::NOTSUP) => return,
+            done => done.unwrap(),
+        }
+        replace(&file, Some(b"old"), b"new").unwrap();
+        assert_eq!(access_list(&file), Some(list.clone()));
+        // One that the folder gives to what is new is not that of the file.
+        let other = folder.path().join("other");
+        fs::write(&other, "old").unwrap();
+        fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).unwrap();
+        let default = "system.posix_acl_default";
+        rustix::fs::setxattr(folder.path(), default, &list, XattrFlags::empty()).unwrap();
+        replace(&other, Some(b"old"), b"new").unwrap();
+        assert_eq!(access_list(&other), None);
+        assert_eq!(fs::metadata(&other).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn an_edit_in_the_last_moment_is_not_lost() {
+        let in_place = |file: &Path| fs::write(file, "edited").unwrap();
+        let renamed = |file: &Path| {
+            fs::write(file.with_extension("new"), "edited").unwrap();
+            fs::rename(file.with_extension("new"), file).unwrap();
+        };
+        for edit in [&in_place as &dyn Fn(&Path), &renamed] {
+            let (folder, file) = stage();
+            let again = || fs::write(&file, "old").unwrap();
+            again();
+            let replaced = replace_after(&file, Some(b"old"), b"new", || edit(&file));
+            assert!(matches!(replaced, Err(ReplaceFileError::Changed)));
+            assert_eq!(fs::read(&file).unwrap(), b"edited");
+            again();
+            let removed = remove_after(&file, b"old", || edit(&file));
+            assert!(matches!(removed, Err(ReplaceFileError::Changed)));
+            assert_eq!(fs::read(&file).unwrap(), b"edited");
+            fs::remove_file(&file).unwrap();
+            let created = replace_after(&file, None, b"new", || edit(&file));
+            assert!(matches!(created, Err(ReplaceFileError::Changed)));
+            assert_eq!(fs::read(&file).unwrap(), b"edited");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! What is in force, for those who ask: every hook in its order with where it is declared, and what would become of an
 //! event. Values that can be written and read, so that a daemon gives the same as a load in the process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 
 use lineside_bus::Session;
@@ -170,6 +171,10 @@ pub fn listing(session: &Session, report: &LoadReport) -> Listing {
 #[must_use]
 pub fn explain(session: &Session, event: &AnyEvent, report: &LoadReport) -> Explanation {
     let verdicts = session.explain(event);
+    let mut of_number: HashMap<u64, Vec<_>> = HashMap::new();
+    for (hook, skipped) in &verdicts {
+        of_number.entry(hook.registration).or_default().push((hook, *skipped));
+    }
     let point = event.point().name;
     let mut elsewhere: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut hooks = Vec::new();
@@ -178,9 +183,10 @@ pub fn explain(session: &Session, event: &AnyEvent, report: &LoadReport) -> Expl
             elsewhere.entry(listed.point).or_default().push(listed.hook);
             continue;
         }
-        let is_it = |other: &Hook| is_same(other, &hook) && other.registration == hook.registration;
-        if let Some((_, skipped)) = verdicts.iter().find(|(other, _)| is_it(other)) {
-            hooks.push(Explained { listed, runs: skipped.is_none(), skipped: *skipped });
+        let verdicts = of_number.get(&hook.registration).into_iter().flatten();
+        let verdict = verdicts.copied().find(|(other, _)| identity(other) == identity(&hook));
+        if let Some((_, skipped)) = verdict {
+            hooks.push(Explained { listed, runs: skipped.is_none(), skipped });
         }
     }
     let session = event.envelope().source.session.to_string();
@@ -189,20 +195,23 @@ pub fn explain(session: &Session, event: &AnyEvent, report: &LoadReport) -> Expl
 }
 
 fn listed(session: &Session, report: &LoadReport) -> Vec<(Arc<Hook>, Listed)> {
+    let hooks = session.hooks();
+    // An automation may have several hooks at one point, in the order in which they were found.
+    let mut of_load: HashMap<_, VecDeque<&LoadedHook>> = HashMap::new();
+    for found in &report.hooks {
+        of_load.entry((found.point, identity(&found.hook))).or_default().push_back(found);
+    }
+    let mut orders: HashMap<&str, usize> = HashMap::new();
     let mut listed: Vec<(Arc<Hook>, Listed)> = Vec::new();
-    for (point, hook) in session.hooks() {
-        let here = listed.iter().filter(|(_, other)| other.point == point);
-        let order = here.clone().count() + 1;
-        // An automation may have several hooks at one point, in the order in which they were found.
-        let earlier = here.filter(|(other, _)| is_same(other, &hook)).count();
-        let is_it = |found: &&LoadedHook| is_same(&found.hook, &hook) && found.point == point;
-        let found = report.hooks.iter().filter(is_it).nth(earlier);
+    for (point, hook) in &hooks {
+        let found = of_load.get_mut(&(*point, identity(hook))).and_then(VecDeque::pop_front);
         if found.is_none() && hook.layer != Layer::Session {
             // What stands for a broken hook, which is among those that are none, or serves hooks itself.
             continue;
         }
-        let one = one(&hook, point, order, found);
-        listed.push((hook, one));
+        let order = orders.entry(point).or_default();
+        *order += 1;
+        listed.push((Arc::clone(hook), one(hook, point, *order, found)));
     }
     listed
 }
@@ -255,7 +264,8 @@ fn no_hook(dialect: &str, inert: &Inert) -> NoHook {
     }
 }
 
-/// Whether two descriptions are of one hook; the registration number is not known before it is installed.
-fn is_same(a: &Hook, b: &Hook) -> bool {
-    (&a.name, a.dialect, &a.origin, a.layer) == (&b.name, b.dialect, &b.origin, b.layer)
+/// What two descriptions of one hook have in common; the registration number is not known before it is installed.
+fn identity(hook: &Hook) -> (&str, &str, Option<(&Path, u32)>, Layer) {
+    let origin = hook.origin.as_ref().map(|origin| (origin.file.as_path(), origin.line));
+    (&hook.name, hook.dialect, origin, hook.layer)
 }

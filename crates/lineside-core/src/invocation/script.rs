@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_script_behind_its_interpreter_is_a_file_below_the_working_directory() {
-        let below = |program: &Program| program.below_working_directory().map(|name| name.to_owned());
+        let below = |program: &Program| program.below_working_directory().map(std::ffi::OsStr::to_owned);
         for (line, script) in [
             ("python3 policy.py", Some("policy.py")),
             ("python3 -u policy.py --strict", Some("policy.py")),

@@ -1,5 +1,7 @@
 //! A file to its entries.
 
+use std::collections::{HashMap, hash_map};
+
 use lineside_core::Layer;
 use lineside_core::invocation::Inherit;
 use lineside_core::nearest::suggestion;
@@ -68,20 +70,31 @@ pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &
         lose(findings);
     }
     let place = &Place { inherit: inherit.clone().unwrap_or_else(|| place.inherit.clone()), ..place.clone() };
+    let mut of_line: HashMap<u32, Vec<&DuplicateKey>> = HashMap::new();
+    for twice in &duplicates {
+        if let Some(line) = owner(&items, twice.line) {
+            of_line.entry(line).or_default().push(twice);
+        }
+    }
     let mut found: Vec<Entry> = Vec::with_capacity(items.len());
+    let mut names: HashMap<String, u32> = HashMap::new();
     for (number, item) in items.iter().enumerate() {
         let unnamed = format!("hooks[{number}]");
-        let twice: Vec<&DuplicateKey> =
-            duplicates.iter().filter(|twice| owns(&items, item, twice.line)).collect();
+        let twice = of_line.get(&item.line).into_iter().flatten();
         let since = findings.diagnostics.len();
         let mut entry = entry::read(unnamed, item, place, places, findings);
         for twice in twice {
             findings.hook_error(twice.line, About(&entry.name), LoadError::Duplicate(twice.key.clone()));
             entry.definition = None;
         }
-        if let Some(before) = found.iter().find(|before| before.name == entry.name) {
-            findings.hook_error(entry.line, About(&entry.name), LoadError::SameName(before.line));
-            entry.definition = None;
+        match names.entry(entry.name.clone()) {
+            hash_map::Entry::Vacant(first) => {
+                first.insert(entry.line);
+            }
+            hash_map::Entry::Occupied(first) => {
+                findings.hook_error(entry.line, About(&entry.name), LoadError::SameName(*first.get()));
+                entry.definition = None;
+            }
         }
         if entry.definition.is_none() {
             let error = findings.repair(since, About(&entry.name));
@@ -92,9 +105,9 @@ pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &
     Contents { entries: found, inherit }
 }
 
-/// Whether a line is of this item: of the last one that has begun by then, or of any on its line.
-fn owns(items: &[Node], item: &Node, line: u32) -> bool {
-    items.iter().rev().find(|other| other.line <= line).is_some_and(|last| last.line == item.line)
+/// The line of the items that a line is of: that of the last one that has begun by then.
+fn owner(items: &[Node], line: u32) -> Option<u32> {
+    items.iter().rev().find(|item| item.line <= line).map(|item| item.line)
 }
 
 /// What stands below the keys of a file.

@@ -59,24 +59,21 @@ pub(super) fn hooks(
         }
     }
     let mut hooks = Vec::new();
+    let alike = alike(&selections);
+    let mut counted: HashMap<(&str, &str), usize> = HashMap::new();
     for (position, selection) in (0_i32..).zip(&selections) {
         let entry = &selection.entry;
-        let earlier = usize::try_from(position)
-            .ok()
-            .and_then(|position| selections.get(..position))
-            .unwrap_or_default();
-        let twins: Vec<_> = earlier
-            .iter()
-            .filter(|other| format.profile().same.holds(&other.entry, entry))
-            .cloned()
-            .collect();
+        let key = key(entry);
+        let place = counted.entry(key).or_default();
+        let twins = (Arc::clone(&alike[&key]), *place);
+        *place += 1;
         let rank = format.rank(entry);
         for row in &entry.rows {
             let Some(point) = point(row) else { continue };
             let may_intercept = point.phase.may_intercept() && !entry.handler.is_async;
             let twins = Arc::new(Twins {
                 own: Arc::clone(selection),
-                earlier: twins.clone(),
+                alike: twins.clone(),
                 elsewhere: OnceLock::new(),
             });
             let closes = entry.handler.closes && may_intercept;
@@ -104,4 +101,21 @@ pub(super) fn hooks(
         }
     }
     hooks
+}
+
+/// The event of an entry, and by what it is the same handler as another one of that event.
+fn key(entry: &Entry) -> (&str, &str) {
+    (entry.event, &entry.handler.key)
+}
+
+/// Entries of one key, in plan order.
+type Alike = Arc<[Arc<Selection>]>;
+
+/// Entries that may be the same handler.
+fn alike(selections: &[Arc<Selection>]) -> HashMap<(&str, &str), Alike> {
+    let mut alike: HashMap<_, Vec<_>> = HashMap::new();
+    for selection in selections {
+        alike.entry(key(&selection.entry)).or_default().push(Arc::clone(selection));
+    }
+    alike.into_iter().map(|(key, same)| (key, same.into())).collect()
 }

@@ -1,6 +1,6 @@
 //! For which events an imported hook runs (HO-39, HO-51).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -76,10 +76,25 @@ impl Selection {
 /// A hook among those that are the same as it.
 pub(super) struct Twins {
     pub(super) own: Arc<Selection>,
+    /// Hooks of the same format that may be the same handler, in plan order, and its own place among them.
+    pub(super) alike: (Arc<[Arc<Selection>]>, usize),
+    /// Hooks of earlier formats with the same command, format by format.
+    pub(super) elsewhere: OnceLock<Vec<Arc<[Arc<Selection>]>>>,
+}
+
+impl Twins {
     /// Earlier hooks of the same format with the same handler.
-    pub(super) earlier: Vec<Arc<Selection>>,
+    fn earlier(&self) -> impl Iterator<Item = &Selection> {
+        let (alike, place) = &self.alike;
+        let same = self.own.format.profile().same;
+        let earlier = alike.iter().take(*place).map(|other| &**other);
+        earlier.filter(move |other| same.holds(&other.entry, &self.own.entry))
+    }
+
     /// Hooks of earlier formats with the same command.
-    pub(super) elsewhere: OnceLock<Vec<Arc<Selection>>>,
+    fn elsewhere(&self) -> impl Iterator<Item = &Selection> {
+        self.elsewhere.get().into_iter().flatten().flat_map(|of_host| of_host.iter()).map(|other| &**other)
+    }
 }
 
 /// Tells imported hooks of those with the same command in the files of earlier hosts, which stand for them (HO-51).
@@ -88,23 +103,29 @@ pub(super) struct Twins {
 pub fn supersede<'a>(loaded: impl IntoIterator<Item = &'a Loaded>) {
     let hooks = loaded.into_iter().flat_map(|loaded| &loaded.hooks);
     let twins: Vec<&Twins> = hooks.filter_map(|hook| hook.imported.as_ref()?.downcast_ref()).collect();
-    let place = |twins: &Twins| twins.own.format.profile().host as u8;
-    let mut of_command: HashMap<&[String], Vec<&Twins>> = HashMap::new();
-    for twin in &twins {
-        if let Some(command) = twin.own.entry.handler.run.command() {
-            of_command.entry(command).or_default().push(twin);
-        }
-    }
-    for later in &twins {
-        let same = later.own.entry.handler.run.command().and_then(|command| of_command.get(command));
-        let mut elsewhere: Vec<Arc<Selection>> = Vec::new();
-        for earlier in same.into_iter().flatten().filter(|earlier| place(earlier) < place(later)) {
-            if !elsewhere.iter().any(|known| Arc::ptr_eq(known, &earlier.own)) {
-                elsewhere.push(Arc::clone(&earlier.own));
+    // Formats stand in the order of their hosts.
+    let place = |own: &Selection| own.format.profile().host as u8;
+    let mut of_command: HashMap<&[String], BTreeMap<u8, Vec<Arc<Selection>>>> = HashMap::new();
+    for Twins { own, .. } in &twins {
+        if let Some(command) = own.entry.handler.run.command() {
+            let of_host = of_command.entry(command).or_default().entry(place(own)).or_default();
+            // A hook of several points is found once for each of them, one after another.
+            if !of_host.last().is_some_and(|known| Arc::ptr_eq(known, own)) {
+                of_host.push(Arc::clone(own));
             }
         }
+    }
+    let shared = |of_hosts: BTreeMap<u8, Vec<_>>| -> BTreeMap<u8, Arc<[_]>> {
+        of_hosts.into_iter().map(|(host, hooks)| (host, hooks.into())).collect()
+    };
+    let of_command: HashMap<_, _> =
+        of_command.into_iter().map(|(command, of_hosts)| (command, shared(of_hosts))).collect();
+    for later in &twins {
+        let same = later.own.entry.handler.run.command().and_then(|command| of_command.get(command));
+        let earlier = same.into_iter().flat_map(|same| same.range(..place(&later.own)));
+        let elsewhere = earlier.map(|(_, hooks)| Arc::clone(hooks));
         // Hooks that were kept from an earlier load know those of that load.
-        let _kept = later.elsewhere.set(elsewhere);
+        let _kept = later.elsewhere.set(elsewhere.collect());
     }
 }
 
@@ -114,9 +135,8 @@ impl Select for Twins {
         if fit == Fit::No {
             return Selected::Skipped(SkipReason::Filter);
         }
-        let elsewhere = self.elsewhere.get().map(Vec::as_slice).unwrap_or_default();
-        if self.earlier.iter().any(|earlier| earlier.runs(event))
-            || elsewhere.iter().any(|earlier| earlier.stands_for(&self.own, event))
+        if self.earlier().any(|earlier| earlier.runs(event))
+            || self.elsewhere().any(|earlier| earlier.stands_for(&self.own, event))
         {
             return Selected::Skipped(SkipReason::Superseded);
         }
