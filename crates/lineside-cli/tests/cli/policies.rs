@@ -19,19 +19,24 @@ fn the_policies_of_the_pages_do_what_they_say() {
         stage.file("home/.config/lineside/hooks.yaml", policy);
         let said = stage.run(&["check"], "");
         assert_eq!(said.out, format!("{} ready, 0 errors, 0 warnings\n", count(hooks)), "{said:?}");
-        for (command, verdict) in [("rm -rf build", "block"), ("rm  -fr /", "block"), ("ls", "continue")] {
-            let said = stage.run(&["run"], tool_call("before_tool", "Bash", &json!({"command": command})));
-            assert_eq!(said.field("verdict"), [json!(verdict)], "{command}: {said:?}");
+        for (commands, verdict) in [(REFUSED, "block"), (LET_THROUGH, "continue")] {
+            let calls =
+                commands.iter().map(|command| tool_call("before_tool", "Bash", &json!({"command": command})));
+            let said = stage.run(&["run"], calls.collect::<Vec<_>>().join("\n"));
+            let verdicts = said.field("verdict");
+            for (command, said) in commands.iter().zip(&verdicts) {
+                assert_eq!(*said, json!(verdict), "{command}");
+            }
+            assert_eq!(verdicts.len(), commands.len(), "{said:?}");
         }
         let reason = stage
             .run(&["run"], tool_call("before_tool", "run_shell_command", &json!({"command": "rm -rf x"})));
         assert_eq!(reason.field("reason"), [json!("rm -rf is refused; name what is to go")], "{reason:?}");
         let logged = std::fs::read_to_string(stage.path("home/agents.jsonl")).unwrap_or_default();
-        assert_eq!(
-            logged.lines().filter(|line| line.contains("\"ls\"")).count(),
-            usize::from(hooks == 3),
-            "{logged}"
-        );
+        for command in ["ls", "rm -rf build"] {
+            let of_it = logged.lines().filter(|line| line.contains(&format!("\"{command}\"")));
+            assert_eq!(of_it.count(), usize::from(hooks == 3), "{command}: {logged}");
+        }
         let edited = tool_call("after_tool", "Write", &json!({"file_path": "a.rs"}));
         let explained = stage.run(&["explain", "--json"], edited).json();
         let runs = |hook: &&Value| hook["runs"] == json!(true);
@@ -39,6 +44,63 @@ fn the_policies_of_the_pages_do_what_they_say() {
             explained[0]["hooks"].as_array().into_iter().flatten().filter(runs).map(|hook| &hook["hook"]);
         assert_eq!(names.collect::<Vec<_>>(), if hooks == 3 { vec!["log", "tests"] } else { vec![] });
     }
+}
+
+/// What deletes folders.
+const REFUSED: &[&str] = &[
+    "rm -rf build", "rm  -fr /", "rm -r -f x", "rm -f -r x", "rm -Rf x", "rm --recursive --force x",
+    "rm --force --recursive x", "rm x -rf", "rm -v -i -r x", "rm -r x", "cd a && rm -rf b", "true\nrm -rf x",
+    "(rm -rf x)", "echo $(rm -rf x)", "{ rm -rf x; }", "if true; then rm -rf x; fi", "sudo -u root rm -rf /",
+    "ls | xargs -0 rm -rf", "find . -exec rm -rf {} +", "FOO=1 rm -rf x", "/bin/rm -rf x", "\\rm -rf x",
+    "bash -c 'rm -rf x'", "sh -lc \"rm -rf x\"", "nohup rm -rf x &",
+];
+
+/// What does not, whatever it looks like.
+const LET_THROUGH: &[&str] = &[
+    "ls",
+    "rm x",
+    "rm -f x",
+    "rm --force x",
+    "rm --preserve-root x",
+    "git rm -rf docs",
+    "man rm -r",
+    "git commit -m \"rm -rf docs\"",
+    "git commit -m 'rm -rf docs'",
+    "echo \"rm -rf is refused\"",
+    "grep 'rm -rf' notes",
+    "grep -rf pattern file",
+    "confirm -rf x",
+    "sudo confirm -rf x",
+    "bin/alarm -rf x",
+    "rm a; ls -r",
+];
+
+#[test]
+fn the_tests_of_the_page_run_where_there_are_some_and_say_so_where_not() {
+    let install = policy(include_str!("../../../../docs/install.md"));
+    let (_, rest) = install.split_once("- name: tests").expect("a hook");
+    let (_, rest) = rest.split_once("command: |\n").expect("a command");
+    let line: String =
+        rest.lines().take_while(|line| line.starts_with("      ")).flat_map(|line| [line, "\n"]).collect();
+    let stage = Stage::new();
+    stage.file("bin/cargo", "#!/bin/sh\necho one test is red\nexit 101\n");
+    let cargo = stage.path("bin/cargo");
+    std::fs::set_permissions(&cargo, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("it is there");
+    let run = || {
+        let path = format!("{}:/usr/bin:/bin", stage.path("bin").display());
+        let mut shell = std::process::Command::new("/bin/sh");
+        let ended = shell.args(["-c", &line]).env("PATH", path).current_dir(stage.path("")).output();
+        let ended = ended.expect("a shell");
+        (String::from_utf8_lossy(&ended.stdout).into_owned(), ended.status.code())
+    };
+    let (said, status) = run();
+    assert!(said.starts_with("tests: not run, there is no Cargo.toml"), "{said}");
+    assert_eq!(status, Some(0));
+    stage.file("Cargo.toml", "");
+    let (said, status) = run();
+    assert!(said.starts_with("tests: cargo test in /") && said.contains("one test is red"), "{said}");
+    assert_eq!(status, Some(1), "it has run, and something is not in order");
 }
 
 fn count(hooks: usize) -> String {

@@ -317,11 +317,29 @@ fn snippets(language: &str) -> Vec<&'static str> {
     found
 }
 
+fn the_worker_of_our_own_file(hooks: &str, guard: &str) {
+    let bench = Bench::enter();
+    fs::create_dir_all(bench.path(".lineside")).unwrap();
+    fs::write(bench.path(".lineside/hooks.yaml"), hooks).unwrap();
+    fs::write(bench.path("guard.py"), guard).unwrap();
+    for kit in lineside::KITS {
+        fs::write(bench.path(kit.file), kit.text).unwrap();
+    }
+    bench.run_with(lineside::dialects::find("native").unwrap(), async |stage| {
+        assert!(stage.report.diagnostics.is_empty(), "{:?}", stage.report.diagnostics);
+        assert_eq!(reason(&stage.shell("rm -rf /").await), "refuses to delete /");
+        let decision = stage.session.publish(BeforeTool::new("Read", json!({"path": "a"}))).await.unwrap();
+        assert!(!decision.is_refused(), "{:?}", decision.receipt());
+        assert_eq!(stage.assembly.bus().failures(), 0);
+    });
+}
+
 /// What stands on the page is what is run here, file by file.
 #[test]
 fn the_snippets_of_the_page_are_workers() {
     let [hook] = snippets("markdown")[..] else { panic!() };
-    let [with_kit, bare] = snippets("python")[..] else { panic!() };
+    let [own, with_kit, bare] = snippets("python")[..] else { panic!() };
+    the_worker_of_our_own_file(snippets("yaml")[0], own);
     let ([node], [start]) = (&snippets("javascript")[..], &snippets("sh")[..]) else { panic!() };
     for (files, guards) in [
         (vec![("run.py", with_kit)], true),

@@ -8,6 +8,7 @@ use lineside_core::Verdict;
 use lineside_core::json::read_strict;
 use lineside_core::json::{Map, Value};
 
+use super::incoming::hides_its_input;
 use super::outcome::Outcome;
 use super::spelling::spellings;
 use super::words::{Telling, put};
@@ -127,6 +128,12 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
     if !is_supported(host) || !is_supported(entry) {
         let answer = words.map(|words| closed(words, entry, &answered_as, UNSUPPORTED));
         return Reading::Answer(answer.unwrap_or_else(|| quiet(entry)));
+    }
+    if let (Some(row), Some(words)) = (row, words)
+        && is_closed_gate(words)
+        && hides_its_input(row, &document)
+    {
+        return Reading::Answer(closed(words, spoken, &answered_as, UNREADABLE));
     }
     Reading::Event(Box::new(Arrival {
         host,

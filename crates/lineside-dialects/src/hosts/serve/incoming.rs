@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lineside_core::Timestamp;
 use lineside_core::envelope::AgentKind;
-use lineside_core::json::{Map, Value};
+use lineside_core::json::{Map, Value, read_strict};
 use lineside_core::payload::DecodePayloadError;
 use lineside_core::{Agent, Extra, Model, Payload, Point as _, PointInfo};
 use lineside_points::{OnIdle, custom};
@@ -13,7 +13,7 @@ use super::call::Arrival;
 use super::recent;
 use super::shared::shared;
 use crate::hosts::program::Host;
-use crate::hosts::table::{Field, Kind, at, point, renamed};
+use crate::hosts::table::{Field, Kind, Row, at, point, renamed};
 use crate::hosts::tools::tool_fields;
 
 /// The session of a document that names none.
@@ -237,13 +237,25 @@ fn converted(kind: Kind, value: &Value) -> Option<Value> {
         ),
         Kind::Input => Some(match value {
             Value::Object(_) => value.clone(),
-            other => match other.as_str().and_then(|text| lineside_core::json::from_str::<Map>(text).ok()) {
-                Some(object) => Value::Object(object),
-                None => lineside_core::json::json!({"input": other}),
+            other => match other.as_str().map(|text| read_strict(text.as_bytes())) {
+                Some(Ok(object @ Value::Object(_))) => object,
+                _ => lineside_core::json::json!({"input": other}),
             },
         }),
         _ => Some(value.clone()),
     }
+}
+
+/// Whether a tool's input is a text that the host reads as an object and that cannot be read as one here, or in two ways:
+/// what a hook would be shown is not what the tool is called with.
+pub(super) fn hides_its_input(row: &'static Row, document: &Map) -> bool {
+    let inputs = row.fields.iter().chain(shared(row)).filter(|field| matches!(field.kind, Kind::Input));
+    let mut texts =
+        inputs.filter_map(|field| field.theirs.iter().find_map(|path| at(document, path))?.as_str());
+    texts.any(|text| {
+        text.trim_start_matches(|sign: char| sign.is_whitespace() || sign == '\u{feff}').starts_with('{')
+            && !matches!(read_strict(text.as_bytes()), Ok(Value::Object(_)))
+    })
 }
 
 /// The fields that hosts send with every event, which are no field of a payload.

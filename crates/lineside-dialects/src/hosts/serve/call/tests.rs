@@ -206,3 +206,35 @@ fn the_table_of_an_event_is_that_of_its_program() {
     let shell = r#"{"cursor_version": "3", "command": "ls"}"#;
     assert_eq!(point(Host::Claude, "beforeShellExecution", shell), named("before_tool", "PreToolUse"));
 }
+
+#[test]
+fn a_gate_is_closed_for_an_input_of_a_tool_that_cannot_be_read_or_can_in_two_ways() {
+    let deep = format!("{{\"command\": {}{}}}", "[".repeat(200), "]".repeat(200));
+    let lone = r#"{"command": "rm -rf / \ud800"}"#;
+    let twice = r#"{"command": "ls", "command": "rm -rf /"}"#;
+    let broken = " {\"command\": \"rm -rf /\"";
+    for text in [deep.as_str(), lone, twice, broken] {
+        for (host, event, name, input) in [
+            (Host::Copilot, "preToolUse", "toolName", "toolArgs"),
+            (Host::Copilot, "permissionRequest", "toolName", "toolInput"),
+            (Host::Copilot, "PreToolUse", "tool_name", "tool_input"),
+            (Host::Cursor, "beforeMCPExecution", "tool_name", "tool_input"),
+        ] {
+            let document = lineside_core::json::json!({ "session_id": "s", name: "bash", input: text });
+            match read(call(host, Some(event), &document.to_string(), &[])) {
+                Reading::Answer(answer) => {
+                    let said = format!("{}{}", answer.stdout, answer.stderr);
+                    assert!(said.contains(UNREADABLE), "{event}: {answer:?}");
+                }
+                Reading::Event(_) => panic!("{event}: {text}"),
+            }
+        }
+        // What has run is reported as it can be.
+        let document = lineside_core::json::json!({ "sessionId": "s", "toolName": "bash", "toolArgs": text });
+        let fact = read(call(Host::Copilot, Some("postToolUse"), &document.to_string(), &[]));
+        assert!(matches!(fact, Reading::Event(_)), "{text}");
+    }
+    let patch = r#"{"sessionId": "s", "toolName": "apply_patch", "toolArgs": "*** Begin Patch"}"#;
+    let read = read(call(Host::Copilot, Some("preToolUse"), patch, &[]));
+    assert!(matches!(read, Reading::Event(_)), "a text that is no object is the input itself");
+}
