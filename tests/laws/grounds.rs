@@ -147,6 +147,7 @@ async fn a_program_of_a_projects_file_is_one_of_that_project_wherever_a_session_
             (Some(&*trusted), &*stranger),
             (Some(&*stranger), &*trusted.join("link")),
             (Some(&*climbing), &*climbing),
+            (Some(&*trusted), &*trusted.join("sub")),
         ] {
             call(&assembly, root, cwd).await;
         }
@@ -154,9 +155,33 @@ async fn a_program_of_a_projects_file_is_one_of_that_project_wherever_a_session_
         assert_eq!(heard(&stranger), "", "{text}: a program of the other project has run");
         let heard = heard(&trusted);
         // A worker that ends at once is given up after a few starts.
-        let least = if text.contains("worker") { 1 } else { 5 };
+        // What a variable names is below the directory of the session, where that lies in the project.
+        let least = match () {
+            () if text.contains("worker") => 1,
+            () if text.contains('$') => 5,
+            () => 6,
+        };
         assert!(heard.matches("ran\n").count() >= least, "{text}: the guard has run: {heard}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_that_is_missing_stays_missing_for_the_hook_that_would_start_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let [trusted, stranger] = ["trusted", "stranger"].map(|name| folder.path().join(name));
+    project(&trusted);
+    let chord = "hooks: {on_tool_call: [{name: c, shell: \"sleep 0; ./guard.sh\", on_failure: block}]}";
+    file(&trusted, ".chord/config.yaml", chord);
+    let assembly = Assembly::new(Bus::new()).only(lineside::dialects::find("chord"));
+    assembly.load(&places(&trusted, Trust::Granted)).await.unwrap();
+    let root = stranger.to_string_lossy().into_owned();
+    let session = assembly.bus().session("s").project_root(root.clone()).cwd(root).open().await.unwrap();
+    let decision = session.publish(crate::shell("true")).await.unwrap();
+    let reason = decision.reason().map(ToString::to_string).unwrap_or_default();
+    assert!(
+        decision.is_refused() && reason.contains("/dev/null"),
+        "no process can make it meanwhile: {reason}"
+    );
 }
 
 /// Hooks of the user whose interpreter would run a file of whatever project a session works in.

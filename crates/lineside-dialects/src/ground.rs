@@ -2,9 +2,11 @@
 //! files of one project, and a relative path of a hook, or one that begins with a variable of the project, must not lead
 //! to those of another one.
 
-use std::path::{Component, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lineside_core::invocation::Program;
+use lineside_core::worker::WorkerReach;
 use lineside_core::{AnyEvent, Failure, Hook, Layer};
 
 use crate::dialect::{Places, Trust, absolute};
@@ -38,8 +40,8 @@ impl Ground {
     }
 
     /// What a hook of the project runs for an event, as `prepare` says it: what it reads is of the event as it is, and
-    /// what is started, where and with which variables is of the same event in the hook's own project. The working
-    /// directory of the event counts where it lies within that.
+    /// what is started, where and with which variables is of an event in the hook's own project. A directory of the event
+    /// counts where it lies within that, and for a program with a relative path the root alone.
     ///
     /// # Errors
     /// Those of `prepare`.
@@ -48,47 +50,64 @@ impl Ground {
         event: &AnyEvent,
         prepare: impl Fn(&AnyEvent) -> Result<Call, Failure>,
     ) -> Result<Call, Failure> {
-        let Some(moved) = self.moved(event) else { return prepare(event) };
-        Ok(match (prepare(event)?, prepare(&moved)?) {
+        let mut call = prepare(event)?;
+        let Some((program, directory)) = started(&mut call) else { return Ok(call) };
+        if let Some(missing) = directory.as_deref().filter(|directory| self.real(directory).is_none()) {
+            // It stays missing, whatever is there a moment later.
+            *directory = Some(Path::new("/dev/null").join(missing.strip_prefix("/").unwrap_or(missing)));
+            return Ok(call);
+        }
+        let is_relative = program.below_working_directory().is_some();
+        let Some(moved) = self.moved(event, is_relative) else { return Ok(call) };
+        Ok(match (call, prepare(&moved)?) {
             (Call::Command(heard), Call::Command(mut started)) => {
                 started.stdin = heard.stdin;
                 Call::Command(started)
             }
             (Call::Warm(_, heard), Call::Warm(worker, _)) => Call::Warm(worker, heard),
-            // Nothing is started for the event.
-            (heard, _) => heard,
+            (call, _) => call,
         })
     }
 
-    /// The same event in this project; `None` when it is there.
-    fn moved(&self, event: &AnyEvent) -> Option<AnyEvent> {
+    /// The same event in this project, or in its root alone; `None` when it is there.
+    fn moved(&self, event: &AnyEvent, only_root: bool) -> Option<AnyEvent> {
+        let strays = |directory: &Path| {
+            let lies_within = || self.real(directory).is_some_and(|real| real.starts_with(&self.real));
+            directory != Path::new(&*self.root) && (only_root || !lies_within())
+        };
         let source = &event.envelope().source;
-        let is_of_project = source.project_root.as_deref() == Some(&*self.root);
-        let strays = source.cwd.as_deref().is_some_and(|cwd| !self.holds(cwd));
-        if is_of_project && !strays {
+        let is_nowhere = source.project_root.is_none() && source.cwd.is_none() && strays(&self.own);
+        let strays =
+            |directory: &Option<Arc<str>>| directory.as_deref().is_some_and(|path| strays(Path::new(path)));
+        let (project, cwd) = (is_nowhere || strays(&source.project_root), strays(&source.cwd));
+        if !project && !cwd {
             return None;
         }
         let mut envelope = event.envelope().clone();
         let source = Arc::make_mut(&mut envelope.source);
-        source.project_root = Some(Arc::clone(&self.root));
-        if strays {
+        if project {
+            source.project_root = Some(Arc::clone(&self.root));
+        }
+        if cwd {
             source.cwd = Some(Arc::clone(&self.root));
         }
         Some(event.with_envelope(envelope))
     }
 
-    /// Whether a directory lies in the project; of one that is not there its text says so.
-    fn holds(&self, directory: &str) -> bool {
-        if directory == &*self.root {
-            return true;
-        }
-        let directory = self.own.join(directory);
-        match directory.canonicalize() {
-            Ok(real) => real.starts_with(&self.real),
-            Err(_) => {
-                let climbs = directory.components().any(|part| part == Component::ParentDir);
-                !climbs && directory.starts_with(&*self.root)
-            }
-        }
+    /// A directory without links; `None` when it is not there.
+    fn real(&self, directory: &Path) -> Option<PathBuf> {
+        self.own.join(directory).canonicalize().ok()
+    }
+}
+
+/// The program of a call that starts one, and where.
+fn started(call: &mut Call) -> Option<(&Program, &mut Option<PathBuf>)> {
+    match call {
+        Call::Command(invocation) => Some((&invocation.program, &mut invocation.working_directory)),
+        Call::Warm(worker, _) => match &mut worker.reach {
+            WorkerReach::Program { program, working_directory, .. } => Some((program, working_directory)),
+            _ => None,
+        },
+        _ => None,
     }
 }
