@@ -129,13 +129,8 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
         let answer = words.map(|words| closed(words, entry, &answered_as, UNSUPPORTED));
         return Reading::Answer(answer.unwrap_or_else(|| quiet(entry)));
     }
-    if let (Some(row), Some(words)) = (row, words)
-        && is_closed_gate(words)
-        && hides_its_input(row, &document)
-    {
-        return Reading::Answer(closed(words, spoken, &answered_as, UNREADABLE));
-    }
-    Reading::Event(Box::new(Arrival {
+    let hides = row.is_some_and(|row| is_closed_gate(row) && hides_its_input(row, &document));
+    let arrival = Box::new(Arrival {
         host,
         entry,
         event: name,
@@ -144,7 +139,8 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
         answered_as,
         spelled: spellings(&stdin, &document),
         document,
-    }))
+    });
+    if hides { Reading::Answer(arrival.undecided(UNREADABLE)) } else { Reading::Event(arrival) }
 }
 
 /// The name of an event (HO-3).

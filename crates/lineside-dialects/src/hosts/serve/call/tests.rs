@@ -221,7 +221,7 @@ fn a_gate_is_closed_for_an_input_of_a_tool_that_cannot_be_read_or_can_in_two_way
             (Host::Cursor, "beforeMCPExecution", "tool_name", "tool_input"),
         ] {
             let document = lineside_core::json::json!({ "session_id": "s", name: "bash", input: text });
-            match read(call(host, Some(event), &document.to_string(), &[])) {
+            match read(call(host, Some(event), &document.to_string())) {
                 Reading::Answer(answer) => {
                     let said = format!("{}{}", answer.stdout, answer.stderr);
                     assert!(said.contains(UNREADABLE), "{event}: {answer:?}");
@@ -231,10 +231,10 @@ fn a_gate_is_closed_for_an_input_of_a_tool_that_cannot_be_read_or_can_in_two_way
         }
         // What has run is reported as it can be.
         let document = lineside_core::json::json!({ "sessionId": "s", "toolName": "bash", "toolArgs": text });
-        let fact = read(call(Host::Copilot, Some("postToolUse"), &document.to_string(), &[]));
+        let fact = read(call(Host::Copilot, Some("postToolUse"), &document.to_string()));
         assert!(matches!(fact, Reading::Event(_)), "{text}");
     }
     let patch = r#"{"sessionId": "s", "toolName": "apply_patch", "toolArgs": "*** Begin Patch"}"#;
-    let read = read(call(Host::Copilot, Some("preToolUse"), patch, &[]));
+    let read = read(call(Host::Copilot, Some("preToolUse"), patch));
     assert!(matches!(read, Reading::Event(_)), "a text that is no object is the input itself");
 }
