@@ -23,3 +23,19 @@ impl Sources {
         before.unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_declares_nothing_any_more_is_not_remembered() {
+        let sources = Sources::default();
+        let ids = HashSet::from([AutomationId::from("a")]);
+        for source in 0..10 {
+            assert!(sources.replace(&source.to_string(), ids.clone()).is_empty());
+            assert_eq!(sources.replace(&source.to_string(), HashSet::new()), ids);
+        }
+        assert!(sources.0.lock().unwrap().is_empty());
+    }
+}
