@@ -23,9 +23,10 @@ use crate::run::RunArgs;
 use crate::serve::ServeArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
+use crate::tree::SessionsArgs;
 use crate::{
     check, control, demo, doctor, explain, hook, hosts, import, install, jobs, kit, list, loading, run,
-    serve, test,
+    serve, test, tree,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -95,6 +96,8 @@ enum Command {
     Demo(DemoArgs),
     Serve(ServeArgs),
     Status(StatusArgs),
+    #[command(hide = true)]
+    Sessions(SessionsArgs),
     Stop(StopArgs),
     Off(OffArgs),
     #[command(hide = true)]
@@ -142,6 +145,7 @@ impl Cli {
             Command::Hook(args) => Ok(hook::run(args)),
             Command::Serve(args) => serve::run(args, styles).await,
             Command::Status(args) => control::status(args, styles).await,
+            Command::Sessions(args) => tree::run(args, styles).await,
             Command::Stop(args) => control::stop(args).await,
             Command::Reload(args) => control::reload(args, styles).await,
             Command::Off(args) => control::off(args),
@@ -179,6 +183,7 @@ impl Command {
             | Self::Jobs(_)
             | Self::Kit(_)
             | Self::Status(_)
+            | Self::Sessions(_)
             | Self::Stop(_)
             | Self::Reload(_)
             | Self::Off(_)

@@ -296,7 +296,7 @@ fn page(status: &Map, style: Style) -> Vec<String> {
 }
 
 /// A span of time as people say it.
-fn span(time: Duration) -> String {
+pub(crate) fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),

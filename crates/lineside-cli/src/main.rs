@@ -10,6 +10,7 @@ mod list;
 mod check;
 mod jobs;
 mod test;
+mod tree;
 mod demo;
 mod kit;
 mod serve;

@@ -121,6 +121,43 @@ pub struct Model {
     pub running: Option<Arc<str>>,
 }
 
+/// By what the session above a new one was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AttributedBy {
+    /// Its opener showed the grant of a session.
+    Grant,
+    /// Its process runs below the process of an agent that has a session.
+    Ancestry,
+    /// No process above it is that of an agent with a session.
+    Nothing,
+    /// Its process is not known, as one in a container is not, or one that has ended.
+    Unknown,
+}
+
+impl AttributedBy {
+    /// `grant`, `ancestry`, `nothing` or `unknown`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Grant => "grant",
+            Self::Ancestry => "ancestry",
+            Self::Nothing => "nothing",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How a session has come to its place among others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attribution {
+    /// By what the session above it was found.
+    pub by: AttributedBy,
+    /// The number of the process whose session it is.
+    pub process: Option<u32>,
+    /// When it was opened.
+    pub since: Timestamp,
+}
+
 /// What all events of a session share unless an event says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
@@ -146,6 +183,8 @@ pub struct Source {
     pub traceparent: Option<Arc<str>>,
     /// The connection that its publisher speaks over, where there is one.
     pub connection: Option<Arc<str>>,
+    /// How the session has come to its place, where a daemon has looked.
+    pub attribution: Option<Attribution>,
 }
 
 impl Source {
@@ -173,6 +212,7 @@ impl Source {
             host: None,
             traceparent: None,
             connection: None,
+            attribution: None,
         }
     }
 }
@@ -328,6 +368,9 @@ impl Envelope {
             if let Some(text) = text {
                 fields.put(name, text);
             }
+        }
+        if let Some(attribution) = source.attribution {
+            fields.put("attributed", attribution.by.as_str());
         }
     }
 

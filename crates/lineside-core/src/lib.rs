@@ -55,7 +55,9 @@ pub use answer::{Answer, Judgement, KeepWorking, Reply, Said};
 pub use context::{Append, ContextMessage, MessageId, Notice, NoticeLevel, Role};
 pub use diagnostic::{Diagnostic, Origin, Severity};
 pub use ensemble::Ensemble;
-pub use envelope::{Agent, AgentKind, Envelope, EventId, Extra, Model, SessionId, Source};
+pub use envelope::{
+    Agent, AgentKind, AttributedBy, Attribution, Envelope, EventId, Extra, Model, SessionId, Source,
+};
 pub use event::{AnyEvent, Event};
 pub use failure::{Failure, FailureKind, OnFailure};
 pub use hook::{Hook, Layer, Part, Reach};

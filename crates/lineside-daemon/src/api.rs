@@ -99,7 +99,6 @@ pub fn openapi() -> String {
 /// Everything behind one door.
 pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
     let user = Router::new()
-        .route("/v1/sessions", get(sessions::list))
         .route("/v1/hooks", get(hooks::list))
         .route("/v1/explain", post(hooks::explain))
         .route("/v1/receipts", get(receipts::list))
@@ -121,7 +120,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/context/{delivery}/accept", post(context::accept));
     Router::new()
         .merge(user)
-        .route("/v1/sessions", post(sessions::open))
+        .route("/v1/sessions", get(sessions::list).post(sessions::open))
         .nest("/v1/sessions/{session}", session)
         .route("/v1/attach", post(attach::attach))
         .route("/v1/signals", get(signals::stream))
@@ -157,6 +156,11 @@ async fn enter(
     let response = match admitted.and_then(known).and_then(|()| caller::recognise(&daemon, &request)) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        // An agent program reads no problem: it is refused in its own words.
+        Err(problem) if caller::is_of_grant(&problem) && request.uri().path().starts_with("/v1/hosts/") => {
+            request.extensions_mut().insert(problem);
             next.run(request).await
         }
         Err(problem) => problem.into_response(),

@@ -10,8 +10,10 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use lineside::Session;
+use lineside::core::Attribution;
 use lineside::core::propagation::HEADER;
 
+use crate::agents::Shown;
 use crate::daemon::Daemon;
 use crate::place::Place;
 use crate::problem::Problem;
@@ -20,6 +22,8 @@ use crate::problem::Problem;
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     pub(crate) name: Arc<str>,
+    /// The number of the process at its other end.
+    pub(crate) peer: Option<u32>,
     /// Its stream, for a request that makes it something else.
     pub(crate) stream: Arc<dyn Any + Send + Sync>,
     /// The room that it takes at its door, which a request that makes it something else goes on to take.
@@ -31,6 +35,7 @@ pub(crate) struct Connection {
 pub(crate) struct Caller {
     rights: Rights,
     pub(crate) connection: Option<Arc<str>>,
+    peer: Option<u32>,
 }
 
 #[derive(Clone)]
@@ -84,18 +89,47 @@ impl Caller {
         }
     }
 
-    /// The parent of a session that is to be opened: the one that is named, else that of the grant.
+    /// The parent of a session that is to be opened, and how it was found: the one that is named, else that of the grant,
+    /// or the one whose agent has started the caller's process, whichever is the nearer.
     ///
     /// # Errors
-    /// The one that is named is neither the session of the grant nor below it.
-    pub(crate) fn parent(&self, daemon: &Daemon, named: Option<String>) -> Result<Option<String>, Problem> {
-        match (&self.rights, named) {
-            (Rights::User, named) => Ok(named),
-            (Rights::Below(above), None) => Ok(Some(above.id().to_string())),
-            (Rights::Below(above), Some(named)) if *above.id().as_str() == *named => Ok(Some(named)),
-            (Rights::Below(_), Some(named)) => self.session(daemon, &named).map(|_| Some(named)),
-        }
+    /// The one that is named is neither that session nor below it, or the grant is of a session elsewhere.
+    pub(crate) fn parent(
+        &self,
+        daemon: &Daemon,
+        named: Option<String>,
+    ) -> Result<(Option<String>, Attribution), Problem> {
+        let grant = self.granted().map_or(Shown::None, Shown::Of);
+        let standing = daemon.agents.standing_of_client(daemon.bus(), self.peer, &grant);
+        let standing = standing
+            .map_err(|why| Problem::new(StatusCode::FORBIDDEN, ELSEWHERE.0, ELSEWHERE.1, why).blocks())?;
+        let attribution = standing.attribution(daemon.bus());
+        let parent = match (standing.above, named) {
+            (None, named) => named,
+            (Some(above), None) => Some(above.id().to_string()),
+            (Some(above), Some(named)) if *above.id().as_str() == *named => Some(named),
+            (Some(above), Some(named)) => {
+                let found = self.session(daemon, &named)?;
+                if !found.is_below(&above) {
+                    return Err(not_below_agent(&named, &above));
+                }
+                Some(named)
+            }
+        };
+        Ok((parent, attribution))
     }
+}
+
+/// The problem with a grant of a session that is not above or below the one whose agent has started the caller.
+const ELSEWHERE: (&str, &str) = ("granted-elsewhere", "The grant is of a session elsewhere");
+
+fn not_below_agent(id: &str, above: &Session) -> Problem {
+    let detail = format!(
+        "the process runs below the agent of session `{}`, and `{id}` is not below that; leave `parent` out, or show the \
+         grant of a session below it",
+        above.id()
+    );
+    Problem::new(StatusCode::FORBIDDEN, ELSEWHERE.0, "The parent is a session elsewhere", detail).blocks()
 }
 
 fn not_below(id: &str, above: &Session) -> Problem {
@@ -120,14 +154,23 @@ pub(crate) fn recognise(daemon: &Daemon, request: &Request) -> Result<Caller, Pr
     let Some(rights) = rights else {
         return Err(no_such_grant());
     };
-    let connection = request.extensions().get::<Connection>().map(|connection| Arc::clone(&connection.name));
-    Ok(Caller { rights, connection })
+    let connection = request.extensions().get::<Connection>();
+    let peer = connection.and_then(|connection| connection.peer);
+    let connection = connection.map(|connection| Arc::clone(&connection.name));
+    Ok(Caller { rights, connection, peer })
 }
+
+const NO_SUCH_GRANT: &str = "no-such-grant";
 
 fn no_such_grant() -> Problem {
     let detail = "the header `Lineside-Grant` does not hold the grant of an open session; a grant ends with \
         its session, and a process that presents none is a root session of the user";
-    Problem::new(StatusCode::FORBIDDEN, "no-such-grant", "The grant is not known", detail).blocks()
+    Problem::new(StatusCode::FORBIDDEN, NO_SUCH_GRANT, "The grant is not known", detail).blocks()
+}
+
+/// Whether it is the problem with a grant that is not known.
+pub(crate) fn is_of_grant(problem: &Problem) -> bool {
+    problem.kind.ends_with(NO_SUCH_GRANT)
 }
 
 /// Lets only the user in.
@@ -149,6 +192,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        if let Some(problem) = parts.extensions.get::<Problem>() {
+            return Err(problem.clone());
+        }
         let caller = parts.extensions.get::<Self>().cloned();
         caller.ok_or_else(|| Problem::bad_request("it is not known who asks"))
     }
@@ -166,7 +212,7 @@ mod tests {
         let above = bus.session("above").open().await.unwrap();
         let below = above.subagent("below").open().await.unwrap();
         let beside = bus.session("beside").open().await.unwrap();
-        let caller = Caller { rights: Rights::Below(above), connection: None };
+        let caller = Caller { rights: Rights::Below(above), connection: None, peer: None };
         assert!(caller.reaches(below).is_ok());
         assert_eq!(caller.reaches(beside).err().map(|problem| problem.status), Some(403));
     }

@@ -49,6 +49,10 @@ const TOGETHER: Duration = Duration::from_millis(10);
 /// How often deliveries are looked through for those that were not accepted, and the path of the socket for its file.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// In how many looks each agent program has its turn, and how many have it in each look at least.
+const ROUND: usize = 15;
+const AT_LEAST: usize = 32;
+
 /// Everything that a daemon runs beside requests.
 pub(crate) struct Tasks {
     tracker: TaskTracker,
@@ -66,7 +70,8 @@ pub(crate) struct Tasks {
 pub(crate) trait Source: Send + Sync + 'static {
     type Io: Stream;
 
-    fn next(&mut self) -> impl Future<Output = io::Result<Self::Io>> + Send;
+    /// The next connection, and the number of the process at its other end, where the system knows it.
+    fn next(&mut self) -> impl Future<Output = io::Result<(Self::Io, Option<u32>)>> + Send;
 
     /// Whether a connection may be that of another user until it has shown otherwise.
     fn has_strangers(&self) -> bool;
@@ -78,10 +83,12 @@ pub(crate) trait Source: Send + Sync + 'static {
 impl Source for Socket {
     type Io = UnixStream;
 
-    async fn next(&mut self) -> io::Result<Self::Io> {
+    async fn next(&mut self) -> io::Result<(Self::Io, Option<u32>)> {
         loop {
             if let Ok(accepted) = timeout(LOOK, self.accept()).await {
-                return accepted.and_then(UnixStream::new);
+                let stream = accepted?;
+                let peer = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
+                return Ok((UnixStream::new(stream)?, peer));
             }
             self.renew();
         }
@@ -99,10 +106,10 @@ impl Source for Socket {
 impl Source for TcpListener {
     type Io = tokio::net::TcpStream;
 
-    async fn next(&mut self) -> io::Result<Self::Io> {
+    async fn next(&mut self) -> io::Result<(Self::Io, Option<u32>)> {
         let (stream, _) = self.accept().await?;
         stream.set_nodelay(true)?;
-        Ok(stream)
+        Ok((stream, None))
     }
 
     fn has_strangers(&self) -> bool {
@@ -149,8 +156,8 @@ impl Tasks {
                     accepted = next => accepted,
                 };
                 let Some((stream, taken)) = accepted else { return };
-                let stream = match stream {
-                    Ok(stream) => stream,
+                let (stream, peer) = match stream {
+                    Ok(accepted) => accepted,
                     Err(error) => {
                         tracing::warn!(%error, "failed to accept a connection");
                         sleep(REST).await;
@@ -165,7 +172,8 @@ impl Tasks {
                 let door = Arc::clone(&room);
                 tracker.spawn(async move {
                     let place = Arc::new(Place::new(&daemon, door, taken, stranger));
-                    serve(stream, (connection, place), router, &daemon.settings.limits, graceful, cut).await;
+                    serve(stream, (connection, peer, place), router, &daemon.settings.limits, graceful, cut)
+                        .await;
                 });
             }
         });
@@ -230,6 +238,27 @@ impl Tasks {
                 let returned = u64::try_from(returned).unwrap_or(u64::MAX);
                 daemon.counts.deliveries_returned.fetch_add(returned, Ordering::Relaxed);
                 daemon.hosts.expire();
+            }
+        });
+    }
+
+    /// Ends the sessions of agent programs whose process has ended, and those that were silent for long and have none. Each
+    /// is looked at within [`ROUND`], for which `/proc` is read once.
+    pub(crate) fn look_after_agents(&self, daemon: &Arc<Daemon>) {
+        let (daemon, now) = (Arc::clone(daemon), self.now.clone());
+        self.tracker.spawn(async move {
+            loop {
+                tokio::select! {
+                    () = now.cancelled() => return,
+                    () = sleep(LOOK) => {}
+                }
+                let most = daemon.agents.count() / ROUND + AT_LEAST;
+                for id in daemon.agents.over(daemon.settings.limits.silent, most) {
+                    match daemon.bus().find(&id) {
+                        Some(session) => close(&daemon, session).await,
+                        None => daemon.agents.forget(&id),
+                    }
+                }
             }
         });
     }
@@ -305,11 +334,12 @@ async fn freed(
     Some((stream?, begun))
 }
 
-/// Closes a session whose end was published while hooks are off: its events are refused when this returns, and what it
-/// runs comes to its end without a waiter.
+/// Closes a session, and those of a host's subagents with it: their events are refused when this returns, and what they
+/// run comes to its end without a waiter.
 pub(crate) async fn close(daemon: &Daemon, session: Session) {
     daemon.note_closed(session.id());
-    let mut closing = Box::pin(async move { session.close().await });
+    let hosts = daemon.hosts.clone();
+    let mut closing = Box::pin(async move { hosts.end(&session).await });
     if futures_util::poll!(&mut closing).is_pending() {
         daemon.tracker.spawn(closing);
     }
@@ -329,7 +359,7 @@ pub(crate) fn afterwards(daemon: &Arc<Daemon>, afterwards: Afterwards) {
 /// One connection to its end.
 async fn serve(
     stream: impl Stream,
-    (name, place): (Arc<str>, Arc<Place>),
+    (name, peer, place): (Arc<str>, Option<u32>, Arc<Place>),
     router: Router,
     limits: &Limits,
     graceful: CancellationToken,
@@ -353,7 +383,7 @@ async fn serve(
     let looked_at = Arc::downgrade(&seen);
     let service = service_fn(move |mut request: Request<Incoming>| {
         let (name, place) = (Arc::clone(&name), Arc::clone(&place));
-        request.extensions_mut().insert(Connection { name, stream: seen.held(), place });
+        request.extensions_mut().insert(Connection { name, peer, stream: seen.held(), place });
         router.call(request)
     });
     let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), service).with_upgrades();

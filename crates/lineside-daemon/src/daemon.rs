@@ -13,7 +13,7 @@ use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
 use lineside::claims::Claims;
 use lineside::core::envelope::Source;
-use lineside::core::{Agent, Diagnostic, Model, Notice, Receipt, SessionId};
+use lineside::core::{Agent, Attribution, Diagnostic, Model, Notice, Receipt, SessionId};
 use lineside::dialects::Watched;
 use lineside::hosts::Hosts;
 use lineside::wire::Vocabulary;
@@ -23,6 +23,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::agents::Agents;
 use crate::attachments::Attachments;
 use crate::closed::Closed;
 use crate::deliveries::Deliveries;
@@ -54,6 +55,8 @@ pub(crate) struct Daemon {
     pub(crate) switch: WatchedSwitch,
     pub(crate) grants: Grants,
     pub(crate) attachments: Attachments,
+    /// The processes of the agent programs that are served.
+    pub(crate) agents: Agents,
     pub(crate) preparing: Preparing,
     /// The agent programs that are served in their own words.
     pub(crate) hosts: Hosts,
@@ -131,6 +134,7 @@ pub(crate) struct Opening {
     pub(crate) host: Option<String>,
     pub(crate) traceparent: Option<String>,
     pub(crate) connection: Option<Arc<str>>,
+    pub(crate) attribution: Option<Attribution>,
 }
 
 impl Daemon {
@@ -161,6 +165,7 @@ impl Daemon {
             deliveries: Deliveries::default(),
             grants: Grants::default(),
             attachments: Attachments::default(),
+            agents: Agents::default(),
             preparing: Preparing::default(),
             tracker: TaskTracker::new(),
             mismatches: Mismatches::default(),
@@ -280,6 +285,9 @@ impl Daemon {
     fn forget(&self, session: &SessionId) {
         self.grants.forget(session);
         self.attachments.forget(session);
+        if self.bus().find(session.as_str()).is_none() {
+            self.agents.forget(session.as_str());
+        }
     }
 
     /// An open session.
@@ -314,6 +322,7 @@ impl Daemon {
         let opening = host.into_iter().fold(opening, OpenSession::host);
         let opening = asked.model.into_iter().fold(opening, OpenSession::model);
         let opening = asked.connection.into_iter().fold(opening, OpenSession::connection);
+        let opening = asked.attribution.into_iter().fold(opening, OpenSession::attribution);
         let session = opening.open().await.map_err(|error| cannot_open(&asked.id, &error))?;
         self.closed.forget(session.id().as_str());
         Ok(session)
@@ -344,6 +353,7 @@ impl Daemon {
                 cwd: asked.cwd.clone(),
                 host: asked.host.clone(),
                 connection: asked.connection.clone(),
+                attribution: asked.attribution,
                 ..Opening::default()
             };
             self.open_unless_open(above).await?;

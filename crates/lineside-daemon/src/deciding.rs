@@ -100,11 +100,12 @@ async fn session(
         return caller.session(daemon, id).map_err(|problem| daemon.closed_or(id, problem).blocks());
     }
     if daemon.bus().find(id).is_some() {
-        caller.session(daemon, id)?;
+        return caller.session(daemon, id);
     }
-    let parent = caller.parent(daemon, draft.parent.clone())?;
-    let connection = caller.connection.clone();
-    let session = daemon.session_of_event(Opening { parent, connection, ..opening(id, draft) }).await?;
+    let (parent, attribution) = caller.parent(daemon, draft.parent.clone())?;
+    let (connection, attribution) = (caller.connection.clone(), Some(attribution));
+    let opening = Opening { parent, connection, attribution, ..opening(id, draft) };
+    let session = daemon.session_of_event(opening).await?;
     // It may be one that another publisher has opened since it was looked for.
     caller.reaches(session)
 }
@@ -120,6 +121,7 @@ fn opening(id: &str, draft: &EventDraft) -> Opening {
         host: draft.host.clone(),
         traceparent: draft.traceparent.clone(),
         connection: None,
+        attribution: None,
     }
 }
 

@@ -151,6 +151,17 @@ impl Feed {
         (lost, few.cloned().collect())
     }
 
+    /// The ids of the entries by which these sessions were opened last, where they are still there.
+    pub(crate) fn last_openings(&self, sessions: &mut HashMap<SessionId, u64>) {
+        for entry in &self.kept().entries {
+            if let What::Signal(Signal::SessionOpened { session, .. }) = &entry.what
+                && let Some(from) = sessions.get_mut(session)
+            {
+                *from = entry.id;
+            }
+        }
+    }
+
     /// The id of the last entry, and what tells of later ones.
     pub(crate) fn watch(&self) -> watch::Receiver<u64> {
         self.last.subscribe()

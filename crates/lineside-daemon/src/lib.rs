@@ -27,6 +27,8 @@ mod deliveries;
 mod attachments;
 mod preparing;
 mod grants;
+mod lineage;
+mod agents;
 mod trace;
 mod mismatches;
 mod footprint;

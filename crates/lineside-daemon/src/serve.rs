@@ -170,6 +170,7 @@ impl Server {
         let settings = &daemon.settings;
         tasks.feed(daemon);
         tasks.put_back(daemon);
+        tasks.look_after_agents(daemon);
         daemon.load().await.map_err(ServeError::Hooks)?;
         tasks.reload(daemon);
         daemon.automations.all_registered();

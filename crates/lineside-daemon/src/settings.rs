@@ -81,6 +81,9 @@ pub struct Limits {
     pub lately: usize,
     /// How long a delivery of context waits to be accepted before it goes back to the mailbox; 60 s.
     pub delivery: Duration,
+    /// After how long without a call a session of an agent program ends whose process is not known; 24 h, which is longer
+    /// than a person leaves a question of an agent open. The others end with their process.
+    pub silent: Duration,
     /// How long the end of the daemon waits for what is under way; 10 s.
     pub drain: Duration,
 }
@@ -101,6 +104,7 @@ impl Default for Limits {
             signals: 4_096,
             lately: 32 << 20,
             delivery: Duration::from_secs(60),
+            silent: Duration::from_secs(24 * 60 * 60),
             drain: Duration::from_secs(10),
         }
     }

@@ -55,6 +55,8 @@ pub fn read_event(json: &Map, depth: u8) -> Result<AnyEvent, ReadEventError> {
         host: name("host")?,
         traceparent: name("traceparent")?,
         connection: name("connection")?,
+        // Its process and its time are not written.
+        attribution: None,
     };
     let envelope = Envelope {
         id: id(json, "id")?,

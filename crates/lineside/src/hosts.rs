@@ -1,6 +1,8 @@
 //! Agent programs that run `lineside hook HOST` as their hook command: their events on a bus, and its decisions in their
 //! words.
 
+mod read_call;
+mod subagents;
 mod waiting;
 
 use std::sync::Arc;
@@ -9,7 +11,7 @@ use std::time::{Duration, Instant};
 use lineside_bus::publish::{PublishError, Stops};
 use lineside_bus::session::{OpenSession, OpenSessionError};
 use lineside_bus::{Bus, DeferredMessage, Session};
-use lineside_core::envelope::{Cause, Source};
+use lineside_core::envelope::{Attribution, Cause, Source};
 use lineside_core::{Append, EventId, Point as _, Receipt};
 use lineside_dialects::hosts::serve::{
     self, Arrived, CallId, Coming, Derived, Incoming, Outcome, Publishing, Reading,
@@ -17,12 +19,14 @@ use lineside_dialects::hosts::serve::{
 use lineside_points::BeforePrompt;
 use tokio::sync::Notify;
 
+use subagents::Subagents;
 use waiting::Waiting;
 
-pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, silent, undecided, unreachable};
+pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, silent, unreachable};
 pub use lineside_dialects::hosts::{HOSTS, Host, SERVED, install};
 #[cfg(feature = "claude")]
 pub use lineside_dialects::hosts::{NamePluginError, hooks_in_front_matter, name_plugin};
+pub use read_call::ReadCall;
 
 /// What is done to a session before it is opened.
 type Prepare = dyn Fn(OpenSession) -> OpenSession + Send + Sync;
@@ -71,6 +75,8 @@ pub struct CallOrigin {
     pub within: Option<Duration>,
     /// The connection that it came over.
     pub connection: Option<Arc<str>>,
+    /// How the place of new sessions was found.
+    pub attribution: Option<Attribution>,
 }
 
 /// How far a host reaches.
@@ -86,28 +92,9 @@ pub enum Confinement {
 #[derive(Default)]
 struct Inner {
     served: serve::Served,
+    subagents: Subagents,
     /// Something was settled or given up.
     changed: Notify,
-}
-
-/// A call that was read, and not looked into.
-pub struct ReadCall(Reading);
-
-impl From<HostCall> for ReadCall {
-    fn from(call: HostCall) -> Self {
-        Self(serve::read(call))
-    }
-}
-
-impl ReadCall {
-    /// Whether it tells of what has happened: such an event is to be decided also where its host is gone.
-    #[must_use]
-    pub fn is_fact(&self) -> bool {
-        match &self.0 {
-            Reading::Event(arrival) => arrival.is_fact(),
-            Reading::Answer(_) => false,
-        }
-    }
 }
 
 /// A call that was answered.
@@ -124,7 +111,7 @@ pub struct HostReply {
 #[derive(Default)]
 #[must_use = "events that follow from the call are published by `run`"]
 pub struct Afterwards {
-    session: Option<Session>,
+    session: Option<(Hosts, Session)>,
     derived: Vec<Derived>,
     cause: Option<EventId>,
     ends: bool,
@@ -253,6 +240,13 @@ impl Hosts {
         (answer, ended.and_then(|session| self.bus.find(&session)))
     }
 
+    /// Ends a session of a host, and those of its subagents with it. What they run in the background has its own time.
+    ///
+    /// Cancel safe: all of them are closed at the first poll.
+    pub async fn end(&self, session: &Session) {
+        self.inner.subagents.end(session).await;
+    }
+
     fn arrive(&self, coming: impl Into<Coming>) -> Arrived {
         self.inner.served.arrive(coming, Instant::now())
     }
@@ -290,7 +284,7 @@ impl Hosts {
             self.wait_on(&session, receipt, settled.waits);
         }
         let afterwards = Afterwards {
-            session: Some(session),
+            session: Some((self.clone(), session)),
             derived: settled.after,
             cause: own.first().copied(),
             ends: settled.ends,
@@ -342,7 +336,10 @@ impl Hosts {
         match (&publishing.parent, &publishing.agent) {
             (Some(_), Some(agent)) => {
                 let opening = root.subagent(publishing.session.as_str());
-                self.open(about(opening, incoming, origin).agent(agent.clone()), &publishing.session)
+                let opening = about(opening, incoming, origin).agent(agent.clone());
+                let subagent = self.open(opening, &publishing.session)?;
+                self.inner.subagents.keep(&root, &subagent);
+                Ok(subagent)
             }
             _ => Ok(root),
         }
@@ -387,6 +384,9 @@ fn about(opening: OpenSession, incoming: &Incoming, origin: &CallOrigin) -> Open
     let mut opening = opening.host(incoming.host.name());
     if let Some(connection) = &origin.connection {
         opening = opening.connection(Arc::clone(connection));
+    }
+    if let Some(attribution) = origin.attribution {
+        opening = opening.attribution(attribution);
     }
     if let Some(cwd) = &incoming.cwd {
         opening = opening.cwd(cwd.as_str());
@@ -506,7 +506,9 @@ impl Afterwards {
     /// # Errors
     /// The bus takes no events any more.
     pub async fn run(self) -> Result<Vec<Arc<Receipt>>, PublishError> {
-        let Some(session) = self.session.filter(Session::is_open) else { return Ok(Vec::new()) };
+        let Some((hosts, session)) = self.session.filter(|(_, session)| session.is_open()) else {
+            return Ok(Vec::new());
+        };
         let mut receipts = Vec::new();
         for payload in self.derived.iter().filter_map(payload) {
             let mut event = session.any_event(payload);
@@ -516,7 +518,7 @@ impl Afterwards {
             receipts.push(event.publish_any().await?);
         }
         if self.ends {
-            session.close().await;
+            hosts.end(&session).await;
         }
         Ok(receipts)
     }

@@ -2,10 +2,12 @@
 //!
 //! The programs come from npm and PyPI, hundreds of megabytes, into a folder of the target directory; they are pointed at
 //! a scripted model on the loopback interface, so no run needs an account or leaves the machine. `lineside install`
-//! writes our entries into a home of their own, and a daemon of their own decides.
+//! writes our entries into a home of their own, and a daemon of their own decides. With `--pairs` each program starts each
+//! other one.
 
 mod between;
 mod model;
+mod pairs;
 mod program;
 mod protocol;
 mod record;
@@ -30,22 +32,38 @@ const RECORDINGS: &str = "examples/sessions";
 /// the programs have left is removed, unless something fails or `--keep` asks for it.
 pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode> {
     let has = |option: &str| arguments.contains(&option);
-    let (records, keeps) = (has("--record"), has("--keep"));
+    let (records, keeps, pairs) = (has("--record"), has("--keep"), has("--pairs"));
     let names: Vec<&str> =
-        arguments.iter().copied().filter(|name| !["--record", "--keep"].contains(name)).collect();
-    let done = play(workspace, &names, records, keeps);
+        arguments.iter().copied().filter(|name| !["--record", "--keep", "--pairs"].contains(name)).collect();
+    let done = match pairs {
+        true => play_pairs(workspace, &names, keeps),
+        false => play(workspace, &names, records, keeps),
+    };
     if !keeps {
         scene::leave();
     }
     done
 }
 
-fn play(workspace: &Workspace, names: &[&str], records: bool, keeps: bool) -> Result<ExitCode> {
+/// Plays pairs of programs, of which one starts the other.
+fn play_pairs(workspace: &Workspace, names: &[&str], keeps: bool) -> Result<ExitCode> {
+    check_names(names)?;
+    need_programs(&[NODE])?;
+    build(workspace)?;
+    pairs::play(workspace, names, keeps)
+}
+
+fn check_names(names: &[&str]) -> Result<()> {
     let known = |name: &str| PROGRAMS.iter().any(|program| is_named(program, name));
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         let all: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
         anyhow::bail!("there is no program `{unknown}`; there are {}", all.join(", "));
     }
+    Ok(())
+}
+
+fn play(workspace: &Workspace, names: &[&str], records: bool, keeps: bool) -> Result<ExitCode> {
+    check_names(names)?;
     need_programs(&[NODE])?;
     build(workspace)?;
     let chosen = PROGRAMS

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lineside_core::envelope::{Agent, Model};
+use lineside_core::envelope::{Agent, Attribution, Model};
 use lineside_core::payload::{Interceptable, Point};
 use lineside_core::{MessageId, Payload, PointInfo, SessionId, Source};
 
@@ -148,6 +148,12 @@ impl Session {
         Publication::new(self.clone(), payload)
     }
 
+    /// Whether hooks are registered on this session itself.
+    #[must_use]
+    pub fn has_own_hooks(&self) -> bool {
+        self.shared().tree.has_own(self.node())
+    }
+
     /// Whether it is the child of that session, or of a session below that.
     #[must_use]
     pub fn is_below(&self, above: &Self) -> bool {
@@ -178,6 +184,7 @@ impl Session {
         source.parent_session = Some(std::mem::replace(&mut source.session, id.into()));
         source.depth += 1;
         source.agent = Agent::subagent("subagent");
+        source.attribution = None;
         OpenSession { shared: Arc::clone(self.shared()), parent: Some(self.clone()), source }
     }
 
@@ -247,6 +254,12 @@ impl OpenSession {
     /// The connection that its publisher speaks over.
     pub fn connection(mut self, connection: impl Into<Arc<str>>) -> Self {
         self.source.connection = Some(connection.into());
+        self
+    }
+
+    /// How it has come to its place among others, as the caller has found out.
+    pub fn attribution(mut self, attribution: Attribution) -> Self {
+        self.source.attribution = Some(attribution);
         self
     }
 

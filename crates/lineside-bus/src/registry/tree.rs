@@ -378,6 +378,11 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         }
     }
 
+    /// Whether hooks are registered on a session itself.
+    pub(crate) fn has_own(&self, node: &Node<I, O, S>) -> bool {
+        node.own.get().is_some_and(|own| !own.registered().is_empty())
+    }
+
     /// The hooks that are registered at one place, in their order.
     pub(crate) fn registered(&self, place: &Place<I, O, S>) -> Vec<Registered<I, O>> {
         self.own(place).map(Own::registered).unwrap_or_default()

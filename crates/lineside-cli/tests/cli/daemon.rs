@@ -171,7 +171,7 @@ fn the_commands_of_the_page_of_the_daemon_do_what_it_says() {
     assert!(output.status.success(), "{text} {:?}", String::from_utf8(output.stderr));
     let answers: Vec<Value> =
         serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect();
-    assert_eq!((&answers[0]["id"], &answers[1]["verdict"]), (&json!("s1"), &json!("block")), "{text}");
+    assert_eq!((&answers[0]["id"], &answers[1]["verdict"]), (&json!("of-curl"), &json!("block")), "{text}");
     assert_eq!(stage.run(&["stop"], "").code, Some(0));
     daemon.ended();
 }

@@ -3,20 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use lineside::Session;
 use lineside::bus::OpenSessionError;
 use lineside::core::Point as _;
 use lineside::hosts::{
     CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, ReadCall, SERVED, ServeHostError,
-    undecided,
 };
 use lineside::points::AfterSession;
 
+use crate::agents::Shown;
 use crate::body::{Document, Path};
-use crate::caller::Caller;
+use crate::caller::{Caller, Connection};
 use crate::connections;
 use crate::daemon::{Daemon, too_deep, too_many};
 use crate::problem::Problem;
@@ -46,9 +48,10 @@ const STDOUT: HeaderName = HeaderName::from_static("lineside-stdout-bytes");
 /// The body is the document of the host as it came on standard input. The answer says what the process prints and how it
 /// exits: its body is standard output, followed by standard error; `Lineside-Stdout-Bytes` is where the one ends, and
 /// `Lineside-Exit` the exit status, 0 or 2. A request of another version of this protocol, or of none, is answered as one
-/// that nothing could decide: its gates are closed. With a grant the sessions of the host are children of the session of the
-/// grant. A connection that breaks before the answer leaves an event undecided that has not happened yet; one that tells of
-/// what has happened is decided all the same.
+/// that nothing could decide: its gates are closed. Whose child a new session of the host is follows from the grant and from
+/// the processes above the caller; a call whose session has no place there is refused in the words of the host. A connection
+/// that breaks before the answer leaves an event undecided that has not happened yet; one that tells of what has happened is
+/// decided all the same.
 #[utoipa::path(
     post, path = "/v1/hosts/{host}", tag = "hosts",
     params(
@@ -66,14 +69,14 @@ const STDOUT: HeaderName = HeaderName::from_static("lineside-stdout-bytes");
                 ("lineside-stdout-bytes" = u64, description = "how many bytes of the body are standard output"),
             )),
         (status = 400, body = Problem, description = "a header is not the documented one, or a name in the document is too long"),
-        (status = 403, body = Problem, description = "the session is open and not below that of the grant"),
         (status = 404, body = Problem, description = "there is no such host"),
         (status = 413, body = Problem, description = "too large for a gate to see; `verdict` is `block`"),
     )
 )]
 pub(super) async fn serve(
     State(daemon): State<Arc<Daemon>>,
-    caller: Caller,
+    caller: Result<Caller, Problem>,
+    connection: Option<Extension<Connection>>,
     Path(host): Path<String>,
     headers: HeaderMap,
     Document(stdin, room): Document,
@@ -83,23 +86,43 @@ pub(super) async fn serve(
     let call = HostCall { host, event, stdin };
     if daemon.switch.is_off() {
         let (answer, ended) = daemon.hosts.pass(call);
-        if let Some(session) = ended.and_then(|ended| caller.session(&daemon, ended.id().as_str()).ok()) {
+        let reached = |ended: Session| caller.ok()?.session(&daemon, ended.id().as_str()).ok();
+        if let Some(session) = ended.and_then(reached) {
             connections::close(&daemon, session).await;
         }
         return Ok(said(answer));
     }
+    let call = ReadCall::from(call);
+    let Some(root) = call.root().map(str::to_owned) else { return Ok(said(call.undecided(""))) };
     if let Some(why) = other_version(&headers) {
-        return Ok(said(undecided(call, why)));
+        return Ok(said(call.undecided(why)));
+    }
+    let connection = connection.map(|Extension(connection)| connection);
+    let grant = match &caller {
+        Err(_) => Shown::Over,
+        Ok(caller) => caller.granted().map_or(Shown::None, Shown::Of),
+    };
+    let peer = connection.as_ref().and_then(|connection| connection.peer);
+    let standing = match daemon.agents.standing(daemon.bus(), peer, &grant, &root) {
+        Ok(standing) => standing,
+        Err(why) => return Ok(said(call.undecided(&why))),
+    };
+    if let Some(over) = daemon.bus().find(&root).filter(|_| standing.is_over) {
+        connections::close(&daemon, over).await;
     }
     let mut origin = CallOrigin::default();
-    origin.parent = caller.granted().cloned();
-    origin.confined = if origin.parent.is_some() { Confinement::ToParent } else { Confinement::No };
+    origin.attribution = Some(standing.attribution(daemon.bus()));
+    origin.parent = standing.above.clone();
+    origin.confined = if matches!(grant, Shown::Of(_)) { Confinement::ToParent } else { Confinement::No };
     origin.within = within(&headers)?;
-    origin.connection = caller.connection.clone();
-    let (held, call) = (Arc::clone(&daemon), ReadCall::from(call));
+    origin.connection = connection.map(|connection| connection.name);
+    let held = Arc::clone(&daemon);
     let is_fact = call.is_fact();
     let answer = async move {
         let answer = answer(&held, call, &origin).await;
+        if held.bus().find(&root).is_some() {
+            held.agents.note(&root, standing.process);
+        }
         drop(room);
         answer
     };

@@ -11,9 +11,11 @@ use lineside::core::SessionId;
 use lineside::{Session as BusSession, wire};
 
 use super::attach::Brought;
-use super::shapes::{AttachedOutcome, CloseQuery, Closed, Hooks, OpenSession, Opened, Session, Sessions};
+use super::shapes::{
+    AttachedOutcome, CloseQuery, Closed, Hooks, OpenSession, Opened, Session, Sessions, SessionsQuery,
+};
 use crate::body::{Asked, Json, Path, Query};
-use crate::caller::Caller;
+use crate::caller::{self, Caller};
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
 use crate::whole::whole;
@@ -53,7 +55,9 @@ pub(super) async fn open(
     let brought = Brought::by(&daemon, attachment, hooks).await?;
     let (agent, model) = (agent.map(Into::into), model.map(Into::into));
     let connection = caller.connection.clone();
-    let opening = Opening { id, parent, agent, project_root, cwd, model, host, traceparent, connection };
+    let attribution = None;
+    let opening =
+        Opening { id, parent, agent, project_root, cwd, model, host, traceparent, connection, attribution };
     let held = Arc::clone(&daemon);
     // It is opened with its hooks, or it is not.
     let opened = async move {
@@ -87,7 +91,9 @@ async fn taken_over_or_opened(
         }
         return Ok((StatusCode::OK, session));
     }
-    opening.parent = caller.parent(daemon, opening.parent)?;
+    let (parent, attribution) = caller.parent(daemon, opening.parent)?;
+    opening.parent = parent;
+    opening.attribution = Some(attribution);
     match daemon.open(opening).await {
         Ok(session) => Ok((StatusCode::CREATED, session)),
         // Another request has opened it meanwhile.
@@ -106,10 +112,21 @@ fn opened(status: StatusCode, session: &BusSession, hooks: Vec<AttachedOutcome>)
     (status, [(header::CACHE_CONTROL, "no-store")], Json(shape)).into_response()
 }
 
-/// The open sessions.
-#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", responses((status = 200, body = Sessions)))]
-pub(super) async fn list(State(daemon): State<Arc<Daemon>>) -> Json<Sessions> {
-    Json(Sessions { sessions: all(&daemon).into_values().collect() })
+/// The open sessions. With a grant, only with `below`.
+#[utoipa::path(
+    get, path = "/v1/sessions", tag = "sessions", params(SessionsQuery),
+    responses((status = 200, body = Sessions), (status = 404, body = Problem))
+)]
+pub(super) async fn list(
+    State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
+    Query(query): Query<SessionsQuery>,
+) -> Result<Json<Sessions>, Problem> {
+    match query.below {
+        Some(top) => Ok(Json(from(&daemon, &caller.session(&daemon, &top)?))),
+        None if caller.granted().is_some() => Err(caller::too_far()),
+        None => Ok(Json(Sessions { sessions: all(&daemon).into_values().collect() })),
+    }
 }
 
 /// A session.
@@ -135,19 +152,23 @@ pub(super) async fn tree(
     caller: Caller,
     Path(session): Path<String>,
 ) -> Result<Json<Sessions>, Problem> {
-    let top = caller.session(&daemon, &session)?;
+    Ok(Json(from(&daemon, &caller.session(&daemon, &session)?)))
+}
+
+/// A session and those below it.
+fn from(daemon: &Daemon, top: &BusSession) -> Sessions {
     let mut below: BTreeMap<String, Vec<Session>> = BTreeMap::new();
-    for session in all(&daemon).into_values() {
+    for session in all(daemon).into_values() {
         if let Some(parent) = &session.parent {
             below.entry(parent.clone()).or_default().push(session);
         }
     }
-    let (mut sessions, mut waiting) = (Vec::new(), vec![Session::from(&top)]);
+    let (mut sessions, mut waiting) = (Vec::new(), vec![Session::from(top)]);
     while let Some(session) = waiting.pop() {
         waiting.extend(below.remove(&session.id).unwrap_or_default().into_iter().rev());
         sessions.push(session);
     }
-    Ok(Json(Sessions { sessions }))
+    Sessions { sessions }
 }
 
 /// End a session. Its background hooks are waited for.

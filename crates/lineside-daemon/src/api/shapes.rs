@@ -102,6 +102,15 @@ pub struct Session {
     /// The connection that it was opened over, such as `socket:17`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
+    /// By what its place was found: `grant`, `ancestry`, `nothing` or `unknown`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attributed: Option<&'static str>,
+    /// The number of the process whose session it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
+    /// When it was opened, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
 }
 
 /// A session that was opened, and what processes that are started under it inherit.
@@ -123,6 +132,15 @@ pub struct Opened {
 pub struct Sessions {
     /// All of them in the order of their ids; those of a tree with each parent before its children.
     pub sessions: Vec<Session>,
+}
+
+/// Which sessions are wanted.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct SessionsQuery {
+    /// Only this one and those below it, each parent before its children.
+    pub below: Option<String>,
 }
 
 /// How long the end of a session waits.
@@ -596,6 +614,9 @@ impl From<&BusSession> for Session {
             host: text(&source.host),
             traceparent: text(&source.traceparent),
             connection: text(&source.connection),
+            attributed: source.attribution.map(|attribution| attribution.by.as_str()),
+            process: source.attribution.and_then(|attribution| attribution.process),
+            since: source.attribution.map(|attribution| format!("{:.3}", attribution.since)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Signals as server-sent events. A reader resumes where it was, and learns what it has lost.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,13 +51,12 @@ pub(super) async fn stream(
         Some(name) => Some(points::find(name).map_err(|error| Problem::bad_request(error.to_string()))?),
         None => None,
     };
-    let family = match (&query.session, query.below) {
-        (Some(session), true) => Some(Family::below(&daemon, &caller.session(&daemon, session)?)),
-        (Some(session), false) if caller.granted().is_some() => {
-            drop(caller.session(&daemon, session)?);
-            None
+    let is_confined = caller.granted().is_some();
+    let family = match &query.session {
+        Some(session) if query.below || is_confined => {
+            Some(Family::of(&daemon, &caller.session(&daemon, session)?, query.below, is_confined))
         }
-        (None, _) if caller.granted().is_some() => return Err(caller::too_far()),
+        None if is_confined => return Err(caller::too_far()),
         _ => None,
     };
     let feed = daemon.feed();
@@ -173,33 +172,52 @@ impl Reader {
                 return false;
             }
         }
-        if let (Some(family), Some(session)) = (&self.family, entry.session()) {
-            return family.0.contains(session);
-        }
-        match (&self.session, entry.session()) {
-            (Some(wanted), Some(session)) => session.as_str() == wanted,
-            // What is about the whole bus concerns every reader.
+        match (entry.session(), &self.family, &self.session) {
+            (Some(session), Some(family), _) => family.has(session, entry.id),
+            (Some(session), None, Some(wanted)) => session.as_str() == wanted,
+            // What is about the whole bus concerns every reader that may see all of it.
+            (None, Some(Family { is_confined: true, .. }), _) => matches!(entry.what, What::Lost(_)),
             _ => true,
         }
     }
 }
 
-/// A session and those below it, also those that have come to their end since.
-struct Family(HashSet<SessionId>);
+/// A session and, where they are wanted, those below it, also those that have come to their end since.
+struct Family {
+    /// From which entry on an id is that of a session of the family.
+    members: HashMap<SessionId, u64>,
+    /// Whether those below it belong to it.
+    grows: bool,
+    /// Whether nothing else may be seen: an id may have been that of a session elsewhere before, and may become that.
+    is_confined: bool,
+}
 
 impl Family {
-    fn below(daemon: &Daemon, top: &Session) -> Self {
-        let open = daemon.bus().sessions().into_iter().filter_map(|id| daemon.bus().find(id.as_str()));
-        let below = open.filter(|session| session.is_below(top)).map(|session| session.id().clone());
-        Self(below.chain([top.id().clone()]).collect())
+    fn of(daemon: &Daemon, top: &Session, grows: bool, is_confined: bool) -> Self {
+        let open = || daemon.bus().sessions().into_iter().filter_map(|id| daemon.bus().find(id.as_str()));
+        let below = grows.then(open).into_iter().flatten().filter(|session| session.is_below(top));
+        let mut members: HashMap<_, _> =
+            below.chain([top.clone()]).map(|session| (session.id().clone(), 0)).collect();
+        if is_confined {
+            daemon.feed().last_openings(&mut members);
+        }
+        Self { members, grows, is_confined }
     }
 
-    /// A session that one of them has opened is one of them.
+    fn has(&self, session: &SessionId, entry: u64) -> bool {
+        self.members.get(session).is_some_and(|from| entry >= *from)
+    }
+
+    /// A session that one of them has opened is one of them; one that another has opened is none any more.
     fn hear(&mut self, entry: &Entry) {
-        if let What::Signal(Signal::SessionOpened { session, parent: Some(parent), .. }) = &entry.what
-            && self.0.contains(parent)
-        {
-            self.0.insert(session.clone());
+        let What::Signal(Signal::SessionOpened { session, parent, .. }) = &entry.what else { return };
+        if self.members.get(session).is_some_and(|from| entry.id <= *from) {
+            return;
+        }
+        if self.grows && parent.as_ref().is_some_and(|parent| self.has(parent, entry.id)) {
+            self.members.insert(session.clone(), entry.id);
+        } else if self.is_confined {
+            self.members.remove(session);
         }
     }
 }

@@ -5,11 +5,14 @@
 //! | `guard ID TEXT` | opens session ID or takes it over, refuses deletions in it and below with TEXT, says `guarding`, and runs each line of its input under the session, until that ends |
 //! | `start ID PROGRAM …` | opens session ID, and runs a program under it |
 //! | `again ID COMMAND` | publishes in session ID, which is open, and prints nothing |
+//! | `host ID` | is an agent program with hook commands: says `agent`, and does what each line of its input says: `run LINE` runs a line of the shell, anything else is a command that its hook is asked about first, and it prints the answer |
+//! | `hook ID COMMAND` | is the hook command of that: asks whether a shell may run COMMAND in session ID, and prints the answer; of a subagent when ID is `SESSION/SUBAGENT` |
 //! | `publish ID COMMAND` | opens session ID, publishes that a shell is about to run COMMAND, and prints the decision |
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test program")]
 
-use std::io::{BufRead as _, Write as _};
-use std::process::ExitCode;
+use std::io::{BufRead as _, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::process::{Command, ExitCode, Stdio};
 
 use lineside::Client;
 use lineside::prelude::*;
@@ -22,6 +25,8 @@ async fn main() -> ExitCode {
         ["guard", id, text] => guard(id, text.to_owned()).await,
         ["start", id, program, ref rest @ ..] => start(id, program, rest).await,
         ["publish", id, command] => publish(id, command).await,
+        ["host", id] => host(id),
+        ["hook", id, command] => hook(id, command),
         ["again", id, command] => again(id, command).await,
         _ => panic!("{arguments:?}"),
     }
@@ -74,6 +79,49 @@ async fn publish(id: &str, command: &str) -> ExitCode {
     });
     println!("{told}");
     session.close().await.unwrap();
+    ExitCode::SUCCESS
+}
+
+/// The hook is asked from a shell, as entries do it.
+fn host(id: &str) -> ExitCode {
+    let shell = |line: String| {
+        let status = Command::new("sh").args(["-c", &line]).stdin(Stdio::null()).status();
+        assert!(status.unwrap().success());
+    };
+    println!("agent");
+    let own = std::env::current_exe().unwrap();
+    for line in std::io::stdin().lock().lines().map(Result::unwrap) {
+        match line.strip_prefix("run ") {
+            Some(line) => shell(line.to_owned()),
+            None => shell(format!("{} hook {id} '{line}' || exit 2", own.display())),
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn hook(id: &str, command: &str) -> ExitCode {
+    let (id, subagent) = id.split_once('/').map_or((id, None), |(id, subagent)| (id, Some(subagent)));
+    let mut body = json!({"hook_event_name": "PreToolUse", "session_id": id, "tool_name": "Bash",
+        "tool_input": {"command": command}});
+    if let Some(subagent) = subagent {
+        body["agent_id"] = subagent.into();
+        body["agent_type"] = "reviewer".into();
+    }
+    let body = body.to_string();
+    let grant = std::env::var("LINESIDE_GRANT").map(|grant| format!("lineside-grant: {grant}\r\n"));
+    let mut stream = UnixStream::connect(std::env::var_os("LINESIDE_SOCKET").unwrap()).unwrap();
+    write!(
+        stream,
+        "POST /v1/hosts/claude HTTP/1.1\r\nhost: lineside\r\nlineside-protocol: 1\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n{}\r\n{body}",
+        body.len(),
+        grant.unwrap_or_default()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    println!("{} {}", head.split(' ').nth(1).unwrap(), body.trim_end());
     ExitCode::SUCCESS
 }
 

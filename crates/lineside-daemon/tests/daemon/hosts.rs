@@ -122,15 +122,17 @@ async fn a_host_with_a_grant_is_below_its_session_and_reaches_nothing_else() {
     let (_, session) = house.get("/v1/sessions/c1").await;
     assert_eq!((&session["parent"], &session["depth"]), (&json!("p"), &json!(1)));
     let (status, problem, _, exit) = ask(&house, "claude", &headers, tool("other", "ls")).await;
-    assert_eq!((status, exit), (403, None), "{problem}");
-    assert!(problem.contains("not-granted") && problem.contains("\"verdict\":\"block\""), "{problem}");
+    assert_eq!((status, exit), (200, Some(0)), "{problem}");
+    assert!(problem.contains("\"deny\"") && problem.contains("outside of session `p`"), "{problem}");
     // What a host is said to have in its environment, as earlier versions were, counts for nothing.
     let named = [("lineside-environment", "LINESIDE_SESSION=p&QWEN_PROJECT_DIR=/")];
     let told = ask(&house, "claude", &named, tool("c2", "rm x")).await;
     assert_eq!((told.0, told.1.as_str()), (200, ""));
     assert_eq!(house.get("/v1/sessions/c2").await.1["parent"], Value::Null);
     let wrong = [("lineside-grant", "lsg_0")];
-    assert_eq!(ask(&house, "claude", &wrong, tool("c3", "ls")).await.0, 403);
+    let told = ask(&house, "claude", &wrong, tool("c3", "ls")).await;
+    assert!(told.1.contains("\"deny\"") && told.1.contains("session that has ended"), "{told:?}");
+    assert_eq!(house.get("/v1/sessions/c3").await.0, 404);
 }
 
 #[tokio::test]

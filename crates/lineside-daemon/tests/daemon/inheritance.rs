@@ -10,6 +10,7 @@ use lineside::json::Value;
 use lineside::prelude::*;
 
 use crate::house::{House, json_request, read};
+use crate::signals::Reader;
 
 /// A hook that writes down what it has inherited.
 const NOSY: &str = r#"
@@ -108,6 +109,56 @@ async fn n04_a_grant_reaches_the_sessions_below_its_own_and_nothing_else() {
     assert_eq!(look["parent"], json!("mine"));
     let _: Value = below.delete("/v1/sessions/late").await.unwrap();
     drop(other);
+}
+
+#[tokio::test]
+async fn the_sessions_below_one_are_listed_whatever_its_id_has_in_it() {
+    let house = House::new().await;
+    let top = house.client().session("a/b").open().await.unwrap();
+    top.subagent("a/b/c").open().await.unwrap();
+    house.client().session("beside").open().await.unwrap();
+    let below = inheriting(top.environment());
+    let ids = |answer: Value| {
+        let sessions = answer["sessions"].as_array().unwrap().clone();
+        sessions.iter().map(|session| session["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(house.get("/v1/sessions?below=a/b").await.1), ["a/b", "a/b/c"]);
+    assert_eq!(ids(below.get("/v1/sessions?below=a/b/c").await.unwrap()), ["a/b/c"]);
+    let error = below.get::<Value>("/v1/sessions?below=beside").await.unwrap_err();
+    assert_eq!(refused(&error).1, "not-granted");
+}
+
+#[tokio::test]
+async fn a_grant_reads_signals_of_its_sessions_and_of_no_earlier_or_later_one_of_their_ids() {
+    let house = House::new().await;
+    let user = house.client();
+    let mine = user.session("mine").open().await.unwrap();
+    // A session of that id elsewhere, before.
+    let before = user.session("child").open().await.unwrap();
+    drop(before.publish(OnIdle::new()).await.unwrap());
+    before.close().await.unwrap();
+    let below = inheriting(mine.environment());
+    let child = below.session("child").open().await.unwrap();
+    let grant = mine.environment().get(GRANT).unwrap();
+    for path in ["/v1/signals?session=child&after=0", "/v1/signals?session=child&below=true&after=0"] {
+        let mut reader = Reader::granted(&house, path, grant).await;
+        house.server.bus().announce(Notice::info("of the whole bus"));
+        drop(child.publish(OnIdle::new()).await.unwrap());
+        let kinds = [reader.next().await, reader.next().await].map(|entry| entry.unwrap().1);
+        assert_eq!(kinds, ["session_opened", "decided"], "{path}");
+    }
+    let mut reader = Reader::granted(&house, "/v1/signals?session=child", grant).await;
+    child.close().await.unwrap();
+    let after = user.session("child").open().await.unwrap();
+    drop(after.publish(OnIdle::new()).await.unwrap());
+    after.close().await.unwrap();
+    let again = below.session("last").open().await.unwrap();
+    let mut other = Reader::granted(&house, "/v1/signals?session=last", grant).await;
+    drop(again.publish(OnIdle::new()).await.unwrap());
+    assert_eq!(other.next().await.unwrap().1, "decided");
+    assert_eq!(reader.next().await.unwrap().1, "session_closed");
+    house.server.end().await;
+    assert!(reader.next().await.is_none(), "nothing of the later one");
 }
 
 #[tokio::test]

@@ -18,9 +18,19 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) async fn open(house: &House, path: &str, last: Option<&str>) -> Self {
+        let last = last.map(|last| ("last-event-id", last));
+        Self::with(house, path, last).await
+    }
+
+    /// One that shows a grant.
+    pub(crate) async fn granted(house: &House, path: &str, grant: &str) -> Self {
+        Self::with(house, path, Some(("lineside-grant", grant))).await
+    }
+
+    async fn with(house: &House, path: &str, header: Option<(&'static str, &str)>) -> Self {
         let mut request = json_request(Method::GET, path, Vec::new());
-        if let Some(last) = last {
-            request.headers_mut().insert("last-event-id", last.parse().unwrap());
+        if let Some((name, value)) = header {
+            request.headers_mut().insert(name, value.parse().unwrap());
         }
         let response = house.request(request).await;
         assert_eq!(response.status(), 200);
@@ -29,7 +39,7 @@ impl Reader {
     }
 
     /// The next event: its id, its name, its data.
-    async fn next(&mut self) -> Option<(u64, String, Value)> {
+    pub(crate) async fn next(&mut self) -> Option<(u64, String, Value)> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
                 let field = |name: &str| {

@@ -16,6 +16,8 @@ use lineside_daemon::{Server, Settings};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+mod ancestry;
+
 const AGENT: &str = env!("CARGO_BIN_EXE_lineside-agent");
 
 /// A daemon without hooks of files, and its folders.

@@ -19,7 +19,7 @@ mod spelling;
 mod words;
 
 pub(super) use call::is_closed_gate;
-pub use call::{Arrival, HostAnswer, HostCall, Reading, read, silent, undecided, unreachable};
+pub use call::{Arrival, HostAnswer, HostCall, Reading, read, silent, unreachable};
 pub use coming::Coming;
 pub use incoming::Incoming;
 pub use outcome::Outcome;

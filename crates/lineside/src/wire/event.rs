@@ -19,10 +19,10 @@ use serde::de::DeserializeOwned;
 use super::vocabulary::{FindPointError, Vocabulary};
 
 /// The fields of the envelope, and the payload, in the order in which an event is written.
-pub const FIELDS: [&str; 20] = [
+pub const FIELDS: [&str; 21] = [
     "id", "point", "time", "seq", "session", "root_session", "parent_session", "depth", "cause", "agent",
-    "turn", "project_root", "cwd", "model", "host", "traceparent", "connection", "coverage", "payload",
-    "extra",
+    "turn", "project_root", "cwd", "model", "host", "traceparent", "connection", "attributed", "coverage",
+    "payload", "extra",
 ];
 
 /// An event that was read and is not published yet. What is absent takes the value of its session.
@@ -225,7 +225,7 @@ impl EventDraft {
             "coverage" => self.coverage = text("coverage", value)?,
             "extra" => self.extra = object("extra", value)?.unwrap_or_default(),
             // Taken before, or given anew.
-            "point" | "payload" | "seq" | "root_session" | "depth" | "connection" => {}
+            "point" | "payload" | "seq" | "root_session" | "depth" | "connection" | "attributed" => {}
             _ => drop(unnamed.insert(name, value)),
         }
         Ok(())

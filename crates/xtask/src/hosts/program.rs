@@ -126,6 +126,7 @@ pub(super) const PROGRAMS: [Program; 8] = [
 ];
 
 /// Where a program runs: a home, a project, and itself.
+#[derive(Clone)]
 pub(super) struct Ground {
     pub(super) home: PathBuf,
     pub(super) project: PathBuf,
@@ -192,6 +193,11 @@ impl Program {
 }
 
 impl Ground {
+    /// The same ground for a program that is installed elsewhere.
+    pub(super) fn of(&self, installed: PathBuf) -> Self {
+        Self { installed, ..self.clone() }
+    }
+
     /// A program of the installation, in a clean environment.
     fn start(&self, program: &str) -> Command {
         let bins = [

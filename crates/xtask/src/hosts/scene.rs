@@ -57,10 +57,10 @@ pub(super) type Checked = (&'static str, Outcome);
 
 /// A program on its own ground, with a daemon and a model of its own.
 pub(super) struct Stage<'a> {
-    program: &'a Program,
-    ground: Ground,
-    folder: PathBuf,
-    model: Model,
+    pub(super) program: &'a Program,
+    pub(super) ground: Ground,
+    pub(super) folder: PathBuf,
+    pub(super) model: Model,
     daemon: Option<Daemon>,
 }
 
@@ -143,10 +143,16 @@ impl<'a> Stage<'a> {
                 "the command does not run without them either, so nothing is shown".to_owned(),
             ));
         }
-        let mut install = self.lineside();
-        install.args(["install", self.program.host, "--user"]);
-        must(&mut install, FOR_A_RUN).context("our entries cannot be installed")?;
+        self.install_entries(self.program.host)?;
         Ok(Outcome::Instead("it runs"))
+    }
+
+    /// Installs our entries for a host.
+    pub(super) fn install_entries(&self, host: &str) -> Result<()> {
+        let mut install = self.lineside();
+        install.args(["install", host, "--user"]);
+        must(&mut install, FOR_A_RUN).context("our entries cannot be installed")?;
+        Ok(())
     }
 
     /// The command `lineside` of this ground.
@@ -160,7 +166,8 @@ impl<'a> Stage<'a> {
     }
 
     /// Starts the daemon, and waits until it answers.
-    fn serve(&mut self) -> Result<()> {
+    pub(super) fn serve(&mut self) -> Result<()> {
+        self.daemon = None;
         let log = fs::File::create(self.folder.join("daemon.log"))?;
         let mut serve = self.lineside();
         serve.arg("serve").stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
@@ -183,7 +190,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Puts a prompt to the program. Gives what its model was asked.
-    fn play(&self, script: &str, log: &str) -> Result<Vec<String>> {
+    pub(super) fn play(&self, script: &str, log: &str) -> Result<Vec<String>> {
         for file in ["one.txt", "sub.txt"] {
             drop(fs::remove_file(self.ground.project.join(file)));
         }
@@ -233,7 +240,7 @@ impl<'a> Stage<'a> {
         record::write(self.program, &self.ground, &calls, into)
     }
 
-    fn is_kept(&self) -> bool {
+    pub(super) fn is_kept(&self) -> bool {
         self.ground.project.join("precious/file.txt").exists()
     }
 

@@ -30,7 +30,7 @@ enum Act {
 }
 
 /// The scripts, by name.
-const SCRIPTS: [(&str, &[Act]); 4] = [
+const SCRIPTS: [(&str, &[Act]); 5] = [
     (
         "all",
         &[
@@ -46,6 +46,7 @@ const SCRIPTS: [(&str, &[Act]); 4] = [
         &[Act::Shell("mv ./precious ./taken"), Act::Shell("echo sub > sub.txt"), Act::Say("INNER-DONE")],
     ),
     ("gate", &[Act::Shell("mv ./precious ./taken"), Act::Say("GATE-DONE")]),
+    ("pair", &[Act::Shell("sh ./inner.sh"), Act::Say("PAIR-DONE")]),
     ("talk", &[Act::Say("TALK-DONE")]),
 ];
 
@@ -130,6 +131,12 @@ fn shell(tools: &[Tool], line: &str) -> Option<Call> {
         input.insert("command".to_owned(), json!(["bash", "-lc", line]));
     } else {
         input.insert("command".to_owned(), line.into());
+    }
+    // Otherwise the answer after seconds is that the line runs still.
+    for (name, patience) in [("yield_time_ms", 100_000), ("initial_wait", 100), ("timeout_ms", 100_000)] {
+        if tool.property(name).is_some() {
+            input.insert(name.to_owned(), patience.into());
+        }
     }
     Some(tool.call(input))
 }

@@ -17,14 +17,28 @@ pub(super) const REASON: &str = "REFUSED-BY-SESSION-HOOK";
 /// The name by which the daemon calls it.
 const CALLED: &str = "chore";
 
-/// Registers the hook on the first session that the daemon has. It stays until the daemon ends.
+/// Registers the hook on the first session that the daemon has, for its subagents. It stays until the daemon ends.
 pub(super) fn register(socket: &Path) -> Result<()> {
-    let (token, stream) = attach(socket)?;
-    thread::spawn(move || drop(answer(stream)));
     let sessions = ask(socket, "GET", "/v1/sessions", None)?;
     let session = first_session(&sessions).with_context(|| format!("no session is open: {sessions}"))?;
-    let hook = json!({"name": "of-the-session", "on": "before_tool", "priority": 1000,
-        "match": {"text": "mv \\./precious", "agent_kind": "subagent"}});
+    register_at(socket, &session, &json!({"text": "mv \\./precious", "agent_kind": "subagent"}))
+}
+
+/// Registers it on the latest session of a host, for everything that runs below that.
+pub(super) fn register_on(socket: &Path, host: &str) -> Result<()> {
+    let sessions = ask(socket, "GET", "/v1/sessions", None)?;
+    let all = sessions["sessions"].as_array().into_iter().flatten();
+    let latest =
+        all.filter(|session| session["host"] == host).max_by_key(|session| session["since"].to_string());
+    let session = latest.and_then(|session| session["id"].as_str());
+    let session = session.with_context(|| format!("no session of {host} is open: {sessions}"))?;
+    register_at(socket, session, &json!({"text": "mv \\./precious"}))
+}
+
+fn register_at(socket: &Path, session: &str, select: &Value) -> Result<()> {
+    let (token, stream) = attach(socket)?;
+    thread::spawn(move || drop(answer(stream)));
+    let hook = json!({"name": "of-the-session", "on": "before_tool", "priority": 1000, "match": select});
     let body = json!({"attachment": token, "called": CALLED, "hook": hook});
     ask(socket, "POST", &format!("/v1/sessions/{session}/hooks"), Some(&body))?;
     Ok(())

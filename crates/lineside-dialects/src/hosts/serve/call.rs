@@ -91,8 +91,10 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// The answer while nothing can be decided.
-    pub(super) fn undecided(&self, why: &'static str) -> HostAnswer {
+    /// The answer while its event cannot be decided, for a reason that people read: its gate is closed with that, and
+    /// what is no gate passes.
+    #[must_use]
+    pub fn undecided(&self, why: &str) -> HostAnswer {
         match self.words {
             // A hold of later gates needs a runtime.
             Some(words) if self.row.is_some_and(is_closed_gate) && !is_closed_gate(words) => {
@@ -201,15 +203,9 @@ fn readable_fields(stdin: &[u8]) -> Option<Map> {
 /// ```
 #[must_use]
 pub fn unreachable(call: HostCall) -> HostAnswer {
-    undecided(call, UNREACHABLE)
-}
-
-/// The same with another reason, which stands in the refusal of a gate.
-#[must_use]
-pub fn undecided(call: HostCall, why: &'static str) -> HostAnswer {
     match read(call) {
         Reading::Answer(answer) => answer,
-        Reading::Event(arrival) => arrival.undecided(why),
+        Reading::Event(arrival) => arrival.undecided(UNREACHABLE),
     }
 }
 
@@ -272,9 +268,9 @@ fn quiet(host: Host) -> HostAnswer {
 }
 
 /// A gate is closed with a text; any other event gets nothing.
-fn closed(row: &'static Row, host: Host, event: &str, text: &'static str) -> HostAnswer {
+fn closed(row: &'static Row, host: Host, event: &str, text: &str) -> HostAnswer {
     if is_closed_gate(row) {
-        answered(row, host, event, Verdict::block(text))
+        answered(row, host, event, Verdict::block(text.to_owned()))
     } else {
         passed(row, host, event)
     }

@@ -1,0 +1,271 @@
+//! Which processes have sessions of agent programs, and what follows from it: whose child a new session is, and that a
+//! session ends with its process.
+//!
+//! The process of a session is the nearest one above its calls that is neither the command of the entry nor a shell
+//! around that. It counts when two calls have come from it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lineside::core::{AttributedBy, Attribution};
+use lineside::{Bus, Session};
+use tokio::time::Instant;
+
+use crate::lineage::{Lineage, Process};
+
+/// The processes of agents, and those above callers.
+#[derive(Default)]
+pub(crate) struct Agents {
+    lineage: Lineage,
+    kept: Mutex<Kept>,
+}
+
+/// What is kept of open sessions. Each entry goes with its session.
+#[derive(Default)]
+struct Kept {
+    roots: HashMap<Arc<str>, Root>,
+    /// The sessions of a process, the one that called last at the end.
+    of_process: HashMap<Process, Vec<Arc<str>>>,
+    /// The sessions in the order in which they are looked after.
+    turn: VecDeque<Arc<str>>,
+}
+
+/// The session of a main agent.
+#[derive(Clone, Copy)]
+struct Root {
+    process: Option<Process>,
+    /// Whether two calls have come from there.
+    is_settled: bool,
+    last: Instant,
+}
+
+/// Where the session of a caller stands.
+pub(crate) struct Standing {
+    /// The session that it is below, if any.
+    pub(crate) above: Option<Session>,
+    by: AttributedBy,
+    /// The process whose session it is.
+    pub(crate) process: Option<Process>,
+    /// The session of its id is open and no longer that of a program: it ends before the new one is opened.
+    pub(crate) is_over: bool,
+}
+
+impl Standing {
+    /// How a session that is opened now has come to its place.
+    pub(crate) fn attribution(&self, bus: &Bus) -> Attribution {
+        let process = self.process.map(|process| process.pid);
+        Attribution { by: self.by, process, since: bus.wall_clock() }
+    }
+}
+
+/// Which grant a caller shows.
+pub(crate) enum Shown<'a> {
+    None,
+    Of(&'a Session),
+    /// One that is not known; it may be of a session that has ended.
+    Over,
+}
+
+impl Agents {
+    /// Where the session `id`, which a process opens by itself, stands.
+    ///
+    /// # Errors
+    /// The grant is of a session that has nothing to do with the one that the process runs below.
+    pub(crate) fn standing_of_client(
+        &self,
+        bus: &Bus,
+        peer: Option<u32>,
+        grant: &Shown<'_>,
+    ) -> Result<Standing, String> {
+        let line = self.line(peer);
+        let nearest = self.nearest(bus, line.get(1..).unwrap_or_default(), "");
+        let above = together(grant, nearest.last())?;
+        Ok(Standing {
+            by: by(grant, above.as_ref(), &line),
+            above,
+            process: line.first().copied(),
+            is_over: false,
+        })
+    }
+
+    /// Where the session of a call of an agent program stands, and what is to become of one that is open already.
+    ///
+    /// # Errors
+    /// Why the call is refused, and what to do, in words for people.
+    pub(crate) fn standing(
+        &self,
+        bus: &Bus,
+        peer: Option<u32>,
+        grant: &Shown<'_>,
+        root: &str,
+    ) -> Result<Standing, String> {
+        let line = self.line(peer);
+        let known = self.kept().roots.get(root).copied();
+        let serving = known.and_then(|root| root.process);
+        let own = serving.and_then(|process| line.iter().position(|above| *above == process));
+        let own = own.or_else(|| {
+            let first = line.first().is_some_and(|caller| caller.is_hook_command());
+            let found = line.iter().skip(first.into()).position(|process| process.may_be_an_agent())?;
+            Some(found + usize::from(first))
+        });
+        let process = own.and_then(|own| line.get(own)).copied();
+        let nearest = self.nearest(bus, line.get(own.unwrap_or_default() + 1..).unwrap_or_default(), root);
+        let above = together(grant, nearest.last())?;
+        let open = bus.find(root);
+        if matches!(grant, Shown::Over)
+            && above.is_none()
+            && (open.is_none() || serving.is_none() || serving != process)
+        {
+            return Err(OVER.to_owned());
+        }
+        let by = by(grant, above.as_ref(), &line);
+        let standing = |is_over| Standing { above: above.clone(), by, process, is_over };
+        let is_in_place = |session: &Session, above: &Session| {
+            session.is_below(above)
+                || nearest.iter().any(|one| session.is_below(one) && together(grant, Some(one)).is_ok())
+        };
+        let (Some(session), Some(above)) = (&open, &above) else { return Ok(standing(false)) };
+        if is_in_place(session, above) {
+            return Ok(standing(false));
+        }
+        match serving {
+            Some(serving) if !serving.is_alive() => Ok(standing(true)),
+            Some(own) if process == Some(own) && !session.has_own_hooks() => Ok(standing(true)),
+            // It cannot be moved, and is under the hooks that it was opened under.
+            Some(own) if process == Some(own) && matches!(grant, Shown::None) => Ok(standing(false)),
+            serving => Err(elsewhere(root, above, serving)),
+        }
+    }
+
+    /// A call of a session has come from this process, and the session is open.
+    pub(crate) fn note(&self, root: &str, process: Option<Process>) {
+        let mut kept = self.kept();
+        let known = kept.roots.get(root).copied();
+        let before = known.and_then(|root| root.process);
+        // A call of another process takes over what has no living one.
+        let process =
+            process.filter(|now| before.is_none_or(|before| before == *now || !before.is_alive())).or(before);
+        let is_settled = process.is_some() && process == before;
+        let id: Arc<str> =
+            kept.roots.get_key_value(root).map_or_else(|| root.into(), |(id, _)| Arc::clone(id));
+        if known.is_none() {
+            kept.turn.push_back(Arc::clone(&id));
+        }
+        kept.roots.insert(Arc::clone(&id), Root { process, is_settled, last: Instant::now() });
+        if let Some(before) = before {
+            kept.leave(before, root);
+        }
+        if let Some(process) = process {
+            kept.of_process.entry(process).or_default().push(id);
+        }
+    }
+
+    /// A session has ended.
+    pub(crate) fn forget(&self, root: &str) {
+        let mut kept = self.kept();
+        if let Some(Root { process: Some(process), .. }) = kept.roots.remove(root) {
+            kept.leave(process, root);
+        }
+    }
+
+    /// The sessions whose process has ended, or which have no known one and were silent for this long. Looks at so many
+    /// of them, in turn.
+    pub(crate) fn over(&self, silent: Duration, most: usize) -> Vec<Arc<str>> {
+        let mut kept = self.kept();
+        let now = Instant::now();
+        let mut over = Vec::new();
+        for _ in 0..most.min(kept.turn.len()) {
+            let Some(id) = kept.turn.pop_front() else { break };
+            let Some(root) = kept.roots.get(&id) else { continue };
+            let is_over = match root.process.filter(|_| root.is_settled) {
+                Some(process) => !process.is_alive(),
+                None => now.duration_since(root.last) > silent,
+            };
+            if is_over {
+                over.push(Arc::clone(&id));
+            }
+            kept.turn.push_back(id);
+        }
+        over
+    }
+
+    /// How many sessions there are to look after.
+    pub(crate) fn count(&self) -> usize {
+        self.kept().roots.len()
+    }
+
+    fn line(&self, peer: Option<u32>) -> Vec<Process> {
+        peer.filter(|peer| *peer > 0).map(|peer| self.lineage.of(peer)).unwrap_or_default()
+    }
+
+    /// The open sessions of the nearest of these processes that has any but this one, the one that called last at the
+    /// end.
+    fn nearest(&self, bus: &Bus, line: &[Process], but: &str) -> Vec<Session> {
+        let kept = self.kept();
+        let settled =
+            |id: &&Arc<str>| ***id != *but && kept.roots.get(*id).is_some_and(|root| root.is_settled);
+        let of = |process| {
+            let roots = kept.of_process.get(process)?;
+            let open: Vec<_> = roots.iter().filter(settled).filter_map(|id| bus.find(id)).collect();
+            (!open.is_empty()).then_some(open)
+        };
+        line.iter().find_map(of).unwrap_or_default()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn leave(&mut self, process: Process, root: &str) {
+        if let Some(roots) = self.of_process.get_mut(&process) {
+            roots.retain(|id| **id != *root);
+            if roots.is_empty() {
+                self.of_process.remove(&process);
+            }
+        }
+    }
+}
+
+/// The session above, by the grant and by the ancestors. Where one of the two is below the other, that one has the hooks
+/// of both; where neither is, no session has, and nothing is opened.
+fn together(grant: &Shown<'_>, nearest: Option<&Session>) -> Result<Option<Session>, String> {
+    match (grant, nearest) {
+        (Shown::Of(granted), Some(nearest)) if nearest.is_below(granted) => Ok(Some(nearest.clone())),
+        (Shown::Of(granted), Some(nearest)) if granted.id() != nearest.id() && !granted.is_below(nearest) => {
+            Err(format!(
+                "lineside: this was denied: LINESIDE_GRANT is of session `{}`, and the program runs below the agent of \
+                 session `{}`, whose hooks that one is not under; start it without LINESIDE_GRANT",
+                granted.id(),
+                nearest.id()
+            ))
+        }
+        (Shown::Of(granted), _) => Ok(Some((*granted).clone())),
+        (Shown::None | Shown::Over, nearest) => Ok(nearest.cloned()),
+    }
+}
+
+fn by(grant: &Shown<'_>, above: Option<&Session>, line: &[Process]) -> AttributedBy {
+    match (grant, above) {
+        (Shown::Of(_), _) => AttributedBy::Grant,
+        (_, Some(_)) => AttributedBy::Ancestry,
+        (_, None) if line.is_empty() => AttributedBy::Unknown,
+        (_, None) => AttributedBy::Nothing,
+    }
+}
+
+const OVER: &str = "lineside: this was denied: LINESIDE_GRANT in the environment of this program is of a session that has \
+    ended, and no program above it has one; start the program anew, and a server that it keeps in the background as well \
+    (`codex --no-daemon` has none)";
+
+fn elsewhere(root: &str, above: &Session, serving: Option<Process>) -> String {
+    let of =
+        serving.map_or_else(|| "an unknown process".to_owned(), |process| format!("process {}", process.pid));
+    format!(
+        "lineside: this was denied: {of} has session `{root}` open outside of session `{}`, under which this program was \
+         started; end that process, or begin a new session here",
+        above.id()
+    )
+}

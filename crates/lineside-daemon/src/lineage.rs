@@ -1,0 +1,205 @@
+//! The processes above a caller, as `/proc` has them, and as it had them: a process keeps the ancestors that it was seen
+//! with, so that one whose parent has ended since is still known to come from there.
+//!
+//! A process is its number and its start. Whose session a process has is for [`agents`](crate::agents).
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::sync::{Mutex, PoisonError};
+
+/// How many ancestors are looked at. A line of processes is hardly ever longer than 20.
+const DEEPEST: usize = 64;
+/// How many processes are remembered in each of two generations; 64 bytes each.
+const MOST: usize = 4_096;
+
+/// Where orphans go: the parent of such a process has ended, and these are no agents.
+const REAPERS: [&str; 2] = ["systemd", "init"];
+/// Shells, which stand between an agent and the command of its entry.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox"];
+
+/// A process: no other one has both its number and its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    /// In ticks since the machine was started.
+    started: u64,
+}
+
+/// Who was whose parent when it was seen first.
+#[derive(Default)]
+pub(crate) struct Lineage(Mutex<Generations>);
+
+/// A process that is met goes to the younger generation; a full one becomes the older one, and that is forgotten.
+#[derive(Default)]
+struct Generations {
+    young: HashMap<Process, Option<Process>>,
+    old: HashMap<Process, Option<Process>>,
+}
+
+impl Generations {
+    fn parent(&mut self, child: Process) -> Option<Option<Process>> {
+        if let Some(parent) = self.young.get(&child) {
+            return Some(*parent);
+        }
+        let parent = self.old.remove(&child)?;
+        self.keep(child, parent);
+        Some(parent)
+    }
+
+    fn keep(&mut self, child: Process, parent: Option<Process>) {
+        if self.young.len() >= MOST {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(child, parent);
+    }
+}
+
+impl Lineage {
+    /// The process of that number and those above it, the nearest first; empty when there is none. It ends below this
+    /// process: what the daemon has started comes from no agent.
+    pub(crate) fn of(&self, pid: u32) -> Vec<Process> {
+        let mut line = Vec::new();
+        let mut next = Stat::of(pid);
+        while let Some(Stat { process, parent, .. }) = next {
+            if process.pid == std::process::id() {
+                break;
+            }
+            line.push(process);
+            let mut generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(known) = generations.parent(process) {
+                let ancestors =
+                    std::iter::successors(known, |process| generations.parent(*process).flatten());
+                line.extend(ancestors.take(DEEPEST));
+                break;
+            }
+            // One that has started later has its number from the parent, which has ended meanwhile.
+            next = Stat::of(parent)
+                .filter(|above| above.process.started <= process.started && line.len() < DEEPEST);
+            // The first is a caller, which hardly ever comes again.
+            if line.len() > 1 {
+                let above = next.as_ref().map(|above| above.process);
+                generations.keep(process, above.filter(|above| above.pid != std::process::id()));
+            }
+        }
+        line
+    }
+}
+
+impl Process {
+    /// Whether it is there, and has not exited.
+    pub(crate) fn is_alive(self) -> bool {
+        Stat::of(self.pid).is_some_and(|stat| stat.process == self && !stat.has_exited)
+    }
+
+    /// Whether it can be an agent, and is no shell that has started the command of an entry.
+    pub(crate) fn may_be_an_agent(self) -> bool {
+        let is_reaper = || Stat::of(self.pid).is_none_or(|stat| REAPERS.contains(&&*stat.name));
+        let program = fs::read_link(format!("/proc/{}/exe", self.pid)).ok();
+        let is_shell = program
+            .as_ref()
+            .and_then(|path| path.file_name()?.to_str())
+            .is_some_and(|name| SHELLS.contains(&name));
+        self.pid > 1 && !is_shell && !is_reaper()
+    }
+
+    /// Whether it is the command of an entry: `lineside hook HOST`, under whatever name.
+    pub(crate) fn is_hook_command(self) -> bool {
+        let arguments = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        arguments.split(|byte| *byte == 0).nth(1) == Some(b"hook")
+    }
+}
+
+/// What `/proc/PID/stat` says of a process.
+struct Stat {
+    process: Process,
+    parent: u32,
+    name: String,
+    has_exited: bool,
+}
+
+impl Stat {
+    fn of(pid: u32) -> Option<Self> {
+        // The kernel gives it in one piece, which is shorter than this.
+        let mut page = [0; 1_024];
+        let length = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut page).ok()?;
+        Self::read(&String::from_utf8_lossy(page.get(..length)?))
+    }
+
+    fn read(stat: &str) -> Option<Self> {
+        let (pid, rest) = stat.split_once(" (")?;
+        // The name may hold anything.
+        let (name, fields) = rest.rsplit_once(") ")?;
+        let mut fields = fields.split_ascii_whitespace();
+        let has_exited = matches!(fields.next()?, "Z" | "X" | "x");
+        let parent = fields.next()?.parse().ok()?;
+        let started = fields.nth(17)?.parse().ok()?;
+        Some(Self {
+            process: Process { pid: pid.parse().ok()?, started },
+            parent,
+            name: name.to_owned(),
+            has_exited,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_forge_the_fields() {
+        let rest = "7 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 9001 0 0";
+        let stat = Stat::read(&format!("8 (a) S 1 2) S {rest}")).unwrap();
+        assert_eq!((stat.process, stat.parent), (Process { pid: 8, started: 9001 }, 7));
+        assert_eq!((&*stat.name, stat.has_exited), ("a) S 1 2", false));
+        assert!(Stat::read(&format!("8 (a) Z {rest}")).unwrap().has_exited);
+        assert!(Stat::read("").is_none() && Stat::read("8 (a) S 1").is_none());
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_number_and_its_start() {
+        let mut child = Command::new("/bin/cat").stdin(Stdio::piped()).spawn().unwrap();
+        let process = Stat::of(child.id()).unwrap().process;
+        assert!(process.is_alive() && !Process { started: process.started + 1, ..process }.is_alive());
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert!(!process.is_alive());
+    }
+
+    #[test]
+    fn the_line_of_what_this_process_has_started_ends_below_it() {
+        let mut child = Command::new("/bin/cat").stdin(Stdio::piped()).spawn().unwrap();
+        let line = Lineage::default().of(child.id());
+        assert_eq!(line.iter().map(|process| process.pid).collect::<Vec<_>>(), [child.id()]);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn ancestors_that_were_seen_are_remembered_within_a_bound() {
+        let mut generations = Generations::default();
+        let process = |pid| Process { pid, started: 1 };
+        generations.keep(process(1), Some(process(0)));
+        for pid in 2..3 * u32::try_from(MOST).unwrap() {
+            generations.keep(process(pid), None);
+            assert_eq!(generations.parent(process(1)), Some(Some(process(0))), "it is met again and again");
+        }
+        assert!(generations.young.len() + generations.old.len() <= 2 * MOST);
+        assert_eq!(generations.parent(process(2)), None);
+    }
+
+    #[test]
+    fn a_look_gives_the_same_ancestors_each_time_and_prints_what_it_costs() {
+        let lineage = Lineage::default();
+        let parent = std::os::unix::process::parent_id();
+        let (first, looks) = (lineage.of(parent), 2_000_u32);
+        assert!(first.len() > 1 && first.len() <= DEEPEST + 2);
+        let began = Instant::now();
+        assert!((0..looks).all(|_| lineage.of(parent) == first));
+        println!("{} processes, {:?} a look", first.len(), began.elapsed() / looks);
+    }
+}

@@ -1,0 +1,240 @@
+//! Whose child the session of a program is that was started plainly, and when it ends with its process.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::Duration;
+
+use lineside::Session;
+use lineside::Signal;
+use lineside::bus::signal::Watched;
+use lineside::core::AttributedBy;
+use lineside::prelude::*;
+
+use crate::{AGENT, House};
+
+/// What the hook says that is registered on the session of the outer agent.
+const REASON: &str = "not below the outer agent";
+
+/// An agent program with hook commands. It is killed when it is dropped.
+struct Host {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Host {
+    fn start(house: &House, id: &str, grant: Option<&str>) -> Self {
+        let mut command = house.agent(&["host", id]);
+        command.stdin(Stdio::piped()).envs(grant.map(|grant| ("LINESIDE_GRANT", grant)));
+        let mut child = command.spawn().unwrap();
+        let mut host = Self { out: BufReader::new(child.stdout.take().unwrap()), child };
+        assert_eq!(host.says(), "agent");
+        host
+    }
+
+    fn says(&mut self) -> String {
+        let mut line = String::new();
+        self.out.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// Its hook is asked about a command. Gives the answer.
+    fn calls(&mut self, command: &str) -> String {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{command}").unwrap();
+        self.says()
+    }
+
+    /// Its shell starts another agent program in this way, whose hook is asked about a command.
+    fn starts(&mut self, how: &str, id: &str, command: &str) -> String {
+        let inner = format!("printf \"{command}\\n\" | {how} {AGENT} host {id}");
+        assert_eq!(self.calls(&format!("run {inner}")), "agent");
+        self.says()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// An agent of which two calls have come, and whose session has a hook that refuses deletions.
+fn outer(house: &House) -> (Host, Session) {
+    let mut outer = Host::start(house, "outer", None);
+    assert_eq!([outer.calls("ls"), outer.calls("ls")], ["200", "200"]);
+    let session = house.server.bus().find("outer").unwrap();
+    let gate = session.intercept::<BeforeTool>("no-rm").gate(|call, _| {
+        let deletes = call.command().is_some_and(|command| command.contains("rm"));
+        std::future::ready(if deletes { Verdict::block(REASON) } else { Verdict::Continue })
+    });
+    gate.unwrap();
+    (outer, session)
+}
+
+/// By what the place of an open session was found.
+fn attributed(house: &House, id: &str) -> Option<AttributedBy> {
+    let session = house.server.bus().find(id).unwrap();
+    session.source().attribution.map(|attribution| attribution.by)
+}
+
+fn parent(house: &House, id: &str) -> Option<String> {
+    house.server.bus().find(id).unwrap().source().parent_session.as_ref().map(ToString::to_string)
+}
+
+#[test]
+fn law_13_a_program_that_an_agent_starts_plainly_is_a_child_of_its_session() {
+    let house = House::new();
+    let (mut outer, _) = outer(&house);
+    for (how, id) in
+        [("", "inner"), ("setsid -w", "set-apart"), ("env -i LINESIDE_SOCKET=$LINESIDE_SOCKET", "bare")]
+    {
+        let told = outer.starts(how, id, "rm x");
+        assert!(told.contains(REASON), "{how}: {told}");
+        assert_eq!(
+            (parent(&house, id).as_deref(), attributed(&house, id)),
+            (Some("outer"), Some(AttributedBy::Ancestry))
+        );
+    }
+    // A program in between that has no hooks, and another agent in between.
+    let inner = format!("printf \"run printf rm | {AGENT} host third\\n\" ");
+    let inner = format!("run (echo ls; echo ls; {inner}) | {AGENT} host second");
+    assert_eq!(
+        [outer.calls(&inner), outer.says(), outer.says(), outer.says()],
+        ["agent", "200", "200", "agent"]
+    );
+    assert!(outer.says().contains(REASON));
+    assert_eq!(parent(&house, "third").as_deref(), Some("second"), "the nearest");
+    house.ends();
+}
+
+#[test]
+fn a_client_without_a_grant_below_an_agent_is_a_child_of_its_session() {
+    let house = House::new();
+    let (mut outer, _) = outer(&house);
+    let told = outer.calls(&format!("run {AGENT} publish client rm"));
+    assert!(told.contains(REASON) && told.contains("\"parent\":\"outer\""), "{told}");
+    house.ends();
+}
+
+#[test]
+fn programs_that_a_person_starts_beside_one_another_are_not_related() {
+    let house = House::new();
+    let (_outer, _) = outer(&house);
+    let mut beside = Host::start(&house, "beside", None);
+    assert_eq!([beside.calls("rm x"), beside.calls("rm x")], ["200", "200"]);
+    assert_eq!((parent(&house, "beside"), attributed(&house, "beside")), (None, Some(AttributedBy::Nothing)));
+    house.ends();
+}
+
+#[test]
+fn a_further_session_of_one_program_is_not_below_its_first() {
+    let house = House::new();
+    let (mut outer, _) = outer(&house);
+    let further = format!("run {AGENT} hook further rm");
+    assert_eq!(outer.calls(&further), "200");
+    assert_eq!(parent(&house, "further"), None);
+    house.ends();
+}
+
+#[test]
+fn a_program_whose_parent_has_ended_before_its_first_call_is_attributed_to_nothing() {
+    let house = House::new();
+    let (mut outer, _) = outer(&house);
+    let detached = format!("run (while read x; do :; done < gone; printf rm | {AGENT} host detached) &");
+    let gone = house.folder.path().join("gone");
+    let made = std::process::Command::new("mkfifo").arg(&gone).status().unwrap();
+    assert!(made.success());
+    let detached = detached.replace("gone", &gone.to_string_lossy());
+    writeln!(outer.child.stdin.as_mut().unwrap(), "{detached}").unwrap();
+    // The shell of the tool has ended when the next call is answered.
+    assert_eq!(outer.calls("ls"), "200");
+    drop(std::fs::OpenOptions::new().write(true).open(&gone).unwrap());
+    assert_eq!([outer.says(), outer.says()], ["agent", "200"]);
+    assert_eq!(attributed(&house, "detached"), Some(AttributedBy::Nothing));
+    house.ends();
+}
+
+#[test]
+fn law_13_in_a_run_a_program_that_an_agent_starts_is_below_the_agent_and_not_beside_it() {
+    let house = House::new();
+    let run = house.runtime.block_on(house.server.bus().session("run").open()).unwrap();
+    let grant = run.environment().get("LINESIDE_GRANT").unwrap().to_owned();
+    let mut agent = Host::start(&house, "agent", Some(&grant));
+    assert_eq!([agent.calls("ls"), agent.calls("ls")], ["200", "200"]);
+    agent.starts("", "inner", "ls");
+    assert_eq!(
+        (parent(&house, "agent").as_deref(), parent(&house, "inner").as_deref()),
+        (Some("run"), Some("agent"))
+    );
+    assert_eq!(attributed(&house, "inner"), Some(AttributedBy::Grant));
+    // The grant of a session elsewhere does not lead out.
+    let other = house.runtime.block_on(house.server.bus().session("other").open()).unwrap();
+    let other = other.environment().get("LINESIDE_GRANT").unwrap().to_owned();
+    let told = agent.starts(&format!("env LINESIDE_GRANT={other}"), "out", "ls");
+    assert!(told.contains("deny") && told.contains("start it without LINESIDE_GRANT"), "{told}");
+    assert!(house.server.bus().find("out").is_none());
+    house.ends();
+}
+
+#[test]
+fn a_grant_that_is_over_counts_for_nothing_and_what_runs_below_no_agent_is_told_why_it_is_refused() {
+    let house = House::new();
+    let over = format!("lsg_{}", "0".repeat(64));
+    let mut program = Host::start(&house, "late", Some(&over));
+    let told = program.calls("ls");
+    assert!(
+        told.starts_with("200 ") && told.contains("deny") && told.contains("session that has ended"),
+        "{told}"
+    );
+    assert!(!told.contains("cannot be reached") && house.server.bus().find("late").is_none());
+    let (mut outer, _) = outer(&house);
+    let told = outer.starts(&format!("env LINESIDE_GRANT={over}"), "inner", "rm x");
+    assert!(told.contains(REASON), "{told}");
+    assert_eq!(attributed(&house, "inner"), Some(AttributedBy::Ancestry));
+    house.ends();
+}
+
+#[test]
+fn a_session_that_a_killed_program_has_left_open_is_moved_and_that_of_a_living_one_is_not() {
+    let house = House::new();
+    let run = house.runtime.block_on(house.server.bus().session("run").open()).unwrap();
+    let grant = run.environment().get("LINESIDE_GRANT").unwrap().to_owned();
+    let mut first = Host::start(&house, "one", None);
+    assert_eq!([first.calls("ls"), first.calls("ls")], ["200", "200"]);
+    let mut second = Host::start(&house, "one", Some(&grant));
+    let told = second.calls("ls");
+    let pid = format!("process {} has session `one` open", first.child.id());
+    assert!(told.contains("deny") && told.contains(&pid), "{told}");
+    drop(first);
+    assert_eq!(second.calls("ls"), "200");
+    assert_eq!(parent(&house, "one").as_deref(), Some("run"));
+    house.ends();
+}
+
+#[test]
+fn a_session_ends_with_its_process_and_its_subagents_with_it() {
+    let house = House::new();
+    let mut signals = house.server.bus().signals();
+    let mut host = Host::start(&house, "one", None);
+    assert_eq!([host.calls("ls"), host.calls("ls")], ["200", "200"]);
+    assert_eq!(host.calls(&format!("run {AGENT} hook one/a ls")), "200");
+    assert!(house.server.bus().find("one/a").is_some());
+    // A session that another program has opened below it goes on, under its hooks.
+    let one = house.server.bus().find("one").unwrap();
+    let other = house.runtime.block_on(one.subagent("other").open()).unwrap();
+    drop(host);
+    let closed = async {
+        let mut closed = Vec::new();
+        while closed.len() < 2 {
+            if let Some(Watched::Signal(Signal::SessionClosed { session, .. })) = signals.next().await {
+                closed.push(session.to_string());
+            }
+        }
+        closed.sort();
+        closed
+    };
+    let closed = async { tokio::time::timeout(Duration::from_secs(60), closed).await };
+    assert_eq!(house.runtime.block_on(closed).expect("they stay open"), ["one", "one/a"]);
+    assert!(other.is_open());
+    house.ends();
+}
