@@ -1,6 +1,6 @@
 //! Laws 9, 10 and 11, in virtual time. What is kept across a life is kept by the journal in memory.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use lineside::Assembly;
@@ -222,4 +222,95 @@ async fn an_accepted_automation_runs_across_the_end_of_its_bus() {
         }
     }
     assert_eq!(*ran.lock().unwrap(), ["beside", "stuck", "behind"]);
+}
+
+/// An automation whose report comes when it is let go, and is not in order while `red` says so.
+fn tests_of(bus: &Bus, red: &Arc<AtomicBool>, seconds: u64) -> Arc<AtomicUsize> {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let (red, counted) = (Arc::clone(red), Arc::clone(&runs));
+    bus.automate::<AfterToolBatch>("tests")
+        .debounce(Debounce::quiet(secs(60)).at_most(secs(300)))
+        .join(Join::BeforeNextModel)
+        .result(ResultRule { when: ResultWhen::AppendAlways, ..ResultRule::default() })
+        .run(move |_, _| {
+            let (red, runs) = (Arc::clone(&red), counted.fetch_add(1, Ordering::SeqCst) + 1);
+            async move {
+                tokio::time::sleep(secs(seconds)).await;
+                let found = format!("run {runs}");
+                Ok(if red.load(Ordering::SeqCst) { Report::failed(found) } else { Report::success(found) })
+            }
+        })
+        .unwrap();
+    runs
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_does_not_stop_before_it_has_heard_what_joins() {
+    let (bus, red) = (Bus::new(), Arc::new(AtomicBool::new(true)));
+    let runs = tests_of(&bus, &red, 20);
+    let session = bus.session("s").open().await.unwrap();
+    drop(session.publish(changed("a")).await.unwrap());
+    drop(session.publish(changed("b")).await.unwrap());
+    let began = Instant::now();
+    let decision = session.publish(BeforeStop::new(false)).await.unwrap();
+    assert_eq!(began.elapsed(), secs(20), "its window is not waited for, its run is");
+    assert_eq!(decision.verdict(), &Verdict::block("[hook:tests] run 1"));
+    let receipt = decision.receipt().unwrap().to_json();
+    assert_eq!((&receipt["by"], &receipt["hooks"][0]["said"]), (&json!("tests"), &json!("block")));
+    assert_eq!(runs.load(Ordering::SeqCst), 1, "one run for the burst");
+
+    // What the agent has is not told twice; what it has not keeps it working as often as a gate may.
+    let again = session.publish(BeforeStop::new(false)).await.unwrap();
+    assert!(again.is_refused(), "it was not collected");
+    let delivery = session.collect().before_next_model().await;
+    assert_eq!(delivery.messages().iter().map(|message| &*message.text).collect::<Vec<_>>(), ["run 1"]);
+    delivery.accept();
+    assert!(!session.publish(BeforeStop::new(false)).await.unwrap().is_refused());
+
+    // What is in order lets it stop, and waits for it.
+    red.store(false, Ordering::SeqCst);
+    drop(session.publish(changed("a")).await.unwrap());
+    let began = Instant::now();
+    assert!(!session.publish(BeforeStop::new(false)).await.unwrap().is_refused());
+    assert_eq!(began.elapsed(), secs(20));
+    assert_eq!(session.collect().ready().accept()[0].text, "run 2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_waits_no_longer_than_its_event_has_time_and_is_refused_no_more_often_than_by_a_gate() {
+    let (bus, red) = (Bus::new(), Arc::new(AtomicBool::new(true)));
+    tests_of(&bus, &red, 20);
+    let session = bus.session("s").open().await.unwrap();
+    drop(session.publish(changed("a")).await.unwrap());
+    let began = Instant::now();
+    let decision = session.event(BeforeStop::new(false)).within(secs(5)).publish().await.unwrap();
+    assert_eq!((decision.is_refused(), began.elapsed()), (false, secs(5)));
+    let receipt = decision.receipt().unwrap();
+    assert!(receipt.notices[0].what.text.contains("hears of the rest later"), "and a notice says so");
+
+    // It is heard of at the next stop, if nothing was collected before that; then as often in a row as of a gate.
+    let began = Instant::now();
+    for stop in 1..=4 {
+        let refused = session.publish(BeforeStop::new(false)).await.unwrap().is_refused();
+        assert_eq!(refused, stop <= 3, "stop {stop}");
+    }
+    assert_eq!(began.elapsed(), secs(15));
+    assert_eq!(session.collect().ready().messages().len(), 1, "what was not heard waits on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subagent_hears_what_joins_before_its_parent_goes_on() {
+    let (bus, red) = (Bus::new(), Arc::new(AtomicBool::new(true)));
+    tests_of(&bus, &red, 20);
+    let session = bus.session("s").open().await.unwrap();
+    let child = session.subagent("s/child").open().await.unwrap();
+    drop(child.publish(changed("a")).await.unwrap());
+    assert!(!session.publish(BeforeStop::new(false)).await.unwrap().is_refused(), "it is another agent's");
+    let end = || AfterSubagent::new("s/child");
+    let began = Instant::now();
+    let decision = session.publish(end()).await.unwrap();
+    assert_eq!(decision.verdict(), &Verdict::block("[hook:tests] run 1"));
+    assert_eq!(began.elapsed(), secs(20));
+    assert_eq!(child.collect().ready().accept()[0].text, "run 1", "it waits for the one that is to go on");
+    assert!(!session.publish(end()).await.unwrap().is_refused());
 }

@@ -29,6 +29,7 @@ fn fill(session: &Session, bus: &Bus) {
             seq: 0,
             id: None,
             append: Append::system(TEXT),
+            keeps_working: false,
         };
         black_box(bus.deliver(session.id(), late).is_durable());
     }

@@ -5,6 +5,7 @@ pub(crate) mod event;
 pub(crate) mod dispatcher;
 pub(crate) mod advance;
 mod rounds;
+pub(crate) mod results;
 pub(crate) mod group;
 pub(crate) mod ensemble_run;
 pub(crate) mod side_effects;

@@ -61,6 +61,7 @@ fn late(number: u64) -> DeferredMessage {
         seq: number,
         id: None,
         append,
+        keeps_working: false,
     }
 }
 

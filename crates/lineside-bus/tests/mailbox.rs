@@ -16,7 +16,16 @@ use proptest::prelude::*;
 fn late(hook: &str, seq: u64, append: impl Into<Append>) -> DeferredMessage {
     let event = EventId::from_u128(u128::from(seq));
     let (hook, append) = (hook.into(), append.into());
-    DeferredMessage { hook, dialect: "native", point: "on_idle".into(), event, seq, id: None, append }
+    DeferredMessage {
+        hook,
+        dialect: "native",
+        point: "on_idle".into(),
+        event,
+        seq,
+        id: None,
+        append,
+        keeps_working: false,
+    }
 }
 
 async fn session() -> (Bus, Session) {

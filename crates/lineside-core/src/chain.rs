@@ -123,6 +123,13 @@ impl Chain {
         }
     }
 
+    /// Adds a hook behind all others, which is in no plan and has its turn now; gives its place.
+    pub fn add(&mut self, hook: Arc<Hook>) -> u32 {
+        let place = u32::try_from(self.hooks.len()).unwrap_or(u32::MAX);
+        self.hooks = self.hooks.iter().cloned().chain([hook]).collect();
+        place
+    }
+
     /// The hook at this place, which has had its turn, is taken to have said this of the payload as it is now.
     pub fn decree(&mut self, hook: u32, verdict: Verdict) {
         let version = self.version();

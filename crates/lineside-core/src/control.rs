@@ -11,7 +11,7 @@ use crate::failure::FailureKind;
 use crate::flow::{Debounce, RetryAfter};
 use crate::hook::Join;
 use crate::point::PointInfo;
-use crate::report::ResultRule;
+use crate::report::{Found, Handover, Report, ResultRule};
 
 mod setters;
 mod shown;
@@ -351,6 +351,20 @@ impl Rules {
     #[must_use]
     pub fn is_in_memory(&self) -> bool {
         self.work == Work::InMemory
+    }
+
+    /// Where the text of a report goes, if anywhere. What is not in order keeps the agent from stopping, if its next model
+    /// call waits for it.
+    #[must_use]
+    pub fn hand_over(&self, report: &Report) -> Option<Handover> {
+        match self.result.hand_over(report)? {
+            Handover::Append(text)
+                if self.join == Join::BeforeNextModel && report.found == Found::Failure =>
+            {
+                Some(Handover::Keep(text))
+            }
+            other => Some(other),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::json::{Map, Value, json};
 
 use crate::acceptance::Acceptance;
 use crate::amendment::Change;
-use crate::context::{Append, Notice};
+use crate::context::{Append, MessageId, Notice};
 use crate::event::AnyEvent;
 use crate::hook::Hook;
 use crate::journal::Unavailable;
@@ -67,6 +67,9 @@ pub struct Given {
     pub context: Vec<By<Append>>,
     /// Messages for the user, in order.
     pub notices: Vec<By<Notice>>,
+    /// The messages of the mailbox that are the reason of a block which keeps an agent working. They wait there until the
+    /// publisher accepts them.
+    pub results: Vec<MessageId>,
     /// What else is worth knowing: refused fields, overridden blocks.
     pub remarks: Vec<By<Cow<'static, str>>>,
     /// What hooks have for the publisher beside the verdict, under names of their formats.

@@ -103,6 +103,8 @@ impl Default for ResultRule {
 pub enum Handover {
     /// To the agent's context.
     Append(String),
+    /// To the agent's context, before the agent stops.
+    Keep(String),
     /// To the user.
     Notify(String),
 }

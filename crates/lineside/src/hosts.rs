@@ -273,13 +273,20 @@ impl Hosts {
         }
         let own: Vec<EventId> = receipts.iter().map(|receipt| receipt.event.envelope().id).collect();
         let is_prompt = publishing.incoming.point.name == BeforePrompt::INFO.name;
-        let waiting = Waiting::of(&session, &own, is_prompt);
+        let results = &receipts[0].results;
+        let waiting = Waiting::of(&session, &own, is_prompt, results);
         outcome.context = waiting.own.clone();
         let settled = guard.settle(|served| served.settle(publishing, &outcome, &waiting.earlier));
         for line in &settled.log {
             tracing::info!(session = %session.id(), "{line}");
         }
         waiting.end(settled.context, &own);
+        if settled.is_blocked && !results.is_empty() {
+            // They are in the answer now, and are not delivered once more. Those of a subagent wait in its own mailbox.
+            let child = receipts[0].event.payload().text("child_session").map(|child| self.bus.find(child));
+            let stops = child.flatten().unwrap_or_else(|| session.clone());
+            waiting::accept(&stops, |message| results.contains(&message.id));
+        }
         if let Some(receipt) = receipts.first() {
             self.wait_on(&session, receipt, settled.waits);
         }
@@ -309,6 +316,7 @@ impl Hosts {
                 seq: envelope.seq,
                 id: None,
                 append: Append::system(text),
+                keeps_working: false,
             };
             // What becomes of one that does not fit is signalled and counted there.
             let _posted = self.bus.deliver(session.id(), late);

@@ -26,6 +26,7 @@ fn late(seq: u64, append: impl Into<Append>) -> DeferredMessage {
         seq,
         id: None,
         append,
+        keeps_working: false,
     }
 }
 

@@ -278,7 +278,7 @@ impl Engine {
                 bus.signal(|| Signal::Notified { event: id, session, hook, notice });
                 None
             }
-            Handover::Append(text) => {
+            Handover::Append(ref text) | Handover::Keep(ref text) => {
                 let (seq, point) = match event.event() {
                     // Numbers are given anew in each life: what is of an earlier one comes before all of this one.
                     Ok(live) if event.is_recovered() => (0, live.point().name),
@@ -286,7 +286,7 @@ impl Engine {
                     Err(_) => (u64::MAX, "unknown"),
                 };
                 let message = self.message_id(job, automation, id);
-                let (point, append) = (point.into(), Append::system(text));
+                let (point, append) = (point.into(), Append::system(text.as_str()));
                 let late = DeferredMessage {
                     hook,
                     dialect: NATIVE,
@@ -295,6 +295,7 @@ impl Engine {
                     seq,
                     id: Some(message),
                     append,
+                    keeps_working: matches!(what, Handover::Keep(_)),
                 };
                 Some(bus.deliver(&session, late))
             }

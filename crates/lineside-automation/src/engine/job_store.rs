@@ -69,7 +69,7 @@ impl Engine {
         event: Offered,
         what: Handover,
     ) {
-        if matches!(what, Handover::Append(_)) {
+        if matches!(what, Handover::Append(_) | Handover::Keep(_)) {
             let mut core = self.core();
             if let Some(waiting) = core.absent.get_mut(crate::machine::Occurrence::session(&event)) {
                 waiting.push(Waiting { job, automation, event, what });

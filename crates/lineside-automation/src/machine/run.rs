@@ -120,7 +120,7 @@ impl<E: Occurrence> Machine<E> {
         match (ended, cancelling) {
             (Ended::With(Ok(report)), _) => {
                 record.into_iter().for_each(|record| self.persist(record));
-                let hand_over = rules.and_then(|rules| rules.result.hand_over(&report));
+                let hand_over = rules.and_then(|rules| rules.hand_over(&report));
                 self.give_back_key(id);
                 self.settle(id, Settled::Done, hand_over);
             }
@@ -215,7 +215,7 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn die(&mut self, id: JobId, why: Why, rules: Option<&Rules>) {
         let hand_over = rules.filter(|rules| rules.result.when != ResultWhen::Ignore).and_then(|rules| {
             let report = Report::failed(why.to_string());
-            rules.result.hand_over(&report)
+            rules.hand_over(&report)
         });
         self.settle(id, Settled::Dead(why), hand_over);
     }

@@ -24,7 +24,7 @@ use crate::base::caught::BoxFuture;
 use crate::base::clock;
 use crate::base::signal::Signal;
 use crate::context::log::{self, Posted};
-use crate::context::message;
+use crate::context::message::{self, Offer};
 use crate::hook::cx::Cx;
 use crate::hook::guard::{Guarded, Time};
 use crate::hook::state::Session;
@@ -78,9 +78,10 @@ impl Bus {
     /// Where the bus has a context journal, a message for a session that is not open is kept for when it is opened
     /// again; where it has none, that is a message that does not fit.
     pub fn deliver(&self, to: &SessionId, late: DeferredMessage) -> Posted {
-        let DeferredMessage { hook, dialect, point, event, seq, id, append } = late;
+        let DeferredMessage { hook, dialect, point, event, seq, id, append, keeps_working } = late;
         let source = message::Source { hook, dialect, point, event, session: to.clone() };
-        let (node, offer) = (self.shared.tree.find(to.as_str()), source.message(id, append));
+        let node = self.shared.tree.find(to.as_str());
+        let offer = Offer { keeps_working, ..source.message(id, append) };
         let open = node.as_ref().map(|node| (&**node.state.mailbox(), node.state.in_flight.last()));
         log::post_to(open, self.shared.context.as_ref(), &self.shared.signals, to, seq, offer)
     }
@@ -119,6 +120,8 @@ pub struct DeferredMessage {
     pub id: Option<MessageId>,
     /// The message.
     pub append: Append,
+    /// Whether its agent is to have it before it stops: while it waits, a stop is blocked with it.
+    pub keeps_working: bool,
 }
 
 impl Session {

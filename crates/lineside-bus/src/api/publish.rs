@@ -195,7 +195,7 @@ impl<P: Point> Future for Publishing<'_, P> {
                 return Poll::Ready(Err(error));
             }
         };
-        if !dispatch.is_heard(&in_force) {
+        if !dispatch.is_heard(&in_force, P::INFO) {
             return decided_at_once(payload, dispatch.seq);
         }
         let now = Instant::now();

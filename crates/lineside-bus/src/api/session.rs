@@ -119,6 +119,7 @@ impl Session {
             && !self.shared().is_draining()
             && !self.shared().signals.is_watched()
             && node.state.stops_so_far().is_none()
+            && !self.may_have_results(point)
             && node.is_open();
         // It is decided at once.
         quiet.then(|| node.state.in_flight.enter()).flatten().map(|(seq, _)| seq)

@@ -45,6 +45,7 @@ struct Given {
     order: Order,
     size: Size,
     expires: Option<Expiry>,
+    keeps_working: bool,
     /// Its text, if it was cut.
     whole: Option<String>,
 }
@@ -52,11 +53,11 @@ struct Given {
 impl Given {
     /// The message as it waited.
     fn back(self, mut message: ContextMessage) -> Item {
-        let Self { order, size, expires, whole } = self;
+        let Self { order, size, expires, keeps_working, whole } = self;
         if let Some(whole) = whole {
             (message.text, message.cut) = (whole, None);
         }
-        Item { order, size, expires, message }
+        Item { order, size, expires, keeps_working, message }
     }
 }
 
@@ -92,8 +93,8 @@ impl Delivery {
                 let (message, hook) = (item.message.id, Arc::clone(&item.message.hook));
                 signals.emit(|| Signal::ContextCut { session: session.clone(), hook, message });
             }
-            let Item { order, size, expires, message } = item;
-            given.push(Given { order, size, expires, whole });
+            let Item { order, size, expires, keeps_working, message } = item;
+            given.push(Given { order, size, expires, keeps_working, whole });
             messages.push(message);
         }
         Self {

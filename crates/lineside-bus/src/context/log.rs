@@ -120,8 +120,8 @@ impl Log {
                 inside.life = inside.life.max(entry.order.life + 1);
                 inside.known.insert(message.id);
                 let (order, size) = (entry.order, Size::of(&message.text));
-                let expires = entry.expires.map(Expiry::at_wall);
-                inside.insert(Item { order, size, expires, message });
+                let (expires, keeps_working) = (entry.expires.map(Expiry::at_wall), entry.keeps_working);
+                inside.insert(Item { order, size, expires, keeps_working, message });
             }
             inside.known.extend(&over);
             inside.over = over.into();
@@ -148,7 +148,7 @@ impl Log {
         if let Some(mailbox) = mailboxes.get(to).and_then(Weak::upgrade) {
             return Some((mailbox, offer));
         }
-        let Offer { message, expires } = offer;
+        let Offer { message, expires, keeps_working } = offer;
         let mut inner = lock(&self.inner);
         let size = Size::of(&message.text);
         if inner.index.knows(to, message.id) {
@@ -159,7 +159,7 @@ impl Log {
             return None;
         }
         let order = Order { arrival: inner.wanted, ..order };
-        self.append(&mut inner, to, &Item { order, size, expires, message });
+        self.append(&mut inner, to, &Item { order, size, expires, keeps_working, message });
         None
     }
 

@@ -63,7 +63,7 @@ impl Mailbox {
 
     /// Adds a message, or says what became of it and of others; gives whether it waits now.
     pub(super) fn push(&self, mut order: Order, offer: Offer, lost: &mut Lost) -> bool {
-        let Offer { message, expires } = offer;
+        let Offer { message, expires, keeps_working } = offer;
         let mut waiting = self.lock();
         if !waiting.known.insert(message.id) {
             return false;
@@ -91,7 +91,7 @@ impl Mailbox {
             waiting.size = waiting.size - earlier.size;
             self.lose(&mut waiting, &earlier.message, WhyMissing::Replaced, lost);
         }
-        let item = Item { order, size, expires, message };
+        let item = Item { order, size, expires, keeps_working, message };
         if let Some((log, session)) = &self.log {
             log.appended(session, &item);
         }
@@ -164,6 +164,22 @@ impl Mailbox {
         taken.remaining = waiting.queue.len();
         taken.losses = std::mem::take(&mut waiting.losses);
         taken
+    }
+
+    /// The messages that keep their agent from stopping, in order, as many as fit and the first one in any case; they
+    /// go on waiting.
+    pub(crate) fn keeping_working(&self, bounds: Bounds) -> Vec<ContextMessage> {
+        let now = Instant::now();
+        let (mut keeping, mut size) = (Vec::new(), Size::default());
+        for item in self.lock().queue.iter().filter(|item| item.keeps_working) {
+            let is_old = item.expires.is_some_and(|expiry| expiry.at <= now);
+            if is_old || !keeping.is_empty() && !bounds.hold(keeping.len() + 1, size + item.size) {
+                continue;
+            }
+            size = size + item.size;
+            keeping.push(item.message.clone());
+        }
+        keeping
     }
 
     /// Messages that were not accepted return to their place, whether there is room for them or not.

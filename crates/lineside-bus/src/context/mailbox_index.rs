@@ -222,7 +222,7 @@ mod tests {
         };
         let message = source.message(None, Append::system("x".repeat(1 << 20))).message;
         let (order, id, size) = (Order::of(1, 0), message.id, Size::of(&message.text));
-        let item = Item { order, size, expires: None, message };
+        let item = Item { order, size, expires: None, keeps_working: false, message };
         let record = appended(&session, &item).unwrap();
         index.appended(&session, order, id, size, Arc::clone(&record));
         let snapshot = index.snapshot();

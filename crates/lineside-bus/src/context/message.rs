@@ -56,7 +56,8 @@ impl Source {
         let id = id.unwrap_or_else(|| clock::stamp(now.into_std()).0.into());
         let dialect = dialect.into();
         let message = ContextMessage { id, hook, dialect, point, event, session, role, key, text, cut: None };
-        Offer { message, expires: expires.and_then(|after| Expiry::after(now, after)) }
+        let expires = expires.and_then(|after| Expiry::after(now, after));
+        Offer { message, expires, keeps_working: false }
     }
 }
 
@@ -64,6 +65,7 @@ impl Source {
 pub(crate) struct Offer {
     pub(crate) message: ContextMessage,
     pub(crate) expires: Option<Expiry>,
+    pub(crate) keeps_working: bool,
 }
 
 /// When a message is too old.
@@ -96,6 +98,8 @@ pub(super) struct Item {
     pub(super) order: Order,
     pub(super) size: Size,
     pub(super) expires: Option<Expiry>,
+    /// Its agent does not stop before it has it.
+    pub(super) keeps_working: bool,
     pub(super) message: ContextMessage,
 }
 

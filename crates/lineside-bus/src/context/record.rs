@@ -22,6 +22,9 @@ pub(super) struct Appended<'a> {
     /// When it is too old by the wall clock, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires: Option<i64>,
+    /// Its agent does not stop before it has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) keeps_working: bool,
     pub(super) message: Cow<'a, ContextMessage>,
 }
 
@@ -55,7 +58,8 @@ impl Entry {
 pub(super) fn appended(session: &SessionId, item: &Item) -> Option<Arc<Record>> {
     let expires = item.expires.map(|expiry| expiry.wall);
     let (session, message) = (Cow::Borrowed(session), Cow::Borrowed(&item.message));
-    record(APPENDED, &Appended { session, order: item.order, expires, message })
+    let Item { order, keeps_working, .. } = *item;
+    record(APPENDED, &Appended { session, order, expires, keeps_working, message })
 }
 
 /// The record of messages that have come to their end.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Context;
 
 use lineside_core::envelope::Cause;
-use lineside_core::{AnyEvent, CoverageMismatch, Envelope, EventId, Receipt};
+use lineside_core::{AnyEvent, CoverageMismatch, Envelope, EventId, PointInfo, Receipt};
 use tokio::time::Instant;
 
 use crate::base::gauge::InFlight;
@@ -16,7 +16,7 @@ use crate::base::signal::Signal;
 use crate::dispatch::admission::Details;
 use crate::dispatch::advance::Halt;
 use crate::dispatch::dispatcher::Dispatcher;
-use crate::hook::state::{InForce, KeptInForce, Observers, Plan, Session};
+use crate::hook::state::{InForce, KeptInForce, Node, Observers, Plan, Session};
 
 /// An event that was let in: it has a number.
 pub(crate) struct Dispatch<'a> {
@@ -41,6 +41,8 @@ pub(crate) struct Reached<'a> {
     pub(crate) halt: Option<Halt<'a>>,
     /// Whether its plan has nothing more to run, as long as nothing is amended.
     last: bool,
+    /// The session of the agent that stops by it, if there may be results for that.
+    pub(crate) stopping: Option<Arc<Node>>,
 }
 
 /// The receipt of an event that has to be waited for.
@@ -79,12 +81,13 @@ impl From<Record> for Arc<Receipt> {
 impl<'a> Dispatch<'a> {
     /// Whether the event has hooks, watchers or a count.
     #[inline]
-    pub(crate) fn is_heard(&self, in_force: &InForce<'_>) -> bool {
+    pub(crate) fn is_heard(&self, in_force: &InForce<'_>, point: &PointInfo) -> bool {
         !in_force.is_empty()
             || self.details.believes()
             || self.details.decided.is_some()
             || self.session.shared().signals.is_watched()
             || self.session.node().state.stops_so_far().is_some()
+            || self.session.may_have_results(point)
     }
 
     /// The envelope of the event.
@@ -119,14 +122,15 @@ impl<'a> Dispatch<'a> {
         let mut dispatcher = Dispatcher::new(session, Arc::clone(plan.hooks()), event, budget, now);
         let mut next = 0;
         let halt = dispatcher.advance(&plan, &mut next, task);
-        if halt.is_none() && dispatcher.is_done(&plan) {
+        let stopping = details.decided.is_none().then(|| dispatcher.stopping()).flatten();
+        if halt.is_none() && stopping.is_none() && dispatcher.is_done(&plan) {
             return Begun::Settled(dispatcher.settle(in_force, details, coverage));
         }
-        let last = plan.entry(next).is_none() && !plan.tells();
+        let last = plan.entry(next).is_none() && !plan.tells() && stopping.is_none();
         Begun::UnderWay(Box::pin(self.walk(
             in_force.keep(),
             dispatcher,
-            Reached { next, halt, last },
+            Reached { next, halt, last, stopping },
             coverage,
         )))
     }

@@ -97,7 +97,10 @@ impl Dispatcher<'_> {
         let (beyond, at_most) = match beyond {
             Some(given) => given.what.clone(),
             None => {
-                self.side_effects.append(by, Append::system(reason.as_str()), true);
+                // A result waits in the mailbox already.
+                if self.side_effects.results.as_ref().is_none_or(|results| results.hook != by) {
+                    self.side_effects.append(by, Append::system(reason.as_str()), true);
+                }
                 let blocks = STOPS_IN_A_ROW + 1;
                 let notice = format!("{point} was blocked {blocks} times in a row; it goes through now");
                 (Beyond::Continue(Notice::warning(notice)), None)
@@ -120,6 +123,7 @@ impl Dispatcher<'_> {
                 (verdict, author)
             }
             Ruling::Overridden => {
+                self.side_effects.results = None;
                 self.side_effects.keep_working(|_| false);
                 match beyond {
                     Beyond::Continue(notice) => {
@@ -160,7 +164,7 @@ impl Dispatcher<'_> {
 
     /// The session of the subagent that the event is about, if it is open and a child of the event's own: what the
     /// payload names may belong to another session.
-    fn child(&self) -> Option<Arc<Node>> {
+    pub(crate) fn child(&self) -> Option<Arc<Node>> {
         if self.event.point().role != PointRole::SubagentStop {
             return None;
         }

@@ -38,8 +38,12 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// The rest of the first round, then once more the hooks that judged an earlier payload and have to judge this one,
-    /// then the post-decision hooks. Futures that are rarely awaited are boxed.
-    pub(crate) async fn walk(&mut self, plan: &Plan<'_>, Reached { next, halt, .. }: &mut Reached<'a>) {
+    /// then what an agent that stops is to hear of, then the post-decision hooks. Futures that are rarely awaited are boxed.
+    pub(crate) async fn walk(
+        &mut self,
+        plan: &Plan<'_>,
+        Reached { next, halt, stopping, .. }: &mut Reached<'a>,
+    ) {
         loop {
             self.resume(halt).await;
             match halt.take() {
@@ -61,6 +65,9 @@ impl<'a> Dispatcher<'a> {
         let stale = self.chain.stale();
         if !stale.is_empty() {
             Box::pin(self.judge_again(plan, &stale)).await;
+        }
+        if let Some(stopping) = stopping {
+            self.hear_results(stopping).await;
         }
         if plan.tells() {
             self.tell(plan);

@@ -8,7 +8,7 @@ use lineside_core::answer::Beyond;
 use lineside_core::json::Map;
 use lineside_core::outcome::By;
 use lineside_core::receipt::Given;
-use lineside_core::{Append, Change, Failure, Notice};
+use lineside_core::{Append, Change, Failure, MessageId, Notice};
 
 /// Changes, messages, notices and remarks, each with its author's place in plan order. Made when the first hook gives
 /// something, since most give nothing.
@@ -23,6 +23,8 @@ pub(crate) struct Lists {
     pub(crate) remarks: Vec<By<Cow<'static, str>>>,
     /// What one block too many in a row becomes, by who blocked.
     pub(crate) beyond: Vec<By<(Beyond, Option<u32>)>>,
+    /// The messages of the mailbox that keep the agent working, by whose they are in the receipt.
+    pub(crate) results: Option<By<Vec<MessageId>>>,
     pub(crate) extra: Map,
     /// The failed attempts of the hook that is being taken in.
     pub(crate) earlier: Vec<Failure>,
@@ -61,9 +63,10 @@ impl SideEffects {
     /// Converts them for the receipt.
     #[inline]
     pub(crate) fn into_given(self) -> Option<Box<Given>> {
-        let Lists { changes, context, notices, remarks, extra, .. } = *self.0?;
+        let Lists { changes, context, notices, remarks, results, extra, .. } = *self.0?;
+        let results = results.map(|by| by.what).unwrap_or_default();
         let context = context.into_iter().map(|message| message.by).collect();
-        Some(Box::new(Given { changes, context, notices, remarks, extra }))
+        Some(Box::new(Given { changes, context, notices, results, remarks, extra }))
     }
 
     /// Keeps the failed attempts of the hook that is being taken in.

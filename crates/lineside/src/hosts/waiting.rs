@@ -3,7 +3,7 @@
 use lineside_bus::{Delivery, Session};
 use lineside_core::context::Bounds;
 use lineside_core::hook::Part;
-use lineside_core::{EventId, MessageId};
+use lineside_core::{ContextMessage, EventId, MessageId};
 use lineside_dialects::hosts::serve::ContextFate;
 
 use super::Host;
@@ -15,17 +15,23 @@ pub(super) struct Waiting {
     pub(super) own: Vec<String>,
     /// Those of earlier ones.
     pub(super) earlier: Vec<String>,
-    /// Those that wait for a prompt: what hooks have said that nothing waits for (HO-54).
-    for_a_prompt: Vec<MessageId>,
+    /// Those that are no texts of this answer: those that wait for a prompt, being what hooks have said that nothing waits
+    /// for (HO-54), and those that are its reason.
+    not_printed: Vec<MessageId>,
 }
 
 impl Waiting {
-    pub(super) fn of(session: &Session, own: &[EventId], is_prompt: bool) -> Self {
+    /// What is `kept` for the agent until it was printed as a reason is not among the texts.
+    pub(super) fn of(session: &Session, own: &[EventId], is_prompt: bool, kept: &[MessageId]) -> Self {
         let delivery = session.collect().at_most(Bounds::NONE).ready();
-        let mut waiting = Self { delivery, own: Vec::new(), earlier: Vec::new(), for_a_prompt: Vec::new() };
+        let mut waiting = Self { delivery, own: Vec::new(), earlier: Vec::new(), not_printed: Vec::new() };
         // Most events find nothing of others.
         let mut unawaited = None;
         for message in waiting.delivery.messages() {
+            if kept.contains(&message.id) {
+                waiting.not_printed.push(message.id);
+                continue;
+            }
             let text = message.text.clone();
             if own.contains(&message.event) {
                 waiting.own.push(text);
@@ -39,7 +45,7 @@ impl Waiting {
                         && *hook.dialect == *message.dialect
                 });
             if is_unawaited {
-                waiting.for_a_prompt.push(message.id);
+                waiting.not_printed.push(message.id);
             } else {
                 waiting.earlier.push(text);
             }
@@ -49,11 +55,16 @@ impl Waiting {
 
     /// Takes out what is printed or discarded; the rest goes back.
     pub(super) fn end(self, fate: ContextFate, own: &[EventId]) {
-        let Self { delivery, for_a_prompt, .. } = self;
+        let Self { delivery, not_printed, .. } = self;
         let _taken = match fate {
             ContextFate::Waits => Vec::new(),
-            ContextFate::Printed => delivery.accept_some(|message| !for_a_prompt.contains(&message.id)),
+            ContextFate::Printed => delivery.accept_some(|message| !not_printed.contains(&message.id)),
             ContextFate::Discarded => delivery.accept_some(|message| own.contains(&message.event)),
         };
     }
+}
+
+/// Takes the messages that `which` picks out of the mailbox of a session: they are in an answer.
+pub(super) fn accept(session: &Session, which: impl FnMut(&ContextMessage) -> bool) {
+    let _taken = session.collect().at_most(Bounds::NONE).ready().accept_some(which);
 }

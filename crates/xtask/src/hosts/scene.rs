@@ -31,6 +31,11 @@ const HOOKS: &str = "hooks:
   - {name: rewrite, on: before_tool, command: [node, $POLICY, rewrite], amends: true}
   - {name: hint, on: before_prompt, command: [node, $POLICY, hint]}
   - {name: finish, on: before_stop, command: [node, $POLICY, finish]}
+  - name: tests
+    on: after_tool
+    match: {tool: Shell}
+    command: [node, $POLICY, tests]
+    automate: {debounce: {quiet: 60000}, join: before_next_model}
 ";
 
 /// How the guard can misbehave, and what the table calls that.
@@ -262,6 +267,8 @@ impl<'a> Stage<'a> {
             Ok(asked) => checked.extend(self.whole(&asked)),
             Err(error) => checked.push(("dangerous command", failed(error))),
         }
+        let heard = self.misbehave("tests").and_then(|()| self.red_tests("tests.log"));
+        checked.push(("red tests", heard.unwrap_or_else(failed)));
         for (mode, name) in FAULTS {
             let outcome = self.misbehave(mode).and_then(|()| self.gate(&format!("{mode}.log")));
             checked.push((name, outcome.unwrap_or_else(failed)));
@@ -355,6 +362,18 @@ impl<'a> Stage<'a> {
                 },
             ),
         ]
+    }
+
+    /// What has to come of tests that fail after the last edit, when the agent has nothing more to do.
+    fn red_tests(&self, log: &str) -> Result<Outcome> {
+        let asked = self.play("edit", log)?;
+        fs::remove_file(self.ground.project.join("red.txt")).context("the edit was not made")?;
+        let is_heard = asked.iter().any(|request| request.contains("RED-TESTS"));
+        Ok(match (self.program.lacks.contains(&Lack::Stops), is_heard) {
+            (false, true) => Outcome::Holds,
+            (true, false) => Outcome::Instead("cannot be blocked"),
+            _ => Outcome::Fails("its model has not heard of them before it has ended".to_owned()),
+        })
     }
 
     /// What has to come of a dangerous command when something is wrong.

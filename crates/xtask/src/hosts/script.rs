@@ -45,6 +45,7 @@ const SCRIPTS: [(&str, &[Act]); 5] = [
         "inner",
         &[Act::Shell("mv ./precious ./taken"), Act::Shell("echo sub > sub.txt"), Act::Say("INNER-DONE")],
     ),
+    ("edit", &[Act::Shell("echo red > red.txt"), Act::Say("EDIT-DONE")]),
     ("gate", &[Act::Shell("mv ./precious ./taken"), Act::Say("GATE-DONE")]),
     ("pair", &[Act::Shell("sh ./inner.sh"), Act::Say("PAIR-DONE")]),
     ("talk", &[Act::Say("TALK-DONE")]),

@@ -80,6 +80,8 @@ pub struct Settled {
     pub after: Vec<Derived>,
     /// Whether the session has ended.
     pub ends: bool,
+    /// Whether a block was printed.
+    pub is_blocked: bool,
     /// What the host has no words for.
     pub log: Vec<String>,
     /// What became of the context.
@@ -254,8 +256,9 @@ impl Served {
         }
         let Put { answer, context, waits, blocked, log, .. } = put;
         let is_final = outcome.is_refused() && !is_taken_back;
-        let after = publishing.after(outcome, is_final || blocked.is_some());
-        Settled { answer, after, ends, log, context, waits }
+        let is_blocked = blocked.is_some();
+        let after = publishing.after(outcome, is_final || is_blocked);
+        Settled { answer, after, ends, is_blocked, log, context, waits }
     }
 
     /// An event will not be decided: its publisher has gone.
