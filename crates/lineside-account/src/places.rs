@@ -1,6 +1,7 @@
 //! Where the daemon of an account is and what it reads: the account's own places, and others that were named.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use crate::account::Account;
@@ -72,6 +73,9 @@ impl Named {
     }
 }
 
+/// The name of the switch.
+const SWITCH: &str = "off";
+
 /// All places, absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
@@ -108,6 +112,15 @@ impl Places {
         let of_runtime = || Some(account.runtime().filter(|_| is_own)?.join(IN_RUNTIME));
         let socket = named.socket.clone().or_else(of_runtime).unwrap_or_else(|| state.join(IN_STATE));
         Some(Self { home, config, state, socket })
+    }
+
+    /// Whether hooks are switched off: whatever is at the path of the switch in the state folder counts, and beside the
+    /// socket, where it is when that folder cannot be written, what is this user's own.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        let own = rustix::process::geteuid().as_raw();
+        let beside = self.socket.with_file_name(SWITCH).symlink_metadata();
+        self.state.join(SWITCH).symlink_metadata().is_ok() || beside.is_ok_and(|found| found.uid() == own)
     }
 
     /// What has to be named for an account to come to these places.

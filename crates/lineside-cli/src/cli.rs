@@ -71,9 +71,10 @@ pub(crate) fn with_proposal(mut error: clap::Error) -> clap::Error {
 
 /// One screen, commands first.
 const HELP: &str = "\
-{about-with-newline}
+{about}
 Commands:
 {subcommands}
+  also:    hook, hosts, import, on, reload, uninstall
 
 Options:
 {options}{after-help}";
@@ -213,6 +214,13 @@ mod tests {
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
         assert!(help.find("Commands:") < help.find("Options:"), "{help}");
         assert!(help.contains("\n  help "), "{help}");
+        let verbs = Cli::command();
+        for verb in verbs.get_subcommands().map(clap::Command::get_name) {
+            let stands = |begin: &str| {
+                help.split(['\n', ',']).any(|part| part.trim_start_matches(begin).starts_with(verb))
+            };
+            assert!(stands("  ") || stands("  also:    ") || stands(" "), "{verb}: {help}");
+        }
     }
 
     #[test]

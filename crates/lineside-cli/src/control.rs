@@ -84,7 +84,7 @@ const NO_PROJECT: &str =
     "none is trusted, so only hooks of the user run; `lineside serve --project DIR` trusts one";
 
 /// There is no daemon, as `systemctl status` has it.
-const NO_DAEMON: u8 = 3;
+pub(crate) const NO_DAEMON: u8 = 3;
 
 /// `lineside status`.
 ///
@@ -93,7 +93,7 @@ const NO_DAEMON: u8 = 3;
 pub(crate) async fn status(args: &StatusArgs, styles: Styles) -> Result<ExitCode> {
     let ControlArgs { daemon, json } = &args.control;
     let paths = daemon.paths()?;
-    let switch = Switch::of(&paths.state);
+    let switch = paths.switch();
     let answer = ask(&paths, async |client| client.get::<Map>("/v1/status").await).await;
     let mut status = match answer {
         Ok(status) => status,
@@ -172,10 +172,16 @@ pub(crate) async fn reload(args: &ReloadArgs, styles: Styles) -> Result<ExitCode
 /// The file of the switch cannot be made.
 pub(crate) fn off(args: &OffArgs) -> Result<ExitCode> {
     let ControlArgs { daemon, json } = &args.control;
-    let switch = Switch::of(&daemon.paths()?.state);
-    let path = switch.path().display().to_string();
+    let switch = daemon.paths()?.switch();
     let changed = switch.off("hooks are switched off; `lineside on` switches them on again");
-    let changed = changed.with_context(|| format!("failed to make {path}"))?;
+    let changed = changed.with_context(|| {
+        let path = switch.path().display().to_string();
+        format!(
+            "failed to make {path}, so hooks are on; make its folder writable, or take lineside out of the agent \
+             programs: lineside uninstall all"
+        )
+    })?;
+    let path = switch.path().display().to_string();
     let text = if changed { "hooks are off" } else { "hooks were off already" };
     say(
         *json,
@@ -191,7 +197,7 @@ pub(crate) fn off(args: &OffArgs) -> Result<ExitCode> {
 /// The file of the switch cannot be removed.
 pub(crate) fn on(args: &OnArgs) -> Result<ExitCode> {
     let ControlArgs { daemon, json } = &args.control;
-    let switch = Switch::of(&daemon.paths()?.state);
+    let switch = daemon.paths()?.switch();
     let path = switch.path().display().to_string();
     let changed = switch.on().with_context(|| format!("failed to remove {path}"))?;
     let text = if changed { "hooks are on" } else { "hooks were on already" };
@@ -215,7 +221,7 @@ pub(crate) async fn ask<T>(
     Ok(answer.with_context(late)??)
 }
 
-fn is_no_daemon(error: &anyhow::Error) -> bool {
+pub(crate) fn is_no_daemon(error: &anyhow::Error) -> bool {
     error.downcast_ref::<RequestError>().is_some_and(RequestError::is_no_daemon)
 }
 
@@ -291,8 +297,21 @@ fn page(status: &Map, style: Style) -> Vec<String> {
         ),
         format!("  failures  {} of hooks", number("failures")),
     ];
+    let failing = status.get("failing").and_then(Value::as_array).into_iter().flatten();
+    lines.extend(failing.map(|failing| format!("            {}", one_line(&failing_line(failing)))));
     lines.extend(findings(status).map(|finding| finding_line(finding, style)));
     lines
+}
+
+/// Which hook has failed of late, how often and how.
+pub(crate) fn failing_line(failing: &Value) -> String {
+    let text = |field: &str| failing[field].as_str().unwrap_or_default();
+    let times = match failing["times"].as_u64() {
+        Some(1) | None => "once".to_owned(),
+        Some(times) => format!("{times} times"),
+    };
+    let last = format!("last at {} ({}): {}", text("point"), text("failed"), text("detail"));
+    format!("hook \"{}\" has failed {times} within the last hour, {last}", text("hook"))
 }
 
 /// A span of time as people say it.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use lineside_account::{Account, Named, Places};
+use lineside_daemon::switch::Switch;
 
 /// The arguments that say which daemon is meant.
 #[derive(Debug, Clone, Args)]
@@ -55,6 +56,13 @@ impl AskArgs {
 pub(crate) struct DaemonPaths {
     pub(crate) socket: PathBuf,
     pub(crate) state: PathBuf,
+}
+
+impl DaemonPaths {
+    /// The switch of this user.
+    pub(crate) fn switch(&self) -> Switch {
+        Switch::of(&self.state).or_beside(&self.socket)
+    }
 }
 
 impl DaemonArgs {

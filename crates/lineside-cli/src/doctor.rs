@@ -16,8 +16,8 @@ use lineside::hosts::Host;
 use lineside::json::{Map, Value, json};
 use lineside_account::Named;
 use lineside_daemon::socket::LONGEST;
-use lineside_daemon::switch::Switch;
 
+use crate::control::failing_line;
 use crate::daemon_paths::DaemonPaths;
 use crate::hosts::LookArgs;
 use crate::hosts::finding::Finding;
@@ -54,6 +54,8 @@ struct Looked {
     findings: Vec<Finding>,
     /// Whether it takes no part in decisions, and need not.
     is_idle: bool,
+    /// Of the daemon, whether one answers.
+    is_there: bool,
 }
 
 /// Runs the command.
@@ -67,12 +69,13 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
     let paths = args.daemon.paths()?;
     let mut all = vec![program(), switch(&paths), folder("state", &paths.state), socket(&paths)];
     let (daemon, machines) = tokio::join!(daemon(&paths, &places), machine::look(&places, &of_shell));
+    let is_daemon_there = daemon.is_there;
     all.push(daemon);
     let here: Vec<Machine> = machines.into_iter().filter(Machine::is_here).collect();
     let is_behind_none = !here.is_empty() && here.iter().all(|machine| machine.installed.is_empty());
     if here.is_empty() {
         let state = "none was found on PATH or in the usual places".to_owned();
-        all.push(Looked { what: "agents", state, findings: Vec::new(), is_idle: true });
+        all.push(Looked { what: "agents", state, is_idle: true, ..Looked::default() });
     }
     for machine in here {
         let is_idle = machine.installed.is_empty();
@@ -81,10 +84,16 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
             (version, _) => {
                 let files = machine.installed.iter().map(|(_, file)| shown(&file.file, &places));
                 let version = version.as_deref().map(|version| format!("{version}, ")).unwrap_or_default();
-                format!("{version}installed in {}", files.collect::<Vec<_>>().join(", "))
+                let files: BTreeSet<_> = files.collect();
+                format!("{version}installed in {}", files.into_iter().collect::<Vec<_>>().join(", "))
             }
         };
-        all.push(Looked { what: machine.host.name(), state, findings: machine.findings, is_idle });
+        let mut findings = machine.findings;
+        if machine.host == Host::Opencode && !is_idle && !is_daemon_there {
+            let text = "no daemon runs, and opencode starts none: every tool is refused";
+            findings.push(Finding::error(text, "lineside serve --install-unit has the system start it"));
+        }
+        all.push(Looked { what: machine.host.name(), state, findings, is_idle, ..Looked::default() });
     }
     let wrong = all.iter().flat_map(|looked| &looked.findings).filter(|finding| finding.is_wrong()).count();
     if args.json {
@@ -134,7 +143,7 @@ fn program() -> Looked {
 }
 
 fn switch(paths: &DaemonPaths) -> Looked {
-    let switch = Switch::of(&paths.state);
+    let switch = paths.switch();
     if switch.is_off() {
         let text = format!("hooks are switched off by {}: every event passes", switch.path().display());
         return Looked {
@@ -151,12 +160,8 @@ fn switch(paths: &DaemonPaths) -> Looked {
 fn folder(what: &'static str, path: &Path) -> Looked {
     let state = path.display().to_string();
     let Ok(found) = path.symlink_metadata() else {
-        return Looked {
-            what,
-            state: format!("{state} (not there yet)"),
-            findings: Vec::new(),
-            ..Looked::default()
-        };
+        let findings = unwritable(path).into_iter().collect();
+        return Looked { what, state: format!("{state} (not there yet)"), findings, ..Looked::default() };
     };
     let own = rustix::process::geteuid().as_raw();
     let mode = found.mode() & 0o777;
@@ -173,9 +178,35 @@ fn folder(what: &'static str, path: &Path) -> Looked {
             format!("chmod 700 {state}"),
         ))
     } else {
-        None
+        unwritable(path)
     };
     Looked { what, state, findings: finding.into_iter().collect(), ..Looked::default() }
+}
+
+/// How much is written to see whether there is room: a daemon writes about as much when it starts.
+static TRIAL: [u8; 64 << 10] = [0; 64 << 10];
+
+/// That nothing can be written to a folder, or made where it is to be: no daemon starts there, and without one every gate
+/// is closed.
+fn unwritable(folder: &Path) -> Option<Finding> {
+    let there = folder.ancestors().find(|above| above.symlink_metadata().is_ok())?;
+    let written = if !there.is_dir() {
+        Err(std::io::ErrorKind::NotADirectory.into())
+    } else if there == folder {
+        let trial = folder.join(format!(".doctor-{}", std::process::id()));
+        let written = std::fs::write(&trial, TRIAL);
+        // What was not made cannot be removed.
+        std::fs::remove_file(&trial).ok();
+        written
+    } else {
+        rustix::fs::access(there, rustix::fs::Access::WRITE_OK).map_err(Into::into)
+    };
+    let error = written.err()?;
+    let text = format!(
+        "nothing can be written to {}: {error}; no daemon starts so, and without one every tool is refused",
+        there.display()
+    );
+    Some(Finding::error(text, "make room, or the folder writable; until then: lineside off"))
 }
 
 fn socket(paths: &DaemonPaths) -> Looked {
@@ -249,14 +280,18 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
     }
     for finding in status.get("findings").and_then(Value::as_array).into_iter().flatten() {
         let text = finding["text"].as_str().unwrap_or_default();
-        let remedy = "repair the file; lineside check has the whole list";
         findings.push(match finding["severity"].as_str() {
-            Some("error") => Finding::error(text, remedy),
-            _ => Finding::note(text, remedy),
+            Some("error") => Finding::error(text, "repair the file; lineside check has the whole list"),
+            _ => Finding::note(text, "lineside check has the whole list"),
         });
     }
+    let failing = status.get("failing").and_then(Value::as_array).into_iter().flatten();
+    findings.extend(failing.map(|failing| {
+        let remedy = "repair the hook; what it answers to an event: lineside run";
+        Finding::warning(failing_line(failing), remedy)
+    }));
     findings.extend(untrusted(status.get("project").and_then(Value::as_str), places));
-    Looked { what, state, findings, ..Looked::default() }
+    Looked { what, state, findings, is_there: true, ..Looked::default() }
 }
 
 /// The hooks of this project, where the daemon trusts none or another one. A daemon that a call starts trusts none.

@@ -1,6 +1,6 @@
 //! `lineside explain`: which hooks would run for an event, in which order, and why the others would not. Runs no hook.
 
-use std::io::IsTerminal as _;
+use std::io::{ErrorKind, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,7 +41,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long)]
     json: bool,
 
-    /// The event, one JSON object; `-` or nothing for standard input.
+    /// The event, one JSON object; `-` or nothing for standard input. A command line such as "rm -rf /" stands for the event of
+    /// a shell that is to run it.
     #[arg(value_name = "EVENT.json")]
     event: Option<PathBuf>,
 }
@@ -94,7 +95,18 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
 async fn read(path: Option<&Path>) -> Result<Vec<u8>> {
     match path {
         Some(path) if path != Path::new("-") => {
-            tokio::fs::read(path).await.with_context(|| format!("failed to open {}", path.display()))
+            match (tokio::fs::read(path).await, path.to_str().and_then(as_command)) {
+                (Err(error), Some(event)) if error.kind() == ErrorKind::NotFound => {
+                    tell(&format!(
+                        "note: there is no such file, so this is about a shell with: {}",
+                        path.display()
+                    ));
+                    Ok(event)
+                }
+                (text, _) => text.with_context(|| {
+                    format!("failed to open {}; the event is a file with one JSON object", path.display())
+                }),
+            }
         }
         _ => {
             if std::io::stdin().is_terminal() {
@@ -105,6 +117,13 @@ async fn read(path: Option<&Path>) -> Result<Vec<u8>> {
             Ok(text)
         }
     }
+}
+
+/// The event of a shell that is to run what stands where a file was to be named: a command line has a blank.
+fn as_command(line: &str) -> Option<Vec<u8>> {
+    let call =
+        json!({"point": "before_tool", "payload": {"tool_name": "Shell", "tool_input": {"command": line}}});
+    line.trim().contains(' ').then(|| call.to_string().into_bytes())
 }
 
 fn name_of(path: Option<&Path>) -> String {

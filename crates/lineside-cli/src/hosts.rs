@@ -74,6 +74,7 @@ pub(crate) async fn run(args: &HostsArgs, styles: Styles) -> Result<ExitCode> {
     if !gone.is_empty() {
         let names: Vec<_> = gone.iter().map(|machine| machine.host.title()).collect();
         print([String::new(), dim(style, &format!("not on this machine: {}", names.join(", ")))])?;
+        print([dim(style, &format!("looked for on PATH and in {}", machine::places()))])?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -17,7 +17,7 @@ use crate::hosts::machine;
 use crate::on_path::{OnPath, own_command};
 use crate::painter::one_line;
 use crate::places::{granted_places, shown};
-use crate::style::{Style, Styles, Tone, count, print, print_json, tell};
+use crate::style::{Style, Styles, Tone, count, print, print_json, print_unbroken, tell};
 
 mod difference;
 mod tried;
@@ -54,9 +54,9 @@ pub(crate) struct UninstallArgs {
 
 #[derive(Debug, Args)]
 struct WhichArgs {
-    /// The agent program, or `all` that are on this machine.
-    #[arg(value_name = "HOST", value_parser = host)]
-    host: Chosen,
+    /// The agent programs, or `all` that are on this machine.
+    #[arg(value_name = "HOST", value_parser = host, required = true)]
+    hosts: Vec<Chosen>,
 
     /// For all of your agents; this is the default.
     #[arg(long, conflicts_with = "project")]
@@ -86,7 +86,10 @@ enum Chosen {
 }
 
 fn host(name: &str) -> Result<Chosen, String> {
-    match Host::named(name) {
+    // As `demo` names the programs.
+    let host =
+        Host::named(name).or_else(|| Host::named(name.trim_end_matches("-cli").trim_end_matches("-code")));
+    match host {
         Some(host) => Ok(Chosen::One(host)),
         None if name == ALL => Ok(Chosen::All),
         None => Err(format!("there are {} and {ALL}", SERVED.map(Host::name).join(", "))),
@@ -106,14 +109,29 @@ impl WhichArgs {
     }
 
     fn hosts(&self, places: &Places) -> Result<Vec<Host>> {
-        let found = match self.host {
-            Chosen::One(host) => vec![host],
-            Chosen::All => machine::found(places),
-        };
+        let found = self.chosen(|| machine::found(places));
         if found.is_empty() {
-            bail!("no agent program is on this machine; `lineside hosts` says where it looks");
+            bail!("no agent program is on this machine: none was found on PATH or in {}", machine::places());
         }
         Ok(found)
+    }
+
+    /// The hosts that are named, each once, with these for `all`.
+    fn chosen(&self, all: impl Fn() -> Vec<Host>) -> Vec<Host> {
+        let mut chosen: Vec<Host> = Vec::new();
+        for one in &self.hosts {
+            let named = match one {
+                Chosen::One(host) => vec![*host],
+                Chosen::All => all(),
+            };
+            chosen.extend(named.into_iter().filter(|host| !chosen.contains(host)).collect::<Vec<_>>());
+        }
+        chosen
+    }
+
+    /// Whether one that cannot be served does not keep the others from it.
+    fn is_all(&self) -> bool {
+        self.hosts.iter().any(|chosen| matches!(chosen, Chosen::All))
     }
 
     /// Keeps other installations away, where something is changed.
@@ -146,7 +164,7 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
         let level = which.level();
         let alone = which.alone(&paths.state, true)?;
         let acts = install(host, level, &places, &paths.state, &program, &args.events);
-        let is_one_of_all = matches!(which.host, Chosen::All);
+        let is_one_of_all = which.is_all();
         let acts = match performed(acts, which.dry_run, &paths.state) {
             Ok(acts) => acts,
             Err(error) if is_one_of_all && level == Level::Project && reads_no_project(host, &places) => {
@@ -193,11 +211,8 @@ fn asking(program: Program, daemon: &DaemonArgs) -> Result<Program> {
 pub(crate) fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<ExitCode> {
     let which = &args.which;
     let (places, paths) = (which.places()?, which.daemon.paths()?);
-    let hosts = match which.host {
-        Chosen::One(host) => vec![host],
-        // A program that is gone may have left its settings.
-        Chosen::All => SERVED.to_vec(),
-    };
+    // A program that is gone may have left its settings.
+    let hosts = which.chosen(|| SERVED.to_vec());
     let mut report = Report::new(which, places.clone(), styles);
     let mut failed = false;
     for host in hosts {
@@ -205,13 +220,11 @@ pub(crate) fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<Exit
         let acts = uninstall(host, which.level(), &places, &paths.state);
         match performed(acts, which.dry_run, &paths.state) {
             Ok(acts) => {
-                report.uninstalled(&Done { host, acts, tried: None }, matches!(which.host, Chosen::All))?;
+                report.uninstalled(&Done { host, acts, tried: None }, which.is_all())?;
             }
             Err(_)
-                if matches!(which.host, Chosen::All)
-                    && which.level() == Level::Project
-                    && reads_no_project(host, &places) => {}
-            Err(error) if matches!(which.host, Chosen::All) => {
+                if which.is_all() && which.level() == Level::Project && reads_no_project(host, &places) => {}
+            Err(error) if which.is_all() => {
                 tell_of(host, &error, styles);
                 failed = true;
             }
@@ -297,7 +310,13 @@ impl Report {
         if let Some(left) = machine::left_to_do(done.host).filter(|_| is_new) {
             lines.push(format!("  {}", self.style.paint(Tone::Warning, left)));
         }
-        Ok(print(lines)?)
+        self.tell(&lines)
+    }
+
+    /// The lines of a diff stand as they are.
+    fn tell(&self, lines: &[String]) -> Result<()> {
+        let told = if self.is_dry { print_unbroken(lines) } else { print(lines) };
+        Ok(told?)
     }
 
     fn uninstalled(&mut self, done: &Done, is_quiet: bool) -> Result<()> {
@@ -318,7 +337,7 @@ impl Report {
                 lines.extend(difference::lines(act, &self.places, self.style));
             }
         }
-        Ok(print(lines)?)
+        self.tell(&lines)
     }
 
     fn head(&self, act: &Act, what: &str) -> Vec<String> {

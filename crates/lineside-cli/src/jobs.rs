@@ -13,10 +13,10 @@ use lineside::journal::{Holder, OpenJournalError};
 use lineside::json::{Map, Value};
 use lineside::{Bus, Durable};
 
-use crate::control::ask;
+use crate::control::{NO_DAEMON, ask, is_no_daemon};
 use crate::daemon_paths::AskArgs;
 use crate::painter::one_line;
-use crate::style::{COLUMNS, Style, Styles, Tone, columns, print, print_json, tell};
+use crate::style::{COLUMNS, Style, Styles, Tone, columns, count, print, print_json, tell};
 
 mod change;
 mod job;
@@ -34,6 +34,7 @@ use select::{Filter, Named};
 /// with it goes to standard error. `retry` and `drop` change it and need it for themselves; that of the running daemon is
 /// changed by the daemon.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
 pub(crate) struct JobsArgs {
     /// What to do.
     #[arg(value_enum, default_value = "list", value_name = "WHAT")]
@@ -66,10 +67,24 @@ pub(crate) struct JobsArgs {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 
+    /// List at most so many, the latest; without it 50, and with --json all.
+    #[arg(long, value_name = "NUMBER")]
+    most: Option<usize>,
+
     /// Print one JSON object a line, one for each job.
     #[arg(long)]
     json: bool,
 }
+
+/// How many jobs a person is shown unless another number is named: about two screens.
+const MOST: usize = 50;
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0  it was done
+  1  there is no such job, or several, or it cannot be changed
+  2  nothing could be done
+  3  there is no daemon";
 
 /// What to do with jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -94,7 +109,16 @@ pub(crate) async fn run(args: &JobsArgs, styles: Styles) -> Result<ExitCode> {
         (None, None) => bail!("name a journal with --journal"),
         (None, Some(journal)) => journal.clone(),
         (Some(paths), _) => {
-            let status: Map = ask(paths, async |client| client.get("/v1/status").await).await?;
+            let status = ask(paths, async |client| client.get::<Map>("/v1/status").await).await;
+            let status = match status {
+                Err(error) if is_no_daemon(&error) => {
+                    tell(&format!(
+                        "lineside: {error:#}; --journal PATH shows the jobs of one that has ended"
+                    ));
+                    return Ok(ExitCode::from(NO_DAEMON));
+                }
+                status => status?,
+            };
             let journal = status.get("journal").and_then(Value::as_str);
             journal.context("the daemon does not say where its journal is; it is of another version")?.into()
         }
@@ -149,7 +173,10 @@ fn list(args: &JobsArgs, jobs: &[Job], holder: Option<Holder>, style: Style) -> 
         automation: args.automation.as_deref(),
         session: args.session.as_deref(),
     };
-    let wanted: Vec<&Job> = jobs.iter().filter(|job| filter.lets_through(job)).collect();
+    let mut wanted: Vec<&Job> = jobs.iter().filter(|job| filter.lets_through(job)).collect();
+    let most = args.most.unwrap_or(if args.json { usize::MAX } else { MOST });
+    let earlier = wanted.len().saturating_sub(most);
+    wanted.drain(..earlier);
     if args.json {
         for job in wanted {
             print_json(&job.to_json())?;
@@ -158,6 +185,9 @@ fn list(args: &JobsArgs, jobs: &[Job], holder: Option<Holder>, style: Style) -> 
     }
     let columns = columns().unwrap_or(COLUMNS);
     print(page::list(&wanted, jobs.len(), holder, now(), columns, style))?;
+    if earlier > 0 {
+        print([format!("{} before these; --most NUMBER lists more", count(earlier, "job"))])?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -85,6 +85,24 @@ impl PlaceArgs {
     }
 }
 
+impl PlaceArgs {
+    /// The arguments that say the same in any folder.
+    ///
+    /// # Errors
+    /// The project is no directory, or its path is not UTF-8.
+    pub(crate) fn words(&self) -> Result<Vec<String>> {
+        let mut words = Vec::new();
+        if self.project.is_some() {
+            words.extend(["--project".to_owned(), self.ground()?.project.to_string()]);
+        }
+        words.extend(
+            self.dialects.iter().flat_map(|chosen| ["--dialect".to_owned(), chosen.0.name().to_owned()]),
+        );
+        words.extend(self.untrusted.then(|| "--untrusted".to_owned()));
+        Ok(words)
+    }
+}
+
 /// The environment of the process, with the home of the account where it names none. What is not UTF-8 is left out; hooks
 /// inherit it all the same.
 pub(crate) fn environment() -> BTreeMap<String, String> {

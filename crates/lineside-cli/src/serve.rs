@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
+use lineside::durable::OpenDurableError;
+use lineside::journal::OpenJournalError;
 use lineside_account::Named;
 use lineside_daemon::settings::Limits;
-use lineside_daemon::{Report, Server, Settings};
+use lineside_daemon::{Report, ServeError, Server, Settings};
 use listenfd::ListenFd;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
@@ -27,6 +29,9 @@ mod unit;
 /// As many descriptors as both doors need, with the processes of hooks. Programs that close all that they may have do so
 /// in no time; therefore it is not more where the system allows it.
 const DESCRIPTORS: u64 = 16_384;
+
+/// How long the end waits unless it is said, in seconds: longer than most hooks take, and shorter than a supervisor waits.
+const DRAIN: u64 = 10;
 
 /// Hold the bus for every agent program of this user.
 ///
@@ -55,7 +60,7 @@ pub(crate) struct ServeArgs {
     http: Option<SocketAddr>,
 
     /// How long the end waits for what is under way, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(long, value_name = "SECONDS", default_value_t = DRAIN)]
     drain: u64,
 
     /// Start it in the background, and return when it answers: at once when one answers already.
@@ -80,6 +85,19 @@ impl ServeArgs {
     pub(crate) fn is_detached(&self) -> bool {
         self.detached
     }
+
+    /// What a daemon that the system starts is to be given as well, where it is not the default.
+    fn lasting(&self, named: &Named) -> Result<Vec<String>> {
+        let mut line = self.places.words()?;
+        for (option, place) in [("--home", &named.home), ("--config", &named.config)] {
+            line.extend(place.iter().flat_map(|place| [option.to_owned(), place.display().to_string()]));
+        }
+        line.extend(self.http.into_iter().flat_map(|address| ["--http".to_owned(), address.to_string()]));
+        if self.drain != DRAIN {
+            line.extend(["--drain".to_owned(), self.drain.to_string()]);
+        }
+        Ok(line)
+    }
 }
 
 /// Runs the command.
@@ -92,7 +110,7 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     let lineside_account::Places { socket, state, .. } = args.daemon.places(named.clone())?;
     let paths = DaemonPaths { socket, state };
     if args.install_unit {
-        return unit::install(&paths, args.http, args.dry_run);
+        return unit::install(&paths, &args.lasting(&named)?, args.dry_run);
     }
     let findings = environment::settle(&named)?;
     if args.detached {
@@ -115,7 +133,19 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     settings.findings = findings;
     let handed_over = ListenFd::from_env().take_unix_listener(0);
     let handed_over = handed_over.context("failed to take the socket that was handed over")?;
-    let server = Server::start_on(settings, handed_over).await?;
+    let server = match Server::start_on(settings, handed_over).await {
+        Err(ServeError::Journal(OpenDurableError {
+            path,
+            source: OpenJournalError::Locked { holder, .. },
+        })) => {
+            let who = holder.map_or("another process".to_owned(), |pid| format!("process {pid}"));
+            bail!(
+                "a daemon runs already ({who}), with the journal {}; `lineside status` shows it, `lineside stop` ends it",
+                path.display()
+            );
+        }
+        server => server?,
+    };
     let warning = styles.err.paint(Tone::Warning, "warning");
     for note in server.notes().iter().chain(&server.findings()) {
         tell(&format!("{warning}: {}", one_line(note)));

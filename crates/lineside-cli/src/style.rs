@@ -115,6 +115,16 @@ pub(crate) fn print<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> io::Re
     write_out(&lines_for_people(lines))
 }
 
+/// Lines for people that would be others if they were broken: each as long as it is.
+///
+/// # Errors
+/// The output cannot be written.
+pub(crate) fn print_unbroken<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> io::Result<()> {
+    let text: String =
+        lines.into_iter().map(|line| format!("{}\n", on_this_terminal(line.as_ref()))).collect();
+    write_out(&text)
+}
+
 /// A value for programs, on a line of its own.
 ///
 /// # Errors

@@ -100,7 +100,7 @@ pub(crate) async fn run(args: &TestArgs, styles: Styles) -> Result<ExitCode> {
     let environment = Arc::new(case_run::inherited(environment()));
     let printer = report::Printer::new(args.json, styles);
     let mut outcomes = Vec::new();
-    let mut progress = Progress::on_stderr(false);
+    let mut progress = Progress::on_stderr(false).also_in_logs();
     let keeping = if args.journal { Keeping::Journal } else { Keeping::Nothing };
     let mut crew = Crew::new(jobs, keeping, environment);
     for suite in suites {

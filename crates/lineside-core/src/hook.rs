@@ -186,6 +186,11 @@ pub trait Select: Send + Sync {
 
     /// The condition for people to read, e.g. `tool=Shell`.
     fn describe(&self) -> String;
+
+    /// The part of the condition that keeps this event out, for people to read; all of it where its parts are not known.
+    fn misfit(&self, _event: &AnyEvent) -> String {
+        self.describe()
+    }
 }
 
 /// The dialect of hooks that the program registers itself.

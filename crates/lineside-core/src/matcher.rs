@@ -157,6 +157,33 @@ impl MatcherDraft {
     }
 }
 
+impl MatcherDraft {
+    /// Its filters, each for people to read and as a draft that has no other.
+    fn parts(&self) -> Vec<(String, Self)> {
+        let (none, mut parts) = (Self::default, Vec::new());
+        let mut names = |name: &str, patterns: &[String], alone: Self| {
+            if !patterns.is_empty() {
+                parts.push((format!("{name}={}", patterns.join("|")), alone));
+            }
+        };
+        names("tool", &self.tools, Self { tools: self.tools.clone(), ..none() });
+        names("path", &self.paths, Self { paths: self.paths.clone(), ..none() });
+        names("agent", &self.agents, Self { agents: self.agents.clone(), ..none() });
+        names("model", &self.models, Self { models: self.models.clone(), ..none() });
+        names("project", &self.projects, Self { projects: self.projects.clone(), ..none() });
+        let kinds: Vec<_> = self.kinds.iter().map(|kind| kind.as_str().to_owned()).collect();
+        names("agent_kind", &kinds, Self { kinds: self.kinds.clone(), ..none() });
+        for (key, pattern) in &self.arguments {
+            let alone = Self { arguments: vec![(key.clone(), pattern.clone())], ..none() };
+            parts.push((format!("argument.{key}=/{pattern}/"), alone));
+        }
+        if let Some(text) = &self.text {
+            parts.push((format!("text=/{text}/"), Self { text: Some(text.clone()), ..none() }));
+        }
+        parts
+    }
+}
+
 /// Prepared filters.
 #[derive(Debug, Clone)]
 pub struct Matcher {
@@ -364,26 +391,15 @@ impl Select for Matcher {
     }
 
     fn describe(&self) -> String {
-        let draft = &self.draft;
-        let mut parts = Vec::new();
-        for (name, patterns) in [
-            ("tool", &draft.tools),
-            ("path", &draft.paths),
-            ("agent", &draft.agents),
-            ("model", &draft.models),
-            ("project", &draft.projects),
-        ] {
-            if !patterns.is_empty() {
-                parts.push(format!("{name}={}", patterns.join("|")));
-            }
-        }
-        if !draft.kinds.is_empty() {
-            let kinds: Vec<_> = draft.kinds.iter().map(|kind| kind.as_str()).collect();
-            parts.push(format!("agent_kind={}", kinds.join("|")));
-        }
-        parts.extend(draft.arguments.iter().map(|(key, pattern)| format!("argument.{key}=/{pattern}/")));
-        parts.extend(draft.text.iter().map(|text| format!("text=/{text}/")));
-        parts.join(" ")
+        self.draft.parts().into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(" ")
+    }
+
+    fn misfit(&self, event: &AnyEvent) -> String {
+        let fits = |part: MatcherDraft| part.compile().is_ok_and(|alone| alone.matches(event));
+        let parts = self.draft.parts().into_iter();
+        let misfits: Vec<String> = parts.filter_map(|(text, part)| (!fits(part)).then_some(text)).collect();
+        // The calls of a batch may have together what none of them has alone.
+        if misfits.is_empty() { self.describe() } else { misfits.join(" ") }
     }
 }
 
@@ -456,6 +472,15 @@ fn compile_text(filter: Filter, pattern: &str) -> Result<Searcher, CompileMatche
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_filters_that_keep_an_event_out_are_named() {
+        let call = crate::json::json!({"tool_name": "Shell", "tool_input": {"command": "ls"}});
+        let event = crate::sample::event(&crate::sample::TOOL, call);
+        let hook = tool("Shell").argument("command", "rm").path("*.rs").compile().unwrap();
+        assert_eq!(hook.describe(), "tool=Shell path=*.rs argument.command=/rm/");
+        assert_eq!(hook.misfit(&event), "path=*.rs argument.command=/rm/");
+    }
 
     #[test]
     fn globs_are_bounded_and_names_are_not() {

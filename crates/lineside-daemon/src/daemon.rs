@@ -152,7 +152,7 @@ impl Daemon {
         let Limits { signals, receipts, lately: bytes, .. } = settings.limits;
         let most = Most { signals, receipts, bytes };
         Self {
-            switch: WatchedSwitch::new(Switch::of(&settings.state)),
+            switch: WatchedSwitch::new(Switch::of(&settings.state).or_beside(&settings.socket)),
             vocabulary: Vocabulary::new(&settings.dialects),
             feed: Feed::new(assembly.bus().signals(), most),
             room: Room::new(settings.limits.memory),

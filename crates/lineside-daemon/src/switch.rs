@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
@@ -26,32 +26,61 @@ const RELIED_ON: Duration = Duration::from_millis(1);
 /// # Ok::<_, std::io::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Switch(PathBuf);
+pub struct Switch {
+    file: PathBuf,
+    /// Where it is when the state folder cannot be written.
+    beside: Option<PathBuf>,
+}
 
 impl Switch {
     /// The switch of a state folder, which need not exist.
     #[must_use]
     pub fn of(state: &Path) -> Self {
-        Self(state.join(FILE))
+        Self { file: state.join(FILE), beside: None }
     }
 
-    /// Whether hooks are off: whatever is at the path counts.
+    /// The same, with a second place for when the state folder cannot be written: the folder of the socket, which no other
+    /// user can enter.
+    #[must_use]
+    pub fn or_beside(mut self, socket: &Path) -> Self {
+        let beside = socket.parent().map(|folder| folder.join(FILE));
+        self.beside = beside.filter(|beside| *beside != self.file);
+        self
+    }
+
+    /// Whether hooks are off: whatever is at the path counts, beside the socket only what is this user's own.
     #[must_use]
     pub fn is_off(&self) -> bool {
-        fs::symlink_metadata(&self.0).is_ok()
+        fs::symlink_metadata(&self.file).is_ok() || self.is_beside()
+    }
+
+    fn is_beside(&self) -> bool {
+        let Some(beside) = &self.beside else { return false };
+        let owner = |path: &Path| fs::symlink_metadata(path).map(|found| found.uid());
+        owner(beside).is_ok_and(|uid| owner(Path::new("/proc/self")).is_ok_and(|own| own == uid))
     }
 
     /// Switches hooks off, and returns when every daemon obeys: after at least a millisecond, for which the thread
     /// sleeps. `false` when they were off.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be made in either place.
     pub fn off(&self, why: &str) -> io::Result<bool> {
-        if let Some(state) = self.0.parent() {
-            // As the daemon makes it, which refuses a folder that others can enter.
-            DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+        if self.is_beside() {
+            return Ok(false);
         }
-        let is_made = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.0) {
+        match (Self::make(&self.file, why), &self.beside) {
+            (Err(_), Some(beside)) => Self::make(beside, why),
+            (made, _) => made,
+        }
+    }
+
+    fn make(path: &Path, why: &str) -> io::Result<bool> {
+        if let Some(folder) = path.parent() {
+            // As the daemon makes it, which refuses a folder that others can enter.
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        let is_made = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
             Ok(mut file) => {
                 // On a full disk hooks are off too: the file is there, and why is for people.
                 writeln!(file, "{why}").ok();
@@ -70,17 +99,19 @@ impl Switch {
     /// # Errors
     /// The file cannot be removed.
     pub fn on(&self) -> io::Result<bool> {
-        match fs::remove_file(&self.0) {
+        let removed = |path: &Path| match fs::remove_file(path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
-        }
+        };
+        let beside = if self.is_beside() { self.beside.as_deref().map(removed).transpose()? } else { None };
+        Ok(removed(&self.file)? || beside == Some(true))
     }
 
-    /// The file.
+    /// The file that switches hooks off, or would.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.0
+        self.beside.as_deref().filter(|_| self.is_beside()).unwrap_or(&self.file)
     }
 }
 
@@ -123,6 +154,21 @@ fn micros(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hooks_can_be_switched_off_where_the_state_folder_cannot_be_written() {
+        let room = tempfile::tempdir().unwrap();
+        // In place of a file system that is read-only, which a test cannot make.
+        std::fs::write(room.path().join("file"), "").unwrap();
+        let (state, socket) = (room.path().join("file/state"), room.path().join("run/lineside.sock"));
+        assert!(Switch::of(&state).off("a test").is_err());
+        let switch = Switch::of(&state).or_beside(&socket);
+        assert!(!switch.is_off() && switch.off("a test").unwrap() && switch.is_off());
+        assert_eq!(switch.path(), room.path().join("run/off"));
+        assert!(!switch.off("a test").unwrap(), "they are off already");
+        assert!(switch.on().is_err() || !switch.is_off(), "the one beside is gone in any case");
+        assert!(!switch.is_off());
+    }
 
     #[test]
     fn a_daemon_obeys_when_off_and_on_have_returned() {

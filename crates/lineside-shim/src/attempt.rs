@@ -49,9 +49,7 @@ impl Attempt<'_> {
     pub(crate) fn run(&self, limit: impl FnOnce(&[u8]) -> Instant) -> (Arc<Vec<u8>>, Result<Answer, Closed>) {
         let account = Account::own();
         let places = Places::of(&account, self.named);
-        let is_off =
-            places.as_ref().is_some_and(|places| places.state.join("off").symlink_metadata().is_ok());
-        self.progress.switch(is_off);
+        self.progress.switch(places.as_ref().is_some_and(Places::is_off));
         let document = self.given.map_or_else(|| Arc::new(document()), Arc::clone);
         let answer = self.answer(&document, limit(&document), &account, places.as_ref());
         (document, answer)

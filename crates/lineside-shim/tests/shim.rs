@@ -231,5 +231,12 @@ fn hooks_that_are_off_start_nothing() {
     fs::create_dir_all(installed.path("home/.local/state/lineside")).unwrap();
     symlink("/nowhere", installed.path("home/.local/state/lineside/off")).unwrap();
     assert_eq!(installed.run(&["hook", "claude"], TOOL), (Some(0), String::new(), String::new()));
+    // The second place, for when the state folder cannot be written.
+    fs::remove_file(installed.path("home/.local/state/lineside/off")).unwrap();
+    fs::create_dir(installed.path("run")).unwrap();
+    fs::write(installed.path("run/off"), "").unwrap();
+    let socket = installed.path("run/lineside.sock");
+    let arguments = ["hook", "claude", "--socket", socket.to_str().unwrap()];
+    assert_eq!(installed.run(&arguments, TOOL), (Some(0), String::new(), String::new()));
     assert!(!started.exists());
 }

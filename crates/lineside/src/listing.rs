@@ -101,6 +101,9 @@ pub struct Explained {
     pub runs: bool,
     /// Why not.
     pub skipped: Option<SkipReason>,
+    /// The part of its filter that keeps the event out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misfit: Option<String>,
 }
 
 /// What an explanation is about.
@@ -186,7 +189,9 @@ pub fn explain(session: &Session, event: &AnyEvent, report: &LoadReport) -> Expl
         let verdicts = of_number.get(&hook.registration).into_iter().flatten();
         let verdict = verdicts.copied().find(|(other, _)| identity(other) == identity(&hook));
         if let Some((_, skipped)) = verdict {
-            hooks.push(Explained { listed, runs: skipped.is_none(), skipped });
+            let select = hook.select.as_ref().filter(|_| skipped == Some(SkipReason::Filter));
+            let misfit = select.map(|select| select.misfit(event)).filter(|text| !text.is_empty());
+            hooks.push(Explained { listed, runs: skipped.is_none(), skipped, misfit });
         }
     }
     let session = event.envelope().source.session.to_string();

@@ -90,6 +90,10 @@ impl Select for Counted {
     fn describe(&self) -> String {
         self.select.describe()
     }
+
+    fn misfit(&self, event: &AnyEvent) -> String {
+        self.select.misfit(event)
+    }
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ fn is_sound(explained: &Explained) -> bool {
 }
 
 fn fate(explained: &Explained) -> (String, Tone) {
-    let condition = explained.listed.condition.as_deref();
+    let condition = explained.misfit.as_deref().or(explained.listed.condition.as_deref());
     match explained.skipped {
         None if is_sound(explained) => ("runs".to_owned(), Tone::Good),
         None => (explained.listed.state.clone(), Tone::Bad),

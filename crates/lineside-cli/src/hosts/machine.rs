@@ -44,6 +44,12 @@ const AT_HOME: [&str; 8] = [
 /// The same below the root.
 const OF_ALL: [&str; 2] = ["/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin"];
 
+/// Where programs are looked for beside PATH, for people.
+pub(crate) fn places() -> String {
+    let at_home = AT_HOME.map(|below| format!("~/{below}"));
+    at_home.into_iter().chain(OF_ALL.map(str::to_owned)).collect::<Vec<_>>().join(", ")
+}
+
 /// An agent program on this machine.
 pub(crate) struct Machine {
     pub(crate) host: Host,
@@ -269,7 +275,7 @@ fn told(host: Host, beside: Interference, places: &Places) -> Finding {
                     "{}: hook {position} of {event} may change the call too; of two changes {host} takes {rule}",
                     at(&file, line)
                 ),
-                "take it out there and let lineside run it, in .agents/hooks for one",
+                "move it to a hook of lineside, such as one in .agents/hooks, which runs beside the others in order",
             )
         }
         Interference::Cut { file, line, event, seconds } => Finding::warning(

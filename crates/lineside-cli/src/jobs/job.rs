@@ -190,7 +190,7 @@ impl Job {
 /// How an attempt ended, for people.
 pub(super) fn end(attempt: &Attempt, state: State, is_last: bool) -> (String, Tone) {
     match &attempt.ended {
-        Some((_, AttemptEnd::Succeeded(summary))) => (wide("succeeded", summary), Tone::Good),
+        Some((_, AttemptEnd::Succeeded(summary))) => (wide("ran to its end", summary), Tone::Good),
         Some((_, AttemptEnd::Failed(kind, detail))) => (format!("failed ({kind}): {detail}"), Tone::Bad),
         Some((_, AttemptEnd::Cancelled)) => ("cancelled".to_owned(), Tone::Dim),
         None if is_last && state == State::Running => ("runs".to_owned(), Tone::Bold),

@@ -7,7 +7,6 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 use anyhow::{Context as _, Result, bail};
 use lineside::Client;
 use lineside::client::{RequestError, Session};
-use lineside_daemon::switch::Switch;
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::time::timeout;
@@ -88,7 +87,7 @@ async fn open(daemon: &DaemonArgs, places: &PlaceArgs) -> Result<Option<Session>
         || format!("the daemon does not answer within {} s; the command was not started", PATIENCE.as_secs());
     match timeout(PATIENCE, opened).await.with_context(late)? {
         Ok(session) => Ok(Some(session)),
-        Err(error) if error.is_no_daemon() && Switch::of(&paths.state).is_off() => {
+        Err(error) if error.is_no_daemon() && paths.switch().is_off() => {
             tell("lineside: hooks are off and no daemon runs; the command runs without a session");
             Ok(None)
         }

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,8 +14,8 @@ use crate::style::print;
 /// The label of the agent of launchd.
 const LABEL: &str = "dev.lineside.daemon";
 
-/// Writes the unit, or prints it.
-pub(super) fn install(paths: &DaemonPaths, http: Option<SocketAddr>, dry_run: bool) -> Result<ExitCode> {
+/// Writes the unit, or prints it. `further` are words of its command line behind those for the paths.
+pub(super) fn install(paths: &DaemonPaths, further: &[String], dry_run: bool) -> Result<ExitCode> {
     let program = std::env::current_exe().context("cannot tell where this program is")?;
     let home = std::env::var_os("HOME").map(PathBuf::from).context("HOME is not set")?;
     let mut line = vec![
@@ -27,7 +26,7 @@ pub(super) fn install(paths: &DaemonPaths, http: Option<SocketAddr>, dry_run: bo
         "--state".to_owned(),
         paths.state.display().to_string(),
     ];
-    line.extend(http.into_iter().flat_map(|address| ["--http".to_owned(), address.to_string()]));
+    line.extend_from_slice(further);
     let (files, next) = if cfg!(target_os = "macos") {
         let file = home.join(format!("Library/LaunchAgents/{LABEL}.plist"));
         let next = format!("launchctl bootstrap gui/$(id -u) {}", file.display());

@@ -146,6 +146,11 @@ fn a_unit_is_shown_before_it_is_written() {
     assert!(said.out.contains("lineside") && said.out.contains("serve"), "{}", said.out);
     assert!(!stage.path("home/.config").exists());
     assert_eq!(stage.run(&["serve", "--install-unit"], "").code, Some(0));
+    // The daemon of the unit is the one that was asked for, in whatever folder it is started.
+    let asked = ["serve", "--project", ".", "--dialect", "native", "--drain", "30", "--untrusted"];
+    let said = stage.run(&[&asked[..], &["--install-unit", "--dry-run"]].concat(), "");
+    let words = r#""--project" "[stage]/project" "--dialect" "native" "--untrusted" "--drain" "30""#;
+    assert!(said.out.contains(words), "{}", said.out);
 }
 
 #[test]

@@ -105,3 +105,21 @@ fn a_program_that_may_not_be_executed_is_told_with_its_remedy() {
     let said = stage.run(&["check", "--project", "."], String::new());
     assert!(said.out.contains("waits for after_tool_error, which codex never reports"), "{said:?}");
 }
+
+#[test]
+fn a_command_line_is_explained_and_only_what_keeps_it_out_is_named() {
+    let stage = Stage::new();
+    stage.file(
+        "home/.config/lineside/hooks.yaml",
+        "hooks: [{name: a, on: before_tool, match: {tool: Shell, argument: {command: git}, agent: main}, command: x}]\n",
+    );
+    let said = stage.run(&["explain", "rm -rf /"], "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(
+        said.out.contains("filter: argument.command=/git/") && !said.out.contains("tool=Shell"),
+        "{said:?}"
+    );
+    let said = stage.run(&["explain", "event.json"], "");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("the event is a file with one JSON object"), "{said:?}");
+}

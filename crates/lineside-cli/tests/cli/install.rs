@@ -354,3 +354,21 @@ fn the_hooks_of_a_plugin_run_when_it_is_named() {
     assert_eq!((said.code, &said.json()[0]["changed"]), (Some(0), &json!(true)), "{said:?}");
     assert!(!run(&stage, &["list", "--dialect", "claude"], &[]).out.contains("plugin:fmt"));
 }
+
+#[test]
+fn several_programs_are_installed_at_once_under_the_names_of_the_demo_as_well() {
+    let stage = Stage::new();
+    let said =
+        stage.run(&["install", "claude-code", "codex", "gemini-cli", "claude", "--untried", "--json"], "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let hosts: Vec<_> =
+        said.json()[0]["hosts"].as_array().unwrap().iter().map(|host| host["host"].clone()).collect();
+    assert_eq!(hosts, ["claude", "codex", "gemini"], "each once");
+    let said = stage.run(&["uninstall", "codex", "claude-code"], "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(
+        !stage.path("home/.codex/hooks.json").exists() && stage.path("home/.gemini/settings.json").exists()
+    );
+    let said = stage.run(&["install", "nano"], "");
+    assert_eq!(said.code, Some(2), "{said:?}");
+}

@@ -143,7 +143,10 @@ fn with_a_journal(suite: &str) {
     let cases = suites.join(format!("{suite}.cases.json"));
     // Most of their time is spent waiting.
     let said = Stage::new().run(&["test", cases.to_str().unwrap(), "--journal", "--jobs", "8"], "");
-    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{}", said.out);
+    // On a busy machine it says in between how far it is.
+    let is_progress = |line: &&str| line.starts_with(suite) && line.ends_with(", 0 failed");
+    let other: Vec<&str> = said.err.lines().filter(|line| !is_progress(line)).collect();
+    assert_eq!((said.code, &other[..]), (Some(0), &[][..]), "{}", said.out);
     assert!(said.out.trim_end().ends_with(" passed, 0 failed"), "{}", said.out);
 }
 

@@ -1,5 +1,6 @@
 //! The daemon itself: whether it lives, how it stands, what it counts, its hooks loaded anew, its end.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,9 +9,10 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use lineside::automation::jobs::WhichState;
+use lineside::core::Outcome;
 use lineside::dialects::{Places, Trust};
 
-use super::shapes::{Ending, Finding, Health, Reloaded, Status};
+use super::shapes::{Ending, Failing, Finding, Health, Reloaded, Status};
 use crate::body::Json;
 use crate::daemon::{Daemon, Loaded};
 use crate::problem::Problem;
@@ -40,6 +42,7 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         coverage_mismatches,
         sessions: daemon.bus().sessions().len(),
         failures: daemon.bus().failures(),
+        failing: failing(&daemon),
         durability: daemon.settings.durability.as_str(),
         journal: daemon.settings.journal().to_string_lossy().into_owned(),
         live_jobs: daemon.jobs(WhichState::Live),
@@ -57,6 +60,40 @@ fn not_kept(daemon: &Daemon) -> impl Iterator<Item = Finding> + use<> {
     let text = |(what, why)| format!("{what}: {why}; a new start of the daemon opens it again");
     let found = work.into_iter().chain(context);
     found.map(move |found| Finding { severity: "error", text: text(found) })
+}
+
+/// For how long the status names a hook that has failed.
+const LATELY: i64 = 3_600_000;
+
+/// How many events are looked through for failures, and how many hooks are named.
+const LOOKED_THROUGH: usize = 1024;
+const NAMED: usize = 16;
+
+/// The hooks that have failed lately, as far as the feed still has their events, each with how it failed last.
+fn failing(daemon: &Daemon) -> Vec<Failing> {
+    let since = daemon.bus().wall_clock().as_millisecond() - LATELY;
+    let mut failing: BTreeMap<Arc<str>, Failing> = BTreeMap::new();
+    for receipt in daemon.feed().receipts(None, LOOKED_THROUGH) {
+        if receipt.event.envelope().time.as_millisecond() < since {
+            continue;
+        }
+        for run in &receipt.runs {
+            let (Some(hook), Outcome::Failed { failure, .. }) = (receipt.hook(run.hook), &run.outcome) else {
+                continue;
+            };
+            if failing.len() == NAMED && !failing.contains_key(&hook.name) {
+                continue;
+            }
+            let failed = failing
+                .entry(Arc::clone(&hook.name))
+                .or_insert_with(|| Failing { hook: hook.name.to_string(), ..Failing::default() });
+            failed.times += 1;
+            failed.point = receipt.event.point().name;
+            failed.failed = failure.kind.to_string();
+            failed.detail = failure.detail.chars().take(200).collect();
+        }
+    }
+    failing.into_values().collect()
 }
 
 /// The root of the project whose hooks may run.

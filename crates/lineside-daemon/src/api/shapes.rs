@@ -540,6 +540,8 @@ pub struct Status {
     pub coverage_mismatches: u64,
     /// How many hooks have failed so far.
     pub failures: u64,
+    /// Which hooks have failed within the last hour, as far as their events are still known; sixteen at most.
+    pub failing: Vec<Failing>,
     /// What accepted work survives: `memory`, `process` or `disk`.
     pub durability: &'static str,
     /// The folder of its journals.
@@ -548,6 +550,21 @@ pub struct Status {
     pub live_jobs: usize,
     /// Jobs in the dead letters.
     pub dead_jobs: usize,
+}
+
+/// A hook that has failed of late.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+pub struct Failing {
+    /// Its name.
+    pub hook: String,
+    /// How often.
+    pub times: usize,
+    /// The point of the last time.
+    pub point: &'static str,
+    /// How it failed then, in a word.
+    pub failed: String,
+    /// What is known of that, in 200 characters at most.
+    pub detail: String,
 }
 
 /// Something that is wrong with a hook file.

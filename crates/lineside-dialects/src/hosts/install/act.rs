@@ -390,8 +390,13 @@ impl Act {
     /// # Errors
     /// The file has changed since it was read, or something cannot be written. Nothing is changed then.
     pub fn perform(&self, state: &Path) -> Result<(), InstallError> {
-        if self.record != self.old_record {
-            self.remember(state, self.record.as_ref())?;
+        if self.record != self.old_record
+            && let Err(error) = self.remember(state, self.record.as_ref())
+            // To take entries out needs no record, and what stays of it fits no file: a state folder that cannot be
+            // written keeps them in no settings.
+            && self.record.is_some()
+        {
+            return Err(error);
         }
         if !self.is_change() {
             return Ok(());

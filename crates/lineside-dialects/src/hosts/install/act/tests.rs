@@ -105,6 +105,22 @@ fn a_linked_file_is_edited_where_it_is_and_has_its_bytes_and_its_mode_again() {
 }
 
 #[test]
+fn law_19_entries_are_taken_out_where_the_state_folder_cannot_be_written() {
+    let stage = Stage::new();
+    let file = stage.file("home/.claude/settings.json", SETTINGS);
+    stage.install(Host::Claude, Level::User, "lineside").unwrap();
+    let acts = uninstall(Host::Claude, Level::User, &stage.places(), &stage.state()).unwrap();
+    // In place of a file system that is read-only, which a test cannot make.
+    let unwritable = stage.file("file", "").join("state");
+    acts.iter().for_each(|act| act.perform(&unwritable).unwrap());
+    assert_eq!(fs::read_to_string(&file).unwrap(), SETTINGS);
+    // The record that has stayed is of no harm to the next installation.
+    stage.install(Host::Claude, Level::User, "lineside").unwrap();
+    stage.uninstall(Host::Claude, Level::User);
+    assert_eq!((fs::read_to_string(&file).unwrap().as_str(), stage.records()), (SETTINGS, 0));
+}
+
+#[test]
 fn a_created_file_is_removed_with_the_folders_that_were_made_for_it() {
     let stage = Stage::new();
     for (host, file, top) in [
