@@ -57,7 +57,7 @@ struct Point {
     fields: Vec<(String, String, bool, String)>,
 }
 
-pub fn page() -> String {
+pub(crate) fn page() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut page = HEAD.to_owned();
     let mut declared = Vec::new();
