@@ -270,6 +270,13 @@ impl Matcher {
             for key in path {
                 value = value.and_then(|value| value.get(&**key));
             }
+            // A command is one under each of its names, and as words too.
+            if let ([only], Some(input), None | Some(Value::Array(_))) = (&path[..], input, value)
+                && &**only == "command"
+                && tool_class::command(input).is_some_and(|command| regex.is_match(&command, effort))
+            {
+                return true;
+            }
             match value {
                 None | Some(Value::Null) => false,
                 Some(Value::String(text)) => regex.is_match(text, effort),
@@ -338,11 +345,11 @@ pub fn each_tool<'a>(event: &'a AnyEvent, visit: &mut dyn FnMut(&'a str)) {
 }
 
 /// The same with what the tool is called with, where the event has that. A call of a known class is visited by the name
-/// of that class as well; the class is the one that the event states, else that of the tool's name.
+/// of that class as well; the class is the one that the event states, else that of the call.
 fn each_call<'a>(event: &'a AnyEvent, visit: &mut dyn FnMut(&'a str, Option<&'a Value>)) {
     let mut call = |name: &'a str, class: Option<&str>, input| {
         visit(name, input);
-        let class = class.or_else(|| tool_class::of(name));
+        let class = class.or_else(|| tool_class::of_call(name, input));
         if let Some(of_class) = class.and_then(name_of_class).filter(|of_class| *of_class != name) {
             visit(of_class, input);
         }

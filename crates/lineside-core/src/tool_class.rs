@@ -1,7 +1,40 @@
 //! What kind of tool a name stands for, in whatever program: `shell`, `write`, `edit`, `read`, `task` or `mcp`.
 //!
 //! Agent programs call the same tool by different names. Which name a format presents a tool under is known to the
-//! formats; here are only the names that any of them has.
+//! formats; here are only the names that any of them has. Programs get new tools with each version, so a call of a tool
+//! in no table is also judged by what it carries.
+
+use std::borrow::Cow;
+
+use crate::json::Value;
+
+/// The class of a call: that of its tool's name, else `shell` when its input has a command.
+///
+/// ```
+/// use lineside_core::json::json;
+/// use lineside_core::tool_class;
+///
+/// assert_eq!(tool_class::of_call("Watch", Some(&json!({"command": "tail -f log"}))), Some("shell"));
+/// assert_eq!(tool_class::of_call("Watch", Some(&json!({"path": "log"}))), None);
+/// assert_eq!(tool_class::of_call("mcp__git__run", Some(&json!({"command": "log"}))), Some("mcp"));
+/// ```
+#[must_use]
+pub fn of_call(tool: &str, input: Option<&Value>) -> Option<&'static str> {
+    of(tool).or_else(|| command(input?).map(|_| "shell"))
+}
+
+/// The command in the input of a tool: a text, or words of which it is made, joined by blanks.
+#[must_use]
+pub fn command(input: &Value) -> Option<Cow<'_, str>> {
+    ["command", "cmd"].into_iter().find_map(|field| match input.get(field)? {
+        Value::String(text) => Some(Cow::Borrowed(text.as_str())),
+        Value::Array(words) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            words.filter(|words| !words.is_empty()).map(|words| Cow::Owned(words.join(" ")))
+        }
+        _ => None,
+    })
+}
 
 /// The class of a tool, by its name in any program; `None` for one that is in no table. Case counts.
 ///
@@ -15,8 +48,9 @@
 #[must_use]
 pub fn of(tool: &str) -> Option<&'static str> {
     Some(match tool {
-        "Bash" | "PowerShell" | "Shell" | "bash" | "exec_command" | "local_shell" | "powershell"
-        | "run_in_terminal" | "run_shell_command" | "shell" | "unified_exec" => "shell",
+        "Bash" | "Monitor" | "PowerShell" | "Shell" | "bash" | "exec_command" | "local_shell" | "monitor"
+        | "powershell" | "run_in_terminal" | "run_shell_command" | "shell" | "unified_exec"
+        | "write_bash" | "write_powershell" => "shell",
         "Write" | "WriteFile" | "create" | "create_file" | "write_file" => "write",
         "Edit"
         | "MultiEdit"
@@ -56,7 +90,27 @@ fn is_mcp(tool: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::{command, of, of_call};
+    use crate::json::json;
+
+    #[test]
+    fn a_call_of_an_unknown_tool_with_a_command_is_one_of_a_shell() {
+        for (input, expected) in [
+            (json!({"command": "ls"}), Some("ls")),
+            (json!({"cmd": "ls"}), Some("ls")),
+            (json!({"cmd": ["rm", "-rf", "/"]}), Some("rm -rf /")),
+            (json!({"command": {"a": 1}, "cmd": "ls"}), Some("ls")),
+            (json!({"command": []}), None),
+            (json!({"command": ["ls", 1]}), None),
+            (json!({"commands": "ls"}), None),
+            (json!("ls"), None),
+        ] {
+            assert_eq!(command(&input).as_deref(), expected, "{input}");
+            assert_eq!(of_call("Brand new", Some(&input)), expected.map(|_| "shell"), "{input}");
+            assert_eq!(of_call("Read", Some(&input)), Some("read"), "{input}");
+        }
+        assert_eq!((of_call("Monitor", None), of_call("Brand new", None)), (Some("shell"), None));
+    }
 
     #[test]
     fn ho_15_names_of_mcp_tools_have_a_server_and_a_tool() {

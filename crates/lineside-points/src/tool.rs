@@ -137,9 +137,9 @@ points! {
 }
 
 impl BeforeTool {
-    /// The shell command, where the tool input has one.
+    /// The shell command, where the tool input has one as a text.
     #[must_use]
     pub fn command(&self) -> Option<&str> {
-        self.tool_input.get("command")?.as_str()
+        ["command", "cmd"].into_iter().find_map(|field| self.tool_input.get(field)?.as_str())
     }
 }

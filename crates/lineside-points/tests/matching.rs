@@ -198,9 +198,9 @@ fn an_argument_is_found_by_its_keys_and_belongs_to_the_call_of_the_tool() {
         tool_input: Some(json!({ "command": command })),
         ..ToolCall::default()
     };
-    let both = event(AfterToolBatch::new(vec![called("Shell", "ls"), called("Other", "rm")], Vec::new()));
+    let both = event(AfterToolBatch::new(vec![called("Shell", "ls"), called("Read", "rm")], Vec::new()));
     check(&argument("command", "rm"), &both, true);
-    check(&tool("Other").argument("command", "rm"), &both, true);
+    check(&tool("Read").argument("command", "rm"), &both, true);
     check(&tool("Shell").argument("command", "rm"), &both, false);
     check(&argument("command", "rm"), &event(OnIdle::new()), false);
 }
@@ -239,6 +239,19 @@ fn a_tool_of_a_class_has_the_name_of_the_class_as_well() {
     check(&tool("Shell"), &batch(&["x", "run_shell_command"]), true);
     check(&tool("Sh*"), &of_class("Bash", "shell"), true);
     check(&tool("Shell"), &of_class("Shell", "shell"), true);
+}
+
+#[test]
+fn a_tool_that_no_table_knows_is_one_of_a_shell_when_it_is_called_with_a_command() {
+    let guard = || tool("Shell").argument("command", "rm +-rf");
+    check(&guard(), &call("Monitor", json!({"command": "rm -rf /"})), true);
+    check(&guard(), &call("BrandNew", json!({"command": "rm -rf /", "x": 1})), true);
+    check(&guard(), &call("BrandNew", json!({"cmd": "rm -rf /"})), true);
+    check(&guard(), &call("BrandNew", json!({"command": ["rm", "-rf", "/"]})), true);
+    check(&guard(), &call("BrandNew", json!({"command": "ls"})), false);
+    check(&tool("Shell"), &call("BrandNew", json!({"path": "rm -rf /"})), false);
+    check(&tool("Shell"), &call("Read", json!({"command": "rm -rf /"})), false);
+    check(&tool("Shell"), &call("mcp__a__b", json!({"command": "rm -rf /"})), false);
 }
 
 #[test]

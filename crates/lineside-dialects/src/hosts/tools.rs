@@ -52,11 +52,11 @@ pub(super) fn shell_of(host: Host) -> &'static str {
 #[rustfmt::skip]
 const CLASSES: [(&str, &[Cell]); 5] = [
     ("shell", &[
-        (Claude, Some("Bash"), &["PowerShell"]),
+        (Claude, Some("Bash"), &["Monitor", "PowerShell"]),
         (Codex, Some("Bash"), &["shell", "local_shell", "exec_command", "unified_exec"]),
-        (Gemini, Some("run_shell_command"), &[]), (Cursor, Some("Shell"), &[]), (Copilot, Some("bash"), &["powershell"]),
+        (Gemini, Some("run_shell_command"), &[]), (Cursor, Some("Shell"), &[]), (Copilot, Some("bash"), &["powershell", "write_bash", "write_powershell"]),
         (VsCode, Some("run_in_terminal"), &[]), (Kimi, Some("Shell"), &[]), (KimiCode, Some("Bash"), &[]),
-        (AgentHooks, Some("Shell"), &[]),
+        (AgentHooks, Some("Shell"), &[]), (Qwen, None, &["monitor"]),
     ]),
     ("write", &[
         (Claude, Some("Write"), &[]), (Gemini, Some("write_file"), &[]), (Cursor, Some("Write"), &[]),
@@ -85,10 +85,11 @@ const CLASSES: [(&str, &[Cell]); 5] = [
 
 const MCP: &str = "mcp";
 
-/// The class of the tool that an event is about: as its publisher says, else by the name.
+/// The class of the tool that an event is about: as its publisher says, else by its name and what it is called with.
 pub(crate) fn class(event: &AnyEvent) -> Option<&str> {
     let payload = event.payload();
-    payload.text("tool_class").or_else(|| tool_class::of(payload.text("tool_name")?))
+    let of_call = || tool_class::of_call(payload.text("tool_name")?, payload.value("tool_input"));
+    payload.text("tool_class").or_else(of_call)
 }
 
 /// A call as a format sees it.
@@ -168,7 +169,8 @@ pub fn named_paths(tool: &str, input: &Value) -> Vec<String> {
 /// Adds the class and the files of a tool call to a payload that does not say them (HO-12, HO-13).
 pub fn tool_fields(point: &PointInfo, payload: &mut Map) {
     let Some(tool) = payload.get("tool_name").and_then(Value::as_str).map(str::to_owned) else { return };
-    if let (Some(_), Some(class)) = (point.field("tool_class"), tool_class::of(&tool)) {
+    let class = tool_class::of_call(&tool, payload.get("tool_input"));
+    if let (Some(_), Some(class)) = (point.field("tool_class"), class) {
         payload.get_or_insert_with("tool_class", || class.into());
     }
     if let (Some(_), Some(input), None) =
